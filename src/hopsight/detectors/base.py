@@ -1,0 +1,81 @@
+"""The contract every detector keeps: hyperparameters in, ``fit``, one score a node, higher = more anomalous."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.detectors.predict import answer, threshold
+from hopsight.detectors.storage import save_detector
+from hopsight.graph import AttributedGraph
+from hopsight.io import as_graph
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What a callback is told after every epoch; ``scores()`` are this epoch's own, not averaged."""
+
+    number: int
+    total: int
+    loss: float
+    scores: Callable[[], FloatArray]
+
+
+Callback = Callable[[Epoch], None]
+
+
+@dataclass(kw_only=True)
+class Detector(ABC):
+    """Base of all detectors. A subclass adds its fields and :meth:`_fit`, nothing else is needed.
+
+    Every value that ``fit`` sets ends in an underscore, and is what ``save`` writes.
+    """
+
+    seed: int | None = 0
+    contamination: float | str = 0.1
+    device: str = "auto"
+
+    def fit(self, source: Any, callback: Callback | None = None) -> Self:
+        """Learn from a graph (or a PyG ``Data``, NetworkX graph, ``(adjacency, attributes)`` pair) and score it."""
+        graph = as_graph(source)
+        if graph.n_nodes < 2:
+            raise ValueError(f"a network needs at least 2 nodes, this one has {graph.n_nodes}")
+        if graph.n_attributes < 1:
+            raise ValueError("a network needs at least 1 attribute, this one has none")
+        rng = np.random.default_rng(self.seed)
+        self.graph_ = graph
+        return self._finish(self._fit(graph, rng=rng, callback=callback))
+
+    @abstractmethod
+    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
+        """Check the parameters, set the fitted values and return one score a node."""
+
+    def _finish(self, scores: FloatArray) -> Self:
+        if not np.isfinite(scores).all():
+            raise ValueError(f"{type(self).__name__} produced scores that are not finite; try another scaling")
+        self.decision_score_ = np.asarray(scores, dtype=np.float64)
+        self.threshold_ = threshold(self.decision_score_, self.contamination)
+        self.label_ = (self.decision_score_ > self.threshold_).astype(np.int64)
+        return self
+
+    def decision_function(self, source: Any) -> FloatArray:
+        """Score a new graph; only detectors that learn a transferable model can."""
+        raise ValueError(f"{type(self).__name__} can only judge the graph it was fitted on")
+
+    def predict(self, source: Any = None, **flags: Any) -> Any:
+        """Answer as PyGOD's ``predict`` does; see :func:`hopsight.detectors.predict.answer` for the flags."""
+        if not hasattr(self, "decision_score_"):
+            raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
+        return answer(self, self.decision_score_ if source is None else self.decision_function(source), **flags)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted detector to a folder: safetensors and JSON, never a pickle."""
+        save_detector(self, Path(path))

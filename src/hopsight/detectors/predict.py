@@ -1,0 +1,89 @@
+"""From scores to labels, probabilities and confidence, answered the way PyGOD's users expect."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf
+from scipy.stats import binom
+
+from hopsight.checks import check_choice, check_ratio
+
+FloatArray = NDArray[np.float64]
+
+
+class Fitted(Protocol):
+    """What a fitted detector offers here."""
+
+    decision_score_: FloatArray
+    threshold_: float
+    label_: NDArray[np.int64]
+
+
+def threshold(scores: FloatArray, contamination: float | str) -> float:
+    """Return the score above which a node is flagged.
+
+    A number is the share of nodes to flag. ``"auto"`` needs none: it flags what lies beyond the bulk, at
+    median + 3.5 robust standard deviations (1.4826 times the median absolute deviation of the upper half).
+    """
+    if contamination == "auto":
+        centre = np.median(scores)
+        above = scores[scores >= centre]
+        return float(centre + 3.5 * 1.4826 * np.median(above - centre))
+    if isinstance(contamination, str):
+        raise ValueError(f"contamination must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
+    check_ratio("contamination", contamination, high=0.5 + 1e-12)
+    return float(np.percentile(scores, 100 * (1 - contamination)))
+
+
+def answer(
+    fitted: Fitted,
+    scores: FloatArray,
+    *,
+    return_pred: bool = True,
+    return_score: bool = False,
+    return_prob: bool = False,
+    prob_method: str = "linear",
+    return_conf: bool = False,
+) -> Any:
+    """Return what the flags ask for, alone or as a tuple in the order labels, scores, probabilities, confidence."""
+    answers: list[NDArray[Any]] = []
+    if return_pred:
+        answers.append((scores > fitted.threshold_).astype(np.int64))
+    if return_score:
+        answers.append(scores)
+    if return_prob:
+        answers.append(probability(scores, fitted.decision_score_, prob_method))
+    if return_conf:
+        answers.append(confidence(scores, fitted))
+    if not answers:
+        raise ValueError("predict was asked for nothing: set one of return_pred, return_score, return_prob, return_conf")
+    return answers[0] if len(answers) == 1 else tuple(answers)
+
+
+def probability(scores: FloatArray, reference: FloatArray, method: str) -> FloatArray:
+    """Turn scores into [0, 1], by the range of the training scores or by their normal distribution function."""
+    check_choice("prob_method", method, ("linear", "unify"))
+    if method == "linear":
+        low, high = float(reference.min()), float(reference.max())
+        scaled = (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+    else:
+        spread = float(reference.std(ddof=1))
+        scaled = erf((scores - reference.mean()) / (spread * np.sqrt(2))) if spread > 0 else np.zeros_like(scores)
+    return np.clip(scaled, 0.0, 1.0)
+
+
+def confidence(scores: FloatArray, fitted: Fitted) -> FloatArray:
+    """Return how sure each label is if the training set were drawn again (Perini et al. 2020).
+
+    With n training scores, k of them at or below s: the label "anomaly" has confidence
+    1 − BinomCDF(n − n·contamination; n, (1 + k) / (2 + n)), the label "normal" the rest.
+    """
+    reference = np.sort(fitted.decision_score_)
+    n = reference.size
+    n_flagged = int(fitted.label_.sum())
+    posterior = (1 + np.searchsorted(reference, scores, side="right")) / (2 + n)
+    flagged = 1 - binom.cdf(n - n_flagged, n, posterior)
+    return np.where(scores > fitted.threshold_, flagged, 1 - flagged)

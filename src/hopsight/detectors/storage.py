@@ -1,0 +1,102 @@
+"""Saved detectors: arrays in safetensors, everything else in JSON, nothing that could run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from hopsight.preprocess import AttributeTransform
+
+FORMAT = "hopsight-detector"
+VERSION = 1
+NOT_SAVED = frozenset({"graph_"})  # the network stays where the user keeps it
+
+
+def save_detector(detector: Any, folder: Path) -> None:
+    """Write ``detector.json`` and ``arrays.safetensors``; the JSON comes last and makes the folder valid."""
+    if not hasattr(detector, "decision_score_"):
+        raise ValueError(f"{type(detector).__name__} is not fitted yet: there is nothing to save")
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    values: dict[str, Any] = {}
+    for name, value in vars(detector).items():
+        if name.endswith("_") and name not in NOT_SAVED:
+            _flatten(name, value, arrays, values)
+    record = {
+        "format": FORMAT,
+        "version": VERSION,
+        "detector": type(detector).__name__,
+        "parameters": dataclasses.asdict(detector),
+        "values": values,
+        "arrays": {name: [str(array.dtype), list(array.shape)] for name, array in sorted(arrays.items())},
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "detector.json").unlink(missing_ok=True)
+    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / "arrays.safetensors")
+    partial = folder / "detector.json.part"
+    partial.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    partial.replace(folder / "detector.json")
+
+
+def load_detector(path: str | Path) -> Any:
+    """Read a detector that :meth:`Detector.save` wrote; its scores are the same to the bit.
+
+    Raises
+    ------
+    ValueError
+        If the folder is no saved detector, is damaged, or was written by a newer hopsight.
+    """
+    from hopsight.detectors import get_detector
+
+    folder = Path(path)
+    try:
+        record = json.loads((folder / "detector.json").read_text(encoding="utf-8"))
+        arrays = load_file(folder / "arrays.safetensors")
+    except FileNotFoundError as error:
+        raise ValueError(f"{folder} is not a saved detector: {Path(str(error.filename)).name} is missing") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, SafetensorError) as error:
+        raise ValueError(f"the saved detector in {folder} is damaged: {error}") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise ValueError(f"{folder / 'detector.json'} was not written by hopsight")
+    if record.get("version") != VERSION:
+        raise ValueError(
+            f"{folder} has format version {record.get('version')}, this hopsight reads {VERSION}: update hopsight"
+        )
+    try:
+        described = {name: [str(array.dtype), list(array.shape)] for name, array in arrays.items()}
+        if described != record["arrays"]:
+            raise ValueError("its two files do not belong together")
+        detector = get_detector(record["detector"])(**record["parameters"])
+        for name, value in _unflatten(arrays, record["values"]).items():
+            setattr(detector, name, value)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"the saved detector in {folder} is damaged: {error}") from None
+    return detector
+
+
+def _flatten(name: str, value: Any, arrays: dict[str, Any], values: dict[str, Any]) -> None:
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+    elif isinstance(value, AttributeTransform):
+        for field in dataclasses.fields(value):
+            _flatten(f"{name}.{field.name}", getattr(value, field.name), arrays, values)
+    elif isinstance(value, np.generic):
+        values[name] = value.item()
+    else:
+        values[name] = value
+
+
+def _unflatten(arrays: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    flat = {**values, **arrays}
+    state: dict[str, Any] = {name: value for name, value in flat.items() if "." not in name}
+    nested: dict[str, dict[str, Any]] = {}
+    for name, value in flat.items():
+        owner, dot, field = name.partition(".")
+        if dot:
+            nested.setdefault(owner, {})[field] = value
+    return state | {owner: AttributeTransform(**fields) for owner, fields in nested.items()}

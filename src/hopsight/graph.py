@@ -1,0 +1,268 @@
+"""The attributed network {A, X} that every part of hopsight reads and none changes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+Attributes = Any  # a float ndarray or a CSR array, both (n_nodes, n_attributes); scipy has no types
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AttributedGraph:
+    """Nodes with attributes, and the links between them; read-only.
+
+    Whatever is given becomes one canonical form: a 0/1 CSR adjacency without self-loops (symmetric unless
+    ``directed``) and a finite attribute matrix that stays sparse if it came sparse.
+
+    Parameters
+    ----------
+    adjacency
+        Square matrix, dense or sparse; any nonzero entry is a link. Each link of an undirected network may be
+        stored once or twice.
+    attributes
+        Matrix with one row a node, dense or sparse.
+    node_ids
+        One string or integer a node; 0, 1, … when left out.
+    attribute_names
+        One name a column; ``x0, x1, …`` when left out.
+    labels
+        Truth for evaluation (1 = anomaly); no detector looks at it.
+    kinds
+        0 normal, 1 structure, 2 attribute, 3 both.
+    directed
+        Keep the direction of the links instead of symmetrising.
+    name
+        What to call the network in tables.
+    n_duplicates, n_self_loops
+        Links that were merged or removed on the way in, for the record.
+
+    Examples
+    --------
+    >>> graph = AttributedGraph([[0, 1, 0], [0, 1, 1], [0, 0, 0]], [[1.0], [2.0], [3.0]], node_ids=["a", "b", "c"])
+    >>> graph.n_nodes, graph.n_edges, graph.n_self_loops
+    (3, 2, 1)
+    >>> graph.edges.tolist()
+    [[0, 1], [1, 2]]
+    """
+
+    adjacency: Any
+    attributes: Attributes
+    node_ids: Any = None
+    attribute_names: Any = None
+    labels: Any = None
+    kinds: Any = None
+    directed: bool = False
+    name: str = ""
+    n_duplicates: int = 0
+    n_self_loops: int = 0
+
+    def __post_init__(self) -> None:
+        adjacency, n_self_loops = _canonical_adjacency(self.adjacency, self.directed)
+        attributes = _canonical_attributes(self.attributes, adjacency.shape[0])
+        n_nodes, n_attributes = attributes.shape
+        self._set("adjacency", adjacency)
+        self._set("attributes", attributes)
+        self._set("n_self_loops", self.n_self_loops + n_self_loops)
+        self._set("node_ids", _canonical_ids(self.node_ids, n_nodes))
+        self._set("attribute_names", _canonical_names(self.attribute_names, n_attributes))
+        self._set("labels", _flags("labels", self.labels, n_nodes, high=1))
+        self._set("kinds", _flags("kinds", self.kinds, n_nodes, high=3))
+
+    @classmethod
+    def from_edges(
+        cls,
+        sources: ArrayLike,
+        targets: ArrayLike,
+        attributes: Attributes,
+        *,
+        directed: bool = False,
+        **fields: Any,
+    ) -> AttributedGraph:
+        """Build from two arrays of node positions, merging duplicates and counting them.
+
+        In an undirected network ``a, b`` and ``b, a`` are the same link.
+        """
+        source, target = np.asarray(sources, dtype=np.int64), np.asarray(targets, dtype=np.int64)
+        n_nodes = attributes.shape[0]
+        if source.size and (min(source.min(), target.min()) < 0 or max(source.max(), target.max()) >= n_nodes):
+            raise ValueError(f"a link names a node outside 0..{n_nodes - 1}")
+        loops = source == target
+        if loops.any():
+            source, target = source[~loops], target[~loops]
+        if not directed:
+            source, target = np.minimum(source, target), np.maximum(source, target)
+        ones = np.ones(source.size, dtype=np.float32)
+        adjacency = sp.coo_array((ones, (source, target)), shape=(n_nodes, n_nodes)).tocsr()
+        n_duplicates = source.size - adjacency.nnz
+        return cls(
+            adjacency,
+            attributes,
+            directed=directed,
+            n_duplicates=n_duplicates,
+            n_self_loops=int(loops.sum()),
+            **fields,
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.adjacency.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of links, each undirected one counted once."""
+        return int(self.adjacency.nnz if self.directed else self.adjacency.nnz // 2)
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attribute columns."""
+        return int(self.attributes.shape[1])
+
+    @cached_property
+    def edges(self) -> NDArray[np.int64]:
+        """Every link once, as (2, n_edges) node positions; undirected ones have source < target."""
+        upper = self.adjacency if self.directed else sp.triu(self.adjacency, k=1, format="csr")
+        source = np.repeat(np.arange(self.n_nodes, dtype=np.int64), np.diff(upper.indptr))
+        return _frozen(np.stack([source, upper.indices.astype(np.int64)]))
+
+    @cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """Number of neighbours of each node; in a directed network, in- and out-links together."""
+        degrees = np.diff(self.adjacency.indptr).astype(np.int64)
+        if self.directed:
+            degrees = degrees + np.bincount(self.adjacency.indices, minlength=self.n_nodes)
+        return _frozen(degrees)
+
+    @cached_property
+    def _positions(self) -> dict[Hashable, int]:
+        return {node: position for position, node in enumerate(self.node_ids.tolist())}
+
+    def index_of(self, node: Hashable) -> int:
+        """Return the position of a node id (``7`` finds ``"7"`` and the other way round)."""
+        for key in (node, str(node), int(node) if str(node).lstrip("-").isdigit() else node):  # type: ignore[call-overload]
+            if key in self._positions:
+                return self._positions[key]
+        raise ValueError(f"there is no node {node!r} in this network")
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        name = f"{self.name!r}, " if self.name else ""
+        return (
+            f"AttributedGraph({name}{self.n_nodes:,} nodes, {self.n_edges:,} {kind} links, "
+            f"{self.n_attributes:,} attributes)"
+        )
+
+    def _set(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)
+
+
+def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
+    """Return the 0/1 CSR form without self-loops, and how many loops there were."""
+    matrix = adjacency if sp.issparse(adjacency) else np.atleast_2d(np.asarray(adjacency))
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"the adjacency matrix must be square, got shape {matrix.shape}")
+    coo = sp.coo_array(matrix)
+    present = np.asarray(coo.data != 0)
+    loops = present & (coo.row == coo.col)
+    keep = present & ~loops
+    row, col = coo.row[keep], coo.col[keep]
+    if not directed:
+        row, col = np.concatenate([row, col]), np.concatenate([col, row])
+    csr = sp.coo_array((np.ones(row.size, dtype=np.float32), (row, col)), shape=matrix.shape).tocsr()
+    csr.sum_duplicates()
+    csr.data[:] = 1.0
+    return _frozen_csr(csr), len(np.unique(coo.row[loops]))
+
+
+def _canonical_attributes(attributes: Any, n_nodes: int) -> Any:
+    """Return a finite float matrix, dense or CSR as it came."""
+    if sp.issparse(attributes):
+        matrix: Any = sp.csr_array(attributes)
+        matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        values = matrix.data
+    else:
+        try:
+            matrix = np.asarray(attributes)
+            matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"attributes must be numbers: {error}") from None
+        values = matrix
+    if matrix.ndim != 2 or matrix.shape[0] != n_nodes:
+        raise ValueError(f"attributes must have one row for each of the {n_nodes} nodes, got shape {matrix.shape}")
+    if not np.isfinite(values).all():
+        row, column = _first_bad_entry(matrix)
+        raise ValueError(f"attributes must be finite: row {row}, column {column} is NaN or infinite")
+    return _frozen_csr(matrix) if sp.issparse(matrix) else _frozen(matrix)
+
+
+def _first_bad_entry(matrix: Any) -> tuple[int, int]:
+    if sp.issparse(matrix):
+        coo = matrix.tocoo()
+        where = int(np.flatnonzero(~np.isfinite(coo.data))[0])
+        return int(coo.row[where]), int(coo.col[where])
+    row, column = np.argwhere(~np.isfinite(matrix))[0]
+    return int(row), int(column)
+
+
+def _float_type(dtype: Any) -> type:
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def _canonical_ids(node_ids: Sequence[Hashable] | None, n_nodes: int) -> NDArray[Any]:
+    """Return an int64 array when every id is an integer, an object array of strings otherwise."""
+    if node_ids is None:
+        return _frozen(np.arange(n_nodes, dtype=np.int64))
+    ids = np.asarray(node_ids)
+    if ids.shape != (n_nodes,):
+        raise ValueError(f"node_ids must name each of the {n_nodes} nodes once, got {ids.shape}")
+    if ids.dtype.kind in "iu":
+        ids = ids.astype(np.int64)
+    else:
+        ids = np.array([str(node) for node in list(node_ids)], dtype=object)
+    if len(set(ids.tolist())) != n_nodes:
+        seen: set[Hashable] = set()
+        twice = next(node for node in ids.tolist() if node in seen or seen.add(node))
+        raise ValueError(f"node ids must differ, {twice!r} stands there twice")
+    return _frozen(ids)
+
+
+def _canonical_names(names: Sequence[str] | None, n_attributes: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"x{column}" for column in range(n_attributes))
+    if len(names) != n_attributes:
+        raise ValueError(f"attribute_names must name each of the {n_attributes} columns, got {len(names)}")
+    return tuple(str(name) for name in names)
+
+
+def _flags(field: str, values: ArrayLike | None, n_nodes: int, *, high: int) -> NDArray[np.int8] | None:
+    if values is None:
+        return None
+    flags = np.asarray(values).ravel()
+    if flags.shape != (n_nodes,):
+        raise ValueError(f"{field} must have one value for each of the {n_nodes} nodes, got {flags.shape}")
+    if not np.isin(flags, range(high + 1)).all():
+        raise ValueError(f"{field} must be whole numbers from 0 to {high}")
+    return _frozen(flags.astype(np.int8))
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view: the caller's own array stays writeable."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _frozen_csr(matrix: Any) -> Any:
+    """Return the same CSR array over read-only views of its three parts."""
+    parts = tuple(_frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr))
+    return sp.csr_array(parts, shape=matrix.shape, copy=False)

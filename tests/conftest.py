@@ -1,0 +1,60 @@
+"""Small graphs that several tests share, and the folder of real networks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hopsight.graph import AttributedGraph
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Return a fresh generator with a fixed seed."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def path_graph() -> AttributedGraph:
+    """0 – 1 – 2 – 3 – 4 – 5 with one attribute that counts up."""
+    return AttributedGraph.from_edges(range(5), range(1, 6), np.arange(6.0)[:, None])
+
+
+@pytest.fixture
+def star_graph() -> AttributedGraph:
+    """Node 0 linked to 1..5."""
+    return AttributedGraph.from_edges([0] * 5, range(1, 6), np.arange(12.0).reshape(6, 2))
+
+
+@pytest.fixture
+def two_cliques() -> AttributedGraph:
+    """Two cliques of four joined by the bridge 3 – 4, one attribute that tells them apart."""
+    left = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    right = [(i + 4, j + 4) for i, j in left]
+    source, target = zip(*left, *right, (3, 4), strict=True)
+    attributes = np.column_stack([np.repeat([0.0, 1.0], 4), np.linspace(0.0, 0.3, 8)])
+    return AttributedGraph.from_edges(source, target, attributes)
+
+
+@pytest.fixture
+def random_graph(rng: np.random.Generator) -> AttributedGraph:
+    """60 nodes in three groups, attributes that follow the group, node 59 without any link."""
+    group = np.repeat([0, 1, 2], 20)
+    chance = np.where(group[:, None] == group[None, :], 0.35, 0.04)
+    adjacency = np.triu(rng.random((60, 60)) < chance, k=1)
+    adjacency[:, 59] = False
+    attributes = rng.normal(size=(60, 6)) + 2.0 * np.eye(3)[group][:, [0, 1, 2, 0, 1, 2]]
+    return AttributedGraph(adjacency, attributes)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Return the folder of real networks, or skip where there is none."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("HOPSIGHT_DATA", default))
+    if not (folder / "BlogCatalog.mat").is_file():
+        pytest.skip(f"no real networks in {folder}: set HOPSIGHT_DATA to a folder that has them")
+    return folder
