@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -230,8 +231,7 @@ def _canonical_ids(node_ids: Sequence[Hashable] | None, n_nodes: int) -> NDArray
     else:
         ids = np.array([str(node) for node in list(node_ids)], dtype=object)
     if len(set(ids.tolist())) != n_nodes:
-        seen: set[Hashable] = set()
-        twice = next(node for node in ids.tolist() if node in seen or seen.add(node))
+        twice, _ = Counter(ids.tolist()).most_common(1)[0]
         raise ValueError(f"node ids must differ, {twice!r} stands there twice")
     return _frozen(ids)
 

@@ -59,7 +59,9 @@ def answer(
     if return_conf:
         answers.append(confidence(scores, fitted))
     if not answers:
-        raise ValueError("predict was asked for nothing: set one of return_pred, return_score, return_prob, return_conf")
+        raise ValueError(
+            "predict was asked for nothing: set one of return_pred, return_score, return_prob, return_conf"
+        )
     return answers[0] if len(answers) == 1 else tuple(answers)
 
 

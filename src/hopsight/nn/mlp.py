@@ -1,0 +1,40 @@
+"""MLP: from the difference of two node representations to hop-class logits."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from hopsight.nn.gcn import draw_layers, drop
+
+
+class HopMLP(nn.Module):
+    """F(v_m, v_n) = W₂ ReLU(W₁ |z_m − z_n| + b₁) + b₂: linear logits over the hop classes.
+
+    Parameters
+    ----------
+    n_inputs, n_units, n_classes
+        Width of z, of the hidden layer, and the number of hop classes.
+    directed
+        Leave the sign of z_m − z_n, so that the hop count may depend on direction.
+    generator
+        Source of the initial weights.
+    """
+
+    def __init__(
+        self, n_inputs: int, n_units: int, n_classes: int, *, directed: bool, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.directed = directed
+        self.weights, self.biases = draw_layers([n_inputs, n_units, n_classes], generator)
+
+    def forward(
+        self, z: Tensor, pairs: Tensor, *, dropout: float = 0.0, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Return logits. Shapes: z (n_nodes, n_inputs), pairs (2, n_pairs) -> (n_pairs, n_classes)."""
+        difference = z.index_select(0, pairs[0]) - z.index_select(0, pairs[1])
+        if not self.directed:
+            difference = difference.abs()
+        hidden = torch.relu(torch.addmm(self.biases[0], difference, self.weights[0]))
+        hidden = drop(hidden, dropout, generator)
+        return torch.addmm(self.biases[1], hidden, self.weights[1])

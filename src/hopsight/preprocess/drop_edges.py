@@ -1,0 +1,23 @@
+"""Drop edges: remove the share R of links whose ends resemble each other least."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.checks import check_ratio
+
+
+def drop_edges(similarity: NDArray[np.float64], drop_ratio: float, *, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which links stay: exactly floor(R·m) go, ties broken at random.
+
+    >>> drop_edges(np.array([0.9, 0.1, 0.5, 0.4]), 0.5, rng=np.random.default_rng(0)).tolist()
+    [True, False, True, False]
+    """
+    check_ratio("drop_ratio", drop_ratio)
+    n_drop = int(np.floor(drop_ratio * similarity.size + 1e-9))  # 0.3 · 10 is 2.9999999999999996
+    keep = np.ones(similarity.size, dtype=np.bool_)
+    if n_drop:
+        order = np.lexsort((rng.random(similarity.size), similarity))
+        keep[order[:n_drop]] = False
+    return keep

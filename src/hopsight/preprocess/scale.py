@@ -1,0 +1,84 @@
+"""Scaling of attribute columns and rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+SCALINGS = ("auto", "none", "row", "standard", "rank")
+
+FloatArray = NDArray[np.float64]
+
+
+def choose_scaling(attributes: Any) -> str:
+    """Return ``"none"`` for a bag of words and ``"standard"`` for everything else.
+
+    A bag of words has no negative value and no column that is nonzero in more than half of the rows: its
+    columns share a unit, and standardising would blow up the rarest words.
+
+    >>> choose_scaling(np.eye(4)), choose_scaling(np.arange(8.0).reshape(4, 2))
+    ('none', 'standard')
+    """
+    values = attributes.data if sp.issparse(attributes) else attributes
+    if values.size and values.min() < 0:
+        return "standard"
+    if sp.issparse(attributes):
+        filled = np.bincount(attributes.indices[attributes.data != 0], minlength=attributes.shape[1])
+    else:
+        filled = np.count_nonzero(attributes, axis=0)
+    return "none" if filled.max(initial=0) <= attributes.shape[0] / 2 else "standard"
+
+
+def column_moments(attributes: Any) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of every column without densifying; a constant column has deviation 1.
+
+    Columns are first divided by their largest magnitude, so that values near 1e300 do not overflow.
+    """
+    peak = np.asarray(abs(attributes).max(axis=0).todense() if sp.issparse(attributes) else abs(attributes).max(axis=0))
+    peak = peak.ravel().astype(np.float64)
+    peak[peak == 0] = 1.0
+    if sp.issparse(attributes):
+        scaled = attributes.astype(np.float64) @ sp.diags_array(1.0 / peak)
+        mean = np.asarray(scaled.mean(axis=0)).ravel()
+        square = np.asarray(scaled.multiply(scaled).mean(axis=0)).ravel()
+        deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
+    else:
+        scaled = attributes / peak
+        mean, deviation = scaled.mean(axis=0, dtype=np.float64), scaled.std(axis=0, dtype=np.float64)
+    constant = deviation < 1e-10
+    return mean * peak, np.where(constant, 1.0, deviation * peak)
+
+
+def row_scaled(attributes: Any) -> Any:
+    """Divide every row by the sum of its magnitudes; a zero row stays zero."""
+    total = np.asarray(abs(attributes).sum(axis=1), dtype=np.float64).ravel()
+    inverse = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    if sp.issparse(attributes):
+        return sp.csr_array(sp.diags_array(inverse) @ attributes)
+    return attributes * inverse[:, None]
+
+
+def column_quantiles(attributes: Any, n_points: int = 1001) -> FloatArray:
+    """Return ``(n_points, n_columns)`` quantiles of every column, the reference that ranks are read from."""
+    levels = np.linspace(0.0, 1.0, n_points)
+    columns = attributes.tocsc() if sp.issparse(attributes) else attributes
+    out = np.empty((n_points, attributes.shape[1]))
+    for column in range(attributes.shape[1]):
+        values = columns[:, [column]].toarray().ravel() if sp.issparse(columns) else columns[:, column]
+        out[:, column] = np.quantile(values, levels)
+    return out
+
+
+def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
+    """Replace every value by its mid-rank among the reference quantiles, from −½ to ½."""
+    dense = attributes.toarray() if sp.issparse(attributes) else np.asarray(attributes)
+    last = len(quantiles)
+    out = np.empty(dense.shape, dtype=np.float64)
+    for column in range(dense.shape[1]):
+        below = np.searchsorted(quantiles[:, column], dense[:, column], side="left")
+        upto = np.searchsorted(quantiles[:, column], dense[:, column], side="right")
+        out[:, column] = (below + upto) / (2.0 * last) - 0.5
+    return out

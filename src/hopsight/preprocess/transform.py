@@ -1,0 +1,114 @@
+"""The attribute transformation of a fit, kept so that new graphs go through the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hopsight.checks import check_choice, check_count
+from hopsight.preprocess.pca import principal_axes
+from hopsight.preprocess.scale import (
+    SCALINGS,
+    choose_scaling,
+    column_moments,
+    column_quantiles,
+    ranked,
+    row_scaled,
+)
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AttributeTransform:
+    """Scaling and, where there are more columns than ``n_components``, projection on principal axes.
+
+    Make one with :meth:`fit`. Columns are found by name, in any order.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 10.0], [3.0, 10.0]])
+    >>> transform = AttributeTransform.fit(X, ["age", "height"], scaling="standard", rng=np.random.default_rng(0))
+    >>> transform.apply(X[:, ::-1], ["height", "age"]).tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
+    """
+
+    names: Sequence[str]
+    scaling: str
+    centre: FloatArray  # (n_columns,)
+    scale: FloatArray  # (n_columns,)
+    quantiles: FloatArray | None = None  # (1001, n_columns), scaling = "rank" only
+    axes: FloatArray | None = None  # (n_components, n_columns)
+
+    @classmethod
+    def fit(
+        cls,
+        attributes: Any,
+        names: Sequence[str],
+        *,
+        scaling: str = "auto",
+        n_components: int | None = None,
+        rng: np.random.Generator,
+    ) -> Self:
+        """Learn the transformation; ``scaling="auto"`` leaves a bag of words alone and standardises the rest."""
+        check_choice("scaling", scaling, SCALINGS)
+        if n_components is not None:
+            check_count("n_components", n_components)
+        if scaling == "auto":
+            scaling = choose_scaling(attributes)
+        n_columns = attributes.shape[1]
+        quantiles = column_quantiles(attributes) if scaling == "rank" else None
+        prepared = _prepared(attributes, scaling, quantiles)
+        reduces = n_components is not None and n_components < n_columns
+        centre, scale = np.zeros(n_columns), np.ones(n_columns)
+        if scaling == "standard":
+            centre, scale = column_moments(prepared)
+        elif reduces:
+            centre = np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
+        axes = None
+        if reduces:
+            assert n_components is not None
+            axes = principal_axes(prepared, centre, scale, n_components, rng=rng)
+        return cls(list(names), scaling, centre, scale, quantiles, axes)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of columns that :meth:`apply` returns."""
+        return len(self.names) if self.axes is None else len(self.axes)
+
+    def apply(self, attributes: Any, names: Sequence[str]) -> Any:
+        """Transform the attributes of any graph that has the columns of the fit.
+
+        Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centred nor projected.
+        """
+        prepared = _prepared(_in_order(attributes, names, self.names), self.scaling, self.quantiles)
+        if self.axes is not None:
+            loadings = (self.axes / self.scale).T
+            return np.asarray(prepared @ loadings) - self.centre @ loadings
+        if self.scaling != "standard":
+            return prepared
+        dense = prepared.toarray() if sp.issparse(prepared) else prepared
+        return (dense - self.centre) / self.scale
+
+
+def _prepared(attributes: Any, scaling: str, quantiles: FloatArray | None) -> Any:
+    if scaling == "row":
+        return row_scaled(attributes)
+    if quantiles is not None:
+        return ranked(attributes, quantiles)
+    return attributes.astype(np.float64, copy=False)
+
+
+def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:
+    if list(names) == list(wanted):
+        return attributes
+    position = {name: column for column, name in enumerate(names)}
+    missing = [name for name in wanted if name not in position]
+    if missing:
+        raise ValueError(f"the network lacks {len(missing)} attribute(s) the model was fitted on, first {missing[0]!r}")
+    return attributes[:, [position[name] for name in wanted]]
