@@ -1,0 +1,178 @@
+"""How good a ranking is, given the truth: ROC-AUC with its interval, average precision, precision and recall at k.
+
+Scores are "higher = more anomalous", labels are 1 for an anomaly and 0 for a normal node. Equal scores never help
+or harm: every measure is the mean over all ways to break the ties, except average precision, which treats a group
+of equal scores as one step, as scikit-learn does.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hopsight.checks import check_count, check_ratio
+
+KIND_NAMES = {1: "structure", 2: "attribute", 3: "both"}
+
+
+def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:
+    """Return the chance that an anomaly scores higher than a normal node, a tie counting one half.
+
+    Raises
+    ------
+    ValueError
+        If only one class is present, a score is not finite or the lengths differ.
+
+    Examples
+    --------
+    >>> roc_auc([0, 1, 0, 1], [0.1, 0.9, 0.5, 0.5])
+    0.875
+    """
+    truth, values = _checked(labels, scores)
+    n_anomalies = int(truth.sum())
+    n_normal = truth.size - n_anomalies
+    rank_sum = float(mid_ranks(values)[truth].sum())
+    return (rank_sum - n_anomalies * (n_anomalies + 1) / 2) / (n_anomalies * n_normal)
+
+
+def roc_auc_interval(labels: ArrayLike, scores: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
+    r"""Return the confidence interval of the ROC-AUC (DeLong), clipped to [0, 1].
+
+    With :math:`V_i` the share of normal nodes below anomaly i and :math:`W_j` the share of anomalies above normal
+    node j (ties one half), the variance of the AUC is :math:`s^2_V / m + s^2_W / n` for m anomalies and n normal
+    nodes, and the interval is the AUC ± z standard errors.
+
+    Notes
+    -----
+    With a single anomaly (or a single normal node) :math:`s^2` does not exist and the formula of Hanley and McNeil
+    takes its place. A perfect ranking has no variance to measure: its interval is the point itself, which
+    understates the doubt when there are few anomalies.
+
+    References
+    ----------
+    DeLong, DeLong, Clarke-Pearson: Comparing the areas under two or more correlated receiver operating
+    characteristic curves (1988). Hanley, McNeil: The meaning and use of the area under a ROC curve (1982).
+
+    Examples
+    --------
+    >>> low, high = roc_auc_interval([0, 0, 0, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0])
+    >>> round(low, 3), high
+    (0.371, 1.0)
+    """
+    check_ratio("level", level)
+    truth, values = _checked(labels, scores)
+    above, below = values[truth], values[~truth]
+    m, n = above.size, below.size
+    ranks = mid_ranks(values)
+    beaten = (ranks[truth] - mid_ranks(above)) / n  # V: share of normal nodes below each anomaly
+    beaten_by = 1.0 - (ranks[~truth] - mid_ranks(below)) / m  # W: share of anomalies above each normal node
+    auc = float(beaten.mean())
+    if min(m, n) > 1:
+        variance = float(beaten.var(ddof=1)) / m + float(beaten_by.var(ddof=1)) / n
+    else:
+        variance = _hanley_mcneil_variance(auc, m, n)
+    reach = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(variance)
+    return max(0.0, auc - reach), min(1.0, auc + reach)
+
+
+def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
+    """Return the precision averaged over the anomalies, going down the ranking.
+
+    Examples
+    --------
+    >>> round(average_precision([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]), 4)  # (1/1 + 2/3) / 2
+    0.8333
+    """
+    truth, values = _checked(labels, scores)
+    _, group, size = np.unique(-values, return_inverse=True, return_counts=True)  # groups of equal scores, best first
+    found = np.bincount(group, weights=truth)
+    precision = np.cumsum(found) / np.cumsum(size)
+    return float((precision * found).sum() / truth.sum())
+
+
+def precision_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:
+    """Return the share of anomalies among the k highest scores; ties at the cut count by their share.
+
+    Examples
+    --------
+    >>> precision_at_k([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], 2)
+    0.5
+    """
+    return _found_at_k(labels, scores, k) / k
+
+
+def recall_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:
+    """Return the share of all anomalies that is among the k highest scores; ties at the cut count by their share.
+
+    Examples
+    --------
+    >>> recall_at_k([1, 0, 1, 1], [4.0, 3.0, 2.0, 1.0], 3)
+    0.6666666666666666
+    """
+    return _found_at_k(labels, scores, k) / int(np.asarray(labels).sum())
+
+
+def roc_auc_by_kind(labels: ArrayLike, kinds: ArrayLike | None, scores: ArrayLike) -> dict[str, float]:
+    """Return the ROC-AUC of each kind of anomaly against all normal nodes; kinds that do not occur are left out.
+
+    ``kinds`` is 1 for structure, 2 for attribute and 3 for both; ``None`` gives an empty answer.
+
+    Examples
+    --------
+    >>> roc_auc_by_kind([0, 0, 1, 1], [0, 0, 1, 2], [1.0, 3.0, 2.0, 4.0])
+    {'structure': 0.5, 'attribute': 1.0}
+    """
+    if kinds is None:
+        return {}
+    truth, values = _checked(labels, scores)
+    kind = np.asarray(kinds)
+    result = {}
+    for number, name in KIND_NAMES.items():
+        chosen = ~truth | (kind == number)
+        if (truth & (kind == number)).any():
+            result[name] = roc_auc(truth[chosen], values[chosen])
+    return result
+
+
+def mid_ranks(values: ArrayLike) -> NDArray[np.float64]:
+    """Return each value's rank from 1; equal values share the mean of their ranks.
+
+    Examples
+    --------
+    >>> mid_ranks([3.0, 1.0, 3.0]).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    _, group, size = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    last = np.cumsum(size)
+    return np.asarray((last - (size - 1) / 2)[group], dtype=np.float64)
+
+
+def _found_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:
+    truth, values = _checked(labels, scores)
+    check_count("k", k, high=truth.size)
+    cut = np.partition(values, truth.size - k)[truth.size - k]  # the k-th highest score
+    higher, tied = values > cut, values == cut
+    return float(truth[higher].sum() + (k - higher.sum()) * truth[tied].mean())
+
+
+def _hanley_mcneil_variance(auc: float, n_anomalies: int, n_normal: int) -> float:
+    two_anomalies = auc / (2 - auc)  # chance that two anomalies both beat one normal node
+    two_normal = 2 * auc**2 / (1 + auc)  # chance that one anomaly beats two normal nodes
+    total = auc * (1 - auc) + (n_anomalies - 1) * (two_anomalies - auc**2) + (n_normal - 1) * (two_normal - auc**2)
+    return max(0.0, total / (n_anomalies * n_normal))
+
+
+def _checked(labels: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    truth, values = np.asarray(labels), np.asarray(scores, dtype=np.float64)
+    if truth.ndim != 1 or truth.shape != values.shape:
+        raise ValueError(f"labels and scores must be two lists of one length, got {truth.shape} and {values.shape}")
+    if not np.isin(truth, (0, 1)).all():
+        raise ValueError("labels must be 0 (normal) or 1 (anomaly)")
+    if not np.isfinite(values).all():
+        raise ValueError("scores must be finite")
+    if not 0 < truth.sum() < truth.size:
+        raise ValueError("labels must hold both classes, at least one anomaly and one normal node")
+    return truth.astype(bool), values
