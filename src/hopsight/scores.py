@@ -44,8 +44,8 @@ def neighbour_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -
 
 def neighbour_sum(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
     """Return the sum of the links' values at every node."""
-    total: FloatArray = np.bincount(edges[0], values, n_nodes) + np.bincount(edges[1], values, n_nodes)
-    return total
+    total = np.bincount(edges[0], values, n_nodes) + np.bincount(edges[1], values, n_nodes)
+    return total.astype(np.float64, copy=False)
 
 
 def fill_unjudged(scores: FloatArray) -> FloatArray:

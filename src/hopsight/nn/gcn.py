@@ -22,7 +22,7 @@ class Propagation:
 
     def __call__(self, values: Tensor) -> Tensor:
         """Return Â @ values, differentiable in values."""
-        return _Propagate.apply(values, self.forward, self.backward)  # type: ignore[no-untyped-call,no-any-return]
+        return _Propagate.apply(values, self.forward, self.backward)  # type: ignore[no-untyped-call]
 
 
 def normalized_adjacency(adjacency: Any) -> Any:
