@@ -1,0 +1,168 @@
+"""Fetching against a real server on this machine: what arrives, and every way in which it may not."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from hopsight.datasets import catalog
+from hopsight.datasets.download import fetch
+from hopsight.datasets.networks import NETWORKS, Network, Size
+
+CONTENT = bytes(range(256)) * 4000  # 1 MB: enough for several chunks and a cut in the middle
+NETWORK = Network(
+    name="toy",
+    kind="organic",
+    size=Size(2, 1, 1, 0),
+    repository="somebody/somewhere",
+    commit="abc",
+    path="folder/Toy.mat",
+    sha256=hashlib.sha256(CONTENT).hexdigest(),
+    citation="nobody",
+)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Serves CONTENT at the path of NETWORK; ``/cut/…`` stops half-way; anything else is not there."""
+
+    requests: Counter[str] = Counter()
+
+    def do_GET(self) -> None:
+        """Answer one request."""
+        self.requests[self.path] += 1
+        if not self.path.endswith("/somebody/somewhere/abc/folder/Toy.mat"):
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(CONTENT)))
+        self.end_headers()
+        cut = self.path.startswith("/cut/")
+        self.wfile.write(CONTENT[: len(CONTENT) // 2] if cut else CONTENT)
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """Start a server and return its address."""
+    _Handler.requests.clear()
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    thread = threading.Thread(target=httpd.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{httpd.server_port}"
+    httpd.shutdown()
+    httpd.server_close()
+    thread.join()
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.rglob("*") if file.is_file())
+
+
+def test_a_good_file_arrives_whole_and_the_second_call_uses_the_cache(server: str, tmp_path: Path) -> None:
+    first = fetch(NETWORK, base_url=server, cache_dir=tmp_path)
+    second = fetch(NETWORK, base_url=server, cache_dir=tmp_path)
+    assert first == second == tmp_path / "Toy.mat"
+    assert first.read_bytes() == CONTENT
+    assert sum(_Handler.requests.values()) == 1
+    assert _files(tmp_path) == ["Toy.mat"]
+
+
+def test_a_git_blob_id_is_a_checksum_too(server: str, tmp_path: Path) -> None:
+    blob = hashlib.sha1(b"blob " + str(len(CONTENT)).encode() + b"\0" + CONTENT).hexdigest()
+    by_blob = replace(NETWORK, sha256="", git_blob=blob)
+    assert fetch(by_blob, base_url=server, cache_dir=tmp_path, progress=False).read_bytes() == CONTENT
+    with pytest.raises(ValueError, match=f"its checksum is git:{blob}, the published one git:00"):
+        fetch(replace(by_blob, git_blob="00", saved_as="b"), base_url=server, cache_dir=tmp_path)
+
+
+def test_a_damaged_copy_in_the_cache_is_replaced(server: str, tmp_path: Path) -> None:
+    (tmp_path / "Toy.mat").write_bytes(CONTENT[:100])
+    assert fetch(NETWORK, base_url=server, cache_dir=tmp_path).read_bytes() == CONTENT
+
+
+def test_a_wrong_checksum_is_refused_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="its checksum is sha256:.*, the published one sha256:ff; it was not kept"):
+        fetch(replace(NETWORK, sha256="ff"), base_url=server, cache_dir=tmp_path)
+    assert _files(tmp_path) == []
+
+
+def test_a_cut_connection_is_refused_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="cannot fetch 'toy' from .*: the connection was cut before the end"):
+        fetch(NETWORK, base_url=f"{server}/cut", cache_dir=tmp_path)
+    assert _files(tmp_path) == []
+
+
+def test_a_file_that_is_not_there(server: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"there is no such file \(HTTP 404\)"):
+        fetch(replace(NETWORK, path="else"), base_url=server, cache_dir=tmp_path)
+    assert _files(tmp_path) == []
+
+
+def test_a_server_that_is_gone(server: str, tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as closed:
+        port = closed.server_port
+    with pytest.raises(ValueError, match="the server is out of reach"):
+        fetch(NETWORK, base_url=f"http://127.0.0.1:{port}", cache_dir=tmp_path)
+    assert _files(tmp_path) == []
+
+
+def test_a_server_that_is_silent(tmp_path: Path) -> None:
+    silent = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)  # listens, never answers
+    with silent, pytest.raises(ValueError, match=r"did not answer within 0\.2 s"):
+        fetch(NETWORK, base_url=f"http://127.0.0.1:{silent.server_port}", cache_dir=tmp_path, timeout=0.2)
+
+
+def test_a_cache_that_cannot_be_written(server: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ValueError, match="cannot keep 'toy' in .*file"):
+        fetch(NETWORK, base_url=server, cache_dir=tmp_path / "file" / "cache")
+
+
+def _fetch_in_process(base_url: str, folder: str) -> bytes:
+    return fetch(NETWORK, base_url=base_url, cache_dir=folder, progress=False).read_bytes()
+
+
+def test_two_processes_at_once_both_get_the_file(server: str, tmp_path: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        contents = pool.starmap(_fetch_in_process, [(server, str(tmp_path))] * 4, chunksize=1)
+    assert contents == [CONTENT] * 4
+    assert _files(tmp_path) == ["Toy.mat"]
+
+
+def test_a_name_of_the_catalogue_is_enough(monkeypatch: pytest.MonkeyPatch, server: str, tmp_path: Path) -> None:
+    monkeypatch.setitem(catalog._BY_ALIAS, "toy", NETWORK)
+    monkeypatch.setattr("hopsight.datasets.download.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path)
+    monkeypatch.delenv("HOPSIGHT_DATA", raising=False)
+    with pytest.raises(ValueError, match="hopsight data fetch toy"):
+        catalog.find("Toy")
+    fetched = fetch("TOY", base_url=server)
+    assert catalog.find("Toy") == fetched
+    fetched.write_bytes(CONTENT[:10])  # damaged since: as good as none
+    with pytest.raises(ValueError, match="hopsight data fetch toy"):
+        catalog.find("Toy")
+
+
+def test_addresses_are_pinned_and_every_file_name_is_used_once() -> None:
+    for network in NETWORKS:
+        assert len(network.commit) == 40
+        assert network.address().startswith("https://raw.githubusercontent.com/")
+        assert len(network.sha256 or network.git_blob) == (64 if network.sha256 else 40)
+    assert len({network.file_name.lower() for network in NETWORKS}) == len(NETWORKS) == 14
+
+
+def test_the_real_files_carry_the_published_checksums(data_dir: Path) -> None:
+    at_hand = [network for network in NETWORKS if network.sha256]
+    assert [network.checksum_of(data_dir / network.file_name) for network in at_hand] == [
+        network.checksum for network in at_hand
+    ]
