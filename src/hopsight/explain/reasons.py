@@ -1,0 +1,139 @@
+"""What an explanation holds: plain values that print as text and turn into JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from hopsight.explain.text import link_text, node_summary, node_text
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """One link of the explained node: how far its other end looks; ``None`` where the detector cannot say.
+
+    ``probability`` is that of really being 1 hop away; the ``contribution`` of all links sums to the node's AHP.
+    """
+
+    node: Hashable
+    score: float
+    rank: int
+    degree: int
+    hop: float | None = None
+    variance: float | None = None
+    probability: float | None = None
+    contribution: float | None = None
+
+
+@dataclass(frozen=True)
+class AttributeGap:
+    """One attribute: the node's value, its neighbours' middle and 10–90 % range, and where it lies in the network.
+
+    ``difference`` is the value minus the mean of the neighbours, in units of how much linked nodes usually
+    differ in this attribute; ``percentile`` is the percentage of all nodes with a lower value.
+    """
+
+    name: str
+    value: float
+    low: float
+    median: float
+    high: float
+    difference: float
+    percentile: float
+
+
+@dataclass(frozen=True)
+class NodeValue:
+    """A value the detector keeps for the node, what it means, and the percentage of nodes with a lower one."""
+
+    name: str
+    value: float
+    percentile: float
+    meaning: str
+
+
+@dataclass(frozen=True)
+class WithoutLinks:
+    """The node's score and rank from a real re-scoring in which the links to ``neighbours`` are absent."""
+
+    neighbours: tuple[Hashable, ...]
+    score: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a node has its score.
+
+    ``neighbours`` holds all of them, farthest first (highest score first where the detector predicts no hops);
+    ``attributes`` holds those that differ most; printing shows the first ``top`` of both.
+    """
+
+    node: Hashable
+    detector: str
+    score: float
+    threshold: float
+    rank: int
+    n_nodes: int
+    flagged: bool
+    judged: bool
+    degree: int
+    degree_percentile: float
+    neighbours: tuple[Neighbour, ...]
+    attributes: tuple[AttributeGap, ...]
+    values: tuple[NodeValue, ...]
+    without: WithoutLinks | None
+    notes: tuple[str, ...]
+    top: int = 10
+
+    @property
+    def summary(self) -> str:
+        """Two or three sentences in plain words."""
+        return node_summary(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON."""
+        return {"summary": self.summary, **_plain(dataclasses.asdict(self))}
+
+    def __str__(self) -> str:
+        return node_text(self)
+
+
+@dataclass(frozen=True)
+class LinkExplanation:
+    """Why a link looks out of place, or does not.
+
+    ``attributes`` compares the source (``value``) with the target (``median``); a share is the part of that
+    end's AHP which this link carries; rank 1 is the link that looks longest.
+    """
+
+    source: Hashable
+    target: Hashable
+    detector: str
+    rank: int | None
+    n_links: int
+    hop: float | None
+    variance: float | None
+    probability: float | None
+    source_share: float | None
+    target_share: float | None
+    source_score: float
+    target_score: float
+    common_neighbours: int
+    attributes: tuple[AttributeGap, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON."""
+        plain: dict[str, Any] = _plain(dataclasses.asdict(self))
+        return plain
+
+    def __str__(self) -> str:
+        return link_text(self)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

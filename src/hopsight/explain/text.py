@@ -1,0 +1,173 @@
+"""Explanations as text for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hopsight.explain.reasons import AttributeGap, Explanation, LinkExplanation
+
+
+def number(value: float | None) -> str:
+    """Write a number with four significant digits; a dash stands for what is not known.
+
+    >>> number(1234.56), number(0.1), number(None)
+    ('1,235', '0.1', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
+
+
+def percent(value: float) -> str:
+    """Write a percentage that never rounds up to everything.
+
+    >>> percent(41.7), percent(99.97)
+    ('41 %', '99.9 %')
+    """
+    return f"{math.floor(value)} %" if value < 99 else f"{math.floor(10 * value) / 10:g} %"
+
+
+def printable(name: object) -> str:
+    r"""Write a name that a stranger chose: control characters must not reach the terminal.
+
+    >>> print(printable("a\x1b[2J"))
+    a\x1b[2J
+    """
+    text = str(name)
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def node_summary(explanation: Explanation) -> str:
+    """Say in two or three sentences what matters most."""
+    flagged = "flagged" if explanation.flagged else "not flagged"
+    sentences = [f"Ranks {explanation.rank:,} of {explanation.n_nodes:,} ({flagged})."]
+    hops = [neighbour.hop for neighbour in explanation.neighbours if neighbour.hop is not None]
+    if hops:
+        sentences.append(_distance(explanation, hops))
+    if explanation.attributes:
+        gap = explanation.attributes[0]
+        who = "neighbour has" if explanation.degree == 1 else "neighbours have"
+        sentences.append(
+            f"It differs most in {printable(gap.name)}: {number(gap.value)}, where its {who} {_range(gap)}."
+        )
+    return " ".join(sentences)
+
+
+def node_text(explanation: Explanation) -> str:
+    """Write the whole explanation of a node: summary, neighbours, attributes, what would change it."""
+    return "\n".join(_node_lines(explanation))
+
+
+def link_text(link: LinkExplanation) -> str:
+    """Write the whole explanation of a link."""
+    return "\n".join(_link_lines(link))
+
+
+def _distance(explanation: Explanation, hops: Sequence[float]) -> str:
+    ahp = next((value for value in explanation.values if value.name == "ahp"), None)
+    farther = f", more than for {percent(ahp.percentile)} of all nodes" if ahp and ahp.percentile >= 50 else ""
+    mean = sum(hops) / len(hops)
+    if len(hops) == 1:
+        return f"Its only neighbour looks {mean:.1f} hops away{farther}."
+    return f"Its {len(hops):,} neighbours look {mean:.1f} hops away on average{farther}."
+
+
+def _range(gap: AttributeGap) -> str:
+    return number(gap.median) if gap.low == gap.high else f"{number(gap.low)} to {number(gap.high)}"
+
+
+def _node_lines(explanation: Explanation) -> Iterator[str]:
+    yield f"Node {printable(explanation.node)}, judged by {explanation.detector}"
+    yield explanation.summary
+    yield f"Score {number(explanation.score)} (flagged above {number(explanation.threshold)}); " + (
+        f"{explanation.degree:,} links, more than {percent(explanation.degree_percentile)} of all nodes."
+    )
+    for value in explanation.values:
+        higher = f"higher than for {percent(value.percentile)} of all nodes"
+        yield f"{value.name} {number(value.value)}: {value.meaning}; {higher}."
+    for note in explanation.notes:
+        yield f"Note: {note}"
+    yield from _neighbour_lines(explanation)
+    yield from _attribute_lines(explanation.attributes)
+    if explanation.without is not None:
+        without = explanation.without
+        names = ", ".join(printable(name) for name in without.neighbours)
+        yield ""
+        yield f"Without the links to {names} the score would be {number(without.score)}, rank {without.rank:,}."
+
+
+def _neighbour_lines(explanation: Explanation) -> Iterator[str]:
+    shown = explanation.neighbours[: explanation.top]
+    if not shown:
+        return
+    yield ""
+    if shown[0].hop is None:
+        yield "Neighbours, most anomalous first"
+        header: tuple[str, ...] = ("neighbour", "score", "rank", "links")
+        rows = [[printable(each.node), number(each.score), f"{each.rank:,}", f"{each.degree:,}"] for each in shown]
+    else:
+        yield "Neighbours, farthest first"
+        header = ("neighbour", "hops", "variance", "P(1 hop)", "part of AHP")
+        digits = {"hop": 2, "variance": 3, "probability": 3, "contribution": 4}
+        rows = [[printable(each.node), *(_fixed(getattr(each, key), digits[key]) for key in digits)] for each in shown]
+    yield from _table(header, rows)
+    left = len(explanation.neighbours) - len(shown)
+    if left:
+        yield f"  … and {left:,} more"
+
+
+def _attribute_lines(gaps: Sequence[AttributeGap]) -> Iterator[str]:
+    if not gaps:
+        return
+    yield ""
+    yield "Attributes that differ most from the neighbours'"
+    rows = [
+        (printable(gap.name), number(gap.value), _range(gap), f"{gap.difference:+.1f}", percent(gap.percentile))
+        for gap in gaps
+    ]
+    yield from _table(("attribute", "value", "neighbours", "difference", "lower in"), rows)
+
+
+def _link_lines(link: LinkExplanation) -> Iterator[str]:
+    source, target = printable(link.source), printable(link.target)
+    yield f"Link {source} – {target}, judged by {link.detector}"
+    if link.hop is None:
+        yield f"{link.detector} judges nodes, not links."
+    else:
+        yield f"Its ends look {number(link.hop)} hops apart (variance {number(link.variance)}); " + (
+            f"the probability that they are really 1 hop apart is {number(link.probability)}."
+        )
+        yield f"Ranks {link.rank:,} of {link.n_links:,} links, the longest-looking first."
+        yield f"It carries {_share(link.source_share)} of the AHP of {source}, " + (
+            f"{_share(link.target_share)} of that of {target}."
+        )
+    yield f"Scores: {source} {number(link.source_score)}, {target} {number(link.target_score)}; " + (
+        f"neighbours in common: {link.common_neighbours:,}."
+    )
+    rows = [
+        (printable(gap.name), number(gap.value), number(gap.median), f"{gap.difference:+.1f}")
+        for gap in link.attributes
+    ]
+    if rows:
+        yield ""
+        yield "Attributes that differ most"
+        yield from _table(("attribute", source, target, "difference"), rows)
+
+
+def _fixed(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _share(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        first, *rest = row
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
+        yield ("  " + "  ".join(cells)).rstrip()

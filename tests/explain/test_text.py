@@ -1,0 +1,49 @@
+"""What a person reads in the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopsight.explain import explain, explain_link
+from hopsight.graph import AttributedGraph
+
+
+def test_summary_says_rank_distance_and_attribute(fitted: Any) -> None:
+    assert explain(fitted, "hub").summary == (
+        "Ranks 1 of 6 (flagged). Its 4 neighbours look 2.5 hops away on average, more than for 66 % of all nodes. "
+        "It differs most in age: 90, where its neighbours have 30.3 to 32.7."
+    )
+
+
+def test_text_lists_the_farthest_neighbours_and_counts_the_rest(fitted: Any) -> None:
+    fitted.score_without = lambda graph, position, links: 1.1
+    text = str(explain(fitted, "hub", top=2, absent=1))
+    lines = [line.split() for line in text.splitlines()]
+    assert ["c", "4.00", "0.200", "0.050", "1.0000"] in lines
+    assert ["a", "3.00", "0.500", "0.100", "0.7500"] in lines
+    assert "… and 2 more" in text
+    assert "Without the links to c the score would be 1.1, rank 2." in text
+
+
+def test_link_text_says_how_far_and_how_sure(fitted: Any) -> None:
+    text = str(explain_link(fitted, "hub", "c"))
+    assert "look 4 hops apart (variance 0.2)" in text
+    assert "really 1 hop apart is 0.05." in text
+    assert "Ranks 1 of 5 links" in text
+    assert "40 % of the AHP of hub, 100 % of that of c" in text
+
+
+def test_names_chosen_by_strangers_cannot_drive_the_terminal(fitted: Any) -> None:
+    graph = fitted.graph_
+    fitted.graph_ = AttributedGraph(
+        graph.adjacency,
+        np.asarray(graph.attributes),
+        node_ids=["\x1b[2Jhub", "a\nb", "b", "c\u202e", "d", "lone"],
+        attribute_names=["age\x07", "income"],
+    )
+    text = str(explain(fitted, "\x1b[2Jhub")) + str(explain_link(fitted, "\x1b[2Jhub", "a\nb"))
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert "\\x1b[2Jhub" in text
+    assert "a\\nb" in text
