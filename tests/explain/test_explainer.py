@@ -108,6 +108,14 @@ def test_in_a_directed_network_the_two_ways_are_two_links(fitted: Any) -> None:
     assert explain_link(fitted, 0, 2).hop == 2.0  # only the link back exists
 
 
+def test_equal_scores_and_links_keep_the_order_of_the_network(fitted: Any) -> None:
+    fitted.decision_score_ = np.array([1.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    assert [explain(fitted, node).rank for node in ("hub", "a", "b", "lone")] == [2, 1, 3, 6]
+    fitted.edge_hop_, fitted.edge_probability_ = np.full(5, 2.0), np.array([0.5, 0.5, 0.1, 0.5, 0.5])
+    pairs = [("hub", "a"), ("hub", "b"), ("hub", "c"), ("a", "b")]
+    assert [explain_link(fitted, *pair).rank for pair in pairs] == [2, 3, 1, 5]
+
+
 def test_top_nodes_come_in_the_order_of_their_scores(fitted: Any) -> None:
     assert [each.node for each in Explainer(fitted).top_nodes(3)] == ["hub", "c", "a"]
 

@@ -93,7 +93,7 @@ class Explainer:
         self.model = model
         self.graph: AttributedGraph = network
         self.scores: FloatArray = np.asarray(model.decision_score_, dtype=np.float64)
-        self._ascending = np.sort(self.scores)
+        self.ranks: IntArray = _ranks(self.scores)
         self._spread = link_spread(network)
 
     def node(self, node: Hashable, *, top: int = 10, absent: int = 3) -> Explanation:
@@ -112,7 +112,7 @@ class Explainer:
             detector=type(self.model).__name__,
             score=score,
             threshold=float(self.model.threshold_),
-            rank=self.rank(score),
+            rank=int(self.ranks[position]),
             n_nodes=graph.n_nodes,
             flagged=bool(score > self.model.threshold_),
             judged=judged,
@@ -129,7 +129,7 @@ class Explainer:
     def top_nodes(self, count: int, *, top: int = 10, absent: int = 3) -> list[Explanation]:
         """Explain the nodes with the highest scores, highest first."""
         check_count("count", count)
-        order = np.argsort(-self.scores, kind="stable")[:count]
+        order = np.argsort(self.ranks)[:count]
         return [self.node(_item(self.graph.node_ids[position]), top=top, absent=absent) for position in order]
 
     def link(self, source: Hashable, target: Hashable, *, top: int = 10) -> LinkExplanation:
@@ -146,7 +146,7 @@ class Explainer:
             source=_item(graph.node_ids[start]),
             target=_item(graph.node_ids[end]),
             detector=type(self.model).__name__,
-            rank=None if hop is None else 1 + int(np.sum(self.model.edge_hop_ > hop)),
+            rank=self._link_rank(link),
             n_links=graph.n_edges,
             hop=hop,
             variance=variance,
@@ -158,10 +158,6 @@ class Explainer:
             common_neighbours=int(np.intersect1d(near[1], far[1]).size),
             attributes=attribute_gaps(graph, start, np.array([end]), self._spread, top),
         )
-
-    def rank(self, score: float) -> int:
-        """Return 1 + the number of nodes with a higher score."""
-        return 1 + self._ascending.size - int(np.searchsorted(self._ascending, score, side="right"))
 
     def _links_of(self, position: int) -> tuple[IntArray, IntArray]:
         """Return the links at a node and their other ends: farthest first, without hops highest score first."""
@@ -189,14 +185,23 @@ class Explainer:
         model = self.model
         return float(model.edge_hop_[link]), float(model.edge_variance_[link]), float(model.edge_probability_[link])
 
+    def _link_rank(self, link: int) -> int | None:
+        """Return the place of a link from the farthest-looking on; equal hops go by the probability of 1 hop."""
+        if not self.has_hops:
+            return None
+        hop, probability = self.model.edge_hop_, self.model.edge_probability_
+        tied = hop == hop[link]
+        before = (hop > hop[link]) | (tied & (probability < probability[link]))
+        earlier = (tied & (probability == probability[link]))[:link]
+        return 1 + int(before.sum()) + int(earlier.sum())
+
     def _neighbours(self, links: IntArray, others: IntArray) -> Iterator[Neighbour]:
         for link, other in zip(links.tolist(), others.tolist(), strict=True):
-            score = float(self.scores[other])
             hop, variance, probability = self._link_values(link)
             yield Neighbour(
                 node=_item(self.graph.node_ids[other]),
-                score=score,
-                rank=self.rank(score),
+                score=float(self.scores[other]),
+                rank=int(self.ranks[other]),
                 degree=int(self.graph.degrees[other]),
                 hop=hop,
                 variance=variance,
@@ -218,6 +223,13 @@ class Explainer:
         score = float(rescore(self.graph, position, links))
         neighbours = tuple(_item(self.graph.node_ids[other]) for other in others)
         return WithoutLinks(neighbours, score, 1 + int(np.sum(np.delete(self.scores, position) > score)))
+
+
+def _ranks(scores: FloatArray) -> IntArray:
+    """Return each node's place from the highest score on; equal scores keep the order of the network."""
+    ranks = np.empty(scores.size, dtype=np.int64)
+    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, scores.size + 1)
+    return ranks
 
 
 def _percentile(values: NDArray[Any], value: float) -> float:
