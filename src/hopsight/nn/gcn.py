@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -53,13 +54,16 @@ def propagation(
 
 def torch_csr(matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
     """Return a scipy CSR matrix as a torch sparse CSR tensor."""
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(np.array(matrix.indptr, dtype=np.int64)),
-        torch.from_numpy(np.array(matrix.indices, dtype=np.int64)),
-        torch.from_numpy(np.array(matrix.data)).to(dtype),
-        size=matrix.shape,
-        device=device,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(np.array(matrix.indptr, dtype=np.int64)),
+            torch.from_numpy(np.array(matrix.indices, dtype=np.int64)),
+            torch.from_numpy(np.array(matrix.data)).to(dtype),
+            size=matrix.shape,
+            device=device,
+            check_invariants=False,  # scipy keeps them; saying so silences a warning
+        )
 
 
 class GCN(nn.Module):
