@@ -1,0 +1,64 @@
+# Each target works on a bare clone: it makes .venv itself and is quick the second time.
+PYTHON ?= $(firstword $(foreach version,3.11 3.12 3.13,$(shell command -v python$(version))) python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+DEMO := hopsight-demo
+
+.PHONY: help demo test test-long lint bench browser clean
+
+help:
+	@echo "make demo       find the planted anomalies of the built-in network, report in $(DEMO)/"
+	@echo "make test       lint, types, import layers and tests"
+	@echo "make test-long  the tests that take minutes"
+	@echo "make lint       lint, types and import layers only"
+	@echo "make bench      the quick suite of experiments, results in bench-out/"
+	@echo "make clean      remove what the other targets made"
+
+demo: $(VENV)/.installed
+	$(BIN)/hopsight detect --out $(DEMO)
+	@echo "Open $(DEMO)/report.html in a browser."
+
+test: lint browser
+	$(BIN)/python -m pytest
+
+test-long: $(VENV)/.installed-dev browser
+	$(BIN)/python -m pytest -m slow --timeout 3600
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed
+	$(BIN)/hopsight bench --suite quick --out bench-out
+
+# The tests of the HTML report drive a real browser; without one they are skipped, and say so.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && echo "Installing Chromium for the tests of the report" \
+	       && { timeout 300 apt-get install -y --no-install-recommends chromium >/dev/null 2>&1 \
+	            || { timeout 120 apt-get update >/dev/null 2>&1 \
+	                 && timeout 300 apt-get install -y --no-install-recommends chromium >/dev/null 2>&1; }; }; } \
+	  || echo "No Chromium here and none could be installed: the tests that need a browser will be skipped."
+
+$(VENV)/.made:
+	$(PYTHON) -c "import sys; sys.exit(0 if sys.version_info >= (3, 11) else 'hopsight needs Python 3.11 or newer: make PYTHON=...')"
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing hopsight into $(VENV)"
+	$(PIP) install -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing hopsight and its tools into $(VENV)"
+	$(PIP) install -c constraints.txt -e ".[dev]"
+	touch $(VENV)/.installed $@
+
+clean:
+	rm -rf $(VENV) $(DEMO) hopsight-out bench-out build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

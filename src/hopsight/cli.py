@@ -1,0 +1,311 @@
+"""The command line: parse, call, print. Everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from hopsight.report.progress import Progress
+
+app = typer.Typer(
+    help="Find the nodes and links of an attributed network that do not belong where they are.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+data = typer.Typer(help="The catalogue of published networks.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+DEBUG = "HOPSIGHT_DEBUG"
+CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+SOURCE = "An edge list, .mat, .npz, .graphml or a name of the catalogue."
+
+SourceArgument = Annotated[str, typer.Argument(help=SOURCE, show_default=False)]
+OptionalSource = Annotated[
+    str | None, typer.Argument(help=f"{SOURCE} Nothing: the built-in demo network.", show_default=False)
+]
+Nodes = Annotated[str | None, typer.Option(help="The node table that goes with an edge list.")]
+Directed = Annotated[bool, typer.Option("--directed", help="Keep the direction of the links.")]
+Label = Annotated[str | None, typer.Option(help="Truth column: never an attribute, used only to say what was found.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be given several times.")]
+SourceColumn = Annotated[str | None, typer.Option(help="Edge list column of one end.")]
+TargetColumn = Annotated[str | None, typer.Option(help="Edge list column of the other end.")]
+IdColumn = Annotated[str | None, typer.Option(help="Node table column of the ids.")]
+Missing = Annotated[str, typer.Option(help="Empty attribute cells: refuse, or mean to fill them in.")]
+DataDir = Annotated[str | None, typer.Option(help="Folder of local copies of catalogue networks.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+Seed = Annotated[int, typer.Option(help="Decides every random draw.")]
+Top = Annotated[int, typer.Option(help="How many nodes to show and explain.")]
+Out = Annotated[Path, typer.Option(help="Folder to write; an earlier run there is replaced on success.")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; what goes wrong is one sentence on standard error and exit code 2."""
+    try:
+        command = typer.main.get_command(app)
+        code = int(command.main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)
+        return _complain("stopped", 130) if code == 130 else code
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        return _complain(*_sentence(error))
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+    """Find the nodes and links of an attributed network that do not belong where they are."""
+    if show:
+        import hopsight
+
+        typer.echo(f"hopsight {hopsight.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def detect(
+    source: OptionalSource = None,
+    nodes: Nodes = None,
+    detector: Annotated[str | None, typer.Option(help="Name of the detector.", show_default="hcm")] = None,
+    preset: Annotated[str | None, typer.Option(help="HCM as the paper or as its authors' program has it.")] = None,
+    seed: Seed = 0,
+    out: Out = Path("hopsight-out"),
+    top: Top = 20,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    directed: Directed = False,
+    label: Label = None,
+    ignore: Ignore = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
+    id_column: IdColumn = None,
+    missing: Missing = "refuse",
+    data_dir: DataDir = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter as name=value.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from an interrupted run in the folder.")] = False,
+    memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop above this size, such as 8GB.")] = None,
+    engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
+    quiet: Quiet = False,
+) -> None:
+    """Load a network, fit a detector, rank and explain its nodes, write a report."""
+    from hopsight.report import run
+    from hopsight.report.console import show_result
+    from hopsight.report.settings import split_settings
+
+    where = run.Source(
+        path=source,
+        nodes=nodes,
+        directed=directed,
+        label=label,
+        ignore=tuple(ignore or ()),
+        source_column=source_column,
+        target_column=target_column,
+        id_column=id_column,
+        missing=missing,
+        data_dir=data_dir,
+    )
+    request = run.Request(
+        source=where,
+        detector=detector or run.DEFAULT_DETECTOR,
+        preset=preset,
+        seed=seed,
+        device=device,
+        top=top,
+        settings=split_settings(settings or ()),
+        memory_limit=memory_limit,
+        engine=engine,
+    )
+    with _progress(quiet) as progress:
+        result = run.detect(request, out, resume=resume, progress=progress)
+    show_result(result, top=top, files=("report.html", "scores.csv"))
+
+
+@app.command()
+def score(
+    model: Annotated[Path, typer.Argument(help="A saved model, or the folder of a finished run.")],
+    source: SourceArgument,
+    out: Out = Path("hopsight-scores"),
+    nodes: Nodes = None,
+    top: Top = 20,
+    directed: Directed = False,
+    label: Label = None,
+    ignore: Ignore = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
+    id_column: IdColumn = None,
+    missing: Missing = "refuse",
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+) -> None:
+    """Judge a new network with a saved model."""
+    from hopsight.report import reuse, run
+    from hopsight.report.console import show_result
+
+    where = run.Source(
+        path=source,
+        nodes=nodes,
+        directed=directed,
+        label=label,
+        ignore=tuple(ignore or ()),
+        source_column=source_column,
+        target_column=target_column,
+        id_column=id_column,
+        missing=missing,
+        data_dir=data_dir,
+    )
+    with _progress(quiet) as progress:
+        result = reuse.score(model, where, out, progress=progress)
+    show_result(result, top=top, files=("scores.csv",))
+
+
+@app.command()
+def explain(
+    folder: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="DIR")],
+    node: Annotated[str, typer.Argument(help="The id of a node.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Give the reasons for one node of a finished run."""
+    from hopsight.explain import explain as explain_node
+    from hopsight.report.console import show_explanation
+    from hopsight.report.reuse import node_in, reopen
+
+    model, graph = reopen(folder)
+    show_explanation(explain_node(model, node_in(graph, node)), as_json=json)
+
+
+@app.command()
+def rerun(
+    record: Annotated[Path, typer.Argument(help="The run.json of a finished run.", metavar="run.json")],
+    out: Annotated[Path | None, typer.Option(help="Folder to write.", show_default="DIR-rerun")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Do the same run again."""
+    from hopsight.report.console import show_result
+    from hopsight.report.reuse import rerun as run_again
+
+    with _progress(quiet) as progress:
+        result = run_again(record, out, progress=progress)
+    show_result(result, top=20, files=("scores.csv", "run.json"))
+
+
+@app.command()
+def inject(
+    source: SourceArgument,
+    out: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.")],
+    cliques: Annotated[int, typer.Option(help="Number of planted cliques.")] = 10,
+    clique_size: Annotated[int, typer.Option(help="Nodes a clique.")] = 15,
+    attributes: Annotated[int, typer.Option(help="Nodes that get another node's attributes.")] = 150,
+    candidates: Annotated[int, typer.Option(help="Nodes among which the farthest is taken.")] = 50,
+    protocol: Annotated[str, typer.Option(help="dominant, hcm or leak-free.")] = "dominant",
+    seed: Seed = 0,
+    nodes: Nodes = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Plant anomalies in a network."""
+    from hopsight.datasets import inject as plant
+    from hopsight.io import save
+
+    planted = plant(
+        _load(source, nodes, data_dir),
+        n_cliques=cliques,
+        clique_size=clique_size,
+        n_attribute=attributes,
+        n_candidates=candidates,
+        protocol=protocol,
+        seed=seed,
+    )
+    save(planted, out)
+    typer.echo(f"{out}: {planted!r}, {int(planted.labels.sum())} planted anomalies")
+
+
+@app.command()
+def convert(
+    source: SourceArgument,
+    out: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.")],
+    nodes: Nodes = None,
+    directed: Directed = False,
+    label: Label = None,
+    ignore: Ignore = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write a network in another format."""
+    from hopsight.io import save
+
+    graph = _load(source, nodes, data_dir, directed=directed, label=label, ignore=tuple(ignore or ()))
+    save(graph, out)
+    typer.echo(f"{out}: {graph!r}")
+
+
+@data.command("list")
+def data_list(data_dir: DataDir = None) -> None:
+    """List every network of the catalogue, and whether a copy is here."""
+    from hopsight.datasets import overview
+    from hopsight.report.console import show_networks
+
+    show_networks(overview(data_dir))
+
+
+@data.command("fetch")
+def data_fetch(name: Annotated[str, typer.Argument(help="A name of the catalogue.")]) -> None:
+    """Download a network, verify it and keep it."""
+    from hopsight.datasets import fetch
+
+    typer.echo(fetch(name))
+
+
+@data.command("info")
+def data_info(source: SourceArgument, nodes: Nodes = None, data_dir: DataDir = None) -> None:
+    """Print the statistics of a network, and how they differ from the paper's."""
+    from hopsight.datasets import info
+    from hopsight.report.console import show_values
+
+    record = info(_load(source, nodes, data_dir))
+    show_values(record.pop("name") or source, record)
+
+
+def _load(source: str, nodes: str | None, data_dir: str | None, **options: Any) -> Any:
+    """Read a network for a command that only looks at it or converts it; remarks go to standard error."""
+    from hopsight.report.record import notices
+    from hopsight.report.run import Source
+
+    with notices(lambda text: typer.echo(text, err=True)):
+        return Source(path=source, nodes=nodes, data_dir=data_dir, **options).read()
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Progress]:
+    """Show progress on standard error; being told to end (SIGTERM) is treated as Ctrl-C."""
+    from hopsight.report.progress import make_progress
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    progress = make_progress(sys.stderr, quiet=quiet)
+    try:
+        yield progress
+    finally:
+        progress.close()
+
+
+def _sentence(error: Exception) -> tuple[str, int]:
+    """Return what to tell the user, and the exit code."""
+    if isinstance(error, CLICK_ERROR):
+        return error.format_message() or "hopsight --help lists the commands", 2  # type: ignore[attr-defined]
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2
+    if isinstance(error, ValueError | MemoryError):
+        return str(error) or "there is not enough memory", 2
+    if "alloc" in str(error) or type(error).__name__ == "OutOfMemoryError":  # torch has its own
+        return "there is not enough memory: try --set max_pairs=... or another machine", 2
+    return f"unexpected {type(error).__name__}: {error} ({DEBUG}=1 shows where)", 1
+
+
+def _complain(sentence: str, code: int) -> int:
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(sentence.split()))
+    sys.stderr.write(f"hopsight: {text}\n")
+    return code

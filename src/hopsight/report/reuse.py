@@ -1,0 +1,109 @@
+"""Finished runs used again: open one to ask why, judge a new network with its model, repeat it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hopsight.graph import AttributedGraph
+from hopsight.report.folder import RECORD, claim
+from hopsight.report.outputs import ranking, unguarded, write_scores
+from hopsight.report.progress import Progress
+from hopsight.report.record import (
+    Stages,
+    graph_statistics,
+    machine,
+    memory_in_use,
+    notices,
+    read_record,
+    versions,
+    write_record,
+)
+from hopsight.report.run import FILES, Request, Result, Source, detect, found
+
+
+def reopen(folder: Path) -> tuple[Any, AttributedGraph]:
+    """Return the model of a finished run, ready to be explained, and its network."""
+    from hopsight.detectors.storage import load_detector
+    from hopsight.load import load
+
+    record = read_record(folder)
+    if record.get("command") != "detect":
+        raise ValueError(f"{folder} holds scores of a saved model: explain needs the folder of a detect run")
+    graph = load(folder / "graph.npz")
+    model = load_detector(folder / "model")
+    if model.decision_score_.shape != (graph.n_nodes,):
+        raise ValueError(f"the model and the network in {folder} do not belong together")
+    model.graph_ = graph
+    return model, graph
+
+
+def node_in(graph: AttributedGraph, text: str) -> Any:
+    """Return the id a person means: as the network has it, or as ``scores.csv`` shows it."""
+    try:
+        return graph.node_ids[graph.index_of(text)]
+    except ValueError:
+        if unguarded(text) == text:
+            raise
+        return graph.node_ids[graph.index_of(unguarded(text))]
+
+
+def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, progress: Progress | None = None) -> Result:
+    """Judge a network with a saved model and write ``scores.csv`` and ``run.json``.
+
+    ``model_path`` is the folder that ``save`` wrote, or the folder of a finished run. The threshold is the one the
+    model was fitted with.
+    """
+    from hopsight.detectors.storage import load_detector
+
+    show = progress or Progress()
+    stages = Stages(show.begin, show.end)
+    inside = model_path / "model"
+    model = load_detector(inside if inside.is_dir() else model_path)
+    with claim(folder, FILES) as claimed, notices(show.say) as remarks:
+        with stages.stage("load"):
+            graph = source.read()
+        show.say(str(graph))
+        with stages.stage("score"):
+            scores = np.asarray(model.decision_function(graph), dtype=np.float64)
+        if not np.isfinite(scores).all():
+            raise ValueError("the model gives scores that are not finite for this network")
+        with stages.stage("write"):
+            write_scores(claimed.staging / "scores.csv", graph, scores, model.threshold_)
+        record = {
+            "command": "score",
+            "model": str(model_path.resolve()),
+            "source": dataclasses.asdict(source.repeatable()),
+            "parameters": dataclasses.asdict(model),
+            "versions": versions(),
+            "machine": machine(),
+            "graph": graph_statistics(graph),
+            "threshold": model.threshold_,
+            "n_flagged": int((scores > model.threshold_).sum()),
+            "labels": found(graph, scores),
+            "warnings": remarks,
+            "seconds": stages.seconds,
+            "peak_memory_bytes": memory_in_use("VmHWM"),
+        }
+        write_record(claimed.staging / RECORD, record)
+        claimed.publish()
+    return Result(folder, graph, scores, model.threshold_, ranking(scores), record)
+
+
+def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress | None = None) -> Result:
+    """Repeat the run of a ``run.json``, into ``folder`` or beside the first one with ``-rerun`` after its name."""
+    record = read_record(record_path)
+    if record.get("command") == "score":
+        target = folder or _beside(record_path)
+        source = Request.from_record({"request": {"source": record["source"]}}).source
+        return score(Path(record["model"]), source, target, progress=progress)
+    return detect(Request.from_record(record), folder or _beside(record_path), progress=progress)
+
+
+def _beside(record_path: Path) -> Path:
+    run = record_path.resolve()
+    run = run if run.is_dir() else run.parent
+    return run.with_name(f"{run.name}-rerun")

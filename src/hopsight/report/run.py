@@ -1,0 +1,239 @@
+"""One detection from a source to a folder of results: load, fit, rank, explain, write."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.checks import check_choice, check_count
+from hopsight.graph import AttributedGraph
+from hopsight.report.folder import RECORD, Claim, claim
+from hopsight.report.need import check_need, expected_need, limited, parse_size
+from hopsight.report.outputs import node_columns, ranking, write_edges, write_scores
+from hopsight.report.progress import Progress
+from hopsight.report.record import (
+    Stages,
+    graph_statistics,
+    machine,
+    memory_in_use,
+    notices,
+    versions,
+    write_record,
+)
+from hopsight.report.settings import make_detector
+
+DEFAULT_DETECTOR = "hcm"
+FILES = ("scores.csv", "edges.csv", "explanations.json", "report.html", "model", "graph.npz", RECORD)
+MISSING = ("refuse", "mean")
+ENGINES = ("local", "spark")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a network comes from and how to read it; no path means the demo network."""
+
+    path: str | None = None
+    nodes: str | None = None
+    directed: bool = False
+    label: str | None = None
+    ignore: tuple[str, ...] = ()
+    source_column: str | None = None
+    target_column: str | None = None
+    id_column: str | None = None
+    missing: str = "refuse"
+    data_dir: str | None = None
+
+    def read(self) -> AttributedGraph:
+        """Return the network."""
+        check_choice("missing", self.missing, MISSING)
+        if self.path is None:
+            from hopsight.datasets import make_demo
+
+            return make_demo()
+        from hopsight.load import load
+
+        return load(
+            self.path,
+            nodes=self.nodes,
+            directed=self.directed,
+            label=self.label,
+            ignore=self.ignore,
+            source_column=self.source_column,
+            target_column=self.target_column,
+            id_column=self.id_column,
+            missing=self.missing,
+            data_dir=self.data_dir,
+        )
+
+    def repeatable(self) -> Source:
+        """Return the same with absolute paths, so that a run can be repeated from anywhere."""
+        paths = {name: getattr(self, name) for name in ("path", "nodes", "data_dir")}
+        absolute = {name: str(Path(path).resolve()) for name, path in paths.items() if path and Path(path).exists()}
+        return dataclasses.replace(self, **absolute)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Everything that decides the result of a detection; ``run.json`` keeps it for ``hopsight rerun``."""
+
+    source: Source = field(default_factory=Source)
+    detector: str = DEFAULT_DETECTOR
+    preset: str | None = None
+    seed: int = 0
+    device: str = "auto"
+    top: int = 20
+    settings: Mapping[str, str] = field(default_factory=dict)
+    memory_limit: str | None = None
+    engine: str = "local"
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Request:
+        """Return the request of a finished run, from its ``run.json``."""
+        try:
+            asked = dict(record["request"])
+            source = dict(asked.pop("source"))
+            source["ignore"] = tuple(source["ignore"])
+            return cls(source=Source(**source), **asked)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"the record does not say how to repeat the run: {error}") from None
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run: the network, its scores, node positions from the most anomalous on, and what was recorded."""
+
+    folder: Path
+    graph: AttributedGraph
+    scores: NDArray[np.float64]
+    threshold: float
+    order: NDArray[np.int64]
+    record: dict[str, Any]
+
+
+def detect(request: Request, folder: Path, *, resume: bool = False, progress: Progress | None = None) -> Result:
+    """Load, fit, rank, explain and write the run folder; the files appear together or not at all.
+
+    An earlier run in ``folder`` is replaced, once this one has succeeded.
+    """
+    show = progress or Progress()
+    _check(request)
+    detector = make_detector(
+        request.detector, preset=request.preset, seed=request.seed, device=request.device, settings=request.settings
+    )
+    limit = None if request.memory_limit is None else parse_size(request.memory_limit)
+    stages = Stages(show.begin, show.end)
+    with claim(folder, FILES) as claimed, limited(limit), notices(show.say) as remarks:
+        started = time.time()
+        with stages.stage("load"):
+            graph = request.source.read()
+        show.say(str(graph))
+        need = expected_need(graph, detector)
+        show.say(f"{request.detector} on this network needs {need}")
+        check_need(need, limit)
+        with stages.stage("fit"):
+            _fit(detector, graph, claimed, resume=resume, progress=show)
+        order = ranking(detector.decision_score_)
+        record = _record(request, graph, detector) | {
+            "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(started)),
+            "expected": dataclasses.asdict(need),
+            "warnings": remarks,
+        }
+        with stages.stage("write"):
+            _write_tables(claimed.staging, graph, detector)
+        with stages.stage("explain"):
+            _write_reasons(claimed.staging, graph, detector, order[: request.top], record)
+        record |= {"seconds": stages.seconds, "peak_memory_bytes": memory_in_use("VmHWM")}
+        write_record(claimed.staging / RECORD, record)
+        claimed.publish()
+    return Result(folder, graph, detector.decision_score_, detector.threshold_, order, record)
+
+
+def found(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, Any] | None:
+    """Return how the ranking meets the truth, or None without labels: used for nothing but to be printed."""
+    if graph.labels is None or not 0 < graph.labels.sum() < graph.n_nodes:
+        return None
+    from hopsight.metrics import roc_auc
+
+    n_anomalies = int(graph.labels.sum())
+    first = ranking(scores)[:n_anomalies]
+    return {
+        "n_anomalies": n_anomalies,
+        "n_found": int(graph.labels[first].sum()),
+        "roc_auc": float(roc_auc(graph.labels, scores)),
+    }
+
+
+def _check(request: Request) -> None:
+    """Refuse what can be refused before anything is read."""
+    check_count("top", request.top)
+    check_count("seed", request.seed, low=0)
+    check_choice("engine", request.engine, ENGINES)
+    if request.engine == "spark":
+        raise ValueError("the spark engine is not available yet: leave out --engine spark")
+    if request.device != "auto":
+        from hopsight.nn.device import resolve_device
+
+        resolve_device(request.device)
+
+
+def _fit(detector: Any, graph: AttributedGraph, claimed: Claim, *, resume: bool, progress: Progress) -> None:
+    """Fit, keeping a checkpoint where the detector can."""
+    if "checkpoint" in inspect.signature(detector.fit).parameters:
+        if not resume:
+            claimed.discard_checkpoint()
+        detector.fit(graph, callback=progress.epoch, checkpoint=claimed.checkpoint)
+        return
+    if resume:
+        progress.say(f"{type(detector).__name__} keeps no checkpoint: --resume starts it from the beginning")
+    detector.fit(graph, callback=progress.epoch)
+
+
+def _record(request: Request, graph: AttributedGraph, detector: Any) -> dict[str, Any]:
+    repeatable = dataclasses.replace(request, source=request.source.repeatable())
+    return {
+        "command": "detect",
+        "request": dataclasses.asdict(repeatable),
+        "detector": request.detector,
+        "parameters": dataclasses.asdict(detector),
+        "seed": request.seed,
+        "versions": versions(),
+        "machine": machine(),
+        "graph": graph_statistics(graph),
+        "threshold": detector.threshold_,
+        "n_flagged": int(detector.label_.sum()),
+        "losses": np.asarray(getattr(detector, "loss_", [])).tolist(),
+        "labels": found(graph, detector.decision_score_),
+    }
+
+
+def _write_tables(folder: Path, graph: AttributedGraph, model: Any) -> None:
+    from hopsight.io import save_npz
+
+    judged = getattr(model, "judged_", None)
+    columns = node_columns(model)
+    write_scores(folder / "scores.csv", graph, model.decision_score_, model.threshold_, judged=judged, columns=columns)
+    if hasattr(model, "edge_hop_"):
+        write_edges(folder / "edges.csv", graph, model)
+    model.save(folder / "model")
+    save_npz(graph, folder / "graph.npz")
+
+
+def _write_reasons(
+    folder: Path, graph: AttributedGraph, model: Any, top: Sequence[int], record: Mapping[str, Any]
+) -> None:
+    from hopsight.explain import explain
+    from hopsight.report.page import write_report
+
+    explanations = [explain(model, graph.node_ids[node]) for node in top]
+    reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
+    (folder / "explanations.json").write_text(reasons, encoding="utf-8")
+    write_report(folder / "report.html", model, graph, explanations, record)

@@ -1,0 +1,105 @@
+"""From ``--set name=value`` to a detector: every hyperparameter by its own name and type."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from hopsight.checks import check_choice, suggest
+from hopsight.detectors import get_detector
+
+OPTIONS = {"seed": "--seed", "device": "--device"}  # fields with an option of their own
+PRESETS = ("paper", "authors")
+KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
+
+
+def make_detector(
+    name: str,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    settings: Mapping[str, str] | None = None,
+) -> Any:
+    """Return an unfitted detector with the given preset and settings.
+
+    >>> make_detector("lof", settings={"contamination": "0.2"}).contamination
+    0.2
+    """
+    cls = get_detector(name)
+    values = {"seed": seed, "device": device} | typed_settings(cls, settings or {})
+    if preset is None:
+        return cls(**values)
+    check_choice("preset", preset, PRESETS)
+    if not hasattr(cls, preset):
+        raise ValueError(f"{name} has no preset {preset!r}: leave out --preset")
+    return getattr(cls, preset)(**values)
+
+
+def split_settings(settings: Iterable[str]) -> dict[str, str]:
+    """Return name -> value for texts of the form ``name=value``.
+
+    >>> split_settings(["lr=0.01", "optimizer=adam"])
+    {'lr': '0.01', 'optimizer': 'adam'}
+    """
+    found: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name:
+            raise ValueError(f"--set takes name=value, got {setting!r}")
+        if name in found:
+            raise ValueError(f"--set gives {name} twice")
+        found[name] = value.strip()
+    return found
+
+
+def typed_settings(cls: type, settings: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings with the types that the detector's fields ask for."""
+    hints = get_type_hints(cls)
+    names = [field.name for field in dataclasses.fields(cls) if field.name not in OPTIONS]
+    for name in settings:
+        if name in OPTIONS:
+            raise ValueError(f"{name} has an option of its own: use {OPTIONS[name]}")
+        if name not in names:
+            hint = suggest(name, names)
+            more = hint or f"; it has {', '.join(names)}"
+            raise ValueError(f"{cls.__name__} has no parameter {name!r}{more}")
+    return {name: _typed(name, value, hints[name]) for name, value in settings.items()}
+
+
+def _typed(name: str, text: str, hint: Any) -> Any:
+    """Return the text as the first of the hinted types that it can be, numbers before words."""
+    kinds = _kinds(hint)
+    if NoneType in kinds and text.lower() in ("none", "null", ""):
+        return None
+    for kind in (bool, int, float, str):
+        if kind in kinds:
+            value = _as(kind, text)
+            if value is not None:
+                return value
+    allowed = " or ".join(words for kind, words in KINDS.items() if kind in kinds)
+    raise ValueError(f"{name} must be {allowed}{' or none' if NoneType in kinds else ''}, got {text!r}")
+
+
+def _kinds(hint: Any) -> Collection[Any]:
+    if get_origin(hint) is Literal:
+        return {type(choice) for choice in get_args(hint)}
+    if get_args(hint):
+        return {kind for part in get_args(hint) for kind in _kinds(part)}
+    return {hint}
+
+
+def _as(kind: type, text: str) -> Any:
+    """Return the text as one type, or None if it is not of that type."""
+    if kind is bool:
+        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.lower())
+    try:
+        if kind is int:
+            number = float(text)
+            return int(text) if text.lstrip("+-").isdigit() else int(number) if number.is_integer() else None
+        return kind(text)
+    except (ValueError, OverflowError):
+        return None

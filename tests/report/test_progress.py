@@ -1,0 +1,71 @@
+"""Progress: stage, speed and time left, in bars or lines, and never steered by what a file contains."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+from hopsight.detectors.base import Epoch
+from hopsight.report.progress import BarProgress, LineProgress, Progress, duration, make_progress, one_line
+
+
+def epoch(number: int) -> Epoch:
+    return Epoch(number, 10, 0.5, lambda: np.zeros(1))
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_lines_say_stage_epoch_loss_speed_and_time_left() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream, seconds_between=0.0)
+    progress.begin("fit")
+    progress.epoch(epoch(5))
+    progress.end("fit", 2.0)
+    first, last = stream.getvalue().splitlines()
+    assert first.startswith("fitting: epoch 5 of 10, loss 0.5, ")
+    assert "epochs/s" in first
+    assert first.endswith(" left")
+    assert last == "fitting took 2.0 s"
+
+
+def test_lines_are_seconds_apart() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream, seconds_between=60.0)
+    progress.begin("fit")
+    for number in range(1, 11):
+        progress.epoch(epoch(number))
+    assert stream.getvalue() == ""
+
+
+def test_bars_on_a_terminal_lines_in_a_log_nothing_when_quiet() -> None:
+    assert isinstance(make_progress(io.StringIO()), LineProgress)
+    assert type(make_progress(Terminal(), quiet=True)) is Progress
+    bar = make_progress(Terminal())
+    bar.close()
+    assert isinstance(bar, BarProgress)
+
+
+def test_the_bar_follows_the_epochs_and_prints_remarks_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = BarProgress()
+    bar.begin("fit")
+    bar.epoch(epoch(4))
+    bar.say("[bold]kept[/bold]")
+    task = bar.display.tasks[0]
+    bar.close()
+    assert (task.completed, task.total, task.description) == (4, 10, "fitting")
+    assert "4/10 epochs, loss 0.5" in task.fields["detail"]
+    assert "[bold]kept[/bold]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(59.6, "1 min 0 s"), (3599.7, "1 h 0 min"), (9.99, "10.0 s")])
+def test_durations_round_into_the_next_unit(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_control_characters_are_shown_not_obeyed() -> None:
+    assert one_line("a\x1b]0;title\x07\r\nb") == "a\\x1b]0;title\\x07 b"
