@@ -16,7 +16,10 @@ def epoch(number: int) -> Epoch:
 
 
 class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
     def isatty(self) -> bool:
+        """Say yes."""
         return True
 
 

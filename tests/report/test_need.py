@@ -1,0 +1,66 @@
+"""What a run will need, and what happens at the limit."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from hopsight.graph import AttributedGraph
+from hopsight.report.need import Need, check_need, expected_need, limited, parse_size, size
+from hopsight.report.record import memory_in_use
+from hopsight.report.settings import make_detector
+
+
+def ring(n_nodes: int) -> AttributedGraph:
+    nodes = np.arange(n_nodes)
+    return AttributedGraph.from_edges(nodes, (nodes + 1) % n_nodes, np.ones((n_nodes, 4)) * nodes[:, None])
+
+
+@pytest.mark.parametrize(("text", "n_bytes"), [("8GB", 8e9), ("500MB", 5e8), ("1.5g", 1.5e9), ("64 KiB", 64e3), ("7", 7)])
+def test_sizes_are_read(text: str, n_bytes: float) -> None:
+    assert parse_size(text) == n_bytes
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "8XB", "0", "1e9"])
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="such as 8GB or 500MB"):
+        parse_size(text)
+
+
+def test_a_size_is_readable() -> None:
+    assert (size(1.26e9), size(3e6)) == ("1.3 GB", "3 MB")
+
+
+def test_hcm_grows_with_the_network_and_a_dense_detector_with_its_square() -> None:
+    small, large = ring(5_000), ring(50_000)
+    linear = [expected_need(graph, make_detector("hcm")).memory for graph in (small, large)]
+    square = [expected_need(graph, make_detector("dominant")).memory for graph in (small, large)]
+    assert linear[1] < 3 * linear[0]
+    assert square[1] > 8 * 50_000**2 > 50 * 8 * 5_000**2
+
+
+def test_a_run_that_cannot_fit_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(MemoryError, match=r"needs about 2\.0 GB .* limit is 1\.0 GB: try"):
+        check_need(Need(2 * 10**9, 60.0), 10**9)
+    with pytest.raises(MemoryError, match="are free"):
+        check_need(Need(10**15, 60.0), None)
+    check_need(Need(10**6, 1.0), 10**9)
+
+
+def test_a_block_that_passes_the_limit_is_stopped() -> None:
+    now = memory_in_use()
+    if now is None:
+        pytest.skip("this system does not tell a process its memory")
+    kept = []
+    with pytest.raises(MemoryError, match="passed the memory limit"), limited(now + 50_000_000):
+        for _ in range(200):
+            kept.append(np.ones(1_000_000))
+            time.sleep(0.01)
+    assert len(kept) < 60
+
+
+def test_ctrl_c_below_the_limit_stays_ctrl_c() -> None:
+    with pytest.raises(KeyboardInterrupt), limited(10**15):
+        raise KeyboardInterrupt
