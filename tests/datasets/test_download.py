@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -31,9 +32,10 @@ NETWORK = Network(
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Serves CONTENT at the path of NETWORK; ``/cut/…`` stops half-way; anything else is not there."""
+    """Serves CONTENT at the path of NETWORK; half-way, ``/cut/…`` stops and ``/together/…`` waits for a second request."""
 
-    requests: Counter[str] = Counter()
+    requests: ClassVar[Counter[str]] = Counter()
+    together: ClassVar[threading.Barrier]
 
     def do_GET(self) -> None:
         """Answer one request."""
@@ -44,8 +46,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", str(len(CONTENT)))
         self.end_headers()
-        cut = self.path.startswith("/cut/")
-        self.wfile.write(CONTENT[: len(CONTENT) // 2] if cut else CONTENT)
+        half = len(CONTENT) // 2
+        self.wfile.write(CONTENT[:half])
+        if self.path.startswith("/cut/"):
+            return
+        if self.path.startswith("/together/"):
+            self.together.wait(timeout=60)
+        self.wfile.write(CONTENT[half:])
 
     def log_message(self, *_: object) -> None:
         """Stay quiet."""
@@ -56,7 +63,7 @@ def server() -> Iterator[str]:
     """Start a server and return its address."""
     _Handler.requests.clear()
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=httpd.serve_forever)
+    thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
     thread.start()
     yield f"http://127.0.0.1:{httpd.server_port}"
     httpd.shutdown()
@@ -91,13 +98,13 @@ def test_a_damaged_copy_in_the_cache_is_replaced(server: str, tmp_path: Path) ->
 
 
 def test_a_wrong_checksum_is_refused_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="its checksum is sha256:.*, the published one sha256:ff; it was not kept"):
+    with pytest.raises(ValueError, match=r"its checksum is sha256:.*, the published one sha256:ff; it was not kept"):
         fetch(replace(NETWORK, sha256="ff"), base_url=server, cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
 
 def test_a_cut_connection_is_refused_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="cannot fetch 'toy' from .*: the connection was cut before the end"):
+    with pytest.raises(ValueError, match=r"cannot fetch 'toy' from .*: the connection was cut before the end"):
         fetch(NETWORK, base_url=f"{server}/cut", cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
@@ -124,7 +131,7 @@ def test_a_server_that_is_silent(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written(server: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ValueError, match="cannot keep 'toy' in .*file"):
+    with pytest.raises(ValueError, match=r"cannot keep 'toy' in .*file"):
         fetch(NETWORK, base_url=server, cache_dir=tmp_path / "file" / "cache")
 
 
@@ -133,9 +140,11 @@ def _fetch_in_process(base_url: str, folder: str) -> bytes:
 
 
 def test_two_processes_at_once_both_get_the_file(server: str, tmp_path: Path) -> None:
+    _Handler.together = threading.Barrier(2)  # neither gets its second half before both have their first
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        contents = pool.starmap(_fetch_in_process, [(server, str(tmp_path))] * 4, chunksize=1)
-    assert contents == [CONTENT] * 4
+        contents = pool.starmap(_fetch_in_process, [(f"{server}/together", str(tmp_path))] * 2, chunksize=1)
+    assert contents == [CONTENT] * 2
+    assert sum(_Handler.requests.values()) == 2
     assert _files(tmp_path) == ["Toy.mat"]
 
 
