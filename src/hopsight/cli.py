@@ -47,6 +47,10 @@ Top = Annotated[int, typer.Option(help="How many nodes to show and explain.")]
 Out = Annotated[Path, typer.Option(help="Folder to write; an earlier run there is replaced on success.")]
 
 
+class StoppedError(Exception):
+    """The user stopped a run that can go on later."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; what goes wrong is one sentence on standard error and exit code 2."""
     try:
@@ -96,6 +100,7 @@ def detect(
     """Load a network, fit a detector, rank and explain its nodes, write a report."""
     from hopsight.report import run
     from hopsight.report.console import show_result
+    from hopsight.report.folder import CHECKPOINT
     from hopsight.report.settings import split_settings
 
     where = run.Source(
@@ -121,8 +126,13 @@ def detect(
         memory_limit=memory_limit,
         engine=engine,
     )
-    with _progress(quiet) as progress:
-        result = run.detect(request, out, resume=resume, progress=progress)
+    try:
+        with _progress(quiet) as progress:
+            result = run.detect(request, out, resume=resume, progress=progress)
+    except KeyboardInterrupt:
+        if not (out / CHECKPOINT).exists():
+            raise
+        raise StoppedError("stopped; the same command with --resume goes on from here") from None
     show_result(result, top=top, files=("report.html", "scores.csv"))
 
 
@@ -168,15 +178,17 @@ def score(
 def explain(
     folder: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="DIR")],
     node: Annotated[str, typer.Argument(help="The id of a node.")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Give the reasons for one node of a finished run."""
-    from hopsight.explain import explain as explain_node
-    from hopsight.report.console import show_explanation
+    from json import dumps
+
+    from hopsight.explain import Explainer
     from hopsight.report.reuse import node_in, reopen
 
     model, graph = reopen(folder)
-    show_explanation(explain_node(model, node_in(graph, node)), as_json=json)
+    reasons = Explainer(model, graph).node(node_in(graph, node))
+    typer.echo(dumps(reasons.to_dict(), indent=1, ensure_ascii=False) if as_json else str(reasons))
 
 
 @app.command()
@@ -294,6 +306,8 @@ def _progress(quiet: bool) -> Iterator[Progress]:
 
 def _sentence(error: Exception) -> tuple[str, int]:
     """Return what to tell the user, and the exit code."""
+    if isinstance(error, StoppedError):
+        return str(error), 130
     if isinstance(error, CLICK_ERROR):
         return error.format_message() or "hopsight --help lists the commands", 2  # type: ignore[attr-defined]
     if isinstance(error, OSError):
@@ -306,6 +320,7 @@ def _sentence(error: Exception) -> tuple[str, int]:
 
 
 def _complain(sentence: str, code: int) -> int:
-    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(sentence.split()))
-    sys.stderr.write(f"hopsight: {text}\n")
+    from hopsight.report.progress import one_line
+
+    sys.stderr.write(f"hopsight: {one_line(sentence)}\n")
     return code

@@ -18,7 +18,9 @@ def ring(n_nodes: int) -> AttributedGraph:
     return AttributedGraph.from_edges(nodes, (nodes + 1) % n_nodes, np.ones((n_nodes, 4)) * nodes[:, None])
 
 
-@pytest.mark.parametrize(("text", "n_bytes"), [("8GB", 8e9), ("500MB", 5e8), ("1.5g", 1.5e9), ("64 KiB", 64e3), ("7", 7)])
+@pytest.mark.parametrize(
+    ("text", "n_bytes"), [("8GB", 8e9), ("500MB", 5e8), ("1.5g", 1.5e9), ("64 KiB", 64e3), ("7", 7)]
+)
 def test_sizes_are_read(text: str, n_bytes: float) -> None:
     assert parse_size(text) == n_bytes
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import IO, TYPE_CHECKING
 
+from hopsight.explain.text import printable
+
 if TYPE_CHECKING:
     from hopsight.detectors.base import Epoch
 
@@ -131,7 +133,7 @@ def one_line(text: str) -> str:
     >>> one_line("a\nb\x1b[31m")
     'a b\\x1b[31m'
     """
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
+    return printable(" ".join(text.split()))
 
 
 def duration(seconds: float) -> str:

@@ -37,7 +37,6 @@ def reopen(folder: Path) -> tuple[Any, AttributedGraph]:
     model = load_detector(folder / "model")
     if model.decision_score_.shape != (graph.n_nodes,):
         raise ValueError(f"the model and the network in {folder} do not belong together")
-    model.graph_ = graph
     return model, graph
 
 

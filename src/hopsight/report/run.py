@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,9 +149,10 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
         }
         with stages.stage("write"):
             _write_tables(claimed.staging, graph, detector)
+        record |= {"seconds": stages.seconds, "peak_memory_bytes": memory_in_use("VmHWM")}
         with stages.stage("explain"):
             _write_reasons(claimed.staging, graph, detector, order[: request.top], record)
-        record |= {"seconds": stages.seconds, "peak_memory_bytes": memory_in_use("VmHWM")}
+        record["peak_memory_bytes"] = memory_in_use("VmHWM")
         write_record(claimed.staging / RECORD, record)
         claimed.publish()
     return Result(folder, graph, detector.decision_score_, detector.threshold_, order, record)
@@ -216,7 +217,7 @@ def _record(request: Request, graph: AttributedGraph, detector: Any) -> dict[str
 
 
 def _write_tables(folder: Path, graph: AttributedGraph, model: Any) -> None:
-    from hopsight.io import save_npz
+    from hopsight.io.npz import write_npz
 
     judged = getattr(model, "judged_", None)
     columns = node_columns(model)
@@ -224,16 +225,17 @@ def _write_tables(folder: Path, graph: AttributedGraph, model: Any) -> None:
     if hasattr(model, "edge_hop_"):
         write_edges(folder / "edges.csv", graph, model)
     model.save(folder / "model")
-    save_npz(graph, folder / "graph.npz")
+    write_npz(graph, folder / "graph.npz")
 
 
 def _write_reasons(
-    folder: Path, graph: AttributedGraph, model: Any, top: Sequence[int], record: Mapping[str, Any]
+    folder: Path, graph: AttributedGraph, model: Any, top: NDArray[np.int64], record: Mapping[str, Any]
 ) -> None:
-    from hopsight.explain import explain
+    from hopsight.explain import Explainer
     from hopsight.report.page import write_report
 
-    explanations = [explain(model, graph.node_ids[node]) for node in top]
+    explainer = Explainer(model, graph)
+    explanations = [explainer.node(node) for node in graph.node_ids[top].tolist()]
     reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
     (folder / "explanations.json").write_text(reasons, encoding="utf-8")
     write_report(folder / "report.html", model, graph, explanations, record)

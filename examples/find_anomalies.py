@@ -1,0 +1,14 @@
+"""Find the anomalies of the demo network and say why the first one stands out."""
+
+import hopsight as hs
+
+graph = hs.make_demo()
+model = hs.HCM(seed=0).fit(graph)
+
+order = model.decision_score_.argsort()[::-1]
+print(f"{graph!r}: {model.label_.sum()} nodes are flagged, the first five are")
+for node in order[:5]:
+    print(f"  {graph.node_ids[node]}: {model.decision_score_[node]:.2f}")
+
+print()
+print(hs.explain(model, graph.node_ids[order[0]]))

@@ -1,0 +1,117 @@
+"""Finished runs used again."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hopsight.graph import AttributedGraph
+from hopsight.io.npz import write_npz
+from hopsight.report.record import read_record
+from hopsight.report.reuse import node_in, reopen, rerun, score
+from hopsight.report.run import Request, Source, detect
+
+FAST = {"n_epochs": "6", "burn_in": "3", "min_class_pairs": "10"}
+
+
+@pytest.fixture
+def network(tmp_path: Path, random_graph: AttributedGraph) -> Path:
+    """Write the random graph."""
+    write_npz(random_graph, tmp_path / "network.npz")
+    return tmp_path / "network.npz"
+
+
+@pytest.fixture
+def finished(network: Path, tmp_path: Path) -> Path:
+    """Return the folder of a finished run of HCM."""
+    detect(Request(source=Source(path=str(network)), detector="hcm", settings=FAST), tmp_path / "run")
+    return tmp_path / "run"
+
+
+def scores(folder: Path) -> dict[str, float]:
+    with (folder / "scores.csv").open(encoding="utf-8") as file:
+        return {row["node"]: float(row["score"]) for row in csv.DictReader(file)}
+
+
+def test_a_run_reopens_with_its_scores(finished: Path) -> None:
+    model, graph = reopen(finished)
+    written = scores(finished)
+    assert [written[str(node)] for node in graph.node_ids] == model.decision_score_.tolist()
+
+
+def test_a_folder_without_a_finished_run_is_refused(tmp_path: Path, finished: Path) -> None:
+    with pytest.raises(ValueError, match="no finished run"):
+        reopen(tmp_path)
+    (finished / "run.json").unlink()
+    with pytest.raises(ValueError, match="no finished run"):
+        reopen(finished)
+
+
+def test_a_network_of_another_run_is_noticed(finished: Path, path_graph: AttributedGraph) -> None:
+    write_npz(path_graph, finished / "graph.npz")
+    with pytest.raises(ValueError, match="do not belong together"):
+        reopen(finished)
+
+
+def test_a_node_is_found_by_its_id_or_by_its_cell() -> None:
+    graph = AttributedGraph.from_edges([0], [1], np.eye(3), node_ids=["=1", "'a", "b"])
+    assert [node_in(graph, text) for text in ("=1", "'=1", "''a", "'a", "b")] == ["=1", "=1", "'a", "'a", "b"]
+    with pytest.raises(ValueError, match="no node"):
+        node_in(graph, "'c")
+
+
+@pytest.mark.parametrize("inside", ["", "model"])
+def test_the_training_network_gets_its_scores_back(finished: Path, network: Path, tmp_path: Path, inside: str) -> None:
+    score(finished / inside, Source(path=str(network)), tmp_path / "new")
+    assert scores(tmp_path / "new") == pytest.approx(scores(finished), abs=1e-4)
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["run.json", "scores.csv"]
+
+
+def test_scores_of_a_saved_model_can_be_repeated_but_not_explained(
+    finished: Path, network: Path, tmp_path: Path
+) -> None:
+    score(finished, Source(path=str(network)), tmp_path / "new")
+    again = rerun(tmp_path / "new" / "run.json")
+    assert again.folder == tmp_path / "new-rerun"
+    assert scores(again.folder) == scores(tmp_path / "new")
+    with pytest.raises(ValueError, match="folder of a detect run"):
+        reopen(tmp_path / "new")
+
+
+def test_a_model_that_cannot_judge_new_networks_says_so(network: Path, tmp_path: Path) -> None:
+    detect(Request(source=Source(path=str(network)), detector="radar"), tmp_path / "run")
+    with pytest.raises(ValueError, match="can only judge the graph it was fitted on"):
+        score(tmp_path / "run", Source(path=str(network)), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_network_without_the_columns_of_the_fit_is_refused(finished: Path, path_graph: AttributedGraph) -> None:
+    other = finished.parent / "other.npz"
+    write_npz(path_graph, other)
+    with pytest.raises(ValueError, match=r"column|attribute"):
+        score(finished, Source(path=str(other)), finished.parent / "new")
+
+
+def test_a_rerun_gives_the_same_scores_beside_the_first(finished: Path) -> None:
+    again = rerun(finished / "run.json")
+    assert again.folder == finished.parent / "run-rerun"
+    assert (again.folder / "scores.csv").read_bytes() == (finished / "scores.csv").read_bytes()
+    assert read_record(again.folder)["parameters"] == read_record(finished)["parameters"]
+
+
+def test_a_rerun_whose_source_is_gone_says_which(finished: Path, network: Path) -> None:
+    network.unlink()
+    with pytest.raises(ValueError, match=r"network\.npz"):
+        rerun(finished / "run.json")
+
+
+def test_an_edited_record_is_refused(finished: Path) -> None:
+    record = json.loads((finished / "run.json").read_text())
+    record["request"]["detector"] = "hcmm"
+    (finished / "run.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="did you mean"):
+        rerun(finished / "run.json")
