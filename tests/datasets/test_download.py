@@ -32,7 +32,7 @@ NETWORK = Network(
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Serves CONTENT at the path of NETWORK; half-way, ``/cut/…`` stops and ``/together/…`` waits for a second request."""
+    """Serves CONTENT at the path of NETWORK; half-way, ``/cut/…`` stops, ``/together/…`` waits for a second one."""
 
     requests: ClassVar[Counter[str]] = Counter()
     together: ClassVar[threading.Barrier]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_N_DRAWS = 64  # the most even of these is taken: one draw of 150 nodes is off by .024 (one sd)
+_N_DRAWS = 64  # at most, until one is even enough: a draw of 150 nodes is off by .024 (one sd)
+_EVEN_ENOUGH = 0.01
 
 
 def share_below(values: NDArray[Any], population: NDArray[Any]) -> NDArray[np.float64]:
@@ -27,18 +28,22 @@ def balanced_choice(shares: NDArray[np.float64], size: int, *, rng: np.random.Ge
     """Return the positions of ``size`` different rows of ``shares`` with a mean of about one half in every column.
 
     Row i is drawn with weight exp(λ·(shares_i − ½)), where λ makes the weighted mean of every column one half: of
-    all such weights these are the nearest to equal ones. Of several draws the most even one is returned.
+    all such weights these are the nearest to equal ones. Uneven draws are repeated; at last the most even one counts.
     """
     if size == 0:
         return np.empty(0, dtype=np.int64)
     centred = shares - 0.5  # (n, n_columns)
     log_weights = np.log(_even_weights(centred))
-    draws = []
+    best, least = np.empty(0, dtype=np.int64), np.inf
     for _ in range(_N_DRAWS):  # the largest of log weight + Gumbel noise: a weighted draw without replacement
         keys = log_weights + rng.gumbel(size=log_weights.size)
-        draws.append(np.argpartition(keys, log_weights.size - size)[-size:])
-    unevenness = [np.abs(centred[draw].mean(axis=0)).max() for draw in draws]
-    return rng.permutation(draws[int(np.argmin(unevenness))])
+        draw = np.argpartition(keys, log_weights.size - size)[-size:]
+        unevenness = float(np.abs(centred[draw].mean(axis=0)).max())
+        if unevenness < least:
+            best, least = draw, unevenness
+        if least <= _EVEN_ENOUGH:
+            break
+    return rng.permutation(best)
 
 
 def _even_weights(centred: NDArray[np.float64]) -> NDArray[np.float64]:

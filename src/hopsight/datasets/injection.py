@@ -43,7 +43,8 @@ def inject(
     n_attribute
         How many attribute anomalies; as many as structural ones when left out.
     n_candidates
-        How many random nodes are compared; the farthest in Euclidean distance is taken.
+        How many random nodes are compared (everybody, if there are fewer); the farthest in Euclidean
+        distance is taken.
     protocol
         ``"dominant"``: node i receives the row of the farthest candidate and is the anomaly. ``"hcm"``: the
         sentence of the HCM paper to the letter: the farthest candidate receives the row of i and is the
@@ -106,7 +107,7 @@ def _check(
     check_count("n_cliques", n_cliques, low=0)
     check_count("clique_size", clique_size, low=2)
     check_count("n_attribute", n_attribute, low=0)
-    check_count("n_candidates", n_candidates, high=max(1, graph.n_nodes - 1))
+    check_count("n_candidates", n_candidates)
     n_free = graph.n_nodes if graph.labels is None else int((graph.labels == 0).sum())
     n_planted = n_cliques * clique_size + n_attribute
     if n_planted > n_free:
@@ -152,7 +153,8 @@ def _check_degrees_can_hide(graph: AttributedGraph, n_cliques: int, clique_size:
 
 def _random_others(graph: AttributedGraph, nodes: Nodes, n_candidates: int, *, rng: np.random.Generator) -> list[Nodes]:
     """Return ``n_candidates`` different nodes other than itself for each node."""
-    draws = [rng.choice(graph.n_nodes - 1, size=n_candidates, replace=False) for _ in nodes]
+    n_others = graph.n_nodes - 1
+    draws = [rng.choice(n_others, size=min(n_candidates, n_others), replace=False) for _ in nodes]
     return [draw + (draw >= node) for draw, node in zip(draws, nodes, strict=True)]
 
 
@@ -188,7 +190,7 @@ def _receiving_candidates(
     changed = np.empty(n_attribute, dtype=np.int64)
     left = free.copy()
     for position, donor in enumerate(donors):
-        everybody = np.flatnonzero(left)
+        everybody = np.setdiff1d(np.flatnonzero(left), donor)
         others = rng.choice(everybody, size=min(n_candidates, everybody.size), replace=False)
         changed[position] = _farthest(graph.attributes, squared_norms, donor, others, everybody)
         left[changed[position]] = False
@@ -199,10 +201,9 @@ def _farthest(attributes: Any, squared_norms: NDArray[np.float64], node: int, ot
     """Return the farthest of ``others`` from ``node``; of ``everybody`` if all others have its very attributes."""
     for candidates in (others, everybody):
         distances = _squared_distances(attributes, squared_norms, node, candidates)
-        farthest = int(np.argmax(distances))
-        if distances[farthest] > 1e-12 * squared_norms[node]:
-            return int(candidates[farthest])
-    raise ValueError("attribute anomalies need attributes that differ, but every node has the same")
+        if distances.max(initial=0.0) > 1e-12 * squared_norms[node]:
+            return int(candidates[np.argmax(distances)])
+    raise ValueError("attribute anomalies need attributes that differ, but every node that is left has the same")
 
 
 def _planted(graph: AttributedGraph, cliques: NDArray[np.int64], changed: Nodes, donors: Nodes) -> AttributedGraph:
