@@ -221,7 +221,7 @@ def inject(
 ) -> None:
     """Plant anomalies in a network."""
     from hopsight.datasets import inject as plant
-    from hopsight.io import save
+    from hopsight.io import write
 
     planted = plant(
         _load(source, nodes, data_dir),
@@ -232,7 +232,7 @@ def inject(
         protocol=protocol,
         seed=seed,
     )
-    save(planted, out)
+    write(planted, out)
     typer.echo(f"{out}: {planted!r}, {int(planted.labels.sum())} planted anomalies")
 
 
@@ -247,10 +247,10 @@ def convert(
     data_dir: DataDir = None,
 ) -> None:
     """Write a network in another format."""
-    from hopsight.io import save
+    from hopsight.io import write
 
     graph = _load(source, nodes, data_dir, directed=directed, label=label, ignore=tuple(ignore or ()))
-    save(graph, out)
+    write(graph, out)
     typer.echo(f"{out}: {graph!r}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 Attributes = Any  # a float ndarray or a CSR array, both (n_nodes, n_attributes); scipy has no types
 
@@ -91,6 +94,9 @@ class AttributedGraph:
         In an undirected network ``a, b`` and ``b, a`` are the same link.
         """
         source, target = np.asarray(sources, dtype=np.int64), np.asarray(targets, dtype=np.int64)
+        if source.ndim != 1 or source.shape != target.shape:
+            raise ValueError(f"sources and targets must pair up, got shapes {source.shape} and {target.shape}")
+        attributes = attributes if sp.issparse(attributes) else np.asarray(attributes)
         n_nodes = attributes.shape[0]
         if source.size and (min(source.min(), target.min()) < 0 or max(source.max(), target.max()) >= n_nodes):
             raise ValueError(f"a link names a node outside 0..{n_nodes - 1}")
@@ -147,7 +153,10 @@ class AttributedGraph:
 
     def index_of(self, node: Hashable) -> int:
         """Return the position of a node id (``7`` finds ``"7"`` and the other way round)."""
-        for key in (node, str(node), int(node) if str(node).lstrip("-").isdigit() else node):  # type: ignore[call-overload]
+        keys: list[Hashable] = [node, str(node)]
+        if _WHOLE_NUMBER.fullmatch(str(node)):
+            keys.append(int(str(node)))
+        for key in keys:
             if key in self._positions:
                 return self._positions[key]
         raise ValueError(f"there is no node {node!r} in this network")
@@ -169,6 +178,8 @@ def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
     matrix = adjacency if sp.issparse(adjacency) else np.atleast_2d(np.asarray(adjacency))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the adjacency matrix must be square, got shape {matrix.shape}")
+    if matrix.dtype.kind not in "biufc" or np.isnan(matrix.data if sp.issparse(matrix) else matrix).any():
+        raise ValueError("the adjacency matrix must hold numbers, and no NaN")
     coo = sp.coo_array(matrix)
     present = np.asarray(coo.data != 0)
     loops = present & (coo.row == coo.col)
@@ -187,16 +198,18 @@ def _canonical_attributes(attributes: Any, n_nodes: int) -> Any:
     if sp.issparse(attributes):
         matrix: Any = sp.csr_array(attributes)
         matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
-        if not matrix.has_canonical_format:
+        if not matrix.has_canonical_format or _still_writeable(matrix.data, attributes.data):
             matrix = matrix.copy()
             matrix.sum_duplicates()
         values = matrix.data
     else:
         try:
-            matrix = np.asarray(attributes)
-            matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
+            given = np.asarray(attributes)
+            matrix = given.astype(_float_type(given.dtype), copy=False)
         except (TypeError, ValueError) as error:
             raise ValueError(f"attributes must be numbers: {error}") from None
+        if not isinstance(attributes, list | tuple) and _still_writeable(matrix, given):
+            matrix = matrix.copy()
         values = matrix
     if matrix.ndim != 2 or matrix.shape[0] != n_nodes:
         raise ValueError(f"attributes must have one row for each of the {n_nodes} nodes, got shape {matrix.shape}")
@@ -216,24 +229,32 @@ def _first_bad_entry(matrix: Any) -> tuple[int, int]:
 
 
 def _float_type(dtype: Any) -> type:
+    if dtype.kind == "c":
+        raise ValueError("attributes must be real numbers, got complex ones")
     return np.float32 if dtype == np.float32 else np.float64
 
 
-def _canonical_ids(node_ids: Sequence[Hashable] | None, n_nodes: int) -> NDArray[Any]:
+def _canonical_ids(node_ids: Any, n_nodes: int) -> NDArray[Any]:
     """Return an int64 array when every id is an integer, an object array of strings otherwise."""
     if node_ids is None:
         return _frozen(np.arange(n_nodes, dtype=np.int64))
-    ids = np.asarray(node_ids)
-    if ids.shape != (n_nodes,):
-        raise ValueError(f"node_ids must name each of the {n_nodes} nodes once, got {ids.shape}")
-    if ids.dtype.kind in "iu":
-        ids = ids.astype(np.int64)
+    # Never np.asarray on a list of text: it would pad every id to the longest one.
+    values = node_ids.tolist() if isinstance(node_ids, np.ndarray) else list(node_ids)
+    if len(values) != n_nodes:
+        raise ValueError(f"node_ids must name each of the {n_nodes} nodes once, got {len(values)} ids")
+    ids: NDArray[Any] = np.empty(n_nodes, dtype=object)
+    if all(_is_int64(node) for node in values):
+        ids = np.array(values, dtype=np.int64)
     else:
-        ids = np.array([str(node) for node in list(node_ids)], dtype=object)
+        ids[:] = [str(node) for node in values]
     if len(set(ids.tolist())) != n_nodes:
         twice, _ = Counter(ids.tolist()).most_common(1)[0]
         raise ValueError(f"node ids must differ, {twice!r} stands there twice")
     return _frozen(ids)
+
+
+def _is_int64(node: Hashable) -> bool:
+    return isinstance(node, int | np.integer) and not isinstance(node, bool) and -(2**63) <= int(node) < 2**63
 
 
 def _canonical_names(names: Sequence[str] | None, n_attributes: int) -> tuple[str, ...]:
@@ -253,6 +274,11 @@ def _flags(field: str, values: ArrayLike | None, n_nodes: int, *, high: int) -> 
     if not np.isin(flags, range(high + 1)).all():
         raise ValueError(f"{field} must be whole numbers from 0 to {high}")
     return _frozen(flags.astype(np.int8))
+
+
+def _still_writeable(array: NDArray[Any], given: Any) -> bool:
+    """Tell whether the caller could still change this array; a read-only one needs no copy."""
+    return isinstance(given, np.ndarray) and given.flags.writeable and np.may_share_memory(array, given)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

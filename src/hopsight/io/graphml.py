@@ -1,0 +1,223 @@
+"""GraphML files, read in one pass by expat: a document type, and with it every entity, is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import scipy.sparse as sp
+
+from hopsight.graph import AttributedGraph
+from hopsight.io import ids
+from hopsight.io.files import reading, replacing
+from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, distinct, node_fields
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+MAX_DEPTH = 32
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def read_graphml(
+    path: Path,
+    *,
+    directed: bool = False,
+    label: str | None = None,
+    ignore: Sequence[str] = (),
+    missing: str = "refuse",
+    notices: list[str] | None = None,
+) -> AttributedGraph:
+    """Read a network from GraphML: the data of its nodes are the attributes, encoded as those of a node table.
+
+    The network is directed if the file says so, or if ``directed`` does.
+    """
+    import polars as pl
+
+    with reading(path):
+        document = _Document()
+        with path.open("rb") as file:
+            document.parse(file)
+        if not document.nodes:
+            raise ValueError("it has no nodes")
+        n_nodes = len(document.nodes)
+        keys = [key for key in document.keys.values() if key.domain in ("node", "all")]
+        columns = dict(zip(distinct([key.name for key in keys]), keys, strict=True))
+        fields = node_fields(
+            list(columns),
+            lambda name: _column(name, columns[name], n_nodes),
+            n_nodes,
+            label=label,
+            ignore=ignore,
+            missing=missing,
+            notices=notices,
+        )
+        node_ids = ids.as_ids(pl.Series("id", document.nodes, dtype=pl.String), typed=False)
+        position = {node: index for index, node in enumerate(document.nodes)}
+        for end in (*document.sources, *document.targets):
+            if end not in position:
+                raise ValueError(f"node {ids.shown(end)} is in a link but is not declared")
+        return AttributedGraph.from_edges(
+            [position[node] for node in document.sources],
+            [position[node] for node in document.targets],
+            directed=directed or document.directed,
+            node_ids=node_ids.to_list(),
+            name=path.stem,
+            **fields,
+        )
+
+
+def write_graphml(graph: AttributedGraph, path: Path) -> None:
+    """Write a network as GraphML; of sparse attributes only the nonzero ones, the rest is the key's default."""
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(_lines(graph))
+
+
+@dataclass
+class _Key:
+    """One declared attribute, and its values as far as nodes have one."""
+
+    name: str
+    domain: str
+    default: str | None = None
+    rows: list[int] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+
+
+class _Document:
+    """Handlers that collect keys, nodes and links as expat meets them."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, _Key] = {}
+        self.nodes: list[str] = []
+        self.sources: list[str] = []
+        self.targets: list[str] = []
+        self.directed = False
+        self._seen: set[str] = set()
+        self._path: list[str] = []
+        self._key = ""
+        self._text: list[str] = []
+
+    def parse(self, file: IO[bytes]) -> None:
+        """Read the document; without a document type there are no entities that could expand."""
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.EntityDeclHandler = self._refuse
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text.append
+        try:
+            parser.ParseFile(file)
+        except expat.ExpatError as error:
+            raise ValueError(f"it is not XML: {error}") from None
+
+    def _refuse(self, *_: Any) -> None:
+        raise ValueError("it declares a document type, and entities could follow: refused")
+
+    def _start(self, element: str, given: dict[str, str]) -> None:
+        tag = element.rpartition(" ")[2]
+        if not self._path and tag != "graphml":
+            raise ValueError(f"it is XML but no GraphML: it begins with <{tag}>")
+        self._path.append(tag)
+        if len(self._path) > MAX_DEPTH:
+            raise ValueError(f"its elements are nested more than {MAX_DEPTH} deep")
+        if tag == "graph":
+            if self._path.count("graph") > 1 or self._seen:
+                raise ValueError("it holds more than one graph")
+            self.directed = given.get("edgedefault") == "directed"
+        elif tag == "key":
+            self._key = _needed(given, "id", tag)
+            self.keys[self._key] = _Key(given.get("attr.name", self._key), given.get("for", "all"))
+        elif tag == "node":
+            self._add_node(_needed(given, "id", tag))
+        elif tag == "edge":
+            self.sources.append(_needed(given, "source", tag))
+            self.targets.append(_needed(given, "target", tag))
+        elif tag == "hyperedge":
+            raise ValueError("it has a hyperedge: only links between two nodes are read")
+        elif tag == "data":
+            self._key = _needed(given, "key", tag)
+        self._text.clear()
+
+    def _end(self, element: str) -> None:
+        tag = self._path.pop()
+        parent = self._path[-1] if self._path else ""
+        text = "".join(self._text)
+        if tag == "default" and parent == "key":
+            self.keys[self._key].default = text
+        elif tag == "data" and parent == "node":
+            key = self.keys.get(self._key)
+            if key is None:
+                raise ValueError(f"its node {ids.shown(self.nodes[-1])} has data of an undeclared key {self._key!r}")
+            if not key.rows or key.rows[-1] != len(self.nodes) - 1:
+                key.rows.append(len(self.nodes) - 1)
+                key.values.append(text)
+        self._text.clear()
+
+    def _add_node(self, node: str) -> None:
+        if node in self._seen:
+            raise ValueError(f"node {ids.shown(node)} is declared twice")
+        self._seen.add(node)
+        self.nodes.append(node)
+
+
+def _needed(given: dict[str, str], name: str, tag: str) -> str:
+    if name not in given:
+        raise ValueError(f"its <{tag}> has no {name}")
+    return given[name]
+
+
+def _column(name: str, key: _Key, n_nodes: int) -> pl.Series:
+    """Return the values of one key as text, the default where a node has none."""
+    import polars as pl
+
+    values = np.full(n_nodes, key.default, dtype=object)
+    values[key.rows] = key.values
+    return pl.Series(name, values.tolist(), dtype=pl.String)
+
+
+def _lines(graph: AttributedGraph) -> Iterator[str]:
+    """Yield the document line by line."""
+    sparse = sp.issparse(graph.attributes)
+    node_ids = [quoteattr(_legal(str(node))) for node in graph.node_ids.tolist()]
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{NAMESPACE}">\n'
+    for number, name in enumerate(distinct(graph.attribute_names, (LABEL_COLUMN, KIND_COLUMN))):
+        default = "<default>0.0</default>" if sparse else ""
+        yield f'<key id="d{number}" for="node" attr.name={quoteattr(_legal(name))} attr.type="double">{default}</key>\n'
+    truths = {LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds}
+    kept = {name: values for name, values in truths.items() if values is not None}
+    for name in kept:
+        yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="int"/>\n'
+    yield f'<graph edgedefault="{"directed" if graph.directed else "undirected"}">\n'
+    for row, node in enumerate(node_ids):
+        values = zip(*_row(graph.attributes, row), strict=True)
+        data = "".join(f'<data key="d{number}">{value!r}</data>' for number, value in values)
+        truth = "".join(f'<data key="{name}">{truth[row]}</data>' for name, truth in kept.items())
+        yield f"<node id={node}>{data}{truth}</node>\n"
+    for source, target in graph.edges.T.tolist():
+        yield f"<edge source={node_ids[source]} target={node_ids[target]}/>\n"
+    yield "</graph>\n</graphml>\n"
+
+
+def _row(attributes: Any, row: int) -> tuple[list[int], list[float]]:
+    """Return the columns of one node and their values; of a sparse row the nonzero ones."""
+    if not sp.issparse(attributes):
+        return list(range(attributes.shape[1])), attributes[row].tolist()
+    start, end = attributes.indptr[row : row + 2]
+    return attributes.indices[start:end].tolist(), attributes.data[start:end].tolist()
+
+
+def _legal(text: str) -> str:
+    """Refuse what XML cannot hold, such as a control character."""
+    wrong = _FORBIDDEN.search(text)
+    if wrong:
+        raise ValueError(f"GraphML cannot hold the character {wrong.group()!r} of {ids.shown(text)}")
+    return text

@@ -1,0 +1,186 @@
+"""MATLAB ``.mat`` files in the two layouts of the research literature: A, X, gnd and Network, Attributes, Label."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hopsight.graph import AttributedGraph
+from hopsight.io.files import check_unpacked, reading, replacing
+from hopsight.io.notices import notice
+from hopsight.io.text import pack_text, unpack_text
+
+NETWORK, ATTRIBUTES, TRUTH = ("Network", "A"), ("Attributes", "X", "Features"), ("Label", "gnd")
+STRUCTURAL, ATTRIBUTIVE = "str_anomaly_label", "attr_anomaly_label"  # how the DOMINANT authors mark the two kinds
+OWN = ("Kind", "Directed", "NodeIds", "NodeIdsText", "NodeIdsOffsets", "NamesText", "NamesOffsets")
+WANTED = (*NETWORK, *ATTRIBUTES, *TRUTH, STRUCTURAL, ATTRIBUTIVE, *OWN)
+NUMERIC = {
+    "double",
+    "single",
+    "logical",
+    "sparse",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+}
+_HEADER, _COMPRESSED, _CHUNK = 128, 15, 1 << 20
+
+
+def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
+    """Read a network from a ``.mat`` file of version 5 to 7.
+
+    The adjacency matrix may be dense or sparse and hold each link once or twice, labels may be a row or a column.
+    ``Label`` or ``gnd`` is the truth only if all its values are 0 and 1: otherwise it is a topic and left out.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such ``.mat``, is damaged, or holds something else than matrices under these names.
+    """
+    with reading(path):
+        matrices = _read_matrices(path)
+        adjacency, attributes = _first(matrices, NETWORK), _first(matrices, ATTRIBUTES)
+        if adjacency is None or attributes is None:
+            raise ValueError("it needs the matrices A and X, or Network and Attributes")
+        n_nodes, n_attributes = adjacency.shape[1], attributes.shape[1]
+        if adjacency.shape[0] != n_nodes or attributes.shape[0] != n_nodes:
+            raise ValueError(f"its shapes do not fit: {adjacency.shape} links and {attributes.shape} attributes")
+        return AttributedGraph(
+            adjacency,
+            attributes,
+            node_ids=_text(matrices, "NodeIds", n_nodes),
+            attribute_names=_text(matrices, "Names", n_attributes),
+            labels=_labels(matrices, n_nodes, notices),
+            kinds=_kinds(matrices, n_nodes),
+            directed=directed or bool(matrices.get("Directed", np.zeros(1)).any()),
+            name=path.stem,
+        )
+
+
+def write_mat(graph: AttributedGraph, path: Path) -> None:
+    """Write Network, Attributes, Label and Kind, and the ids and names as packed UTF-8 that :func:`read_mat` knows."""
+    from scipy.io import savemat
+
+    names, name_offsets = pack_text(graph.attribute_names)
+    matrices: dict[str, Any] = {
+        "Network": sp.csc_matrix(graph.adjacency.astype(np.float64)),
+        "Attributes": sp.csc_matrix(graph.attributes) if sp.issparse(graph.attributes) else graph.attributes,
+        "NamesText": names,
+        "NamesOffsets": name_offsets,
+    }
+    if graph.directed:
+        matrices["Directed"] = np.array([[1]], dtype=np.uint8)
+    if graph.node_ids.dtype == object:
+        matrices["NodeIdsText"], matrices["NodeIdsOffsets"] = pack_text(graph.node_ids.tolist())
+    else:
+        matrices["NodeIds"] = graph.node_ids
+    for name, truth in (("Label", graph.labels), ("Kind", graph.kinds)):
+        if truth is not None:
+            matrices[name] = truth.astype(np.uint8)[:, None]
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        savemat(file, matrices, do_compression=True, oned_as="column")
+
+
+def _read_matrices(path: Path) -> dict[str, Any]:
+    """Return the matrices we know by name, after checking what the file says about them."""
+    from scipy.io import loadmat, whosmat
+
+    with path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _check_elements(file, path.stat().st_size)
+        names = []
+        for name, shape, kind in whosmat(file):
+            if name not in WANTED:
+                continue
+            if kind not in NUMERIC or len(shape) != 2 or name in names:
+                raise ValueError(f"its variable {name} must be one matrix of numbers, not {kind} of shape {shape}")
+            names.append(name)
+        file.seek(0)
+        loaded = loadmat(file, variable_names=names)
+    matrices = {name: loaded[name] for name in names}
+    for matrix in matrices.values():
+        if sp.issparse(matrix):
+            matrix.check_format(full_check=True)
+    return matrices
+
+
+def _check_elements(file: IO[bytes], size: int) -> None:
+    """Walk over the top level of a version 5 file: every element must be there and unpack to a sane size."""
+    head = file.read(_HEADER)
+    order = {b"IM": "<", b"MI": ">"}.get(head[126:128])
+    if head[:8] == b"\x89HDF\r\n\x1a\n" or head.startswith(b"MATLAB 7.3"):
+        raise ValueError("it is a .mat of version 7.3: save it with -v7 in MATLAB")
+    if order is None or struct.unpack(f"{order}H", head[124:126])[0] != 0x0100:
+        raise ValueError("it is no .mat file of version 5 to 7")
+    unpacked = 0
+    while tag := file.read(8):
+        if len(tag) < 8:
+            raise ValueError("it is cut off")
+        kind, length = struct.unpack(f"{order}II", tag)
+        end = file.tell() + length
+        if end > size:
+            raise ValueError("it is cut off")
+        unpacked += _unpacked_size(file, length) if kind == _COMPRESSED else length
+        check_unpacked(unpacked, size)
+        file.seek(end)
+    file.seek(0)
+
+
+def _unpacked_size(file: IO[bytes], length: int) -> int:
+    """Return how many bytes a compressed element unpacks to, holding one piece of it at a time."""
+    stream, total, left = zlib.decompressobj(), 0, length
+    while left and not stream.eof:
+        piece = file.read(min(left, _CHUNK))
+        left -= len(piece)
+        while piece and not stream.eof:
+            total += len(stream.decompress(piece, _CHUNK * 16))
+            piece = stream.unconsumed_tail
+    return total
+
+
+def _first(matrices: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((matrices[name] for name in names if name in matrices), None)
+
+
+def _labels(matrices: dict[str, Any], n_nodes: int, notices: list[str] | None) -> NDArray[Any] | None:
+    """Return the truth, if there is one: a vector of zeros and ones."""
+    given = _first(matrices, TRUTH)
+    truth = _vector(given, n_nodes)
+    if truth is not None and np.isin(truth, (0, 1)).all():
+        return truth
+    if given is not None:
+        notice("its labels are topics, not one 0 or 1 for each node: they are left out", notices)
+    return None
+
+
+def _kinds(matrices: dict[str, Any], n_nodes: int) -> NDArray[Any] | None:
+    kinds = _vector(matrices.get("Kind"), n_nodes)
+    structural = _vector(matrices.get(STRUCTURAL), n_nodes)
+    attributive = _vector(matrices.get(ATTRIBUTIVE), n_nodes)
+    if kinds is None and structural is not None and attributive is not None:
+        if np.array_equal(structural, attributive):
+            return None  # two copies of the label: the file does not know the kinds
+        kinds = (structural != 0) + 2 * (attributive != 0)
+    return kinds if kinds is not None and np.isin(kinds, range(4)).all() else None
+
+
+def _vector(matrix: Any, size: int) -> NDArray[Any] | None:
+    """Return a row or a column of that size as a vector, None for anything else."""
+    if matrix is None or matrix.shape not in ((1, size), (size, 1)):
+        return None
+    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix).ravel()
+
+
+def _text(matrices: dict[str, Any], field: str, count: int) -> Any:
+    """Return ids or names that hopsight wrote; None where the file has none."""
+    if f"{field}Text" in matrices:
+        text, offsets = matrices[f"{field}Text"], matrices[f"{field}Offsets"]
+        if sp.issparse(text) or sp.issparse(offsets):
+            raise ValueError("its packed text is damaged")
+        return unpack_text(text, offsets, count)
+    return _vector(matrices.get(field), count)

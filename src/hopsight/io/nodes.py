@@ -1,0 +1,82 @@
+"""What the columns about nodes say, wherever they come from: attributes, their names, labels and kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hopsight.checks import suggest
+from hopsight.io.columns import encode, flags
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LABEL_COLUMN, KIND_COLUMN = "hopsight_label", "hopsight_kind"  # how our own files mark the truth
+
+
+def node_fields(
+    names: Sequence[str],
+    column: Callable[[str], pl.Series],
+    n_nodes: int,
+    *,
+    label: str | None = None,
+    ignore: Sequence[str] = (),
+    missing: str = "refuse",
+    notices: list[str] | None = None,
+) -> dict[str, Any]:
+    """Return the fields of an AttributedGraph that come from columns with one value a node.
+
+    Parameters
+    ----------
+    names
+        The columns there are, without the id.
+    column
+        Gives the values of a column by its name.
+    n_nodes
+        Number of values in each.
+    label, ignore, missing, notices
+        As in :func:`hopsight.io.tables.read_tables`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"age": [31, 42], "fraud": [False, True]})
+    >>> fields = node_fields(frame.columns, frame.__getitem__, 2, label="fraud")
+    >>> fields["attribute_names"], fields["labels"].tolist()
+    (['age'], [0, 1])
+    """
+    for parameter, name in (("label", label), *(("ignore", name) for name in ignore)):
+        check_column(parameter, name, names)
+    fields: dict[str, Any] = {}
+    truth = label if label is not None else LABEL_COLUMN
+    if truth in names:
+        fields["labels"] = flags(column(truth))
+    if KIND_COLUMN in names:
+        fields["kinds"] = flags(column(KIND_COLUMN), high=3)
+    left_out = {truth, LABEL_COLUMN, KIND_COLUMN, *ignore}
+    columns = (column(name) for name in names if name not in left_out)
+    fields["attributes"], fields["attribute_names"] = encode(columns, n_nodes, missing=missing, notices=notices)
+    return fields
+
+
+def check_column(parameter: str, name: str | None, names: Sequence[str]) -> None:
+    """Refuse a column that is not there, naming the nearest one that is."""
+    if name is not None and name not in names:
+        raise ValueError(f"{parameter}: there is no column {name!r}{suggest(name, names)}")
+
+
+def distinct(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """Return the names with a number behind those that stood there before.
+
+    >>> distinct(["x", "id", "x"], ["id"])
+    ['x', 'id_2', 'x_2']
+    """
+    seen, unique_names = set(taken), []
+    for name in names:
+        unique, number = name, 1
+        while unique in seen:
+            number += 1
+            unique = f"{name}_{number}"
+        seen.add(unique)
+        unique_names.append(unique)
+    return unique_names

@@ -1,0 +1,151 @@
+"""Our own ``.npz``: everything an AttributedGraph holds, exactly, in plain numpy arrays.
+
+| array | holds |
+|---|---|
+| ``edges`` | (2, n_edges) node positions |
+| ``attributes`` | (n_nodes, n_attributes), or instead |
+| ``attributes_data``, ``_indices``, ``_indptr``, ``_shape`` | the same as CSR |
+| ``node_ids`` | whole numbers, or instead |
+| ``node_ids_text``, ``node_ids_offsets`` | all ids in one UTF-8 buffer, and where each begins and the last ends |
+| ``attribute_names_text``, ``_offsets`` | likewise |
+| ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
+| ``hopsight_graph`` | version of this layout |
+
+Only ``edges`` and ``attributes`` are needed, so ``numpy.savez(path, edges=…, attributes=…)`` makes one too.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hopsight.graph import AttributedGraph
+from hopsight.io.files import check_archive, reading, replacing
+from hopsight.io.text import pack_text, unpack_text
+
+VERSION = 1
+MAX_ATTRIBUTES = 100_000_000  # names are made for each, whatever a damaged shape says
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def read_npz(path: Path) -> AttributedGraph:
+    """Read a network from a ``.npz`` file; nothing in it is ever unpickled."""
+    with reading(path):
+        arrays = _read_arrays(path)
+        version = int(arrays["hopsight_graph"]) if "hopsight_graph" in arrays else VERSION
+        if version != VERSION:
+            raise ValueError(f"it has layout version {version}, this hopsight reads {VERSION}: update hopsight")
+        edges, attributes = _edges(arrays), _attributes(arrays)
+        n_nodes = attributes.shape[0]
+        return AttributedGraph.from_edges(
+            edges[0],
+            edges[1],
+            attributes,
+            directed=bool(arrays.get("directed", np.False_)),
+            node_ids=_names(arrays, "node_ids", n_nodes),
+            attribute_names=_names(arrays, "attribute_names", attributes.shape[1]),
+            labels=arrays.get("labels"),
+            kinds=arrays.get("kinds"),
+            name=arrays["name_text"].tobytes().decode() if "name_text" in arrays else path.stem,
+        )
+
+
+def write_npz(graph: AttributedGraph, path: Path) -> None:
+    """Write a network so that :func:`read_npz` gives back the same one; same graph, same bytes."""
+    arrays: dict[str, Any] = {
+        "hopsight_graph": np.int64(VERSION),
+        "edges": graph.edges.astype(np.int32 if graph.n_nodes < 2**31 else np.int64),
+        "directed": np.bool_(graph.directed),
+        "name_text": np.frombuffer(graph.name.encode(), dtype=np.uint8),
+    }
+    if sp.issparse(graph.attributes):
+        for part in ("data", "indices", "indptr"):
+            arrays[f"attributes_{part}"] = getattr(graph.attributes, part)
+        arrays["attributes_shape"] = np.array(graph.attributes.shape, dtype=np.int64)
+    else:
+        arrays["attributes"] = graph.attributes
+    if graph.node_ids.dtype == object:
+        arrays["node_ids_text"], arrays["node_ids_offsets"] = pack_text(graph.node_ids.tolist())
+    else:
+        arrays["node_ids"] = graph.node_ids
+    arrays["attribute_names_text"], arrays["attribute_names_offsets"] = pack_text(graph.attribute_names)
+    for field in ("labels", "kinds"):
+        if getattr(graph, field) is not None:
+            arrays[field] = getattr(graph, field)
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", allowZip64=True) as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")  # always of 1980: the bytes do not depend on the clock
+            with archive.open(member, "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    with zipfile.ZipFile(path) as archive:
+        check_archive(archive, path.stat().st_size)
+        arrays = {}
+        for member in archive.infolist():
+            if member.filename.endswith(".npy"):
+                with archive.open(member) as file:
+                    arrays[member.filename.removesuffix(".npy")] = _read_array(file, member.file_size)
+    return arrays
+
+
+def _read_array(file: IO[bytes], size: int) -> NDArray[Any]:
+    """Read one array after checking that its header promises exactly the bytes that are there."""
+    version = np.lib.format.read_magic(file)
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in read_header:
+        raise ValueError(f"one of its arrays has .npy version {version}, 1.0 and 2.0 are read")
+    shape, fortran_order, dtype = read_header[version](file)
+    if dtype.hasobject or dtype.kind not in "biuf":
+        raise ValueError(f"one of its arrays has type {dtype}: only numbers are read")
+    count = 1
+    for length in shape:
+        count *= length
+    data = file.read()
+    if min(shape, default=0) < 0 or count * dtype.itemsize != len(data) or len(data) > size:
+        raise ValueError("one of its arrays is cut off or damaged")
+    array = np.frombuffer(data, dtype=dtype)
+    return array.reshape(shape, order="F" if fortran_order else "C")
+
+
+def _edges(arrays: Arrays) -> NDArray[Any]:
+    if "edges" not in arrays:
+        raise ValueError("it has no array called edges")
+    edges = arrays["edges"]
+    if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
+        raise ValueError(f"edges must be whole numbers of shape (2, n_edges), got {edges.dtype} of {edges.shape}")
+    return edges
+
+
+def _attributes(arrays: Arrays) -> Any:
+    """Return the attribute matrix as it was stored, dense or sparse."""
+    if "attributes" in arrays:
+        attributes = arrays["attributes"]
+        if attributes.ndim != 2:
+            raise ValueError(f"attributes must have shape (n_nodes, n_attributes), got {attributes.shape}")
+        return attributes
+    parts = [arrays.get(f"attributes_{part}") for part in ("data", "indices", "indptr", "shape")]
+    if any(part is None for part in parts):
+        raise ValueError("it has no array called attributes")
+    data, indices, indptr, shape = parts
+    if shape is None or indptr is None or shape.shape != (2,) or shape[0] + 1 != indptr.size:
+        raise ValueError("its sparse attributes are damaged")
+    if shape[1] > MAX_ATTRIBUTES:
+        raise ValueError(f"it claims {int(shape[1]):,} attributes, at most {MAX_ATTRIBUTES:,} are read")
+    matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(length) for length in shape))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _names(arrays: Arrays, field: str, count: int) -> Any:
+    """Return ids or names, whichever way they were stored; None where they are left out."""
+    if f"{field}_text" in arrays:
+        return unpack_text(arrays[f"{field}_text"], arrays[f"{field}_offsets"], count)
+    return arrays.get(field)

@@ -1,0 +1,124 @@
+"""PyTorch Geometric: its ``Data`` objects, and the ``.pt`` files that hold one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hopsight.graph import AttributedGraph
+from hopsight.io.files import reading
+from hopsight.io.notices import notice
+from hopsight.io.torchfile import Record, read_torch
+
+PYGOD_KINDS = np.array([0, 2, 1, 3])  # PyGOD counts 1 attribute, 2 structure, 3 both; ours are the paper's order
+PYGOD_NORMAL = 0.75  # share of zeros from which 0..3 are taken for PyGOD's coding and not for topics
+
+
+def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
+    """Turn a PyG ``Data`` into an AttributedGraph.
+
+    ``x`` are the attributes and ``edge_index`` the links, symmetrised unless ``directed``. ``y`` becomes the labels
+    if all its values are 0 and 1.
+
+    Notes
+    -----
+    PyGOD codes injected anomalies in ``y`` as 1 (attribute), 2 (structure) and 3 (both). Whole numbers from 0 to 3
+    of which at least three quarters are 0 are read that way, into labels and kinds; other values are topics and are
+    left out.
+    """
+    return _graph(
+        _array(getattr(data, "edge_index", None)),
+        _array(getattr(data, "x", None)),
+        _array(getattr(data, "y", None)),
+        directed=directed,
+        notices=notices,
+    )
+
+
+def read_pt(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
+    """Read a ``.pt`` or ``.pt.zip`` file that holds a ``Data`` (or a dictionary of its tensors); its code never runs.
+
+    See :func:`from_data` for what becomes of ``y``.
+    """
+    with reading(path):
+        content = _mapping(read_torch(path))
+        return _graph(
+            *(content.get(key) for key in ("edge_index", "x", "y")),
+            directed=directed,
+            notices=notices,
+            name=path.name.removesuffix(".zip").removesuffix(".pt"),
+        )
+
+
+def _mapping(content: Any) -> dict[Any, Any]:
+    """Return the dictionary in which a Data of PyG 1 or 2 keeps its tensors."""
+    if isinstance(content, tuple | list) and content:
+        content = content[0]  # a dataset saves (data, slices)
+    if isinstance(content, Record):
+        store = content.state.get("_store")
+        content = store.state.get("_mapping") if isinstance(store, Record) else content.state
+    if not isinstance(content, dict):
+        raise ValueError("it holds no PyG Data")
+    return content
+
+
+def _graph(
+    edge_index: Any,
+    attributes: Any,
+    truth: Any,
+    *,
+    directed: bool,
+    notices: list[str] | None,
+    name: str = "",
+) -> AttributedGraph:
+    if not isinstance(edge_index, np.ndarray) or edge_index.ndim != 2 or edge_index.shape[0] != 2:
+        raise ValueError("a PyG Data needs edge_index of shape (2, n_edges)")
+    if edge_index.dtype.kind not in "iu":
+        raise ValueError(f"edge_index must hold whole numbers, got {edge_index.dtype}")
+    if attributes is None or not hasattr(attributes, "shape") or len(attributes.shape) != 2:
+        raise ValueError("a PyG Data needs attributes x of shape (n_nodes, n_attributes)")
+    n_nodes = attributes.shape[0]
+    if edge_index.size and not 0 <= edge_index.min() <= edge_index.max() < n_nodes:
+        raise ValueError(f"edge_index names a node outside 0..{n_nodes - 1}")
+    ones = np.ones(edge_index.shape[1], dtype=np.float32)
+    adjacency = sp.coo_array((ones, tuple(edge_index.astype(np.int64))), shape=(n_nodes, n_nodes)).tocsr()
+    labels, kinds = _truth(truth, n_nodes, notices)
+    return AttributedGraph(
+        adjacency,
+        attributes,
+        labels=labels,
+        kinds=kinds,
+        directed=directed,
+        name=name,
+        n_duplicates=edge_index.shape[1] - adjacency.nnz,
+    )
+
+
+def _truth(values: Any, n_nodes: int, notices: list[str] | None) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """Return labels and kinds, as far as ``y`` holds them."""
+    if not isinstance(values, np.ndarray) or values.size != n_nodes:
+        return None, None
+    flat = values.ravel()
+    if np.isin(flat, (0, 1)).all():
+        return flat.astype(np.int8), None
+    if np.isin(flat, range(4)).all() and (flat == 0).mean() >= PYGOD_NORMAL:
+        notice("y is read as PyGOD codes it: 1 attribute, 2 structure, 3 both", notices)
+        kinds = PYGOD_KINDS[flat.astype(np.int64)]
+        return (kinds > 0).astype(np.int8), kinds
+    notice("y is neither 0/1 nor PyGOD's coding of anomalies but a topic: it is left out", notices)
+    return None, None
+
+
+def _array(tensor: Any) -> Any:
+    """Return a tensor as an array, a sparse one as CSR; torch itself is not imported."""
+    if tensor is None or isinstance(tensor, np.ndarray) or sp.issparse(tensor) or not hasattr(tensor, "detach"):
+        return tensor
+    tensor = tensor.detach().cpu()
+    if str(tensor.layout) != "torch.strided":
+        coo = tensor.to_sparse_coo().coalesce()
+        return sp.csr_array((coo.values().numpy(), tuple(coo.indices().numpy())), shape=tuple(tensor.shape))
+    return tensor.numpy()
