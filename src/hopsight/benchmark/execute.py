@@ -1,0 +1,167 @@
+"""Make the fit of one cell and measure it; this is what a worker does."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import warnings
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.benchmark import memory
+from hopsight.benchmark.cells import Cell
+from hopsight.benchmark.measure import curve_point, measure, without_truth
+from hopsight.benchmark.networks import build_graph
+from hopsight.benchmark.peers import is_peer, peer_scores
+from hopsight.benchmark.recipes import ORACLE, detector_class, from_plain
+from hopsight.benchmark.trivial import TRIVIAL
+from hopsight.graph import AttributedGraph
+from hopsight.metrics import roc_auc
+
+FloatArray = NDArray[np.float64]
+
+_PACKAGES = ("hopsight", "torch", "numpy", "scipy", "scikit-learn", "pygod", "pyod", "torch_geometric")
+
+
+@dataclass
+class Fitted:
+    """What one fit gave: one ranking or several, and what else is worth keeping."""
+
+    scores: dict[str, FloatArray]
+    details: dict[str, Any] = field(default_factory=dict)
+    curve: list[dict[str, float]] = field(default_factory=list)
+
+
+def execute(job: dict[str, Any]) -> dict[str, Any]:
+    """Run the cell of ``{"cell": …, "data_dir": …}`` and return its record, without key and status."""
+    cell = Cell(**job["cell"])
+    begin = time.perf_counter()
+    graph = build_graph(cell, job.get("data_dir"))
+    loaded = time.perf_counter()
+    _import_detector(cell.detector)
+    memory.release()
+    memory.mark_peak()
+    before = memory.resident(os.getpid())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start, cpu_start = time.perf_counter(), time.process_time()
+        fitted = fit(cell, graph)
+        seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+    return {
+        "scores": [{"score": name} | measure(graph, scores) for name, scores in fitted.scores.items()],
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+        "load_seconds": loaded - begin,
+        "memory_peak": memory.peak(),
+        "memory_before": before,
+        "graph": _sizes(graph),
+        "details": fitted.details,
+        "curve": fitted.curve,
+        "warnings": sorted({f"{entry.category.__name__}: {entry.message}"[:300] for entry in caught}),
+        "versions": _versions(),
+        "machine": _machine(),
+    }
+
+
+def _import_detector(name: str) -> None:
+    """Import what the fit needs, so that the first fit in a worker does not pay for it."""
+    if name not in TRIVIAL and name != ORACLE and not is_peer(name):
+        detector_class(name)
+
+
+def fit(cell: Cell, graph: AttributedGraph) -> Fitted:
+    """Return the rankings of a cell's detector; only the oracle, which says so, is shown the labels."""
+    bare = without_truth(graph)
+    if cell.detector in TRIVIAL:
+        return Fitted({"score": TRIVIAL[cell.detector](bare, cell.seed)})
+    if cell.detector == ORACLE:
+        return _fit_oracle(cell, graph, bare)
+    if is_peer(cell.detector):
+        scores = peer_scores(cell.detector, bare, seed=cell.seed, parameters=dict(cell.parameters))
+        return Fitted({"score": scores})
+    return _fit_own(cell, graph, bare)
+
+
+def _fit_own(cell: Cell, graph: AttributedGraph, bare: AttributedGraph) -> Fitted:
+    model = detector_class(cell.detector)(seed=cell.seed, **from_plain(cell.parameters))
+    curve: list[dict[str, float]] = []
+    callback = (lambda epoch: curve.append(curve_point(graph, epoch))) if cell.curve else None
+    model.fit(bare, callback=callback)
+    return Fitted(rankings(model), _details(model), curve)
+
+
+def rankings(model: Any) -> dict[str, FloatArray]:
+    """Return every ranking a fitted detector has: its own, and AHP and HAV where it predicts hop counts."""
+    by_name = {name: getattr(model, f"{name}_", None) for name in ("ahp", "hav")}
+    found = {name: np.asarray(scores) for name, scores in by_name.items() if scores is not None}
+    own = np.asarray(model.decision_score_)
+    if any(np.array_equal(own, scores) for scores in found.values()):
+        return found
+    return {"score": own} | found
+
+
+def _fit_oracle(cell: Cell, graph: AttributedGraph, bare: AttributedGraph) -> Fitted:
+    """MADAN at the time whose ROC-AUC is best, found with the labels as its authors did: an upper bound."""
+    from hopsight.detectors.madan import GRID, concentrations
+
+    device = str(cell.parameters.get("device", "auto"))
+    kept = concentrations(bare, GRID, sigma=cell.parameters.get("sigma"), seed=cell.seed, device=device)
+    best = int(np.argmax([roc_auc(graph.labels, row) for row in kept]))
+    return Fitted({"score": np.asarray(kept[best])}, {"t": float(GRID[best]), "uses_labels": True})
+
+
+def _details(model: Any) -> dict[str, Any]:
+    """Return the plain values a fit reports: the loss at the end, the number of classes it could use."""
+    details: dict[str, Any] = {}
+    loss = getattr(model, "loss_", None)
+    if loss is not None and len(loss):
+        tail = np.asarray(loss, dtype=np.float64)[-max(1, len(loss) // 10) :]
+        details["loss"] = float(tail.mean()) if np.isfinite(tail).all() else None
+    for name in ("n_classes_", "n_pairs_", "n_times_", "sigma_", "device_"):
+        value = getattr(model, name, None)
+        if isinstance(value, int | float | str | np.integer | np.floating):
+            details[name.rstrip("_")] = value if isinstance(value, str) else float(value)
+    return details
+
+
+def _sizes(graph: AttributedGraph) -> dict[str, Any]:
+    return {
+        "name": graph.name,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "attributes": graph.n_attributes,
+        "anomalies": None if graph.labels is None else int(graph.labels.sum()),
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "system": platform.system(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or None,
+        "device": _accelerator(),
+    }
+
+
+def _accelerator() -> str:
+    """Name the accelerator that ``device="auto"`` would take, without importing torch for it."""
+    import sys
+
+    torch = sys.modules.get("torch")
+    return str(torch.cuda.get_device_name()) if torch is not None and torch.cuda.is_available() else "cpu"

@@ -1,0 +1,234 @@
+"""The figures of the paper, drawn from measured rows: comparison, mean scores, sweeps, optimisers, epochs, growth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hopsight.benchmark.experiments import SWEEPS
+from hopsight.benchmark.growth_figure import draw_growth, growth_caption
+from hopsight.benchmark.networks import setup_of
+from hopsight.benchmark.published import paper_value
+from hopsight.benchmark.recipes import TITLES
+from hopsight.benchmark.results import Row, distinct, mean_of, select, unique
+from hopsight.benchmark.study_tables import SCORES, SWEEP_HELD, SWEEP_TITLES
+from hopsight.benchmark.style import COLOURS, PAGE, bar_style, journal_style, line_style, new_figure, save_figure
+
+Drawing = Callable[[Sequence[Row]], Any]  # None where there is nothing to draw
+
+_CHANCE = {"color": "#777777", "linewidth": 0.8, "linestyle": (0, (1, 1))}
+
+
+def draw_figures(folder: Path, rows: Sequence[Row]) -> list[tuple[str, str, Path]]:
+    """Draw every figure that the rows have something for; return name, caption and PNG file of each."""
+    drawings: list[tuple[str, Drawing, str]] = [
+        ("comparison", draw_comparison, _COMPARISON),
+        ("mean_scores", draw_mean_scores, _MEAN_SCORES),
+        ("sweeps", draw_sweeps, _SWEEPS),
+        ("optimisers", draw_optimisers, _OPTIMISERS),
+        ("epochs", draw_epochs, _EPOCHS),
+        ("growth", draw_growth, growth_caption(rows)),
+    ]
+    drawn = []
+    for name, draw, caption in drawings:
+        with journal_style():
+            figure = draw(rows)
+            if figure is not None:
+                drawn.append((name, caption, save_figure(figure, folder, name)))
+    return drawn
+
+
+_COMPARISON = (
+    "ROC-AUC of every detector: mean over repetitions, with the 95 % interval of one ranking (DeLong, averaged). Open "
+    "diamonds are the paper's values, the dotted line is chance. Where anomalies are planted, the paper's methods see "
+    "20 principal components. Grey squares are trivial scores, which look at next to nothing."
+)
+
+
+def draw_comparison(rows: Sequence[Row]) -> Any:
+    """One panel a network: a point and its interval for every detector and score."""
+    compared = [row for row in select(rows, experiment="comparison", status="ok") if "auc" in row]
+    compared = [row for row in compared if not (row["protocol"] != "as found" and _is_second_row(row, compared))]
+    networks = [network for (network,) in distinct(compared, "network")]
+    if not networks:
+        return None
+    entries = [(row, score) for row, score in distinct(compared, "row", "score")]
+    figure = new_figure(PAGE, 1.0 + 0.17 * len(entries))
+    axes = figure.subplots(1, len(networks), sharey=True, squeeze=False)[0]
+    for axis, network in zip(axes, networks, strict=True):
+        for position, (row, score) in enumerate(entries):
+            here = select(compared, network=network, row=row, score=score)
+            _draw_entry(axis, position, here, paper_value(row, score, network))
+        axis.axvline(0.5, **_CHANCE)
+        axis.set(title=setup_of(network).title, xlabel="ROC-AUC", xlim=(0.0, 1.02))
+        axis.grid(axis="y", visible=False)
+    labels = [f"{row}, {SCORES[score]}" if score in SCORES else row for row, score in entries]
+    axes[0].set_yticks(range(len(entries)), labels)
+    axes[0].set_ylim(len(entries) - 0.5, -0.5)
+    handles, names = axes[0].get_legend_handles_labels()
+    found = dict(zip(names, handles, strict=True))
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def _is_second_row(row: Row, rows: Sequence[Row]) -> bool:
+    """Whether the same detector is also there on reduced attributes."""
+    return row["view"] == "raw" and bool(select(rows, network=row["network"], row=row["row"], view="reduced"))
+
+
+def _draw_entry(axis: Any, position: int, here: Sequence[Row], paper: float | None) -> None:
+    auc, low, high = (mean_of(here, name) for name in ("auc", "auc_low", "auc_high"))
+    if paper is not None:
+        axis.plot(paper, position, "D", color="black", fillstyle="none", markersize=4, label="paper")
+    if auc is None or low is None or high is None:
+        return
+    trivial = here[0]["detector"] in ("random", "degree", "attribute_norm")
+    colour, mark = ("#777777", "s") if trivial else (COLOURS[1], "^") if here[0]["uses_labels"] else (COLOURS[0], "o")
+    label = "trivial" if trivial else "uses the labels" if here[0]["uses_labels"] else "measured"
+    reach = [[max(0.0, auc.mean - low.mean)], [max(0.0, high.mean - auc.mean)]]
+    axis.errorbar(auc.mean, position, xerr=reach, fmt=mark, color=colour, markersize=3.5, elinewidth=0.8, label=label)
+
+
+_MEAN_SCORES = (
+    "Mean AHP and HAV of anomalous and of normal nodes (HCM with the paper's settings). Bars are means over "
+    "repetitions, lines their standard deviation."
+)
+
+
+def draw_mean_scores(rows: Sequence[Row]) -> Any:
+    """Two panels, AHP and HAV: a pair of bars a network."""
+    ours = [row for row in select(rows, experiment="comparison", row=TITLES["hcm-paper"]) if "mean_normal" in row]
+    networks = [network for (network,) in distinct(ours, "network")]
+    if not networks:
+        return None
+    figure = new_figure(PAGE, 2.4)
+    for axis, score in zip(figure.subplots(1, 2), SCORES, strict=True):
+        values = {
+            name: [mean_of(select(ours, network=network, score=score), measure) for network in networks]
+            for name, measure in (("anomalous nodes", "mean_anomalous"), ("normal nodes", "mean_normal"))
+        }
+        _grouped_bars(axis, [setup_of(network).title for network in networks], values)
+        axis.set(ylabel=f"mean {SCORES[score]}" + (" (hops)" if score == "ahp" else ""), title=SCORES[score])
+    _legend_below(figure, ncols=2)
+    return figure
+
+
+_SWEEPS = (
+    "ROC-AUC of HCM (paper's settings) as drop ratio R, number of classes C and sampling ratio S change, the other two "
+    f"held ({'; '.join(SWEEP_HELD.values())}). Mean over injections, one seed each; the band is the standard deviation."
+)
+
+
+def draw_sweeps(rows: Sequence[Row]) -> Any:
+    """Rows R, C, S; columns networks; a line each for AHP and HAV."""
+    swept = [row for row in rows if row["experiment"] in SWEEPS and "auc" in row]
+    networks = [network for (network,) in distinct(swept, "network")]
+    names = [name for name in SWEEPS if select(swept, experiment=name)]
+    if not networks or not names:
+        return None
+    figure = new_figure(PAGE if len(networks) > 1 else PAGE / 2, 0.3 + 1.75 * len(names))
+    grid = figure.subplots(len(names), len(networks), squeeze=False, sharey="col")
+    for line, name in enumerate(names):
+        for column, network in enumerate(networks):
+            here = select(swept, experiment=name, network=network)
+            _draw_sweep(grid[line][column], here)
+            grid[line][column].set_xlabel(SWEEP_TITLES[name])
+            if line == 0:
+                grid[line][column].set_title(setup_of(network).title)
+        grid[line][0].set_ylabel("ROC-AUC")
+    _legend_below(figure, ncols=2)
+    return figure
+
+
+def _draw_sweep(axis: Any, rows: Sequence[Row]) -> None:
+    for position, score in enumerate(SCORES):
+        mine = select(rows, score=score)
+        values = sorted({float(row["row"]) for row in mine})
+        summaries = [mean_of([row for row in mine if float(row["row"]) == value], "auc") for value in values]
+        means = np.array([summary.mean for summary in summaries if summary])
+        spread = np.array([summary.sd for summary in summaries if summary])
+        axis.plot(values, means, label=SCORES[score], **line_style(position))
+        axis.fill_between(values, means - spread, means + spread, color=line_style(position)["color"], alpha=0.15, lw=0)
+
+
+_OPTIMISERS = (
+    "ROC-AUC of AHP and HAV by optimiser: preconditioned SGLD, the same step without noise, plain SGLD, SGD at the "
+    "paper's rate and at the rate with the smallest training loss. Bars are means over repetitions, lines their "
+    "standard deviation, the dotted line is chance."
+)
+
+
+def draw_optimisers(rows: Sequence[Row]) -> Any:
+    """Two panels, AHP and HAV: a group of bars a network, one bar an optimiser."""
+    compared = [row for row in select(rows, experiment="optimisers") if "auc" in row]
+    networks = [network for (network,) in distinct(compared, "network")]
+    if not networks:
+        return None
+    figure = new_figure(PAGE, 2.6)
+    for axis, score in zip(figure.subplots(1, 2, sharey=True), SCORES, strict=True):
+        values = {
+            name: [mean_of(select(compared, network=network, score=score, row=name), "auc") for network in networks]
+            for (name,) in distinct(compared, "row")
+        }
+        _grouped_bars(axis, [setup_of(network).title for network in networks], values)
+        axis.axhline(0.5, **_CHANCE)
+        axis.set(title=SCORES[score], ylim=(0.3, None))
+        if score == "ahp":
+            axis.set_ylabel("ROC-AUC")
+    _legend_below(figure, ncols=3)
+    return figure
+
+
+_EPOCHS = (
+    "ROC-AUC of each epoch's own prediction (not averaged over samples) during training. Lines are means over "
+    "repetitions with other seeds on one injection, bands their standard deviation."
+)
+
+
+def draw_epochs(rows: Sequence[Row]) -> Any:
+    """One panel a network: a line with its band for every optimiser."""
+    watched = [row for row in unique(rows, "curves") if row["points"] and "auc" in row["points"][0]]
+    networks = [network for (network,) in distinct(watched, "network")]
+    if not networks:
+        return None
+    figure = new_figure(PAGE if len(networks) > 1 else PAGE / 2, 2.8)
+    axes = figure.subplots(1, len(networks), squeeze=False, sharey=True)[0]
+    for axis, network in zip(axes, networks, strict=True):
+        here = select(watched, network=network)
+        for position, (name,) in enumerate(distinct(here, "row")):
+            runs = [row["points"] for row in select(here, row=name)]
+            epochs = [point["epoch"] for point in runs[0]]
+            curves = np.array([[point["auc"] for point in run] for run in runs])
+            mean, spread = curves.mean(axis=0), curves.std(axis=0, ddof=1) if len(runs) > 1 else 0.0
+            style = line_style(position) | {"markevery": max(1, len(epochs) // 8)}
+            axis.plot(epochs, mean, label=name, **style)
+            axis.fill_between(epochs, mean - spread, mean + spread, color=style["color"], alpha=0.2, lw=0)
+        axis.axhline(0.5, **_CHANCE)
+        axis.set(title=setup_of(network).title, xlabel="epoch")
+    axes[0].set_ylabel("ROC-AUC")
+    _legend_below(figure, ncols=2)
+    return figure
+
+
+def _grouped_bars(axis: Any, groups: Sequence[str], values: dict[str, list[Any]]) -> None:
+    width = 0.8 / max(1, len(values))
+    for position, (name, summaries) in enumerate(values.items()):
+        places = np.arange(len(groups)) + (position - (len(values) - 1) / 2) * width
+        heights = [summary.mean if summary else 0.0 for summary in summaries]
+        spread = [summary.sd if summary else 0.0 for summary in summaries]
+        error = {"elinewidth": 0.8, "capsize": 2}
+        axis.bar(places, heights, width, yerr=spread, label=name, error_kw=error, **bar_style(position))
+    axis.set_xticks(range(len(groups)), groups)
+    axis.grid(axis="x", visible=False)
+
+
+def _legend_below(figure: Any, *, ncols: int) -> None:
+    """One legend for all panels, each name once."""
+    found: dict[str, Any] = {}
+    for axis in figure.axes:
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
+            found.setdefault(name, handle)
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=ncols)

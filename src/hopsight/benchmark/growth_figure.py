@@ -1,0 +1,64 @@
+"""Measured growth: time and memory of every detector against the number of nodes and of links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hopsight.benchmark.published import COMPLEXITY_NOTE
+from hopsight.benchmark.results import Row, distinct, select, unique
+from hopsight.benchmark.study_tables import size_of, slope
+from hopsight.benchmark.style import PAGE, line_style, new_figure
+
+_EXPERIMENTS = {"growth nodes": "number of nodes", "growth links": "number of links"}
+_MEASURES = {"seconds": "time of one fit (s)", "memory": "memory added by the fit (MB)"}
+_LEAST_MEMORY = 1.0  # MB: below, the figure would show noise
+
+
+def draw_growth(rows: Sequence[Row]) -> Any:
+    """Four panels: time above, memory below; against nodes on the left, against links on the right."""
+    experiments = [name for name in _EXPERIMENTS if any(row["status"] == "ok" for row in unique(rows, name))]
+    if not experiments:
+        return None
+    figure = new_figure(PAGE, 5.6)
+    grid = figure.subplots(2, len(experiments), squeeze=False, sharey="row", sharex="col")
+    names = [name for (name,) in distinct([row for e in experiments for row in unique(rows, e)], "row")]
+    for column, experiment in enumerate(experiments):
+        for line, measure in enumerate(_MEASURES):
+            axis = grid[line][column]
+            _draw_panel(axis, unique(rows, experiment), experiment, measure, names)
+            axis.set(xscale="log", yscale="log")
+            axis.grid(which="minor", visible=False)
+            if column == 0:
+                axis.set_ylabel(_MEASURES[measure])
+        grid[1][column].set_xlabel(_EXPERIMENTS[experiment])
+    handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5)
+    return figure
+
+
+def growth_caption(rows: Sequence[Row]) -> str:
+    """Return what the figure shows, the measured slopes of HCM, and where the paper's formula is incomplete."""
+    nodes = unique(rows, "growth nodes")
+    hcm = [row for row in nodes if row["status"] == "ok" and row["detector"] == "hcm"]
+    found = (
+        slope([(size_of(row, "growth nodes"), row["seconds"]) for row in select(hcm, row=hcm[0]["row"])])
+        if hcm
+        else None
+    )
+    measured = f" Here the time of HCM grows with the power {found:.2f} of the nodes." if found is not None else ""
+    return (
+        "Time and memory of one fit on generated networks with 20 attributes: left at 10 links a node, right at a "
+        "fixed number of nodes. A line that stops early met a limit of time or memory or was refused; the table says "
+        "which. "
+        f"{COMPLEXITY_NOTE}{measured}"
+    )
+
+
+def _draw_panel(axis: Any, rows: Sequence[Row], experiment: str, measure: str, names: Sequence[str]) -> None:
+    for position, name in enumerate(names):
+        mine = [row for row in select(rows, row=name, status="ok") if row.get(measure) is not None]
+        points = sorted((size_of(row, experiment), row[measure]) for row in mine)
+        if measure == "memory":
+            points = [(size, max(value, _LEAST_MEMORY)) for size, value in points]
+        axis.plot([size for size, _ in points], [value for _, value in points], label=name, **line_style(position))

@@ -1,0 +1,177 @@
+"""Tables of the studies: mean scores, sweeps, optimisers, steadiness over the epochs, growth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+import numpy as np
+
+from hopsight.benchmark.experiments import SWEEPS
+from hopsight.benchmark.networks import setup_of
+from hopsight.benchmark.published import COMPLEXITY, COMPLEXITY_NOTE
+from hopsight.benchmark.recipes import TITLES
+from hopsight.benchmark.results import Row, Summary, distinct, mean_of, select, unique
+from hopsight.benchmark.tables import Table, mean_sd, number, seconds, size
+
+SCORES = {"ahp": "AHP", "hav": "HAV"}
+SWEEP_TITLES = {"sweep R": "Drop ratio R", "sweep C": "Classes C", "sweep S": "Sampling ratio S"}
+SWEEP_HELD = {"sweep R": "C = 5, S = 0.3", "sweep C": "R = 0.2, S = 0.3", "sweep S": "R = 0.2, C = 5"}
+
+
+def study_tables(rows: Sequence[Row]) -> list[Table]:
+    """Return the tables of the studies that were run."""
+    return [
+        _mean_scores(rows),
+        *(_sweep(rows, name) for name in SWEEPS),
+        _optimisers(rows),
+        _steadiness(rows),
+        *(_growth(rows, experiment) for experiment in ("growth nodes", "growth links")),
+    ]
+
+
+def _mean_scores(rows: Sequence[Row]) -> Table:
+    lines = []
+    ours = [row for row in select(rows, experiment="comparison", row=TITLES["hcm-paper"]) if row["score"] in SCORES]
+    for network, score in distinct(ours, "network", "score"):
+        here = select(ours, network=network, score=score)
+        anomalous, normal = mean_of(here, "mean_anomalous"), mean_of(here, "mean_normal")
+        if anomalous is None or normal is None:
+            continue
+        higher = sum(row["mean_anomalous"] > row["mean_normal"] for row in here)
+        cells = [mean_sd(anomalous), mean_sd(normal), f"{higher} of {len(here)}"]
+        lines.append([setup_of(network).title, SCORES[score], *cells])
+    columns = ["network", "score", "anomalous nodes", "normal nodes", "anomalous higher in"]
+    return Table("mean_scores", "Mean score of anomalous and normal nodes (HCM, paper)", columns, lines)
+
+
+def _sweep(rows: Sequence[Row], name: str) -> Table:
+    swept = select(rows, experiment=name)
+    networks = [network for (network,) in distinct(swept, "network")]
+    lines = []
+    for (value,) in distinct(swept, "row"):
+        cells = []
+        for network in networks:
+            here = select(swept, row=value, network=network)
+            cells += [mean_sd(mean_of(select(here, score=score), "auc")) for score in SCORES]
+            cells.append(_classes(here))
+        lines.append([value, *cells])
+    columns = [SWEEP_TITLES[name]]
+    for network in networks:
+        columns += [f"{setup_of(network).title}, {score}" for score in (*SCORES.values(), "classes used")]
+    n = max(
+        (len(unique(select(swept, row=value, network=networks[0]), name)) for (value,) in distinct(swept, "row")),
+        default=0,
+    )
+    note = (
+        f"ROC-AUC, mean ± sd over {n} injection(s) with one seed each, {SWEEP_HELD[name]}. Hop classes with too few "
+        "pairs are merged: the last column says how many were left."
+    )
+    return Table(name.replace(" ", "_"), f"Sweep: {SWEEP_TITLES[name]}", columns, lines, note)
+
+
+def _classes(rows: Sequence[Row]) -> str:
+    used = sorted({int(row["details"]["n_classes"]) for row in rows if "n_classes" in (row.get("details") or {})})
+    return ", ".join(str(count) for count in used)
+
+
+def _optimisers(rows: Sequence[Row]) -> Table:
+    compared = select(rows, experiment="optimisers")
+    lines = []
+    for network, row in distinct(compared, "network", "row"):
+        here = select(compared, network=network, row=row)
+        rates = sorted({entry["parameters"].get("lr") for entry in here} - {None})
+        losses = Summary.of((entry.get("details") or {}).get("loss") for entry in unique(here, "optimisers"))
+        lines.append(
+            [
+                setup_of(network).title,
+                row,
+                ", ".join(f"{rate:g}" for rate in rates),
+                *(mean_sd(mean_of(select(here, score=score), "auc")) for score in SCORES),
+                mean_sd(losses),
+                str(len([entry for entry in unique(here, "optimisers") if entry["status"] == "ok"])),
+            ]
+        )
+    note = (
+        "The tuned rate is that of the smallest loss at the end of training on the first injection; no label has a "
+        "part in it. The loss is the mean over the last tenth of the epochs."
+    )
+    columns = ["network", "optimiser", "rate", "AHP", "HAV", "loss", "repetitions"]
+    return Table("optimisers", "SGLD against SGD: ROC-AUC", columns, lines, note)
+
+
+def _steadiness(rows: Sequence[Row]) -> Table:
+    lines = []
+    watched = [row for row in unique(rows, "curves") if row["points"] and "auc" in row["points"][0]]
+    for network, name in distinct(watched, "network", "row"):
+        runs = np.array([[p["auc"] for p in row["points"]] for row in select(watched, network=network, row=name)])
+        later = runs[:, runs.shape[1] // 2 :]  # the first half is still learning
+        step = Summary.of(float(value) for value in np.abs(np.diff(later, axis=1)).mean(axis=1))
+        band = float(later.std(axis=0, ddof=1).mean()) if len(runs) > 1 else None
+        last = Summary.of(float(value) for value in runs[:, -1])
+        cells = [mean_sd(last), mean_sd(step, 4), number(band, 4), str(len(runs))]
+        lines.append([setup_of(network).title, name, *cells])
+    note = (
+        "ROC-AUC of each epoch's own prediction, not averaged over samples. Step: mean change from one epoch to the "
+        "next; band: sd over the repetitions; both over the second half of training."
+    )
+    columns = ["network", "optimiser", "ROC-AUC of the last epoch", "step", "band", "repetitions"]
+    return Table("steadiness", "Steadiness over the epochs", columns, lines, note)
+
+
+def _growth(rows: Sequence[Row], experiment: str) -> Table:
+    measured = unique(rows, experiment)
+    sizes = sorted({size_of(row, experiment) for row in measured})
+    lines = []
+    for (name,) in distinct(measured, "row"):
+        mine = {size_of(row, experiment): row for row in select(measured, row=name)}
+        cells = [_growth_cell(mine.get(amount)) for amount in sizes]
+        done = [row for row in mine.values() if row["status"] == "ok"]
+        slopes = [
+            number(slope([(size_of(row, experiment), row[what]) for row in done]), 2) for what in ("seconds", "memory")
+        ]
+        formula = COMPLEXITY.get("HCM" if name.startswith("HCM") else name, "")
+        lines.append([name, formula, *cells, *slopes])
+    unit = "nodes" if experiment == "growth nodes" else "links"
+    held = "10 links a node" if unit == "nodes" else f"{_fixed_nodes(measured):,} nodes"
+    columns = ["detector", "paper's formula, O(…)", *(f"{amount:,} {unit}" for amount in sizes)]
+    columns += ["slope of time", "slope of memory"]
+    note = (
+        f"Seconds and memory that the fit added, at {held} and 20 attributes, one run each. Slopes are those of a line "
+        f"through the logarithms of the larger half of the sizes. {COMPLEXITY_NOTE}"
+    )
+    return Table(experiment.replace(" ", "_"), f"Measured growth with {unit}", columns, lines, note)
+
+
+def _growth_cell(row: Row | None) -> str:
+    if row is None:
+        return ""
+    if row["status"] != "ok":
+        return str(row["status"])
+    return f"{seconds(row['seconds'])} s, {size(row['memory'])}"
+
+
+def _fixed_nodes(rows: Sequence[Row]) -> int:
+    return int(rows[0]["settings"]["n_nodes"]) if rows else 0
+
+
+def size_of(row: Row, experiment: str) -> int:
+    """Return the size along which a growth experiment goes."""
+    return int(row["settings"]["n_nodes" if experiment == "growth nodes" else "n_edges"])
+
+
+def slope(points: Sequence[tuple[float, float | None]]) -> float | None:
+    """Return the slope of log value against log size over the larger half of the sizes, ``None`` with under two.
+
+    >>> slope([(1, 1), (10, 2), (100, 200), (1000, 20000)])
+    2.0
+    """
+    usable = sorted((x, y) for x, y in points if y is not None and y > 0)
+    usable = usable[len(usable) // 2 :] if len(usable) > 3 else usable
+    if len(usable) < 2:
+        return None
+    x, y = [math.log(a) for a, _ in usable], [math.log(b) for _, b in usable]
+    spread = sum((value - fmean(x)) ** 2 for value in x)
+    rise = sum((a - fmean(x)) * (b - fmean(y)) for a, b in zip(x, y, strict=True))
+    return round(rise / spread, 6)

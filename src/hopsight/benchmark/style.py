@@ -1,0 +1,92 @@
+"""How figures look: colours that colour-blind readers tell apart, and marks, lines and hatches that print in grey."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+# Okabe and Ito's palette, without its yellow, which is too light for lines
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+HATCHES = ("", "///", "...", "xx", "\\\\\\", "++", "oo")
+
+COLUMN = 3.5  # inches, one column of a journal page
+PAGE = 7.2  # inches, both columns
+
+_SETTINGS: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "hatch.linewidth": 0.5,
+    "axes.grid": True,
+    "grid.linewidth": 0.3,
+    "grid.color": "#cccccc",
+    "axes.axisbelow": True,
+    "svg.hashsalt": "hopsight",  # the same figure is the same file
+    "svg.fonttype": "none",
+}
+
+
+@contextlib.contextmanager
+def journal_style() -> Iterator[None]:
+    """Draw in this style inside the block; outside, matplotlib's settings are as they were."""
+    import matplotlib
+
+    with matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure; no pyplot, so no window, no global list of figures."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure: Any, folder: Path, name: str) -> Path:
+    """Write a figure as PNG (300 dpi) and SVG, each complete or not at all, and return the PNG's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in ("svg", "png"):
+        partial = folder / f".{name}.part.{kind}"
+        metadata = {"Date": None} if kind == "svg" else None
+        try:
+            figure.savefig(partial, format=kind, dpi=300, metadata=metadata)
+            os.replace(partial, folder / f"{name}.{kind}")  # noqa: PTH105
+        finally:
+            partial.unlink(missing_ok=True)
+    return folder / f"{name}.png"
+
+
+def line_style(position: int) -> dict[str, Any]:
+    """Return colour, mark and line of the n-th line of a plot: no two among the first 35 share all three."""
+    return {
+        "color": COLOURS[position % len(COLOURS)],
+        "marker": MARKERS[position % len(MARKERS)],
+        "linestyle": LINES[position % len(LINES)],
+    }
+
+
+def bar_style(position: int) -> dict[str, Any]:
+    """Return colour and hatch of the n-th group of bars."""
+    return {
+        "color": COLOURS[position % len(COLOURS)],
+        "hatch": HATCHES[position % len(HATCHES)],
+        "edgecolor": "black",
+        "linewidth": 0.5,
+    }
