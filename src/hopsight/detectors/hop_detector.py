@@ -1,0 +1,201 @@
+"""What HCM and its relatives share: hyperparameters, preprocessing, sampling, and the scores of links and nodes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hopsight.checks import check_choice, check_count, check_not_negative, check_positive, check_ratio
+from hopsight.detectors.base import Callback, Detector, FloatArray
+from hopsight.detectors.posterior import (
+    OPTIMIZERS,
+    PREDICTIONS,
+    Fold,
+    LinkPosterior,
+    Schedule,
+    replay,
+    sample_posterior,
+)
+from hopsight.graph import AttributedGraph
+from hopsight.hops import HopPairs, hop_pairs
+from hopsight.io import as_graph
+from hopsight.nn.device import resolve_device
+from hopsight.nn.hop_network import HopNetwork
+from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
+from hopsight.scores import ahp, fill_unjudged, hav, inferred_variance
+
+
+@dataclass(kw_only=True)
+class HopDetector(Detector):
+    """Base of the hop-count models; a subclass gives the network, what it sees, and its default parameters."""
+
+    n_units: int = 128
+    mlp_units: int = 256
+    dropout: float = 0.0
+    n_components: int | None = 20
+    scaling: str = "auto"
+    drop_ratio: float = 0.2
+    similarity: str = "auto"
+    n_classes: int = 4
+    sampling_ratio: float = 0.3
+    max_pairs: int = 65_536
+    min_class_pairs: int = 200
+    optimizer: str = "psgld"
+    lr: float = 0.003
+    lr_decay: float = 0.0
+    weight_decay: float = 5e-8
+    temperature: float = 1e-3
+    n_epochs: int = 200
+    burn_in: int = 100
+    n_samples: int = 25
+    prediction: str = "expected"
+    dropout_at_prediction: bool = False
+    deviation: str = "variance"
+    score: str = "hav"
+
+    @abstractmethod
+    def _network(self, n_inputs: int, n_classes: int, directed: bool, generator: torch.Generator) -> HopNetwork:
+        """Return the network with its initial weights."""
+
+    @abstractmethod
+    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[Fold]:
+        """Return what the network sees of the graph."""
+
+    @abstractmethod
+    def _draw(
+        self, pairs: HopPairs, kept: NDArray[np.bool_], rng: np.random.Generator, epoch: int, n: int
+    ) -> NDArray[np.int64]:
+        """Return the pairs of the next ``n`` epochs."""
+
+    def _check(self) -> None:
+        for name in ("n_units", "mlp_units", "n_epochs", "n_samples", "max_pairs", "min_class_pairs"):
+            check_count(name, getattr(self, name))
+        check_count("burn_in", self.burn_in, low=0, high=self.n_epochs - 1)
+        check_count("n_classes", self.n_classes, low=2)
+        check_ratio("dropout", self.dropout)
+        check_ratio("drop_ratio", self.drop_ratio)
+        check_ratio("sampling_ratio", self.sampling_ratio, high=1.0 + 1e-12)
+        check_positive("sampling_ratio", self.sampling_ratio)
+        check_positive("lr", self.lr)
+        for name in ("lr_decay", "weight_decay", "temperature"):
+            check_not_negative(name, getattr(self, name))
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        check_choice("prediction", self.prediction, PREDICTIONS)
+        check_choice("deviation", self.deviation, ("variance", "std"))
+        check_choice("score", self.score, ("hav", "ahp"))
+
+    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
+        self._check()
+        device = resolve_device(self.device)
+        if graph.n_edges == 0:
+            raise ValueError("the network has no link, so there is no neighbour to judge a node by")
+        for_transform, for_drop, for_pairs, for_weights, for_dropout, for_noise = rng.spawn(6)
+        self.transform_ = AttributeTransform.fit(
+            graph.attributes,
+            graph.attribute_names,
+            scaling=self.scaling,
+            n_components=self.n_components,
+            rng=for_transform,
+        )
+        attributes = self._transformed(graph)
+        kept = drop_edges(edge_similarity(attributes, graph.edges, self.similarity), self.drop_ratio, rng=for_drop)
+        pairs = self._hop_pairs(graph, kept, for_pairs)
+        self.class_sizes_, self.class_errors_ = pairs.sizes, pairs.errors
+        self.n_classes_, self.n_pairs_, self.directed_ = pairs.n_classes, pairs.n_pairs, graph.directed
+        network = self._network(attributes.shape[1], pairs.n_classes, graph.directed, _generator(for_weights, "cpu"))
+        network.to(device)
+        posterior, self.loss_, self.samples_ = sample_posterior(
+            network,
+            self._folds(graph, attributes, device),
+            lambda epoch, n: torch.from_numpy(self._draw(pairs, kept, for_pairs, epoch, n)).to(device),
+            torch.from_numpy(pairs.labels).to(device),
+            torch.from_numpy(graph.edges.copy()).to(device),
+            self._schedule(),
+            dropout=_generator(for_dropout, device),
+            noise=_generator(for_noise, device),
+            callback=callback,
+            node_scores=lambda found: self._node_scores(graph, found)[self.score],
+        )
+        return self._keep(graph, posterior)
+
+    def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> HopPairs:
+        source, target = graph.edges[:, kept]
+        if not graph.directed:
+            source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        shape = (graph.n_nodes, graph.n_nodes)
+        remaining = sp.coo_array((np.ones(source.size, dtype=np.float32), (source, target)), shape=shape).tocsr()
+        return hop_pairs(
+            remaining,
+            n_classes=self.n_classes,
+            sampling_ratio=self.sampling_ratio,
+            max_pairs=self.max_pairs,
+            min_class_pairs=self.min_class_pairs,
+            directed=graph.directed,
+            rng=rng,
+        )
+
+    def _schedule(self) -> Schedule:
+        return Schedule(
+            self.optimizer, self.lr, self.lr_decay, self.weight_decay, self.temperature, self.n_epochs, self.burn_in,
+            self.n_samples, self.dropout, self.dropout_at_prediction, self.prediction,
+        )  # fmt: skip
+
+    def _transformed(self, graph: AttributedGraph) -> FloatArray:
+        attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
+        return attributes.toarray() if sp.issparse(attributes) else attributes
+
+    def _keep(self, graph: AttributedGraph, posterior: LinkPosterior) -> FloatArray:
+        """Set the fitted values of links and nodes and return the chosen score."""
+        self.edge_index_ = graph.edges
+        self.edge_hop_ = _numpy(posterior.hop)
+        self.edge_variance_ = self._deviation(posterior)
+        self.edge_probability_ = _numpy(posterior.probability)
+        nodes = self._node_scores(graph, posterior)
+        self.ahp_, self.iv_, self.hav_ = nodes["ahp"], nodes["iv"], nodes["hav"]
+        self.judged_ = graph.degrees > 0
+        return nodes[self.score]
+
+    def _node_scores(self, graph: AttributedGraph, posterior: LinkPosterior) -> dict[str, FloatArray]:
+        mean = ahp(graph.edges, _numpy(posterior.hop), graph.n_nodes)
+        spread = inferred_variance(graph.edges, self._deviation(posterior), graph.n_nodes)
+        return {
+            "ahp": fill_unjudged(mean),
+            "iv": fill_unjudged(spread),
+            "hav": fill_unjudged(hav(mean, spread)),
+        }
+
+    def _deviation(self, posterior: LinkPosterior) -> FloatArray:
+        variance = _numpy(posterior.variance)
+        return np.sqrt(variance) if self.deviation == "std" else variance
+
+    def decision_function(self, source: Any) -> FloatArray:
+        """Score a new graph with the posterior samples and the attribute transformation of the fit."""
+        graph = as_graph(source)
+        if graph.n_edges == 0:
+            raise ValueError("the network has no link, so there is no neighbour to judge a node by")
+        return self._node_scores(graph, self._replay(graph))[self.score]
+
+    def _replay(self, graph: AttributedGraph) -> LinkPosterior:
+        if not hasattr(self, "samples_"):
+            raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
+        device = resolve_device(self.device)
+        attributes = self._transformed(graph)
+        network = self._network(attributes.shape[1], self.n_classes_, self.directed_, torch.Generator())
+        network.to(device)
+        links = torch.from_numpy(graph.edges.copy()).to(device)
+        return replay(network, self._folds(graph, attributes, device), links, self.samples_, self._schedule())
+
+
+def _generator(rng: np.random.Generator, device: torch.device | str) -> torch.Generator:
+    return torch.Generator(device=device).manual_seed(int(rng.integers(2**63)))
+
+
+def _numpy(values: Tensor) -> FloatArray:
+    return values.cpu().numpy().astype(np.float64)

@@ -1,0 +1,65 @@
+"""The whole model F_w(X, A): a representation of the nodes, and the MLP that reads hop classes off pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from hopsight.nn.gcn import GCN, Propagation
+from hopsight.nn.mlp import HopMLP
+
+
+class HopNetwork(nn.Module):
+    """Base of both models: :meth:`represent` gives Z, the MLP does the rest."""
+
+    mlp: HopMLP
+
+    def represent(
+        self, view: Sequence[Tensor | Propagation], *, dropout: float = 0.0, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Return Z (n_nodes, width) from what the network sees of the graph."""
+        raise NotImplementedError
+
+    def flat_weights(self) -> Tensor:
+        """Return all weights as one vector, a posterior sample."""
+        return torch.cat([weights.detach().reshape(-1) for weights in self.parameters()])
+
+    def set_flat_weights(self, flat: Tensor | NDArray[np.float32]) -> None:
+        """Take the weights of a posterior sample."""
+        vector = torch.as_tensor(flat)
+        start = 0
+        with torch.no_grad():
+            for weights in self.parameters():
+                weights.copy_(vector[start : start + weights.numel()].view_as(weights))
+                start += weights.numel()
+
+
+class GCNHopNetwork(HopNetwork):
+    """The paper's model: GCN on the whole graph, then the MLP. A view is (ÂX, Â)."""
+
+    def __init__(
+        self,
+        n_inputs: int,
+        *,
+        n_units: int,
+        n_layers: int,
+        mlp_units: int,
+        n_classes: int,
+        directed: bool,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.gcn = GCN(n_inputs, n_units, n_layers, generator=generator)
+        self.mlp = HopMLP(n_units, mlp_units, n_classes, directed=directed, generator=generator)
+
+    def represent(
+        self, view: Sequence[Tensor | Propagation], *, dropout: float = 0.0, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Return Z = GCN(X, A)."""
+        propagated, propagate = view
+        assert isinstance(propagated, Tensor) and isinstance(propagate, Propagation)
+        return self.gcn(propagated, propagate, dropout=dropout, generator=generator)
