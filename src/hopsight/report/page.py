@@ -1,0 +1,144 @@
+"""``report.html``: one detection as a page that opens anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hopsight.explain import Explanation
+from hopsight.graph import AttributedGraph
+from hopsight.report.neighbourhood import MAX_NAME, Neighbourhoods
+from hopsight.report.shell import write_page
+from hopsight.report.words import details, summary
+
+SCRIPTS = ("charts.js", "ego.js", "node.js", "report.js")
+N_BINS = 48
+N_LINKS = 100
+MAX_LOSSES = 600
+MAX_NEIGHBOURS = 100  # rows in a node's table
+COLUMNS = ("ahp", "iv", "hav")
+
+
+def write_report(
+    path: str | Path,
+    model: Any,
+    graph: AttributedGraph,
+    explanations: Sequence[Explanation],
+    run: Mapping[str, Any],
+) -> None:
+    """Write the HTML report of one detection.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    model
+        The fitted detector.
+    graph
+        The network it was fitted on.
+    explanations
+        Those of the nodes to show, the most anomalous first.
+    run
+        What was recorded: any of ``started``, ``parameters``, ``seed``, ``versions``, ``machine``, ``graph``,
+        ``seconds``, ``labels`` and ``warnings`` is shown.
+    """
+    name = graph.name or "network"
+    write_page(Path(path), f"{name} · hopsight", report_data(model, graph, explanations, run), SCRIPTS)
+
+
+def report_data(
+    model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return everything the page shows, as plain values."""
+    shown = Neighbourhoods(graph, model)
+    positions = [graph.index_of(each.node) for each in explanations]
+    egos = {shown.number(position): shown.around(position) for position in positions}
+    reasons = {
+        shown.number(position): _reasons(shown, graph, each)
+        for position, each in zip(positions, explanations, strict=True)
+    }
+    links = shown.farthest_links(N_LINKS)
+    egos |= shown.passed_through(positions, graph.edges[:, links].T.ravel().tolist())
+    columns = [name for name in COLUMNS if hasattr(model, f"{name}_")]
+    scores = np.asarray(model.decision_score_, dtype=np.float64)
+    return {
+        "name": graph.name or "network",
+        "detector": type(model).__name__,
+        "started": run.get("started"),
+        "summary": summary(model, graph, explanations, run),
+        "facts": _facts(graph, scores, float(model.threshold_)),
+        "scores": _histogram(scores) | {"threshold": float(model.threshold_)},
+        "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": _hop_range(model)},
+        "columns": columns,
+        "nodes": shown.nodes,
+        "top": [
+            [shown.number(position), *(getattr(model, f"{column}_")[position] for column in columns)]
+            for position in positions
+        ],
+        "links": [shown.link(int(link)) for link in links],
+        "egos": egos,
+        "reasons": reasons,
+        "losses": _thinned(getattr(model, "loss_", ())),
+        "burn_in": getattr(model, "burn_in", None),
+        "warnings": list(run.get("warnings") or ()),
+        "details": details(run),
+    }
+
+
+def _facts(graph: AttributedGraph, scores: Any, threshold: float) -> list[list[Any]]:
+    return [
+        ["Nodes", graph.n_nodes],
+        ["Links", graph.n_edges],
+        ["Attributes", graph.n_attributes],
+        ["Flagged", int((scores > threshold).sum())],
+    ]
+
+
+def _reasons(shown: Neighbourhoods, graph: AttributedGraph, explanation: Explanation) -> dict[str, Any]:
+    neighbours = explanation.neighbours[:MAX_NEIGHBOURS]
+    without = explanation.without
+    return {
+        "summary": explanation.summary,
+        "judged": explanation.judged,
+        "degree_percentile": explanation.degree_percentile,
+        "neighbours": [
+            [shown.number(graph.index_of(each.node)), each.hop, each.variance, each.probability, each.contribution]
+            for each in neighbours
+        ],
+        "attributes": [
+            [each.name[:MAX_NAME], each.value, each.low, each.median, each.high, each.difference, each.percentile]
+            for each in explanation.attributes
+        ],
+        "values": [[each.name, each.value, each.percentile, each.meaning] for each in explanation.values],
+        "without": None
+        if without is None
+        else {
+            "neighbours": [shown.number(graph.index_of(node)) for node in without.neighbours],
+            "score": without.score,
+            "rank": without.rank,
+        },
+        "notes": list(explanation.notes),
+    }
+
+
+def _histogram(scores: Any) -> dict[str, Any]:
+    counts, edges = np.histogram(scores, bins=min(N_BINS, max(5, int(np.sqrt(scores.size)))))
+    return {"edges": edges, "counts": counts}
+
+
+def _hop_range(model: Any) -> list[float]:
+    """Return the number of hops drawn nearest and farthest."""
+    hops = getattr(model, "edge_hop_", None)
+    return [1.0, 2.0] if hops is None or not len(hops) else [1.0, max(2.0, float(np.max(hops)))]
+
+
+def _thinned(losses: Any) -> list[list[float]]:
+    """Return [epoch, loss] pairs, at most a few hundred, the last one always among them."""
+    values = np.asarray(losses, dtype=np.float64)
+    if not values.size:
+        return []
+    epochs = np.unique(np.linspace(0, values.size - 1, min(values.size, MAX_LOSSES)).astype(np.int64))
+    return [[int(epoch) + 1, float(values[epoch])] for epoch in epochs]

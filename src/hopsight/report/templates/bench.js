@@ -1,0 +1,62 @@
+// The page of one benchmark, from top to bottom.
+
+const page = data();
+
+// Numbers stand to the right, "0.81 ± 0.02" included; a reason in place of a number stands there too and sorts last.
+function looksNumeric(value) {
+  return typeof value === "number" || /^[<>~≥≤]?\s*[-−+]?[\d.,]+(e[-+]?\d+)?(\s*(±|\[|\(|%|s$|MB|GB).*)?$/i.test(String(value).trim());
+}
+
+function leading(value) {
+  if (value === null || value === undefined || !looksNumeric(value)) return null;
+  const match = /[-−+]?(\d[\d,]*\.?\d*|\.\d+)(e[-+]?\d+)?/i.exec(String(value));
+  return match ? Number(match[0].replace("−", "-").replaceAll(",", "")) : null;
+}
+
+function columnsOf({ columns, rows }) {
+  return columns.map((label, i) => {
+    const known = rows.map((row) => row[i]).filter((value) => value !== null && value !== "");
+    const right = i > 0 && known.length > 0 && known.filter(looksNumeric).length >= known.length / 2;
+    const shown = (row) => (typeof row[i] === "number" ? number(row[i]) : row[i] ?? "–");
+    return {
+      label, right, text: shown,
+      value: right ? (row) => leading(row[i]) : (row) => row[i],
+      cell: right ? null : (row) => name(String(shown(row))),
+    };
+  });
+}
+
+function tableSection(each) {
+  const grid = table({ label: each.title, rows: each.rows, columns: columnsOf(each), limit: 60, search: each.rows.length > 20 ? "Search the table" : null });
+  return section(each.title, null, grid, each.note && el("p", { class: "soft small" }, each.note));
+}
+
+function figureSection(each) {
+  return section(each.title, null, el("figure", null,
+    el("div", { class: "sheet" }, el("img", { src: each.image, alt: each.title })),
+    each.note && el("figcaption", null, each.note)));
+}
+
+function cells() {
+  const { columns, rows } = page.results;
+  if (!rows.length) return "";
+  return section("Every cell", `${whole(rows.length)} runs, as in results.csv.`,
+    table({ label: "Every cell", rows, columns: columnsOf({ columns, rows }), limit: 20, search: "Search the runs" }));
+}
+
+function heading() {
+  return el("header", { class: "page" },
+    el("p", { class: "eyebrow" }, "hopsight benchmark"),
+    el("h1", null, page.title),
+    page.summary.map((text) => el("p", { class: "lead" }, text)),
+    page.warnings.map((text) => el("p", { class: "notice small" }, text)));
+}
+
+document.getElementById("main").append(
+  heading(),
+  ...page.tables.map(tableSection),
+  ...page.figures.map(figureSection),
+  cells(),
+  page.details.length ? section("How this was made", null, records(page.details)) : "",
+  el("footer", { class: "page" }, "Made by hopsight. This file is complete in itself and asks no server for anything."));
+document.body.append(tip);

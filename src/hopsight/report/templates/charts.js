@@ -1,0 +1,101 @@
+// Small charts drawn as SVG: the histogram of scores, the training curve, one attribute's strip.
+
+const CHART = { left: 44, right: 10, top: 26, bottom: 42 };
+
+function chartSize() {
+  const width = room();
+  return { ...CHART, width, height: clamp(width * 0.3, 200, 280) };
+}
+
+function linear(low, high, from, to) {
+  const span = high > low ? high - low : 1;
+  return (value) => from + ((value - low) / span) * (to - from);
+}
+
+function ticks(low, high, count) {
+  const rough = (high - low || 1) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+  const values = [];
+  for (let value = Math.ceil(low / step) * step; value <= high + step * 1e-9; value += step) {
+    values.push(Math.abs(value) < step / 1e6 ? 0 : value);
+  }
+  return values;
+}
+
+function frame(size, label, x, y, xTicks, yTicks, xLabel) {
+  const { width, height, left, right, bottom } = size;
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+    yTicks.map((value) => [
+      svg("line", { class: "axis", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
+      svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, number(value)),
+    ]),
+    xTicks.map((value) => svg("text", { x: x(value), y: height - bottom + 18, "text-anchor": "middle" }, number(value))),
+    svg("text", { x: width - right, y: height - 4, "text-anchor": "end" }, xLabel));
+}
+
+function histogram(scores, place) {
+  const { edges, counts, threshold } = scores;
+  const size = chartSize();
+  const { width, height, left, right, top, bottom } = size;
+  const x = linear(edges[0], edges[edges.length - 1], left, width - right);
+  const y = linear(0, Math.max(...counts), height - bottom, top);
+  const drawn = frame(size, "How the scores are spread over the nodes", x, y,
+    ticks(edges[0], edges[edges.length - 1], width / 110), ticks(0, Math.max(...counts), 4).filter(Number.isInteger), "score");
+  counts.forEach((count, i) => {
+    if (!count) return;
+    const tall = Math.max(2, y(0) - y(count));
+    const bar = svg("rect", {
+      class: edges[i + 1] > threshold && edges[i] >= threshold - (edges[1] - edges[0]) / 2 ? "bar warm" : "bar",
+      x: x(edges[i]) + 0.5, width: Math.max(1, x(edges[i + 1]) - x(edges[i]) - 1), y: y(0) - tall, height: tall, rx: 1.5,
+    });
+    drawn.append(withTip(bar, `${whole(count)} ${count === 1 ? "node" : "nodes"}`,
+      [`score ${number(edges[i])} to ${number(edges[i + 1])}`]));
+  });
+  const limit = clamp(x(threshold), left, width - right);
+  const side = limit > width - 150 ? "end" : "start";
+  drawn.append(
+    svg("line", { class: "mark dashed", x1: limit, x2: limit, y1: top - 12, y2: height - bottom }),
+    svg("text", { class: "strong", x: limit + (side === "end" ? -6 : 6), y: top - 4, "text-anchor": side }, "flagged →"));
+  if (place !== null) {
+    const here = clamp(x(place.score), left, width - right);
+    const foot = height - bottom + 1;
+    drawn.append(withTip(svg("path", { class: "pointer", d: `M${here} ${foot}l6 9h-12z` }), place.name,
+      [`score ${number(place.score)}`]));
+  }
+  return drawn;
+}
+
+function curve(losses, burnIn) {
+  const size = chartSize();
+  const { width, height, left, right, top, bottom } = size;
+  const known = losses.filter(([, loss]) => loss !== null);
+  const values = known.map(([, loss]) => loss);
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const x = linear(1, losses[losses.length - 1][0], left, width - right);
+  const y = linear(low, high, height - bottom, top);
+  const drawn = frame(size, "The loss of every epoch", x, y, ticks(1, losses[losses.length - 1][0], width / 110), ticks(low, high, 4), "epoch");
+  if (burnIn && burnIn < losses[losses.length - 1][0]) {
+    drawn.prepend(svg("rect", { class: "shade", x: left, y: top, width: x(burnIn) - left, height: height - bottom - top }));
+    drawn.append(svg("text", { x: left + 8, y: height - bottom - 8 }, "burn-in"));
+  }
+  const points = known.map(([epoch, loss]) => `${x(epoch).toFixed(1)},${y(loss).toFixed(1)}`);
+  drawn.append(svg("polyline", { class: "curve", points: points.join(" ") }));
+  const [epoch, last] = known[known.length - 1];
+  drawn.append(withTip(svg("circle", { class: "pointer", cx: x(epoch), cy: y(last), r: 4 }), `Epoch ${epoch}`, [`loss ${number(last)}`]));
+  return drawn;
+}
+
+// One attribute: the neighbours' 10–90 % range as a band, their median as a notch, the node as a dot.
+function strip(value, low, median, high) {
+  const from = Math.min(low, value);
+  const to = Math.max(high, value);
+  const x = linear(from, to, 10, 140);
+  const words = `${number(value)}; neighbours ${number(low)} to ${number(high)}, median ${number(median)}`;
+  return svg("svg", { class: "strip", viewBox: "0 0 150 22", role: "img", "aria-label": words },
+    svg("line", { class: "track", x1: 4, x2: 146, y1: 11, y2: 11 }),
+    svg("line", { class: "band", x1: x(low), x2: x(high) + 0.01, y1: 11, y2: 11 }),
+    svg("line", { class: "middle", x1: x(median), x2: x(median), y1: 7, y2: 15 }),
+    svg("circle", { class: "here", cx: x(value), cy: 11, r: 5.5 }));
+}

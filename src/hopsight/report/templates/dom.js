@@ -1,0 +1,106 @@
+// Elements are made from text only: no markup is ever parsed, so no name can become an element.
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of [children].flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) element.append(child);
+  }
+  return element;
+}
+
+function el(tag, properties, ...children) {
+  return fill(document.createElement(tag), properties, children);
+}
+
+function svg(tag, properties, ...children) {
+  return fill(document.createElementNS(SVG, tag), properties, children);
+}
+
+// The name of a node or an attribute, kept apart from the text around it whatever direction it is written in.
+function name(text) {
+  return el("bdi", null, text);
+}
+
+function section(title, intro, ...children) {
+  return el("section", null, el("h2", null, title), intro && el("p", { class: "intro" }, intro), ...children);
+}
+
+// What was recorded of a run: titled lists of names and values.
+function records(details) {
+  return el("div", { class: "grid" }, details.map(({ title, rows }) => el("div", null, el("h3", null, title),
+    el("dl", { class: "facts-list" }, rows.map(([key, value]) => [el("dt", null, key), el("dd", null, name(value))])))));
+}
+
+function whole(value) {
+  return value.toLocaleString("en");
+}
+
+function number(value, digits = 4) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") return String(value);
+  if (value !== 0 && (Math.abs(value) >= 1e7 || Math.abs(value) < 1e-4)) return value.toExponential(2);
+  const rounding = Math.abs(value) >= 1e3 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: digits };
+  return value.toLocaleString("en", rounding).replace("-", "−");
+}
+
+function fixed(value, digits) {
+  return value === null || value === undefined ? "–" : value.toFixed(digits);
+}
+
+// Never says 100 %: no node has a value higher than all nodes, itself included.
+function percent(value) {
+  return `${value < 99 ? Math.floor(value) : Math.floor(value * 10) / 10} %`;
+}
+
+// Width in pixels that a section leaves for its content, so that drawings keep their text at its size.
+function room() {
+  const [outer, inner] = innerWidth <= 560 ? [24, 34] : [48, 66];
+  return Math.max(260, Math.min(1120, document.documentElement.clientWidth) - outer - inner);
+}
+
+function clamp(value, low, high) {
+  return Math.min(high, Math.max(low, value));
+}
+
+const tip = el("div", { id: "tip", role: "status", hidden: true });
+
+function showTip(title, lines, box) {
+  tip.replaceChildren(el("b", null, name(title)), ...lines.map((line) => el("div", null, line)));
+  tip.hidden = false;
+  const own = tip.getBoundingClientRect();
+  const left = clamp(box.left + box.width / 2 - own.width / 2, 8, innerWidth - own.width - 8);
+  const above = box.top - own.height - 10;
+  tip.style.left = `${left}px`;
+  tip.style.top = `${above < 8 ? box.bottom + 10 : above}px`;
+}
+
+function hideTip() {
+  tip.hidden = true;
+}
+
+// Makes values readable by pointer, touch and keyboard alike.
+function withTip(element, title, lines) {
+  const show = () => showTip(title, lines, element.getBoundingClientRect());
+  for (const event of ["pointerenter", "focus"]) element.addEventListener(event, show);
+  for (const event of ["pointerleave", "blur"]) element.addEventListener(event, hideTip);
+  return element;
+}
+
+addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
+addEventListener("scroll", hideTip, { passive: true });
+
+// t from 0 (near, ordinary) to 1 (far, anomalous): five colours that colour-blind readers can tell apart.
+function ramp(t) {
+  const place = clamp(t, 0, 1) * 4;
+  const low = Math.min(3, Math.floor(place));
+  return `color-mix(in srgb, var(--ramp-${low}), var(--ramp-${low + 1}) ${Math.round((place - low) * 100)}%)`;
+}
+
+function data() {
+  return JSON.parse(document.getElementById("data").textContent);
+}

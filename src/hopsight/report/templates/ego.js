@@ -1,0 +1,145 @@
+// One node and its neighbours: the farther the model thinks a neighbour is, the farther out it is drawn.
+
+function egoNetwork(page, centre) {
+  const ego = page.egos[centre];
+  const size = innerWidth > 900 ? clamp(room() * 0.44, 300, 500) : clamp(room(), 260, 560);
+  const middle = size / 2;
+  const [near, far] = [size * 0.13, size * 0.41];
+  const [low, high] = page.range.hops;
+  const hasHops = ego.links.some(([, hop]) => hop !== null);
+  const radius = hasHops ? linear(low, high, near, far) : () => far * 0.85;
+  const places = arrange(ego, middle, (hop) => radius(hop ?? low));
+  const drawn = svg("svg", {
+    viewBox: `0 0 ${size} ${size}`, role: "group",
+    "aria-label": `${page.nodes[centre][0]} and its neighbours`,
+  });
+  if (hasHops) drawn.append(...rings(radius, low, high, middle));
+  drawn.append(...ties(page, ego, places), ...spokes(page, centre, ego, places, middle));
+  const labelled = places.size <= 16;
+  for (const [node, place] of places) drawn.append(spot(page, node, place, labelled, places.size));
+  drawn.append(spot(page, centre, { x: middle, y: middle, centre: true }, labelled, 1));
+  return drawn;
+}
+
+function egoLegend(page, centre) {
+  const ego = page.egos[centre];
+  const hasHops = ego.links.some(([, hop]) => hop !== null);
+  const [low, high] = page.range.hops;
+  const ramped = (label, from, to) => el("span", null, `${label}: ${from}`, el("i", { class: "ramp" }), to);
+  return el("div", { class: "legend" },
+    hasHops && ramped("links and distance", `${number(low, 2)} hop`, `${number(high, 2)} hops`),
+    ramped("nodes", "low score", "high score"),
+    el("span", null, "outlined: flagged"),
+    ego.total > ego.links.length &&
+      el("span", null, `${whole(ego.links.length)} of ${whole(ego.total)} links drawn${hasHops ? ", the farthest" : ""}`));
+}
+
+// Neighbours that are linked to each other stand side by side; each group begins with its nearest.
+function arrange(ego, middle, radius) {
+  const hops = new Map();
+  for (const [node, hop] of ego.links) hops.set(node, Math.max(hop ?? 0, hops.get(node) ?? 0));
+  const order = groups([...hops.keys()], ego.between).flat();
+  const places = new Map();
+  order.forEach((node, i) => {
+    const angle = (2 * Math.PI * (i + 0.5)) / order.length - Math.PI / 2; // noon is left to the names of the rings
+    const hop = hops.get(node) || null;
+    const r = radius(hop);
+    places.set(node, { x: middle + r * Math.cos(angle), y: middle + r * Math.sin(angle), angle, hop, size: 2 * middle });
+  });
+  return places;
+}
+
+function groups(nodes, between) {
+  const next = new Map(nodes.map((node) => [node, []]));
+  for (const [a, b] of between) {
+    next.get(a)?.push(b);
+    next.get(b)?.push(a);
+  }
+  const seen = new Set();
+  const found = [];
+  for (const start of nodes) {
+    if (seen.has(start)) continue;
+    const group = [];
+    const waiting = [start];
+    seen.add(start);
+    while (waiting.length) {
+      const node = waiting.pop();
+      group.push(node);
+      for (const other of next.get(node)) {
+        if (!seen.has(other)) {
+          seen.add(other);
+          waiting.push(other);
+        }
+      }
+    }
+    found.push(group);
+  }
+  return found.sort((a, b) => b.length - a.length);
+}
+
+function rings(radius, low, high, middle) {
+  const whole = [];
+  for (let hop = Math.ceil(low); hop <= high + 0.01; hop += 1) whole.push(hop);
+  return whole.flatMap((hop) => [
+    svg("circle", { class: "ring", cx: middle, cy: middle, r: radius(hop) }),
+    svg("text", { x: middle, y: middle - radius(hop) - 4, "text-anchor": "middle" }, hop === 1 ? "1 hop" : `${hop} hops`),
+  ]);
+}
+
+function hopColour(page, hop) {
+  const [low, high] = page.range.hops;
+  return hop === null ? "var(--ramp-2)" : ramp((hop - low) / (high - low || 1));
+}
+
+function ties(page, ego, places) {
+  return ego.between.filter(([a, b]) => places.has(a) && places.has(b)).map(([a, b, hop]) => {
+    const [from, to] = [places.get(a), places.get(b)];
+    const line = svg("line", { class: "tie", x1: from.x, y1: from.y, x2: to.x, y2: to.y });
+    line.style.stroke = hopColour(page, hop);
+    return line;
+  });
+}
+
+function spokes(page, centre, ego, places, middle) {
+  return ego.links.map(([node, hop, variance, probability]) => {
+    const place = places.get(node);
+    const ends = { x1: middle, y1: middle, x2: place.x, y2: place.y };
+    const line = svg("line", { class: "link", ...ends });
+    line.style.stroke = hopColour(page, hop);
+    if (hop === null) return line;
+    return withTip(svg("g", null, line, svg("line", { class: "reach", ...ends })), `${page.nodes[centre][0]} – ${page.nodes[node][0]}`,
+      [`looks ${fixed(hop, 2)} hops long`, `variance ${fixed(variance, 3)}`, `probability of 1 hop ${fixed(probability, 3)}`]);
+  });
+}
+
+function spot(page, node, place, labelled, count) {
+  const [label, score, rank, degree, flagged] = page.nodes[node];
+  const [low, high] = page.range.scores;
+  const r = place.centre ? 13 : clamp(11 - count / 10, 5, 9.5);
+  const dot = svg("circle", { class: flagged ? "dot warm" : "dot", cx: place.x, cy: place.y, r });
+  dot.style.fill = ramp((score - low) / (high - low || 1));
+  const known = node in page.egos && !place.centre;
+  const spoken = `${label}, score ${number(score)}, rank ${whole(rank)}`;
+  const made = svg(known ? "a" : "g", {
+    class: "spot", href: known ? `#n${node}` : null, tabindex: "0", role: known ? "link" : "img", "aria-label": spoken,
+  }, svg("circle", { class: "halo", cx: place.x, cy: place.y, r: r + 6 }), dot, labelled && caption(label, place, r));
+  const lines = [`score ${number(score)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, `${whole(degree)} links`];
+  if (place.hop) lines.unshift(`looks ${fixed(place.hop, 2)} hops away`);
+  if (!known && !place.centre) lines.push("its neighbours are not part of this report");
+  return withTip(made, label, lines);
+}
+
+function caption(label, place, r) {
+  const short = label.length > 18 ? `${label.slice(0, 17)}…` : label;
+  if (place.centre) return svg("text", { class: "label", x: place.x, y: place.y + r + 16, "text-anchor": "middle" }, short);
+  const across = Math.cos(place.angle);
+  const reach = place.x + Math.sign(across) * (r + 5 + short.length * 6.8);
+  if (reach < 0 || reach > place.size) { // no space beside it: below, up to the edge
+    const [x, anchor] = reach < 0 ? [2, "start"] : [place.size - 2, "end"];
+    return svg("text", { class: "label", x, y: place.y + r + 13, "text-anchor": anchor }, short);
+  }
+  const anchor = Math.abs(across) < 0.35 ? "middle" : across > 0 ? "start" : "end";
+  const dx = anchor === "middle" ? 0 : Math.sign(across) * (r + 5);
+  const dy = anchor === "middle" ? (Math.sin(place.angle) > 0 ? r + 15 : -r - 7) : 4;
+  return svg("text", { class: "label", x: place.x + dx, y: place.y + dy, "text-anchor": anchor }, short);
+}

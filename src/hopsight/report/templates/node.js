@@ -1,0 +1,101 @@
+// Everything about the chosen node: why it ranks where it does, its neighbourhood, its attributes.
+
+function nodePanel(page, node, command) {
+  const [label, , , , flagged] = page.nodes[node];
+  const reasons = page.reasons[node];
+  return [
+    el("h2", { id: "chosen", tabindex: "-1" }, name(label),
+      el("span", { class: flagged ? "badge warm" : "badge" }, flagged ? "flagged" : "not flagged")),
+    el("p", { class: "lead" }, reasons ? reasons.summary : unexplained(command)),
+    values(page, node, reasons),
+    (reasons?.notes || []).map((note) => el("p", { class: "soft small" }, `Note: ${note}`)),
+    reasons?.without && withoutLinks(page, node, reasons.without),
+    el("div", { class: "columns" },
+      el("div", { class: "ego" }, el("h3", null, "Its place in the network"), egoNetwork(page, node), egoLegend(page, node)),
+      el("div", null, el("h3", null, "Its neighbours"), neighbours(page, node, reasons))),
+    reasons?.attributes.length > 0 && el("div", { class: "after" },
+      el("h3", null, "Attributes that differ most from its neighbours'"), attributes(reasons.attributes)),
+  ];
+}
+
+function unexplained(command) {
+  return `This report explains the nodes of the table above; for this one, ask: ${command}`;
+}
+
+function values(page, node, reasons) {
+  const [, score, rank, degree] = page.nodes[node];
+  const item = (label, value, words) => el("li", null, el("span", null, label), el("b", null, value), el("span", null, words));
+  const above = (percentile) => `higher than for ${percent(percentile)} of all nodes`;
+  const known = reasons?.values || [];
+  const same = known.find(([, value]) => value === score);
+  return el("ul", { class: "values" },
+    item(same ? `Score (${title(same[0])})` : "Score", number(score), `flagged above ${number(page.scores.threshold)}`),
+    item("Rank", whole(rank), `of ${whole(page.facts[0][1])}`),
+    item("Links", whole(degree), reasons && above(reasons.degree_percentile)),
+    known.filter((value) => value !== same).map(([key, value, percentile, meaning]) =>
+      item(title(key), number(value), `${meaning}; ${above(percentile)}`)));
+}
+
+function title(key) {
+  return { ahp: "AHP", iv: "IV", hav: "HAV" }[key] || key.replaceAll("_", " ");
+}
+
+function withoutLinks(page, node, without) {
+  const links = without.neighbours.map((other, i) => [i > 0 && ", ", nodeLink(page, other)]);
+  const [, score, rank] = page.nodes[node];
+  return el("p", { class: "notice" }, "What would change it: without the links to ", links,
+    ` the score would be ${number(without.score)} instead of ${number(score)}, rank ${whole(without.rank)} instead of ${whole(rank)}.`);
+}
+
+function nodeLink(page, node) {
+  const label = name(page.nodes[node][0]);
+  return node in page.egos ? el("a", { href: `#n${node}` }, label) : label;
+}
+
+function neighbours(page, node, reasons) {
+  const rows = reasons ? reasons.neighbours : page.egos[node].links.map((link) => [...link, null]);
+  if (!rows.length) return el("p", { class: "soft" }, "It has none.");
+  const total = page.egos[node].total;
+  const most = Math.max(...rows.map((row) => row[4] ?? 0));
+  const hasHops = rows.some((row) => row[1] !== null);
+  const of = (row) => page.nodes[row[0]];
+  const columns = [
+    { label: "Neighbour", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
+    hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far it looks" },
+    hasHops && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how unsure the model is" },
+    hasHops && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 3), title: "probability of really being a neighbour" },
+    most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => share(row[4], most), title: "its part of the node's mean; all parts sum to it" },
+    { label: "Score", right: true, minor: hasHops, value: (row) => of(row)[1], text: (row) => number(of(row)[1]), warm: (row) => of(row)[4] },
+    !hasHops && { label: "Links", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
+  ].filter(Boolean);
+  return [
+    table({ label: "Neighbours", columns, rows, limit: 12, search: rows.length > 12 ? "Search the neighbours" : null }),
+    total > rows.length && el("p", { class: "soft small" }, `${whole(rows.length)} of its ${whole(total)} links are listed.`),
+  ];
+}
+
+function share(value, most) {
+  const bar = el("i");
+  bar.style.width = `${(100 * (value ?? 0)) / most}%`;
+  return [fixed(value, 3), el("span", { class: "share", "aria-hidden": "true" }, bar)];
+}
+
+function attributes(rows) {
+  const range = ([, , low, median, high]) => (low === high ? number(median) : `${number(low)} to ${number(high)}`);
+  return table({
+    label: "Attributes",
+    rows,
+    limit: 25,
+    faint: (row) => Math.abs(row[5]) < 1,
+    columns: [
+      { label: "Attribute", value: (row) => row[0], cell: (row) => name(row[0]) },
+      { label: "This node", right: true, value: (row) => row[1], text: (row) => number(row[1]) },
+      {
+        label: "Neighbours", value: (row) => row[3], text: range, title: "from their 10 % to their 90 % quantile",
+        cell: (row) => el("div", { class: "against" }, strip(row[1], row[2], row[3], row[4]), el("span", { class: "soft number" }, range(row))),
+      },
+      { label: "Difference", right: true, minor: true, value: (row) => Math.abs(row[5]), text: (row) => `${row[5] > 0 ? "+" : "−"}${fixed(Math.abs(row[5]), 1)}`, title: "in units of how much linked nodes usually differ" },
+      { label: "Higher than", right: true, minor: true, value: (row) => row[6], text: (row) => percent(row[6]), title: "of all nodes" },
+    ],
+  });
+}

@@ -1,0 +1,131 @@
+// The page of one detection, from top to bottom.
+
+const page = data();
+const COMMAND = "hopsight explain FOLDER NODE";
+const order = page.top.map(([node]) => node);
+let chosen = order.length ? order[0] : null;
+
+function heading() {
+  const when = page.started ? ` · ${page.started.slice(0, 16).replace("T", " ")}` : "";
+  return el("header", { class: "page" },
+    el("p", { class: "eyebrow" }, `hopsight report · ${page.detector}${when}`),
+    el("h1", null, name(page.name)),
+    page.summary.map((text) => el("p", { class: "lead" }, text)),
+    page.warnings.map((text) => el("p", { class: "notice small" }, text)),
+    el("ul", { class: "facts" }, page.facts.map(([label, value]) =>
+      el("li", { class: label === "Flagged" ? "warm" : null }, el("b", null, whole(value)), el("span", null, label)))));
+}
+
+function topNodes() {
+  const of = (row) => page.nodes[row[0]];
+  return table({
+    label: "Most anomalous nodes",
+    search: "Search the nodes",
+    limit: 15,
+    rows: page.top,
+    chosen: (row) => row[0] === chosen,
+    columns: [
+      { label: "Rank", right: true, descending: false, value: (row) => of(row)[2], text: (row) => whole(of(row)[2]) },
+      { label: "Node", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
+      { label: "Score", right: true, value: (row) => of(row)[1], text: (row) => number(of(row)[1]), warm: (row) => of(row)[4] },
+      { label: "Links", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
+      ...page.columns.map((column, i) => ({
+        label: title(column), right: true, minor: true, value: (row) => row[i + 1], text: (row) => number(row[i + 1]),
+      })),
+      { label: "Differs most in", minor: true, value: (row) => firstAttribute(row) ?? null, cell: (row) => firstAttribute(row) ? name(firstAttribute(row)) : "–" },
+    ].filter(Boolean),
+  });
+}
+
+function firstAttribute(row) {
+  return page.reasons[row[0]]?.attributes[0]?.[0];
+}
+
+function topLinks() {
+  const rows = page.links.map((link, i) => [i + 1, ...link]);
+  return table({
+    label: "Links most out of place",
+    search: "Search the links",
+    limit: 15,
+    rows,
+    columns: [
+      { label: "Rank", right: true, minor: true, descending: false, value: (row) => row[0] },
+      { label: "From", value: (row) => page.nodes[row[1]][0], cell: (row) => nodeLink(page, row[1]) },
+      { label: "To", value: (row) => page.nodes[row[2]][0], cell: (row) => nodeLink(page, row[2]) },
+      { label: "Hops", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 2) },
+      { label: "Variance", right: true, minor: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
+      { label: "P(1 hop)", right: true, value: (row) => row[5], text: (row) => fixed(row[5], 3) },
+    ],
+  });
+}
+
+function chooser() {
+  const step = (by) => go(order[order.indexOf(chosen) + by] ?? order[0]);
+  const go = (node) => { location.hash = `#n${node}`; };
+  const names = new Map(Object.keys(page.egos).map((node) => [page.nodes[node][0], Number(node)]));
+  const find = ({ target }) => names.has(target.value) && go(names.get(target.value));
+  return el("div", { class: "controls" },
+    el("button", { type: "button", id: "previous", onclick: () => step(-1) }, "← Previous"),
+    el("button", { type: "button", id: "next", onclick: () => step(1) }, "Next →"),
+    el("input", { type: "search", id: "find", class: "push", list: "names", placeholder: "Go to a node", "aria-label": "Go to a node",
+      autocomplete: "off", spellcheck: "false", onchange: find }),
+    el("datalist", { id: "names" }, order.map((node) => el("option", { value: page.nodes[node][0] }))));
+}
+
+function scoresFigure() {
+  const place = chosen === null ? null : { name: page.nodes[chosen][0], score: page.nodes[chosen][1] };
+  return [histogram(page.scores, place),
+    el("figcaption", null, "Bars: nodes with such a score; right of the dashed line they are flagged. The triangle marks the chosen node.")];
+}
+
+const parts = { scores: el("figure"), training: el("figure"), nodes: el("div"), chooser: chooser(), node: el("div") };
+const panel = el("section", { id: "node", "aria-labelledby": "chosen" }, parts.chooser, parts.node);
+
+function draw() {
+  hideTip();
+  parts.scores.replaceChildren(...scoresFigure());
+  if (page.losses.length > 1) {
+    parts.training.replaceChildren(curve(page.losses, page.burn_in),
+      el("figcaption", null, "Training: the loss of every epoch, lower is better."));
+  }
+  if (chosen === null) return;
+  parts.node.replaceChildren(...[nodePanel(page, chosen, COMMAND)].flat(Infinity).filter(Boolean));
+  parts.chooser.querySelector("#previous").disabled = chosen === order[0];
+  parts.chooser.querySelector("#next").disabled = chosen === order[order.length - 1];
+  for (const row of parts.nodes.querySelectorAll("tbody tr")) {
+    row.classList.toggle("chosen", row.querySelector("a")?.getAttribute("href") === `#n${chosen}`);
+  }
+}
+
+// The address after # says which node is chosen: links, the back button and bookmarks all work.
+function follow() {
+  const match = /^#n(\d+)$/.exec(location.hash);
+  if (!match || !(Number(match[1]) in page.egos)) return;
+  chosen = Number(match[1]);
+  const moving = parts.node.contains(document.activeElement);
+  const stepping = parts.chooser.contains(document.activeElement);
+  draw();
+  if (stepping) return;
+  if (!moving || panel.getBoundingClientRect().top < 0) panel.scrollIntoView();
+  document.getElementById("chosen").focus({ preventScroll: true });
+}
+
+parts.nodes.append(topNodes());
+document.getElementById("main").append(
+  heading(),
+  section("Scores", null, parts.scores),
+  order.length ? section("Most anomalous nodes", "Choose one to see why.", parts.nodes) : "",
+  order.length ? panel : "",
+  page.links.length ? section("Links most out of place", "The model thinks that these neighbours belong farther apart.", topLinks()) : "",
+  page.details.length || page.losses.length > 1 ? section("How this was made", null, parts.training, records(page.details)) : "",
+  el("footer", { class: "page" }, "Made by hopsight. This file is complete in itself and asks no server for anything."));
+document.body.append(tip);
+draw();
+follow();
+addEventListener("hashchange", follow);
+let drawnFor = room();
+addEventListener("resize", () => {
+  if (room() === drawnFor) return;
+  drawnFor = room();
+  draw();
+});
