@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hopsight.benchmark.run import Progress, Report, run
+    from hopsight.benchmark.runner import Progress, Report, run
 
 __all__ = ["Progress", "Report", "run"]
 
@@ -15,4 +15,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("hopsight.benchmark.run"), name)
+    return getattr(import_module("hopsight.benchmark.runner"), name)

@@ -7,6 +7,7 @@ import platform
 import time
 import warnings
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -43,7 +44,7 @@ def execute(job: dict[str, Any]) -> dict[str, Any]:
     begin = time.perf_counter()
     graph = build_graph(cell, job.get("data_dir"))
     loaded = time.perf_counter()
-    _import_detector(cell.detector)
+    _warm_up(cell.detector)
     memory.release()
     memory.mark_peak()
     before = memory.resident(os.getpid())
@@ -68,10 +69,24 @@ def execute(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _import_detector(name: str) -> None:
-    """Import what the fit needs, so that the first fit in a worker does not pay for it."""
-    if name not in TRIVIAL and name != ORACLE and not is_peer(name):
+def _warm_up(name: str) -> None:
+    """Import what the fit needs and take one step with it, so that the first fit in a worker does not pay for it."""
+    if name in TRIVIAL:
+        return
+    if name != ORACLE and not is_peer(name):
         detector_class(name)
+    _first_step()
+
+
+@cache
+def _first_step() -> None:
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    weight = torch.zeros(1, device=device, requires_grad=True)
+    optimiser = torch.optim.Adam([weight])
+    weight.square().sum().backward()  # type: ignore[no-untyped-call]
+    optimiser.step()
 
 
 def fit(cell: Cell, graph: AttributedGraph) -> Fitted:

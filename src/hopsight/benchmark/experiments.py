@@ -193,7 +193,7 @@ def growth(
 ) -> list[Task]:
     """Time and memory on generated networks: more nodes at 10 links a node, more links at a fixed number of nodes."""
     tasks = []
-    timed = [recipe for recipe in recipes if recipe not in TRIVIAL and recipe != ORACLE]
+    timed = [recipe for recipe in recipes if recipe not in TRIVIAL and recipe not in (ORACLE, "hcm-authors")]
     sizes = [("growth nodes", n, 10) for n in nodes] + [("growth links", fixed_nodes, k) for k in links]
     for experiment, n_nodes, n_links in sizes:
         settings = {"n_nodes": n_nodes, "n_edges": n_links * n_nodes, "n_attributes": 20, "seed": 0}

@@ -50,8 +50,7 @@ _COMPARISON = (
 
 def draw_comparison(rows: Sequence[Row]) -> Any:
     """One panel a network: a point and its interval for every detector and score."""
-    compared = [row for row in select(rows, experiment="comparison", status="ok") if "auc" in row]
-    compared = [row for row in compared if not (row["protocol"] != "as found" and _is_second_row(row, compared))]
+    compared = [row for row in select(rows, experiment="comparison", second=False) if "auc" in row]
     networks = [network for (network,) in distinct(compared, "network")]
     if not networks:
         return None
@@ -72,11 +71,6 @@ def draw_comparison(rows: Sequence[Row]) -> Any:
     found = dict(zip(names, handles, strict=True))
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=4)
     return figure
-
-
-def _is_second_row(row: Row, rows: Sequence[Row]) -> bool:
-    """Whether the same detector is also there on reduced attributes."""
-    return row["view"] == "raw" and bool(select(rows, network=row["network"], row=row["row"], view="reduced"))
 
 
 def _draw_entry(axis: Any, position: int, here: Sequence[Row], paper: float | None) -> None:
@@ -152,6 +146,7 @@ def _draw_sweep(axis: Any, rows: Sequence[Row]) -> None:
         spread = np.array([summary.sd for summary in summaries if summary])
         axis.plot(values, means, label=SCORES[score], **line_style(position))
         axis.fill_between(values, means - spread, means + spread, color=line_style(position)["color"], alpha=0.15, lw=0)
+        axis.set_xticks(values)
 
 
 _OPTIMISERS = (
@@ -175,7 +170,7 @@ def draw_optimisers(rows: Sequence[Row]) -> Any:
         }
         _grouped_bars(axis, [setup_of(network).title for network in networks], values)
         axis.axhline(0.5, **_CHANCE)
-        axis.set(title=SCORES[score], ylim=(0.3, None))
+        axis.set(title=SCORES[score], ylim=(0.0, 1.0))
         if score == "ahp":
             axis.set_ylabel("ROC-AUC")
     _legend_below(figure, ncols=3)
@@ -214,7 +209,7 @@ def draw_epochs(rows: Sequence[Row]) -> Any:
 
 
 def _grouped_bars(axis: Any, groups: Sequence[str], values: dict[str, list[Any]]) -> None:
-    width = 0.8 / max(1, len(values))
+    width = min(0.2, 0.8 / max(1, len(values)))
     for position, (name, summaries) in enumerate(values.items()):
         places = np.arange(len(groups)) + (position - (len(values) - 1) / 2) * width
         heights = [summary.mean if summary else 0.0 for summary in summaries]
@@ -222,6 +217,7 @@ def _grouped_bars(axis: Any, groups: Sequence[str], values: dict[str, list[Any]]
         error = {"elinewidth": 0.8, "capsize": 2}
         axis.bar(places, heights, width, yerr=spread, label=name, error_kw=error, **bar_style(position))
     axis.set_xticks(range(len(groups)), groups)
+    axis.set_xlim(-0.6, len(groups) - 0.4)
     axis.grid(axis="x", visible=False)
 
 

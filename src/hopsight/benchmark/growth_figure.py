@@ -28,7 +28,7 @@ def draw_growth(rows: Sequence[Row]) -> Any:
             axis = grid[line][column]
             _draw_panel(axis, unique(rows, experiment), experiment, measure, names)
             axis.set(xscale="log", yscale="log")
-            axis.grid(which="minor", visible=False)
+            _mark_sizes(axis, sorted({size_of(row, experiment) for row in unique(rows, experiment)}))
             if column == 0:
                 axis.set_ylabel(_MEASURES[measure])
         grid[1][column].set_xlabel(_EXPERIMENTS[experiment])
@@ -61,4 +61,12 @@ def _draw_panel(axis: Any, rows: Sequence[Row], experiment: str, measure: str, n
         points = sorted((size_of(row, experiment), row[measure]) for row in mine)
         if measure == "memory":
             points = [(size, max(value, _LEAST_MEMORY)) for size, value in points]
-        axis.plot([size for size, _ in points], [value for _, value in points], label=name, **line_style(position))
+        if points:
+            axis.plot([size for size, _ in points], [value for _, value in points], label=name, **line_style(position))
+
+
+def _mark_sizes(axis: Any, sizes: Sequence[int]) -> None:
+    """Put a tick at every size that was run, in plain numbers."""
+    axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axis.set_xticks([], minor=True)
+    axis.grid(which="minor", visible=False)

@@ -48,13 +48,17 @@ class Summary:
 def task_rows(plan: Plan, records: Mapping[str, Record]) -> list[Row]:
     """Return one row for each task and ranking: experiment and row name, then the columns of ``results.csv``.
 
-    A cell that two experiments share appears in both; one that has not run yet appears in none.
+    A cell that two experiments share appears in both; one that has not run yet appears in none. ``second`` marks
+    the rows on raw attributes of a method that is also there on reduced ones.
     """
+    reduced = {(task.row, task.cell.network) for task in plan if task.cell.view == "reduced"}
     rows: list[Row] = []
     for task in plan:
         record = records.get(task.cell.key)
         if record is not None:
-            rows += [row | {"experiment": task.experiment, "row": task.row} for row in record_rows(record)]
+            second = task.cell.view == "raw" and (task.row, task.cell.network) in reduced
+            place = {"experiment": task.experiment, "row": task.row, "second": second}
+            rows += [row | place for row in record_rows(record)]
     return rows
 
 

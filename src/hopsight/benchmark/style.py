@@ -26,6 +26,7 @@ _SETTINGS: Any = {
     "ytick.labelsize": 7,
     "legend.fontsize": 7,
     "legend.frameon": False,
+    "legend.handlelength": 3.2,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
