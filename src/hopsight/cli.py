@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from hopsight.benchmark import Report
     from hopsight.report.progress import Progress
 
 app = typer.Typer(
@@ -104,28 +105,13 @@ def detect(
     from hopsight.report.settings import split_settings
 
     where = run.Source(
-        path=source,
-        nodes=nodes,
-        directed=directed,
-        label=label,
-        ignore=tuple(ignore or ()),
-        source_column=source_column,
-        target_column=target_column,
-        id_column=id_column,
-        missing=missing,
-        data_dir=data_dir,
-    )
+        path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
+        source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
+    )  # fmt: skip
     request = run.Request(
-        source=where,
-        detector=detector or run.DEFAULT_DETECTOR,
-        preset=preset,
-        seed=seed,
-        device=device,
-        top=top,
-        settings=split_settings(settings or ()),
-        memory_limit=memory_limit,
-        engine=engine,
-    )
+        source=where, detector=detector or run.DEFAULT_DETECTOR, preset=preset, seed=seed, device=device, top=top,
+        settings=split_settings(settings or ()), memory_limit=memory_limit, engine=engine,
+    )  # fmt: skip
     try:
         with _progress(quiet) as progress:
             result = run.detect(request, out, resume=resume, progress=progress)
@@ -158,17 +144,9 @@ def score(
     from hopsight.report.console import show_result
 
     where = run.Source(
-        path=source,
-        nodes=nodes,
-        directed=directed,
-        label=label,
-        ignore=tuple(ignore or ()),
-        source_column=source_column,
-        target_column=target_column,
-        id_column=id_column,
-        missing=missing,
-        data_dir=data_dir,
-    )
+        path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
+        source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
+    )  # fmt: skip
     with _progress(quiet) as progress:
         result = reuse.score(model, where, out, progress=progress)
     show_result(result, top=top, files=("scores.csv",))
@@ -237,6 +215,40 @@ def inject(
 
 
 @app.command()
+def bench(
+    suite: Annotated[str, typer.Option(help="paper, quick or peers.")] = "quick",
+    out: Annotated[Path, typer.Option(help="Folder to write; what is finished there is not run again.")] = Path(
+        "bench-out"
+    ),
+    networks: Annotated[list[str] | None, typer.Option(help="Only these networks; may be repeated.")] = None,
+    detectors: Annotated[list[str] | None, typer.Option(help="Only these detectors; may be repeated.")] = None,
+    experiments: Annotated[list[str] | None, typer.Option(help="Only these experiments; may be repeated.")] = None,
+    repetitions: Annotated[int | None, typer.Option(help="Injections of each network.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Seeds of each injection.")] = None,
+    workers: Annotated[int, typer.Option(help="Worker processes.")] = 1,
+    time_limit: Annotated[float, typer.Option(help="Seconds for one fit.")] = 3600.0,
+    memory_limit: Annotated[str | None, typer.Option(help="Memory of one worker, such as 8GB.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a suite of experiments, or go on with one."""
+    from hopsight.benchmark import run
+    from hopsight.report.need import parse_size
+
+    with _progress(quiet) as progress:
+        progress.begin("bench")
+        report = run(
+            suite, out, networks=networks, detectors=detectors, experiments=experiments, repetitions=repetitions,
+            seeds=seeds, workers=workers, time_limit=time_limit, device=device, retry=retry, data_dir=data_dir,
+            memory_limit=None if memory_limit is None else parse_size(memory_limit),
+            progress=lambda at: progress.step(at.done, at.total, "fits", f"{at.cell.detector} on {at.cell.network}"),
+        )  # fmt: skip
+    _show_benchmark(report)
+
+
+@app.command()
 def convert(
     source: SourceArgument,
     out: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.")],
@@ -281,6 +293,28 @@ def data_info(source: SourceArgument, nodes: Nodes = None, data_dir: DataDir = N
     show_values(record.pop("name") or source, record)
 
 
+def _show_benchmark(report: Report) -> None:
+    """Write the page of a benchmark and print its main table: here the benchmark and the report meet."""
+    from dataclasses import asdict
+
+    import polars as pl
+
+    from hopsight.report.bench_page import write_bench_page
+    from hopsight.report.console import show_benchmark
+
+    page = report.folder / "report.html"
+    results = pl.read_csv(report.folder / "results.csv", infer_schema_length=None).to_dicts()
+    figures = [
+        {"title": title, "svg": picture.with_suffix(".svg"), "note": note} for title, note, picture in report.figures
+    ]
+    line = (
+        f"{report.n_cells:,} fits, {report.n_reused:,} of them from earlier runs, {report.n_failed:,} without a result."
+    )
+    tables = [asdict(table) for table in report.tables]
+    write_bench_page(page, results, tables, figures, title=f"Benchmark: {report.suite}", summary=[line])
+    show_benchmark(report.tables, f"{line} Written: {page}, {report.folder / 'tables.md'}")
+
+
 def _load(source: str, nodes: str | None, data_dir: str | None, **options: Any) -> Any:
     """Read a network for a command that only looks at it or converts it; remarks go to standard error."""
     from hopsight.report.record import notices
@@ -309,7 +343,7 @@ def _sentence(error: Exception) -> tuple[str, int]:
     if isinstance(error, StoppedError):
         return str(error), 130
     if isinstance(error, CLICK_ERROR):
-        return error.format_message() or "hopsight --help lists the commands", 2  # type: ignore[attr-defined]
+        return error.format_message() or "hopsight --help lists the commands", 2
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2
     if isinstance(error, ValueError | MemoryError):

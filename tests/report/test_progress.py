@@ -30,8 +30,8 @@ def test_lines_say_stage_epoch_loss_speed_and_time_left() -> None:
     progress.epoch(epoch(5))
     progress.end("fit", 2.0)
     first, last = stream.getvalue().splitlines()
-    assert first.startswith("fitting: epoch 5 of 10, loss 0.5, ")
-    assert "epochs/s" in first
+    assert first.startswith("fitting: 5 of 10 epochs, loss 0.5, ")
+    assert "/s, " in first
     assert first.endswith(" left")
     assert last == "fitting took 2.0 s"
 
@@ -43,6 +43,23 @@ def test_lines_are_seconds_apart() -> None:
     for number in range(1, 11):
         progress.epoch(epoch(number))
     assert stream.getvalue() == ""
+
+
+def test_speed_counts_only_what_this_run_did() -> None:
+    shown: list[float] = []
+
+    class Seconds(Progress):
+        """Keeps the time left."""
+
+        def show(self, number: int, total: int, text: str, seconds_left: float) -> None:
+            """Keep it."""
+            shown.append(seconds_left)
+
+    progress = Seconds()
+    progress.begin("fit")
+    progress.started -= 10.0
+    progress.epoch(epoch(6))  # the first five belong to the run that was interrupted
+    assert shown == [pytest.approx(40.0, rel=0.05)]
 
 
 def test_bars_on_a_terminal_lines_in_a_log_nothing_when_quiet() -> None:
@@ -61,7 +78,7 @@ def test_the_bar_follows_the_epochs_and_prints_remarks_as_text(capsys: pytest.Ca
     task = bar.display.tasks[0]
     bar.close()
     assert (task.completed, task.total, task.description) == (4, 10, "fitting")
-    assert "4/10 epochs, loss 0.5" in task.fields["detail"]
+    assert task.fields["detail"].startswith("4 of 10 epochs, loss 0.5, ")
     assert "[bold]kept[/bold]" in capsys.readouterr().err
 
 

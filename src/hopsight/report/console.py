@@ -63,6 +63,19 @@ def show_networks(networks: Iterable[Mapping[str, Any]]) -> None:
     out.print(table)
 
 
+def show_benchmark(tables: Iterable[Any], line: str) -> None:
+    """Print the first table of a benchmark (they are plain text cells) and a line about the whole."""
+    out = console()
+    for table in list(tables)[:1]:
+        shape = _table(table.title)
+        for column in table.columns:
+            shape.add_column(Text(one_line(column)))
+        for row in table.rows:
+            shape.add_row(*(Text(one_line(cell)) for cell in row))
+        out.print(shape)
+    out.print(Text(line))
+
+
 def show_values(title: str, values: Mapping[str, Any]) -> None:
     """Print names and values, one a line."""
     out = console()

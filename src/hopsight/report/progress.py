@@ -19,12 +19,26 @@ class Progress:
 
     def begin(self, stage: str) -> None:
         """Note that a stage begins."""
+        self.stage = VERBS.get(stage, stage)
+        self.started = time.perf_counter()
+        self.first = 0
 
     def epoch(self, epoch: Epoch) -> None:
-        """Note one epoch of the fit."""
+        """Note one epoch of the fit; this is the callback that a detector calls."""
+        self.step(epoch.number, epoch.total, "epochs", f"loss {epoch.loss:.4g}")
+
+    def step(self, number: int, total: int, unit: str, detail: str) -> None:
+        """Note that ``number`` of ``total`` steps are done; counting need not begin at 1 when a run is resumed."""
+        self.first = self.first or number
+        speed = (number - self.first + 1) / max(time.perf_counter() - self.started, 1e-9)
+        self.show(number, total, f"{number:,} of {total:,} {unit}, {detail}, {speed:.3g}/s", (total - number) / speed)
+
+    def show(self, number: int, total: int, text: str, seconds_left: float) -> None:
+        """Show how far a stage is."""
 
     def end(self, stage: str, seconds: float) -> None:
-        """Note that a stage has ended."""
+        """Note how long a stage took."""
+        self.say(f"{VERBS.get(stage, stage)} took {duration(seconds)}")
 
     def say(self, text: str) -> None:
         """Show a remark."""
@@ -34,82 +48,55 @@ class Progress:
 
 
 class LineProgress(Progress):
-    """Plain lines for a log: each stage, and every few seconds the epoch, the speed and the time left."""
+    """Plain lines for a log: each stage, and every few seconds how far it is, the speed and the time left."""
 
     def __init__(self, stream: IO[str], *, seconds_between: float = SECONDS_BETWEEN_LINES) -> None:
         self.stream = stream
         self.seconds_between = seconds_between
-        self.started = self.spoken = time.perf_counter()
-        self.first = 0
+        self.spoken = time.perf_counter()
 
-    def begin(self, stage: str) -> None:
-        """Note that a stage begins."""
-        self.started = self.spoken = time.perf_counter()
-        self.first = 0
-
-    def epoch(self, epoch: Epoch) -> None:
+    def show(self, number: int, total: int, text: str, seconds_left: float) -> None:
         """Write a line if the last one is a few seconds old."""
-        now = time.perf_counter()
-        self.first = self.first or epoch.number  # a resumed run does not begin at 1
-        if now - self.spoken < self.seconds_between:
-            return
-        self.spoken = now
-        speed = (epoch.number - self.first + 1) / (now - self.started)
-        left = (epoch.total - epoch.number) / speed
-        self.say(
-            f"fitting: epoch {epoch.number} of {epoch.total}, loss {epoch.loss:.4g}, "
-            f"{speed:.3g} epochs/s, {duration(left)} left"
-        )
-
-    def end(self, stage: str, seconds: float) -> None:
-        """Write how long the stage took."""
-        self.say(f"{VERBS.get(stage, stage)} took {duration(seconds)}")
+        if time.perf_counter() - self.spoken >= self.seconds_between:
+            self.say(f"{self.stage}: {text}, {duration(seconds_left)} left")
 
     def say(self, text: str) -> None:
         """Write one line."""
+        self.spoken = time.perf_counter()
         self.stream.write(f"{one_line(text)}\n")
         self.stream.flush()
 
 
 class BarProgress(Progress):
-    """A bar that shows stage, epochs, loss, speed and time left."""
+    """A bar that shows stage, steps, loss, speed and time left."""
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Display
 
         self.console = Console(stderr=True)
         columns = (
             SpinnerColumn(),
-            TextColumn("{task.description:<10}"),
-            BarColumn(),
-            TextColumn("{task.fields[detail]}"),
-            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[detail]}", markup=False),
+            TimeElapsedColumn(),
         )
         self.display = Display(*columns, console=self.console, transient=True)
         self.display.start()
         self.task = self.display.add_task("", total=None, detail="")
-        self.started = time.perf_counter()
-        self.first = 0
 
     def begin(self, stage: str) -> None:
         """Start the bar anew under the stage's name."""
+        super().begin(stage)
         self.display.remove_task(self.task)
-        self.task = self.display.add_task(VERBS.get(stage, stage), total=None, detail="")
-        self.started = time.perf_counter()
-        self.first = 0
+        self.task = self.display.add_task(self.stage, total=None, detail="")
 
-    def epoch(self, epoch: Epoch) -> None:
+    def show(self, number: int, total: int, text: str, seconds_left: float) -> None:
         """Move the bar."""
-        self.first = self.first or epoch.number
-        speed = (epoch.number - self.first + 1) / max(time.perf_counter() - self.started, 1e-9)
-        detail = f"{epoch.number}/{epoch.total} epochs, loss {epoch.loss:.4g}, {speed:.3g}/s"
-        self.display.update(self.task, total=epoch.total, completed=epoch.number, detail=detail)
-
-    def end(self, stage: str, seconds: float) -> None:
-        """Leave a line with the stage's time."""
-        self.say(f"{VERBS.get(stage, stage)} took {duration(seconds)}")
+        detail = one_line(f"{text}, {duration(seconds_left)} left")
+        self.display.update(self.task, total=total, completed=number, detail=detail)
 
     def say(self, text: str) -> None:
         """Print above the bar; a name in the text is never taken for markup."""

@@ -76,9 +76,9 @@ class Source:
 
     def repeatable(self) -> Source:
         """Return the same with absolute paths, so that a run can be repeated from anywhere."""
-        paths = {name: getattr(self, name) for name in ("path", "nodes", "data_dir")}
-        absolute = {name: str(Path(path).resolve()) for name, path in paths.items() if path and Path(path).exists()}
-        return dataclasses.replace(self, **absolute)
+        return dataclasses.replace(
+            self, path=_absolute(self.path), nodes=_absolute(self.nodes), data_dir=_absolute(self.data_dir)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +171,11 @@ def found(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, Any]
         "n_found": int(graph.labels[first].sum()),
         "roc_auc": float(roc_auc(graph.labels, scores)),
     }
+
+
+def _absolute(path: str | None) -> str | None:
+    """Return the whole path of what exists; a name of the catalogue stays as it is."""
+    return str(Path(path).resolve()) if path is not None and Path(path).exists() else path
 
 
 def _check(request: Request) -> None:
