@@ -38,7 +38,7 @@ def _overview(rows: Sequence[Row], networks: Sequence[str]) -> Table:
             lines.append([_label(row, score), "raw" if second else "usual", *cells])
     note = (
         "Ours (mean ± sd over repetitions) / the paper's (difference). Usual attributes: where anomalies are planted, "
-        f"{N_COMPONENTS} principal components, the same for all methods of the paper; elsewhere, and for our own HCM and "
+        f"{N_COMPONENTS} principal components, the same for all methods of the paper; elsewhere, and for plain HCM and "
         "CrossHCM, what the detector makes of the network's own. Detectors that no seed changes are run once for each "
         "injection. " + " ".join(NOTES)
     )

@@ -86,8 +86,10 @@ class Maker:
         fixed: dict[str, Any] = dict(self.changes)
         if recipe in ("hcm-paper", "hcm-authors"):
             fixed["n_layers"] = place.n_layers
-        if view == "reduced" and detector_of(recipe) == "hcm":
-            fixed |= {"scaling": "none", "n_components": None}  # they are reduced already, the same for all
+        if view == "reduced" and detector_of(recipe) in ("hcm", "dominant", "resgcn"):
+            fixed |= {"scaling": "none", "n_components": None}  # reduced already: the same for all
+        if recipe == "lof" and not place.injected:
+            fixed["scaling"] = "auto"  # one column in large units would decide alone
         return Cell(
             network=place.network,
             settings=place.settings,

@@ -100,6 +100,13 @@ def write_results(path: Path, plan: Plan, records: Mapping[str, Record]) -> None
             )
 
 
+def page_row(row: Row) -> Row:
+    """Return a row for the page: what a reader looks for, without what only a repetition needs."""
+    left_out = ("key", "current", "experiments", "settings", "versions", "machine", "warnings", "details", "curve")
+    shown = {name: row.get(name) for name in ("experiment", "row", *COLUMNS) if name not in left_out}
+    return {name: canonical_json(value) if isinstance(value, dict) else value for name, value in shown.items()}
+
+
 def write_curves(path: Path, rows: Sequence[Row]) -> None:
     """Write the ROC-AUC over the epochs, one line an epoch."""
     with replacing(path) as file:

@@ -12,7 +12,7 @@ from hopsight.benchmark import memory
 from hopsight.benchmark.cells import Cell, Plan, unique_cells
 from hopsight.benchmark.journal import Journal, Record, only_run
 from hopsight.benchmark.pool import Outcome, Pool
-from hopsight.benchmark.results import Row, task_rows, write_curves, write_results
+from hopsight.benchmark.results import Row, page_row, task_rows, write_curves, write_results
 from hopsight.benchmark.suites import Options, Suite, make_suite
 from hopsight.benchmark.tables import Table, make_tables, write_tables
 
@@ -31,7 +31,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Report:
-    """What a run leaves behind, as plain tables for a page; ``figures`` are (name, caption, PNG file)."""
+    """What a run leaves behind; ``figures`` are (name, caption, PNG file), ``rows`` one for each task and ranking."""
 
     suite: str
     folder: Path
@@ -40,7 +40,30 @@ class Report:
     rows: list[Row]
     n_cells: int
     n_reused: int
-    n_failed: int
+    n_failed: int  # without those whose network is not at hand
+
+    def page(self) -> dict[str, Any]:
+        """Return the report as the arguments of ``hopsight.report.bench_page.write_bench_page``."""
+        return {
+            "title": f"Benchmark: suite {self.suite}",
+            "summary": [self.summary],
+            "tables": [
+                {"title": table.title, "columns": table.columns, "rows": table.rows, "note": table.note}
+                for table in self.tables
+            ],
+            "figures": [
+                {"title": name.replace("_", " "), "svg": picture.with_suffix(".svg"), "note": caption}
+                for name, caption, picture in self.figures
+            ],
+            "results": [page_row(row) for row in self.rows],
+        }
+
+    @property
+    def summary(self) -> str:
+        """Say in one sentence how the cells ended."""
+        missing = sorted({row["network"] for row in self.rows if row["status"] == "not at hand"})
+        absent = f"; not at hand: {', '.join(missing)}" if missing else ""
+        return f"{self.n_cells} cells, {self.n_reused} of them from before, {self.n_failed} without a result{absent}."
 
 
 def run(
@@ -129,7 +152,7 @@ def _write(folder: Path, suite: Suite, plan: Plan, runner: _Runner, figures: boo
     tables = make_tables(suite.name, rows)
     write_tables(folder / "tables.md", tables, drawn)
     cells = unique_cells(plan)
-    n_failed = sum(records[cell.key]["status"] != "ok" for cell in cells)
+    n_failed = sum(records[cell.key]["status"] not in ("ok", "not at hand") for cell in cells)
     return Report(suite.name, folder, tables, drawn, rows, len(cells), len(cells) - runner.n_run, n_failed)
 
 

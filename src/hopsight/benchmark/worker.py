@@ -85,7 +85,7 @@ def _leave_with_parent() -> None:
 
 def _limit_threads(n_threads: int) -> None:
     """Share the cores among the workers: libraries loaded already, and those still to come (this process only)."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[variable] = str(n_threads)
