@@ -93,11 +93,10 @@ class AttributedGraph:
 
         In an undirected network ``a, b`` and ``b, a`` are the same link.
         """
-        source, target = np.asarray(sources, dtype=np.int64), np.asarray(targets, dtype=np.int64)
+        source, target = _positions("sources", sources), _positions("targets", targets)
         if source.ndim != 1 or source.shape != target.shape:
             raise ValueError(f"sources and targets must pair up, got shapes {source.shape} and {target.shape}")
-        attributes = attributes if sp.issparse(attributes) else np.asarray(attributes)
-        n_nodes = attributes.shape[0]
+        n_nodes = attributes.shape[0] if sp.issparse(attributes) else len(np.atleast_1d(attributes))
         if source.size and (min(source.min(), target.min()) < 0 or max(source.max(), target.max()) >= n_nodes):
             raise ValueError(f"a link names a node outside 0..{n_nodes - 1}")
         loops = source == target
@@ -173,24 +172,47 @@ class AttributedGraph:
         object.__setattr__(self, field, value)
 
 
+def _positions(field: str, values: ArrayLike) -> NDArray[np.int64]:
+    positions = np.asarray(values)
+    if positions.size and positions.dtype.kind not in "iu":
+        raise ValueError(f"{field} must be node positions, whole numbers, got {positions.dtype}")
+    return positions.astype(np.int64, copy=False)
+
+
 def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
     """Return the 0/1 CSR form without self-loops, and how many loops there were."""
-    matrix = adjacency if sp.issparse(adjacency) else np.atleast_2d(np.asarray(adjacency))
+    matrix: Any = adjacency if sp.issparse(adjacency) else np.atleast_2d(np.asarray(adjacency))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the adjacency matrix must be square, got shape {matrix.shape}")
+    if sp.issparse(matrix) and matrix.format not in ("coo", "csr", "csc"):
+        matrix = matrix.tocsr()
     if matrix.dtype.kind not in "biufc" or np.isnan(matrix.data if sp.issparse(matrix) else matrix).any():
         raise ValueError("the adjacency matrix must hold numbers, and no NaN")
-    coo = sp.coo_array(matrix)
-    present = np.asarray(coo.data != 0)
-    loops = present & (coo.row == coo.col)
-    keep = present & ~loops
-    row, col = coo.row[keep], coo.col[keep]
+    links = _as_links(matrix)
+    n_loops = int(links.diagonal().sum())
+    if n_loops:
+        coo = links.tocoo()
+        keep = coo.row != coo.col
+        links = sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=links.shape).tocsr()
     if not directed:
-        row, col = np.concatenate([row, col]), np.concatenate([col, row])
-    csr = sp.coo_array((np.ones(row.size, dtype=np.float32), (row, col)), shape=matrix.shape).tocsr()
-    csr.sum_duplicates()
-    csr.data[:] = 1.0
-    return _frozen_csr(csr), len(np.unique(coo.row[loops]))
+        links = links + links.T.tocsr()
+    links.sort_indices()
+    links.data[:] = 1.0
+    return _frozen_csr(links), n_loops
+
+
+def _as_links(matrix: Any) -> Any:
+    """Return 1 where a matrix has a nonzero entry, as a CSR array of its own."""
+    if not sp.issparse(matrix):
+        return sp.csr_array((matrix != 0).astype(np.float32))
+    if matrix.format == "coo":  # adding up its duplicates must not cancel 1 and -1
+        links = sp.coo_array((matrix.data != 0, (matrix.row, matrix.col)), shape=matrix.shape).tocsr()
+    else:
+        csr = matrix.tocsr()
+        links = sp.csr_array((csr.data != 0, csr.indices, csr.indptr), shape=matrix.shape, copy=True)
+        links.sum_duplicates()
+    links.eliminate_zeros()
+    return links.astype(np.float32)
 
 
 def _canonical_attributes(attributes: Any, n_nodes: int) -> Any:
@@ -198,7 +220,7 @@ def _canonical_attributes(attributes: Any, n_nodes: int) -> Any:
     if sp.issparse(attributes):
         matrix: Any = sp.csr_array(attributes)
         matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
-        if not matrix.has_canonical_format or _still_writeable(matrix.data, attributes.data):
+        if not matrix.has_canonical_format or _still_writeable(matrix.data, getattr(attributes, "data", None)):
             matrix = matrix.copy()
             matrix.sum_duplicates()
         values = matrix.data

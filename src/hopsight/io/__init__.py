@@ -88,7 +88,8 @@ def read(
     ValueError
         In one sentence, whatever is wrong with the file.
     """
-    path, suffix = Path(path), suffix_of(path)
+    path = Path(path)
+    suffix = suffix_of(path)
     columns = {"source_column": source_column, "target_column": target_column, "id_column": id_column}
     if suffix not in TABLES:
         given: dict[str, Any] = {"nodes": nodes, **columns}
@@ -136,7 +137,8 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
     The file appears complete or not at all. Ids, names, labels and kinds come back on reading; ``.mat`` keeps them
     in variables of our own, tables and GraphML in columns called ``hopsight_label`` and ``hopsight_kind``.
     """
-    path, suffix = Path(path), suffix_of(path)
+    path = Path(path)
+    suffix = suffix_of(path)
     if suffix == ".mat":
         from hopsight.io.matlab import write_mat
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import polars as pl
 
+_NO_ROW = "node {} is in a link but has no row in the node table"
+
 
 def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
     """Return a column of node ids as Int64 if all are whole numbers, as text otherwise.
@@ -65,6 +67,12 @@ def positions(ids: pl.Series, sources: pl.Series, targets: pl.Series) -> tuple[N
     """Return the position in ``ids`` of both ends of every link (the links may come in another order)."""
     import polars as pl
 
+    if ids.dtype == pl.Int64:
+        low, high = int(ids.min()), int(ids.max())  # type: ignore[arg-type]
+        if high - low < 8 * len(ids) + 1000:
+            table = np.full(high - low + 1, -1, dtype=np.int64)
+            table[ids.to_numpy() - low] = np.arange(len(ids))
+            return _look_up(table, low, sources), _look_up(table, low, targets)
     nodes = pl.DataFrame({"id": ids, "position": np.arange(len(ids), dtype=np.int64)})
     links = pl.DataFrame({"source": sources, "target": targets})
     for end in ("source", "target"):
@@ -72,9 +80,20 @@ def positions(ids: pl.Series, sources: pl.Series, targets: pl.Series) -> tuple[N
         unknown = found["position"].is_null()
         if unknown.any():
             stranger = found[end].filter(unknown)[0]
-            raise ValueError(f"node {shown(stranger)} is in a link ({end}) but has no row in the node table")
+            raise ValueError(_NO_ROW.format(shown(stranger)))
         links = found.drop(end).rename({"position": f"{end}_position"})
     return links["source_position"].to_numpy(), links["target_position"].to_numpy()
+
+
+def _look_up(table: NDArray[np.int64], low: int, ends: pl.Series) -> NDArray[np.int64]:
+    """Return the positions of ids that are close together, by a table of all numbers from the lowest on."""
+    numbers = ends.to_numpy()
+    known = (numbers >= low) & (numbers < low + table.size)
+    found = table[np.where(known, numbers - low, 0)]
+    known &= found >= 0
+    if not known.all():
+        raise ValueError(_NO_ROW.format(int(numbers[~known][0])))
+    return found
 
 
 def shown(node: object) -> str:
