@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from hopsight.detectors import DETECTORS
 from hopsight.explain import explain, explain_link
+from hopsight.explain.explainer import METHODS
 from hopsight.graph import AttributedGraph
 
 
@@ -47,3 +49,11 @@ def test_names_chosen_by_strangers_cannot_drive_the_terminal(fitted: Any) -> Non
     assert all(character.isprintable() or character == "\n" for character in text)
     assert "\\x1b[2Jhub" in text
     assert "a\\nb" in text
+
+
+def test_every_detector_says_what_its_score_measures(fitted: Any) -> None:
+    model = type("LOF", (), {})()
+    model.decision_score_, model.threshold_ = fitted.decision_score_, fitted.threshold_
+    assert "links play no part" in str(explain(model, "hub", graph=fitted.graph_))
+    assert explain(fitted, "hub").method is None  # nothing is made up for a stranger's detector
+    assert {name.lower() for name in METHODS} == {name.replace("_", "") for name in DETECTORS}

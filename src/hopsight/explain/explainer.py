@@ -25,6 +25,18 @@ NODE_VALUES = {
     "structure_error": "error of the reconstruction of its links",
     "residual_norm": "length of what is left unexplained of its attributes",
 }
+# What the score of each method measures, so that nobody reads more into it.
+METHODS = {
+    "HCM": "how far away its neighbours look to a model that learned hop counts",
+    "CrossHCM": "how far away its neighbours look to a model that learned hop counts without seeing the link it judges",
+    "LOF": "how thinly the space around its attributes is populated compared with similar nodes; links play no part",
+    "AMEN": "how badly its circle of neighbours holds together and stands apart in any set of attributes",
+    "Radar": "how much of its attributes neither other nodes nor its neighbours explain",
+    "ANOMALOUS": "how much of its attributes representative nodes and attributes leave unexplained",
+    "DOMINANT": "how badly a graph autoencoder gives back its attributes and its links",
+    "MADAN": "how much heat stays at the node when links between unlike nodes conduct badly",
+    "ResGCN": "how large a residual its attributes need beside what a graph autoencoder explains",
+}
 NO_LINKS = "it has no links, so its neighbourhood says nothing about it."
 NOT_JUDGED = "the detector did not judge this node; its score is the median of the others."
 
@@ -110,6 +122,7 @@ class Explainer:
         return Explanation(
             node=_item(graph.node_ids[position]),
             detector=type(self.model).__name__,
+            method=METHODS.get(type(self.model).__name__),
             score=score,
             threshold=float(self.model.threshold_),
             rank=int(self.ranks[position]),

@@ -68,11 +68,13 @@ class Explanation:
     """Why a node has its score.
 
     ``neighbours`` holds all of them, farthest first (highest score first where the detector predicts no hops);
-    ``attributes`` holds those that differ most; printing shows the first ``top`` of both.
+    ``attributes`` holds those that differ most; printing shows the first ``top`` of both. ``method`` says what
+    the score of this detector measures.
     """
 
     node: Hashable
     detector: str
+    method: str | None
     score: float
     threshold: float
     rank: int

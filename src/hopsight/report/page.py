@@ -67,6 +67,7 @@ def report_data(
     return {
         "name": graph.name or "network",
         "detector": type(model).__name__,
+        "method": next((each.method for each in explanations if each.method), None),
         "started": run.get("started"),
         "summary": summary(model, graph, explanations, run),
         "facts": _facts(graph, scores, float(model.threshold_)),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-STYLES = ("tokens.css", "base.css", "parts.css")
+STYLES = ("tokens.css", "base.css", "parts.css", "print.css")
 SCRIPTS = ("dom.js", "table.js")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 

@@ -69,30 +69,37 @@ function clamp(value, low, high) {
 
 const tip = el("div", { id: "tip", role: "status", hidden: true });
 
-function showTip(title, lines, box) {
-  tip.replaceChildren(el("b", null, name(title)), ...lines.map((line) => el("div", null, line)));
-  tip.hidden = false;
+let tipOwner = null;
+
+function placeTip() {
+  if (tipOwner === null) return;
+  const box = tipOwner.getBoundingClientRect();
   const own = tip.getBoundingClientRect();
-  const left = clamp(box.left + box.width / 2 - own.width / 2, 8, innerWidth - own.width - 8);
   const above = box.top - own.height - 10;
-  tip.style.left = `${left}px`;
+  tip.style.left = `${clamp(box.left + box.width / 2 - own.width / 2, 8, innerWidth - own.width - 8)}px`;
   tip.style.top = `${above < 8 ? box.bottom + 10 : above}px`;
 }
 
 function hideTip() {
+  tipOwner = null;
   tip.hidden = true;
 }
 
 // Makes values readable by pointer, touch and keyboard alike.
 function withTip(element, title, lines) {
-  const show = () => showTip(title, lines, element.getBoundingClientRect());
+  const show = () => {
+    tip.replaceChildren(el("b", null, name(title)), ...lines.map((line) => el("div", null, line)));
+    tip.hidden = false;
+    tipOwner = element;
+    placeTip();
+  };
   for (const event of ["pointerenter", "focus"]) element.addEventListener(event, show);
   for (const event of ["pointerleave", "blur"]) element.addEventListener(event, hideTip);
   return element;
 }
 
 addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
-addEventListener("scroll", hideTip, { passive: true });
+addEventListener("scroll", placeTip, { passive: true });
 
 // t from 0 (near, ordinary) to 1 (far, anomalous): five colours that colour-blind readers can tell apart.
 function ramp(t) {

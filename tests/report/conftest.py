@@ -1,0 +1,77 @@
+"""A small network with strange names and a hand-made fitted detector, for the pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopsight.graph import AttributedGraph
+
+IMAGE = "<img src=x onerror=alert(1)>"
+SCRIPT = "</script><script>alert(2)</script>"
+
+
+@dataclass
+class HandMade:
+    """Stands for a fitted HCM with invented hop counts."""
+
+    graph_: Any
+    burn_in: int = 20
+
+
+@pytest.fixture
+def strange() -> AttributedGraph:
+    """80 nodes in a ring with chords; the names and attributes of some are markup."""
+    rng = np.random.default_rng(7)
+    n_nodes = 80
+    ring = np.arange(n_nodes)
+    chords = rng.integers(0, n_nodes, size=(2, 120))
+    names = [f"user-{i:03d}" for i in range(n_nodes)]
+    names[3], names[4], names[5] = IMAGE, SCRIPT, "line\u2028separator & \u202eright to left"
+    return AttributedGraph.from_edges(
+        np.concatenate([ring, chords[0]]),
+        np.concatenate([np.roll(ring, 1), chords[1]]),
+        np.column_stack([rng.normal(40, 9, n_nodes), rng.lognormal(9, 0.5, n_nodes), rng.integers(0, 2, n_nodes)]),
+        node_ids=names,
+        attribute_names=["age", "<b>income</b>", "is_member"],
+        name="<i>shop</i>",
+    )
+
+
+@pytest.fixture
+def judged(strange: AttributedGraph) -> Any:
+    """Hops, variances and scores; the markup nodes come first."""
+    rng = np.random.default_rng(8)
+    model = HandMade(strange)
+    model.edge_index_ = strange.edges
+    model.edge_hop_ = 1 + 3 * rng.random(strange.n_edges)
+    model.edge_variance_ = rng.random(strange.n_edges) / 4
+    model.edge_probability_ = rng.random(strange.n_edges)
+    source, target = strange.edges
+    sums = np.bincount(source, model.edge_hop_, 80) + np.bincount(target, model.edge_hop_, 80)
+    model.ahp_ = sums / strange.degrees
+    model.decision_score_ = model.ahp_.copy()
+    model.decision_score_[[3, 4, 5]] = [9.0, 8.0, 7.0]
+    model.threshold_ = float(np.quantile(model.decision_score_, 0.9))
+    model.judged_ = strange.degrees > 0
+    model.loss_ = np.linspace(2.0, 1.0, 60)
+    return model
+
+
+@pytest.fixture
+def record() -> dict[str, Any]:
+    """Return what a run might have recorded."""
+    return {
+        "started": "2024-05-06T07:08:09+0000",
+        "detector": "hcm",
+        "seed": 11,
+        "request": {"source": {"path": "/home/somebody/secret place/edges.csv"}},
+        "parameters": {"n_layers": 2, "drop_ratio": 0.2},
+        "versions": {"python": "3.11.7", "hopsight": "0.1.0"},
+        "seconds": {"fit": 1.25},
+        "labels": {"n_anomalies": 3, "n_found": 2, "roc_auc": 0.91},
+        "warnings": ["column <email> was left out"],
+    }

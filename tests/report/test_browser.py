@@ -1,0 +1,236 @@
+"""The pages in a real browser: they load alone, sort, search, redraw, and never take a name for markup."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopsight.explain import Explainer
+from hopsight.report.bench_page import write_bench_page
+from hopsight.report.page import write_report
+
+IMAGE = "<img src=x onerror=alert(1)>"
+SCRIPT = "</script><script>alert(2)</script>"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return headless Chromium, or skip where there is none."""
+    program = next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
+    if program is None:
+        pytest.skip("no Chromium on this machine: install Debian's package chromium")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield started
+        started.close()
+
+
+class Seen:
+    """What a page did while it was open."""
+
+    def __init__(self, page: Any) -> None:
+        self.troubles: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.troubles.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (self.troubles.append("a dialog opened"), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+
+@pytest.fixture
+def opened(browser: Any, judged: Any, record: dict[str, Any], tmp_path: Path) -> Iterator[Any]:
+    """Return the open report; whatever the test does, it must stay silent and alone."""
+    path = tmp_path / "report.html"
+    write_report(path, judged, judged.graph_, Explainer(judged).top_nodes(30), record)
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    seen = Seen(page)
+    page.goto(path.as_uri())
+    yield page
+    page.close()
+    assert seen.troubles == []
+    assert seen.requests == [path.as_uri()]
+
+
+def column(page: Any, label: str, place: int) -> list[str]:
+    cells: list[str] = page.locator(f'table[aria-label="{label}"] tbody tr td:nth-child({place})').all_inner_texts()
+    return cells
+
+
+def has_chosen(page: Any, name: str) -> None:
+    """Wait until the page shows a node: the address changes first, the drawing follows."""
+    from playwright.sync_api import expect
+
+    expect(page.locator("#chosen bdi")).to_have_text(name)
+
+
+def test_the_page_tells_what_was_found(opened: Any) -> None:
+    text = opened.locator("main").inner_text()
+    for words in ("80 nodes", "flags 8 nodes", "ROC-AUC 0.910", "Most anomalous nodes", "Links most out of place"):
+        assert words in text
+    for recorded in ("seed", "11", "n_layers", "3.11.7", "column <email> was left out"):
+        assert recorded in text
+    assert opened.locator("figure svg .bar").count() > 5
+    assert opened.locator("figure svg .curve").count() == 1
+
+
+def test_names_made_of_markup_are_text(opened: Any) -> None:
+    assert column(opened, "Most anomalous nodes", 2)[:2] == [IMAGE, SCRIPT]
+    has_chosen(opened, IMAGE)
+    assert opened.locator("img").count() == 0
+    assert opened.locator("main b:has-text('income')").count() == 0
+    assert opened.locator("h1").inner_text() == "<i>shop</i>"
+    assert opened.title() == "<i>shop</i> · hopsight"
+
+
+def test_sorting_a_column_orders_its_values_both_ways(opened: Any, judged: Any) -> None:
+    head = opened.locator('table[aria-label="Most anomalous nodes"] th', has_text="Links")
+    opened.get_by_role("button", name="Show all 30").click()
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    degrees = [int(cell) for cell in column(opened, "Most anomalous nodes", 4)]
+    assert degrees == sorted(degrees, reverse=True)
+    assert degrees[0] > degrees[-1]
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert [int(cell) for cell in column(opened, "Most anomalous nodes", 4)] == sorted(degrees)
+
+
+def test_searching_keeps_what_matches(opened: Any) -> None:
+    box = opened.get_by_placeholder("Search the nodes")
+    box.fill("ONERROR")
+    assert column(opened, "Most anomalous nodes", 2) == [IMAGE]
+    box.fill("nobody has this name")
+    assert column(opened, "Most anomalous nodes", 2) == []
+    assert opened.get_by_text("Nothing matches.").first.is_visible()
+    box.fill("")
+    assert len(column(opened, "Most anomalous nodes", 2)) == 15
+    opened.get_by_placeholder("Search the links").fill("user-0")
+    assert all(
+        "user-0" in source + target
+        for source, target in zip(
+            column(opened, "Links most out of place", 2), column(opened, "Links most out of place", 3), strict=True
+        )
+    )
+
+
+def test_choosing_a_node_redraws_and_the_way_back_works(opened: Any, judged: Any) -> None:
+    graph = judged.graph_
+    opened.locator('table[aria-label="Most anomalous nodes"] a', has_text=SCRIPT).click()
+    has_chosen(opened, SCRIPT)
+    neighbours = {str(graph.node_ids[i]) for i in graph.adjacency[[4]].indices}
+    assert set(column(opened, "Neighbours", 1)) == neighbours
+    hops = [float(cell) for cell in column(opened, "Neighbours", 2)]
+    assert hops == sorted(hops, reverse=True)
+    assert opened.locator(".ego svg .link").count() == len(neighbours)
+    assert opened.locator(".ego svg .spot").count() == len(neighbours) + 1
+    before = opened.locator(".ego svg").screenshot()
+    farthest = opened.locator(".ego a.spot").first
+    name = farthest.get_attribute("aria-label").split(", score")[0]
+    farthest.locator(".halo").click()
+    has_chosen(opened, name)
+    assert opened.locator(".ego svg").screenshot() != before
+    opened.go_back()
+    has_chosen(opened, SCRIPT)
+
+
+def test_everything_can_be_reached_by_keyboard(opened: Any) -> None:
+    opened.locator("#next").focus()
+    opened.keyboard.press("Enter")
+    has_chosen(opened, SCRIPT)
+    assert opened.evaluate("document.activeElement.id") == "next"
+    opened.locator(".ego a.spot").first.focus()
+    assert opened.locator("#tip").is_visible()
+    opened.keyboard.press("Escape")
+    assert not opened.locator("#tip").is_visible()
+    name = opened.locator(".ego a.spot").first.get_attribute("aria-label").split(", score")[0]
+    opened.keyboard.press("Enter")
+    has_chosen(opened, name)
+    assert opened.evaluate("document.activeElement.id") == "chosen"
+    opened.locator("#find").fill(IMAGE)
+    opened.keyboard.press("Enter")
+    has_chosen(opened, IMAGE)
+
+
+def test_hovering_shows_the_values_of_a_link_and_a_node(opened: Any, judged: Any) -> None:
+    hops = judged.edge_hop_[(judged.graph_.edges == 3).any(axis=0)]
+    opened.locator(".ego .spot .dot").first.hover()
+    text = opened.locator("#tip").inner_text()
+    assert "score" in text
+    assert any(f"looks {hop:.2f} hops away" in text for hop in hops)
+    line = opened.locator(".ego .reach").first.evaluate(
+        "line => { const b = line.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; }"
+    )
+    opened.mouse.move(*line)
+    text = opened.locator("#tip").inner_text()
+    assert any(f"looks {hop:.2f} hops long" in text for hop in hops)
+    assert "probability of 1 hop" in text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_is_drawn_at_every_size_in_both_colours(opened: Any, width: int, scheme: str) -> None:
+    from matplotlib.image import imread
+
+    opened.emulate_media(color_scheme=scheme)
+    opened.set_viewport_size({"width": width, "height": 900})
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    picture = imread(BytesIO(opened.screenshot(full_page=True)))[..., :3]
+    assert len(np.unique((picture[::3, ::3] * 255).astype(np.uint8).reshape(-1, 3), axis=0)) > 100
+    lightness = float(np.median(picture))
+    assert lightness > 0.9 if scheme == "light" else lightness < 0.2
+    texts = opened.locator("figure svg text, .ego svg text").evaluate_all(
+        "all => all.map(t => t.getBoundingClientRect().height)"
+    )
+    assert min(texts) > 9  # pixels: readable on a phone
+
+
+def test_print_leaves_out_what_paper_cannot_do(opened: Any) -> None:
+    assert opened.locator("#find").is_visible()
+    opened.emulate_media(media="print", color_scheme="dark")
+    assert not opened.locator("#find").is_visible()
+    assert opened.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert opened.locator(".ego svg").is_visible()
+
+
+def test_the_benchmark_page_sorts_numbers_and_shows_figures(browser: Any, tmp_path: Path) -> None:
+    drawn = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><script>alert(3)</script><circle r="9"/></svg>'
+    )
+    rows = [
+        ["HCM", "0.763 ± 0.006"],
+        ["<b>LOF</b>", "0.49 ± 0.02"],
+        ["Radar", "timed out"],
+        ["CrossHCM", "0.852 ± 0.004"],
+    ]
+    table = {"title": "ROC-AUC", "columns": ["Detector", "Flickr"], "rows": rows}
+    cells = [{"detector": "hcm", "seed": seed, "auc": 0.7 + seed / 100} for seed in range(30)]
+    path = tmp_path / "bench.html"
+    write_bench_page(path, cells, [table], [{"title": "A figure", "svg": drawn}], title="Quick")
+    page = browser.new_page()
+    seen = Seen(page)
+    page.goto(path.as_uri())
+    page.locator('table[aria-label="ROC-AUC"] th', has_text="Flickr").get_by_role("button").click()
+    assert column(page, "ROC-AUC", 1) == ["CrossHCM", "HCM", "<b>LOF</b>", "Radar"]
+    page.get_by_placeholder("Search the runs").fill("0.99")
+    assert column(page, "Every cell", 2) == ["29"]
+    assert page.evaluate("document.images[0].complete && document.images[0].naturalWidth") == 40
+    page.close()
+    assert seen.troubles == []
+    assert [url for url in seen.requests if not url.startswith("data:")] == [path.as_uri()]

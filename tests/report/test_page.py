@@ -1,0 +1,80 @@
+"""The data of a report and the size of its file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopsight.explain import Explainer
+from hopsight.graph import AttributedGraph
+from hopsight.report.page import report_data, write_report
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    text = path.read_text(encoding="utf-8")
+    (embedded,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, flags=re.DOTALL)
+    data: dict[str, Any] = json.loads(embedded)
+    return data
+
+
+def test_the_file_holds_scores_reasons_links_and_losses(judged: Any, record: dict[str, Any], tmp_path: Path) -> None:
+    explanations = Explainer(judged).top_nodes(10)
+    write_report(tmp_path / "report.html", judged, judged.graph_, explanations, record)
+    data = read_data(tmp_path / "report.html")
+    assert [data["nodes"][row[0]][0] for row in data["top"]] == [each.node for each in explanations]
+    assert sum(data["scores"]["counts"]) == 80
+    assert data["scores"]["threshold"] == pytest.approx(judged.threshold_, rel=1e-5)
+    assert data["losses"][0] == [1, 2.0]
+    assert data["losses"][-1] == [60, 1.0]
+    assert len(data["links"]) == 100
+    assert data["links"][0][2] == pytest.approx(judged.edge_hop_.max(), rel=1e-5)
+    first = data["reasons"][str(data["top"][0][0])]
+    assert sum(row[4] for row in first["neighbours"]) == pytest.approx(judged.ahp_[3], rel=1e-4)
+    assert first["attributes"][0][0] == explanations[0].attributes[0].name
+    assert all(str(node) in data["egos"] for node, *_ in data["top"])
+
+
+def test_no_name_appears_as_markup(judged: Any, record: dict[str, Any], tmp_path: Path) -> None:
+    write_report(tmp_path / "report.html", judged, judged.graph_, Explainer(judged).top_nodes(5), record)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for markup in ("<img", "<script>alert", "<b>income", "<i>shop", "<email>", "secret place"):
+        assert markup not in text
+    assert "&lt;i&gt;shop&lt;/i&gt; · hopsight" in text
+
+
+def test_fifty_nodes_of_a_dense_network_stay_under_six_megabytes(rng: np.random.Generator, tmp_path: Path) -> None:
+    n_nodes = 2000
+    graph = AttributedGraph.from_edges(
+        *rng.integers(0, n_nodes, size=(2, 200_000)),
+        rng.normal(size=(n_nodes, 50)),
+        node_ids=[f"a rather long name of customer number {i}" for i in range(n_nodes)],
+    )
+    model = SimpleNamespace(decision_score_=rng.random(n_nodes), threshold_=0.9, edge_index_=graph.edges)
+    model.edge_hop_, model.edge_variance_, model.edge_probability_ = rng.random((3, graph.n_edges))
+    path = tmp_path / "report.html"
+    write_report(path, model, graph, Explainer(model, graph).top_nodes(50), {})
+    assert path.stat().st_size < 6_000_000
+
+
+def test_detectors_without_links_or_training_have_a_page_too(judged: Any) -> None:
+    for name in ("edge_index_", "edge_hop_", "edge_variance_", "edge_probability_", "ahp_", "loss_"):
+        delattr(judged, name)
+    data = report_data(judged, judged.graph_, Explainer(judged).top_nodes(3), {})
+    assert data["links"] == []
+    assert data["losses"] == []
+    assert data["columns"] == []
+    assert len(data["top"]) == 3
+
+
+def test_long_training_is_thinned_and_keeps_its_end(judged: Any) -> None:
+    judged.loss_ = np.arange(5000.0)
+    losses = report_data(judged, judged.graph_, [], {})["losses"]
+    assert len(losses) <= 600
+    assert losses[0] == [1, 0.0]
+    assert losses[-1] == [5000, 4999.0]

@@ -1,0 +1,40 @@
+"""The summary in plain words and the record of the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopsight.explain import Explainer
+from hopsight.report.words import details, summary
+
+
+def test_summary_counts_names_and_admits(judged: Any, record: dict[str, Any]) -> None:
+    judged.judged_ = np.arange(80) != 7
+    text = "\n".join(summary(judged, judged.graph_, Explainer(judged).top_nodes(2), record))
+    flagged = int((judged.decision_score_ > judged.threshold_).sum())
+    assert f"HandMade looked at 80 nodes and {judged.graph_.n_edges} links and flags {flagged} nodes (10 %)" in text
+    assert "The most anomalous is <img src=x onerror=alert(1)>. Its" in text
+    farthest = int(np.argmax(judged.edge_hop_))
+    source, target = judged.graph_.node_ids[judged.graph_.edges[:, farthest]]
+    assert f"The link most out of place is {source} – {target}: its ends look 4.0 hops apart" in text
+    assert "1 node has no links and was not judged" in text
+    assert "of its 3 anomalies 2 are among the first 3 (ROC-AUC 0.910)" in text
+
+
+def test_a_detector_without_hops_says_nothing_about_links(judged: Any) -> None:
+    del judged.edge_hop_, judged.ahp_
+    text = "\n".join(summary(judged, judged.graph_, Explainer(judged).top_nodes(1), {}))
+    assert "hops" not in text
+    assert "labels" not in text
+
+
+def test_details_show_what_was_recorded_but_no_folders(record: dict[str, Any]) -> None:
+    tables = {table["title"]: dict(table["rows"]) for table in details(record)}
+    assert tables["Run"]["source"] == "edges.csv"
+    assert tables["Run"]["seed"] == "11"
+    assert tables["Parameters"] == {"n_layers": "2", "drop_ratio": "0.2"}
+    assert tables["Seconds"] == {"fit": "1.25"}
+    assert "secret place" not in str(tables)
+    assert details({}) == []
