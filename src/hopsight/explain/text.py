@@ -83,7 +83,7 @@ def _node_lines(explanation: Explanation) -> Iterator[str]:
     yield f"Node {printable(explanation.node)}, judged by {explanation.detector}"
     yield explanation.summary
     if explanation.method is not None:
-        yield f"A {explanation.detector} score says {explanation.method}."
+        yield f"The score of {explanation.detector} says {explanation.method}."
     yield f"Score {number(explanation.score)} (flagged above {number(explanation.threshold)}); " + (
         f"{explanation.degree:,} links, more than {percent(explanation.degree_percentile)} of all nodes."
     )

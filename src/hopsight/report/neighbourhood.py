@@ -113,11 +113,12 @@ class Neighbourhoods:
 
     def _between(self, others: IntArray) -> list[list[Any]]:
         """Return the links among some nodes: both ends and the predicted hops."""
-        rows, columns = self.graph.adjacency[others][:, others].nonzero()
-        source, target = others[rows], others[columns]
+        rows = self.graph.adjacency[others]
+        source, target = np.repeat(others, np.diff(rows.indptr)), rows.indices.astype(np.int64)
+        kept = np.isin(target, others)
         if not self.graph.directed:
-            once = source < target
-            source, target = source[once], target[once]
+            kept &= source < target
+        source, target = source[kept], target[kept]
         links = self._positions(source, target)
         ends = zip(source.tolist(), target.tolist(), links.tolist(), strict=True)
         return [[self.number(u), self.number(v), self._values(link)[0]] for u, v, link in ends]

@@ -75,7 +75,7 @@ function chooser() {
 function scoresFigure() {
   const place = chosen === null ? null : { name: page.nodes[chosen][0], score: page.nodes[chosen][1] };
   return [histogram(page.scores, place),
-    el("figcaption", null, page.method && `A ${page.detector} score says ${page.method}. `,
+    el("figcaption", null, page.method && `The score of ${page.detector} says ${page.method}. `,
       "Bars: nodes with such a score; right of the dashed line they are flagged. The triangle marks the chosen node.")];
 }
 
