@@ -9,15 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hopsight.datasets.catalog import CATALOG, Network, find, get_network, info, overview
+    from hopsight.datasets.catalog import CATALOG, find, get_network, info, overview
     from hopsight.datasets.demo import DemoTruth, demo_truth, make_demo
     from hopsight.datasets.download import fetch
     from hopsight.datasets.injection import inject
+    from hopsight.datasets.networks import Network
     from hopsight.datasets.synthetic import make_network
 
 _MODULES = {
     "CATALOG": "catalog",
-    "Network": "catalog",
+    "Network": "networks",
     "find": "catalog",
     "get_network": "catalog",
     "info": "catalog",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_N_DRAWS = 64  # at most, until one is even enough: a draw of 150 nodes is off by .024 (one sd)
+_N_DRAWS = 256  # at most, until one is even enough: a draw of 150 nodes is off by .024 (one sd)
 _EVEN_ENOUGH = 0.01
 
 
