@@ -71,12 +71,17 @@ def load_detector(path: str | Path) -> Any:
         described = {name: [str(array.dtype), list(array.shape)] for name, array in arrays.items()}
         if described != record["arrays"]:
             raise ValueError("its two files do not belong together")
-        detector = get_detector(record["detector"])(**record["parameters"])
+        parameters = {name: _tuple(value) for name, value in record["parameters"].items()}
+        detector = get_detector(record["detector"])(**parameters)
         for name, value in _unflatten(arrays, record["values"]).items():
             setattr(detector, name, value)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"the saved detector in {folder} is damaged: {error}") from None
     return detector
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value  # JSON knows no tuples, parameters no lists
 
 
 def _flatten(name: str, value: Any, arrays: dict[str, Any], values: dict[str, Any]) -> None:

@@ -1,0 +1,120 @@
+"""Reconstruction errors of thin factors: every form against the dense matrix, value and gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from hopsight.nn import reconstruction
+from hopsight.nn.reconstruction import Target, linear_errors, row_errors, row_loss, sample_rows
+
+CPU = torch.device("cpu")
+FUNCTIONS = {"none": lambda values: values, "relu": torch.relu, "sigmoid": torch.sigmoid}
+
+
+@pytest.fixture
+def matrix(rng: np.random.Generator) -> sp.csr_array:
+    """Return a 23 × 17 matrix with about a fifth of its entries, row 4 empty."""
+    dense = rng.normal(size=(23, 17)) * (rng.random((23, 17)) < 0.2)
+    dense[4] = 0.0
+    return sp.csr_array(dense)
+
+
+@pytest.fixture
+def factors(rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    left, right = (torch.from_numpy(rng.normal(size=(size, 5))).requires_grad_() for size in (23, 17))
+    return left, right
+
+
+def dense_errors(left: Tensor, right: Tensor, matrix: sp.csr_array, activation: str) -> Tensor:
+    return (FUNCTIONS[activation](left @ right.T) - torch.from_numpy(matrix.toarray())).square().sum(1)
+
+
+def gradients(loss: Tensor, factors: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(loss, factors)
+
+
+@pytest.mark.parametrize("stored", ["sparse", "dense"])
+@pytest.mark.parametrize("activation", ["none", "relu", "sigmoid"])
+@pytest.mark.parametrize("root", [True, False])
+@pytest.mark.parametrize("block", [1, 40, 1 << 20])
+def test_loss_and_gradient_equal_the_dense_form(
+    matrix: sp.csr_array,
+    factors: tuple[Tensor, Tensor],
+    monkeypatch: pytest.MonkeyPatch,
+    stored: str,
+    activation: str,
+    root: bool,
+    block: int,
+) -> None:
+    monkeypatch.setattr(reconstruction, "BLOCK_VALUES", block)
+    target = Target.of(matrix if stored == "sparse" else matrix.toarray(), CPU, torch.float64)
+    errors = dense_errors(*factors, matrix, activation)
+    expected = (errors + 1e-12).sqrt().sum() if root else errors.sum()
+    loss = row_loss(*factors, target, activation, root=root)
+    torch.testing.assert_close(loss, expected, atol=1e-8, rtol=1e-10)
+    for ours, theirs in zip(gradients(loss, factors), gradients(expected, factors), strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-8, rtol=1e-10)
+    torch.testing.assert_close(row_errors(*factors, target, activation), errors, atol=1e-8, rtol=1e-10)
+
+
+def test_linear_errors_equal_the_dense_form_with_one_matrix_on_both_sides(rng: np.random.Generator) -> None:
+    links = np.triu(rng.random((30, 30)) < 0.2, k=1).astype(float)
+    links += links.T
+    H = torch.from_numpy(rng.normal(size=(30, 4))).requires_grad_()
+    target = Target.of(sp.csr_array(links), CPU, torch.float64)
+    expected = (torch.from_numpy(links) - H @ H.T).square().sum(1)
+    errors = linear_errors(H, H, target)
+    torch.testing.assert_close(errors, expected, atol=1e-8, rtol=1e-10)
+    ours, theirs = (torch.autograd.grad(value.sqrt().mean(), H)[0] for value in (errors, expected))
+    torch.testing.assert_close(ours, theirs, atol=1e-8, rtol=1e-10)
+
+
+def test_linear_form_is_clipped_at_zero_and_has_a_gradient_there() -> None:
+    H = torch.ones((3, 1), dtype=torch.float64, requires_grad=True)
+    target = Target.of(sp.csr_array(np.ones((3, 3))), CPU, torch.float64)  # rebuilt without error
+    loss = row_loss(H, H, target, "none", root=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert float(loss.detach()) == pytest.approx(3e-6)
+    assert H.grad is not None and torch.isfinite(H.grad).all()
+
+
+@pytest.mark.parametrize("activation", ["none", "sigmoid"])
+def test_sampled_rows_are_scaled_up_to_all(
+    matrix: sp.csr_array, factors: tuple[Tensor, Tensor], activation: str
+) -> None:
+    target = Target.of(matrix, CPU, torch.float64)
+    rows = torch.tensor([2, 4, 9, 22])
+    expected = dense_errors(*factors, matrix, activation)[rows].sum() * 23 / 4
+    loss = row_loss(*factors, target, activation, root=False, rows=rows)
+    torch.testing.assert_close(loss, expected)
+    for ours, theirs in zip(gradients(loss, factors), gradients(expected, factors), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_sampled_loss_is_unbiased(matrix: sp.csr_array, factors: tuple[Tensor, Tensor]) -> None:
+    target = Target.of(matrix, CPU, torch.float64)
+    generator = torch.Generator().manual_seed(0)
+    draws = [
+        float(row_loss(*factors, target, "sigmoid", root=False, rows=sample_rows(5, 23, generator, CPU)).detach())
+        for _ in range(600)
+    ]
+    assert np.mean(draws) == pytest.approx(float(row_loss(*factors, target, "sigmoid", root=False).detach()), rel=0.03)
+
+
+def test_rows_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(0)
+    rows = sample_rows(3, 10, generator, CPU)
+    assert rows is not None and len(set(rows.tolist())) == 3
+    assert sample_rows(10, 10, generator, CPU) is None
+    assert sample_rows("auto", 5000, generator, CPU) is None
+    monkeypatch.setattr(reconstruction, "MAX_PAIRS", 40)
+    rows = sample_rows("auto", 10, generator, CPU)
+    assert rows is not None and rows.numel() == 4
+    with pytest.raises(ValueError, match="n_rows must be a whole number or 'auto', got 'all'"):
+        sample_rows("all", 10, generator, CPU)
+    with pytest.raises(ValueError, match="n_rows must be at least 1"):
+        sample_rows(0, 10, generator, CPU)
