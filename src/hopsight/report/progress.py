@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import IO, TYPE_CHECKING
 
 from hopsight.explain.text import printable
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from hopsight.detectors.base import Epoch
 
 SECONDS_BETWEEN_LINES = 5.0
+SECONDS_OF_SPEED = 30.0
 VERBS = {"load": "reading", "fit": "fitting", "score": "scoring", "explain": "explaining", "write": "writing"}
 
 
@@ -20,20 +22,24 @@ class Progress:
     def begin(self, stage: str) -> None:
         """Note that a stage begins."""
         self.stage = VERBS.get(stage, stage)
-        self.started = time.perf_counter()
-        self.first = 0
+        self.marks: deque[tuple[float, int]] = deque()
 
     def epoch(self, epoch: Epoch) -> None:
         """Note one epoch of the fit; this is the callback that a detector calls."""
         self.step(epoch.number, epoch.total, "epochs", f"loss {epoch.loss:.4g}")
 
     def step(self, number: int, total: int, unit: str, detail: str) -> None:
-        """Note that ``number`` of ``total`` steps are done; counting need not begin at 1 when a run is resumed."""
-        self.first = self.first or number
-        speed = (number - self.first + 1) / max(time.perf_counter() - self.started, 1e-9)
-        self.show(number, total, f"{number:,} of {total:,} {unit}, {detail}, {speed:.3g}/s", (total - number) / speed)
+        """Note that ``number`` of ``total`` steps are done; speed is that of the last half minute."""
+        now = time.perf_counter()
+        self.marks.append((now, number))
+        while len(self.marks) > 2 and now - self.marks[0][0] > SECONDS_OF_SPEED:
+            self.marks.popleft()
+        since, first = self.marks[0]
+        speed = (number - first) / (now - since) if now > since else 0.0
+        rate = f", {speed:.3g}/s, {duration((total - number) / speed)} left" if speed > 0 else ""
+        self.show(number, total, f"{number:,} of {total:,} {unit}, {detail}{rate}")
 
-    def show(self, number: int, total: int, text: str, seconds_left: float) -> None:
+    def show(self, number: int, total: int, text: str) -> None:
         """Show how far a stage is."""
 
     def end(self, stage: str, seconds: float) -> None:
@@ -55,10 +61,10 @@ class LineProgress(Progress):
         self.seconds_between = seconds_between
         self.spoken = time.perf_counter()
 
-    def show(self, number: int, total: int, text: str, seconds_left: float) -> None:
+    def show(self, number: int, total: int, text: str) -> None:
         """Write a line if the last one is a few seconds old."""
         if time.perf_counter() - self.spoken >= self.seconds_between:
-            self.say(f"{self.stage}: {text}, {duration(seconds_left)} left")
+            self.say(f"{self.stage}: {text}")
 
     def say(self, text: str) -> None:
         """Write one line."""
@@ -93,10 +99,9 @@ class BarProgress(Progress):
         self.display.remove_task(self.task)
         self.task = self.display.add_task(self.stage, total=None, detail="")
 
-    def show(self, number: int, total: int, text: str, seconds_left: float) -> None:
+    def show(self, number: int, total: int, text: str) -> None:
         """Move the bar."""
-        detail = one_line(f"{text}, {duration(seconds_left)} left")
-        self.display.update(self.task, total=total, completed=number, detail=detail)
+        self.display.update(self.task, total=total, completed=number, detail=one_line(text))
 
     def say(self, text: str) -> None:
         """Print above the bar; a name in the text is never taken for markup."""
