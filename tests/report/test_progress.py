@@ -47,6 +47,7 @@ def test_lines_are_seconds_apart() -> None:
 
 
 def test_speed_is_that_of_the_last_half_minute_of_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.perf_counter", lambda: 0.0)
     stream = io.StringIO()
     progress = LineProgress(stream, seconds_between=0.0)
     progress.begin("fit")
