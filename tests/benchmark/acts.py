@@ -15,6 +15,8 @@ def act(what):
     name, *values = what if isinstance(what, list | tuple) else (what,)
     if name == "sleep":
         time.sleep(values[0])
+    elif name == "rest":
+        time.sleep(600)
     elif name == "raise":
         raise ValueError("the cell\nasked for it")
     elif name == "die":

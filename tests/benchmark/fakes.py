@@ -16,11 +16,14 @@ from hopsight.detectors.base import Detector, Epoch
 
 @dataclass(kw_only=True)
 class Degree(Detector):
-    """Scores the degree; counts its fits in a folder, so that a test sees what was run again."""
+    """Scores the degree; leaves a file for every fit, so that a test sees what was run again.
 
-    weight: float = 1.0
-    seconds: float = 0.0
-    counter: str = ""
+    The defaults come from the environment, which worker processes share with the test.
+    """
+
+    weight: float = float(os.environ.get("HOPSIGHT_TEST_WEIGHT", "1.0"))
+    seconds: float = float(os.environ.get("HOPSIGHT_TEST_SECONDS", "0.0"))
+    counter: str = os.environ.get("HOPSIGHT_TEST_COUNTER", "")
 
     def _fit(self, graph, *, rng, callback):
         assert graph.labels is None, "a detector must not see labels"
@@ -28,24 +31,56 @@ class Degree(Detector):
         if self.counter:
             (Path(self.counter) / f"{os.getpid()}-{time.monotonic_ns()}").touch()
         time.sleep(self.seconds)
-        for number in range(3):
+        for number in range(1, 4):
             if callback is not None:
-                callback(Epoch(number, 3, 1.0 / (number + 1), lambda: graph.degrees.astype(float)))
-        self.loss_ = [1.0, 0.5, float("nan")]
+                callback(Epoch(number, 3, 1.0 / number, lambda: graph.degrees.astype(float)))
+        self.loss_ = [1.0, 0.5, 0.25]
         return self.weight * graph.degrees + 0.01 * rng.random(graph.n_nodes)
 
 
 @dataclass(kw_only=True)
-class Broken(Detector):
-    """Fails in the way it is told."""
+class Failing(Detector):
+    """Raises."""
 
     how: str = "raise"
 
     def _fit(self, graph, *, rng, callback):
-        if self.how == "nan":
-            return np.full(graph.n_nodes, np.nan)
-        if self.how == "warn":
-            warnings.warn("this network is odd", stacklevel=2)
-            return rng.random(graph.n_nodes)
         act(self.how)
         return rng.random(graph.n_nodes)
+
+
+@dataclass(kw_only=True)
+class Dying(Failing):
+    """Ends its process, as the system does when memory runs out."""
+
+    how: str = "die"
+
+
+@dataclass(kw_only=True)
+class Endless(Failing):
+    """Sleeps longer than any test's limit."""
+
+    how: str = "rest"
+
+
+@dataclass(kw_only=True)
+class NotFinite(Detector):
+    """Scores nothing but NaN."""
+
+    def _fit(self, graph, *, rng, callback):
+        return np.full(graph.n_nodes, np.nan)
+
+
+@dataclass(kw_only=True)
+class Warns(Detector):
+    """Warns and goes on; its scores have the other rankings of HCM too."""
+
+    sizes: tuple[int, ...] = (4, 2)
+
+    def _fit(self, graph, *, rng, callback):
+        assert isinstance(self.sizes, tuple)
+        warnings.warn("this network is odd", stacklevel=2)
+        self.ahp_ = graph.degrees.astype(float)
+        self.hav_ = -self.ahp_
+        self.n_classes_ = 3
+        return self.ahp_ if sum(self.sizes) == 6 else rng.random(graph.n_nodes)

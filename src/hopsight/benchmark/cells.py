@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 from hopsight.checks import check_choice
@@ -39,6 +40,8 @@ class Cell:
         The seed of the detector.
     curve
         Whether the ROC-AUC of every epoch's own prediction is recorded.
+    version
+        Of hopsight: another version may give other figures.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Cell:
     view: str = "raw"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     curve: bool = False
+    version: str = field(default_factory=lambda: version("hopsight"))
 
     def __post_init__(self) -> None:
         check_choice("view", self.view, VIEWS)
@@ -66,12 +70,6 @@ class Cell:
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain values."""
         return asdict(self)
-
-    @property
-    def graph_key(self) -> str:
-        """What decides the graph a detector sees: cells that share it can share the loaded network."""
-        values = self.as_dict()
-        return _digest({name: values[name] for name in ("network", "settings", "protocol", "injection", "view")})
 
     @property
     def key(self) -> str:

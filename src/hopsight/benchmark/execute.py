@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import time
 import warnings
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -73,9 +75,12 @@ def _warm_up(name: str) -> None:
     """Import what the fit needs and take one step with it, so that the first fit in a worker does not pay for it."""
     if name in TRIVIAL:
         return
-    if name != ORACLE and not is_peer(name):
+    if name == ORACLE or is_peer(name):
+        import_module("torch")
+    else:
         detector_class(name)
-    _first_step()
+    if "torch" in sys.modules:  # LOF and others need none of it
+        _first_step()
 
 
 @cache
@@ -176,7 +181,5 @@ def _machine() -> dict[str, Any]:
 
 def _accelerator() -> str:
     """Name the accelerator that ``device="auto"`` would take, without importing torch for it."""
-    import sys
-
     torch = sys.modules.get("torch")
     return str(torch.cuda.get_device_name()) if torch is not None and torch.cuda.is_available() else "cpu"

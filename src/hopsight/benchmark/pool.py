@@ -65,10 +65,14 @@ class Pool:
     memory_limit: int | None = None
     n_threads: int | None = None
 
-    def run(self, cells: Iterable[Any], started: Callable[[Any], None] | None = None) -> Iterator[tuple[Any, Outcome]]:
-        """Yield every cell with its outcome as it ends; closing the iterator ends the workers."""
+    def __post_init__(self) -> None:
         check_count("workers", self.n_workers)
         check_positive("time_limit", self.time_limit)
+        if self.memory_limit is not None:
+            check_positive("memory_limit", self.memory_limit)
+
+    def run(self, cells: Iterable[Any], started: Callable[[Any], None] | None = None) -> Iterator[tuple[Any, Outcome]]:
+        """Yield every cell with its outcome as it ends; closing the iterator ends the workers."""
         waiting, workers = deque(cells), list[_Worker]()
         try:
             while waiting or any(worker.cell is not None for worker in workers):

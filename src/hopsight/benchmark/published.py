@@ -66,5 +66,5 @@ def paper_value(row: str, score: str | None, network: str) -> float | None:
     >>> paper_value("HCM (paper)", "ahp", "blogcatalog"), paper_value("MADAN", "score", "flickr")
     (0.808, None)
     """
-    values = _ROC_AUC.get((_SAME_METHOD.get(row, row), score or ""))
+    values = _ROC_AUC.get((_SAME_METHOD.get(row, row), score or "score"))
     return values[NETWORK_ORDER.index(network)] if values and network in NETWORK_ORDER else None

@@ -129,10 +129,12 @@ def run(
         data_dir=None if data_dir is None else str(data_dir),
         device=device,
     )
-    limits = {"time": float(time_limit), "memory": memory_limit or int(0.8 * memory.total() / max(1, workers))}
+    if memory_limit is None:
+        memory_limit = int(0.8 * memory.total() / max(1, workers))
+    pool = Pool(function=EXECUTE, n_workers=workers, time_limit=time_limit, memory_limit=memory_limit)
     made = make_suite(suite, options)
     with only_run(folder):
-        runner = _Runner(Journal(folder), limits, workers, options.data_dir, retry, progress)
+        runner = _Runner(Journal(folder), pool, options.data_dir, retry, progress)
         runner.finish(made.plan)
         plan = [*made.plan, *made.follow_up(_losses(runner.records))]
         runner.finish(plan)
@@ -162,14 +164,13 @@ class _Runner:
     def __init__(
         self,
         journal: Journal,
-        limits: Mapping[str, Any],
-        workers: int,
+        pool: Pool,
         data_dir: str | None,
         retry: bool,
         progress: Callable[[Progress], None] | None,
     ) -> None:
-        self.journal, self.limits, self.data_dir, self.retry, self.progress = journal, limits, data_dir, retry, progress
-        self.pool = Pool(function=EXECUTE, n_workers=workers, time_limit=limits["time"], memory_limit=limits["memory"])
+        self.journal, self.pool, self.data_dir, self.retry, self.progress = journal, pool, data_dir, retry, progress
+        self.limits = {"time": pool.time_limit, "memory": pool.memory_limit or 0}
         self.records = journal.read()
         self.attempted: set[str] = set()
         self.done = self.total = 0
