@@ -106,7 +106,7 @@ def _from_catalogue(
         raise ValueError(f"{given[0]} is for a file of your own, the network {name!r} needs none")
     if is_demo:
         return make_demo()
-    graph = io.read(find(name, data_dir), directed=directed, notices=notices)
+    graph = io.read(find(name, data_dir, notices=notices), directed=directed, notices=notices)
     return replace(graph, name=get_network(name).name)
 
 

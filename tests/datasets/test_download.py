@@ -16,7 +16,7 @@ import pytest
 
 from hopsight.datasets import catalog
 from hopsight.datasets.download import fetch
-from hopsight.datasets.networks import NETWORKS, Network, Size
+from hopsight.datasets.networks import Network, Size
 
 CONTENT = bytes(range(256)) * 4000  # 1 MB: enough for several chunks and a cut in the middle
 NETWORK = Network(
@@ -160,18 +160,3 @@ def test_a_name_of_the_catalogue_is_enough(monkeypatch: pytest.MonkeyPatch, serv
     fetched.write_bytes(CONTENT[:10])  # damaged since: as good as none
     with pytest.raises(ValueError, match="hopsight data fetch toy"):
         catalog.find("Toy")
-
-
-def test_addresses_are_pinned_and_every_file_name_is_used_once() -> None:
-    for network in NETWORKS:
-        assert len(network.commit) == 40
-        assert network.address().startswith("https://raw.githubusercontent.com/")
-        assert len(network.sha256 or network.git_blob) == (64 if network.sha256 else 40)
-    assert len({network.file_name.lower() for network in NETWORKS}) == len(NETWORKS) == 14
-
-
-def test_the_real_files_carry_the_published_checksums(data_dir: Path) -> None:
-    at_hand = [network for network in NETWORKS if network.sha256]
-    assert [network.checksum_of(data_dir / network.file_name) for network in at_hand] == [
-        network.checksum for network in at_hand
-    ]

@@ -7,17 +7,18 @@ then in the folder of the environment variable ``HOPSIGHT_DATA``, then among wha
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from hopsight.checks import suggest
 from hopsight.datasets.networks import NETWORKS, Network
 from hopsight.graph import AttributedGraph
+from hopsight.io.notices import notice
 
 CATALOG = MappingProxyType({network.name: network for network in NETWORKS})
 names: tuple[str, ...] = tuple(CATALOG)
@@ -55,10 +56,10 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("hopsight"))
 
 
-def find(name: str, data_dir: str | Path | None = None) -> Path:
+def find(name: str, data_dir: str | Path | None = None, *, notices: list[str] | None = None) -> Path:
     """Return the file of a network that is at hand.
 
-    A copy in a folder of the user's own is taken as it is, with a warning if it is not the published file.
+    A copy in a folder of the user's own is taken as it is, with a notice if it is not the published file.
 
     Parameters
     ----------
@@ -66,6 +67,8 @@ def find(name: str, data_dir: str | Path | None = None) -> Path:
         A name or alias of the catalogue.
     data_dir
         A folder to look in first.
+    notices
+        List that receives the notice; without it, it is logged.
 
     Raises
     ------
@@ -77,7 +80,7 @@ def find(name: str, data_dir: str | Path | None = None) -> Path:
     if file is None:
         raise ValueError(f"there is no copy of {network.name!r} here: run `hopsight data fetch {network.name}`")
     if file.name.lower() == network.file_name.lower() and network.checksum_of(file) != network.checksum:
-        warnings.warn(f"{file} is used, but it is not the published file of {network.name!r}", stacklevel=2)
+        notice(f"{file} is used, but it is not the published file of {network.name!r}", notices)
     return file
 
 
@@ -110,7 +113,7 @@ def info(graph: AttributedGraph, name: str | None = None) -> dict[str, Any]:
     graph
         The network.
     name
-        Its name in the catalogue; ``graph.name`` when left out.
+        Its name in the catalogue; when left out, ``graph.name`` if the network of that name has as many nodes.
 
     Returns
     -------
@@ -127,10 +130,9 @@ def info(graph: AttributedGraph, name: str | None = None) -> dict[str, Any]:
     (3, 2, 1, 2)
     """
     record = _statistics(graph)
-    known = name if name is not None else graph.name
-    if name is None and not is_known(known):
+    network = _recognised(graph) if name is None else get_network(name)
+    if network is None:
         return record
-    network = get_network(known)
     return record | {
         "name": network.name,
         "kind": network.kind,
@@ -152,7 +154,7 @@ def _statistics(graph: AttributedGraph) -> dict[str, Any]:
         "edges": graph.n_edges,
         "attributes": graph.n_attributes,
         "anomalies": None if graph.labels is None else int(graph.labels.sum()),
-        "kinds": None if graph.kinds is None else np.bincount(graph.kinds, minlength=4).tolist(),
+        "kinds": None if graph.kinds is None else _count_kinds(graph.kinds),
         "directed": graph.directed,
         "sparse_attributes": bool(sparse),
         "nonzero_share": float(nonzero / max(1, graph.n_nodes * graph.n_attributes)),
@@ -163,6 +165,16 @@ def _statistics(graph: AttributedGraph) -> dict[str, Any]:
         "duplicates": graph.n_duplicates,
         "self_loops": graph.n_self_loops,
     }
+
+
+def _count_kinds(kinds: NDArray[np.int8]) -> dict[str, int]:
+    counts = np.bincount(kinds, minlength=4).tolist()
+    return dict(zip(("structure", "attribute", "both"), counts[1:], strict=True))
+
+
+def _recognised(graph: AttributedGraph) -> Network | None:
+    network = get_network(graph.name) if is_known(graph.name) else None
+    return network if network and network.size.nodes == graph.n_nodes else None
 
 
 def _differences(record: dict[str, Any], network: Network) -> list[str]:

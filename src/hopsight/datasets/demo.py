@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -223,7 +224,7 @@ def _cross_groups(
 ) -> Positions:
     """Turn most links of a person, in place, to people of other cities and interests; return those people."""
     own = np.flatnonzero((links == person).any(axis=0))
-    turned = rng.choice(own, size=round(_PLANTED_SHARE * own.size), replace=False)
+    turned = rng.choice(own, size=math.ceil(_PLANTED_SHARE * own.size), replace=False)
     unrelated = (people.city != people.city[person]) & (people.interest != people.interest[person]) & (kinds == 0)
     friends = rng.choice(np.flatnonzero(unrelated), size=turned.size, replace=False)
     links[:, turned] = np.stack([np.full(turned.size, person), friends])

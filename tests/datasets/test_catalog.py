@@ -1,0 +1,156 @@
+"""The catalogue: names, where a copy is looked for, and statistics against the paper's table."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+
+from hopsight.datasets import catalog, find, get_network, info, overview
+from hopsight.datasets.networks import Size
+from hopsight.graph import AttributedGraph
+from hopsight.load import load
+
+PAPER = {  # Table "Statistics of networks": nodes, edges, attributes, anomalies
+    "amazon": (1418, 3695, 28, 28),
+    "enron": (13533, 176987, 20, 5),
+    "blogcatalog": (5196, 171743, 8189, 300),
+    "flickr": (7575, 239738, 12074, 450),
+}
+FILES = {  # SOURCES.md, counted in the files
+    "amazon": (1418, 3695, 21, 28),
+    "enron": (13533, 176987, 18, 5),
+    "disney": (124, 335, 28, 6),
+    "blogcatalog": (5196, 171743, 8189, None),
+    "flickr": (7575, 239738, 12047, None),
+    "inj_cora": (2708, 5574, 1433, 138),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_folders_of_the_tester(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("HOPSIGHT_DATA", raising=False)
+    monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path / "cache")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_networks_at_hand_have_the_documented_size(name: str, data_dir: Path) -> None:
+    graph = load(name, data_dir=data_dir)
+    anomalies = None if graph.labels is None else int(graph.labels.sum())
+    assert (graph.n_nodes, graph.n_edges, graph.n_attributes, anomalies) == FILES[name]
+    assert get_network(name).size == Size(*FILES[name][:3], FILES[name][3] or 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "differences"),
+    [
+        ("amazon", ["attributes: 21 here, 28 in the paper"]),
+        ("enron", ["attributes: 18 here, 20 in the paper"]),
+        ("blogcatalog", ["anomalies: 0 here, 300 in the paper"]),
+        ("flickr", ["attributes: 12,047 here, 12,074 in the paper", "anomalies: 0 here, 450 in the paper"]),
+    ],
+)
+def test_every_difference_from_the_paper_is_stated_and_explained(
+    name: str, differences: list[str], data_dir: Path
+) -> None:
+    record = info(load(name, data_dir=data_dir))
+    assert tuple(record["paper"].values()) == PAPER[name]
+    assert record["differences"] == differences
+    for difference in differences:
+        word = difference.split(":")[0]
+        assert any(word in note and "paper" in note for note in record["notes"])
+
+
+def test_kinds_of_a_network_with_known_kinds(data_dir: Path) -> None:
+    record = info(load("inj_cora", data_dir=data_dir))
+    assert record["kinds"] == {"structure": 68, "attribute": 68, "both": 2}
+    assert record["paper"] is None
+    assert record["differences"] == []
+
+
+def test_a_network_of_ones_own_is_not_mistaken_for_a_published_one() -> None:
+    own = AttributedGraph.from_edges([0, 1], [1, 2], np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 3.0]]), name="reddit")
+    record = info(own)
+    assert "citation" not in record
+    assert record["nonzero_share"] == pytest.approx(2 / 6)
+    assert (record["degree_min"], record["degree_median"], record["degree_max"]) == (1, 1.0, 2)
+    assert info(own, "reddit")["differences"][0] == "nodes: 3 here, 10,984 in the catalogue"
+
+
+def test_every_network_of_the_sources_is_listed_with_what_a_reader_needs(data_dir: Path) -> None:
+    records = {record["name"]: record for record in overview(data_dir)}
+    at_hand = {name for name, record in records.items() if record["present"]}
+    assert at_hand == set(FILES)
+    assert set(records) - at_hand == {
+        "acm", "acm_dominant", "blogcatalog_dominant", "flickr_dominant", "weibo", "reddit", "inj_amazon", "inj_flickr",
+    }  # fmt: skip
+    assert {record["kind"] for record in records.values()} == {"organic", "to inject", "injected"}
+    for record in records.values():
+        assert record["citation"]
+        assert record["source"].startswith("https://")
+        assert (record["path"] is None) is not record["present"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("BlogCatalog", "blogcatalog"), ("books", "amazon"), ("Inj-Cora", "inj_cora"), (" ACM_injected ", "acm_dominant")],
+)
+def test_names_and_aliases_in_any_case(name: str, expected: str) -> None:
+    assert get_network(name).name == expected
+
+
+def test_an_unknown_name_gets_a_suggestion() -> None:
+    with pytest.raises(ValueError, match="no network 'blogcatalogue' in the catalogue; did you mean blogcatalog"):
+        find("blogcatalogue")
+
+
+def test_a_network_that_is_not_here_says_how_to_get_it() -> None:
+    with pytest.raises(ValueError, match="no copy of 'disney' here: run `hopsight data fetch disney`"):
+        find("Disney")
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="data_dir must be a folder"):
+        find("disney", tmp_path / "nowhere")
+
+
+def test_folders_are_tried_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data_dir: Path) -> None:
+    named, of_environment, cache = tmp_path / "named", tmp_path / "environment", tmp_path / "cache"
+    for folder in (named, of_environment, cache):
+        folder.mkdir()
+        shutil.copy(data_dir / "Disney.mat", folder / "Disney.mat")
+    monkeypatch.setenv("HOPSIGHT_DATA", str(of_environment))
+    assert find("disney", named) == named / "Disney.mat"
+    assert find("disney") == of_environment / "Disney.mat"
+    assert find("disney", data_dir=cache) == cache / "Disney.mat"
+    monkeypatch.delenv("HOPSIGHT_DATA")
+    assert find("disney") == cache / "Disney.mat"
+
+
+def test_another_file_under_the_same_name_is_used_with_a_notice(tmp_path: Path) -> None:
+    content = {"Network": np.eye(3)[[1, 2, 0]], "Attributes": np.ones((3, 2)), "Label": [[0, 0, 1]]}
+    scipy.io.savemat(tmp_path / "disney.MAT", content)
+    notices: list[str] = []
+    assert find("disney", tmp_path, notices=notices) == tmp_path / "disney.MAT"
+    assert notices == [f"{tmp_path / 'disney.MAT'} is used, but it is not the published file of 'disney'"]
+    assert load("disney", data_dir=tmp_path, notices=notices).n_nodes == 3
+    assert len(notices) >= 2
+
+
+def test_a_converted_copy_comes_first_and_needs_no_checksum(tmp_path: Path) -> None:
+    (tmp_path / "inj_cora.pt.zip").write_bytes(b"")
+    (tmp_path / "inj_cora.mat").write_bytes(b"")
+    notices: list[str] = []
+    assert find("inj_cora", tmp_path, notices=notices).name == "inj_cora.mat"
+    assert notices == []
+
+
+def test_listing_the_catalogue_loads_no_heavy_library() -> None:
+    code = "import sys, hopsight.datasets.catalog; print([m for m in ('torch', 'polars', 'pooch') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
