@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hopsight.datasets import make_network
 from hopsight.graph import AttributedGraph
+from hopsight.io.npz import write_npz
 from hopsight.report.need import Need, check_need, expected_need, limited, parse_size, size
-from hopsight.report.record import memory_in_use
+from hopsight.report.record import memory_in_use, read_record
 from hopsight.report.settings import make_detector
 
 
@@ -35,12 +40,24 @@ def test_a_size_is_readable() -> None:
     assert (size(1.26e9), size(3e6)) == ("1.3 GB", "3 MB")
 
 
-def test_hcm_grows_with_the_network_and_a_dense_detector_with_its_square() -> None:
-    small, large = ring(5_000), ring(50_000)
-    linear = [expected_need(graph, make_detector("hcm")).memory for graph in (small, large)]
-    square = [expected_need(graph, make_detector("dominant")).memory for graph in (small, large)]
-    assert linear[1] < 3 * linear[0]
-    assert square[1] > 8 * 50_000**2 > 50 * 8 * 5_000**2
+@pytest.mark.parametrize("detector", ["hcm", "lof", "radar", "dominant"])
+def test_memory_grows_with_the_network_and_never_with_its_square(detector: str) -> None:
+    needs = [expected_need(ring(n), make_detector(detector)).memory for n in (5_000, 50_000, 500_000)]
+    assert needs[0] < needs[1] < needs[2]
+    assert needs[2] - needs[1] < 15 * (needs[1] - needs[0])
+
+
+def test_the_expectation_is_what_a_run_then_takes(tmp_path: Path) -> None:
+    source = tmp_path / "network.npz"
+    write_npz(make_network(3_000, seed=0), source)
+    program = (
+        "import sys; from pathlib import Path; from hopsight.report.run import *\n"
+        "settings = {'n_epochs': '3', 'burn_in': '1'}\n"
+        "detect(Request(source=Source(path=sys.argv[1]), detector='hcm', settings=settings), Path(sys.argv[2]))"
+    )
+    subprocess.run([sys.executable, "-c", program, str(source), str(tmp_path / "out")], check=True)
+    record = read_record(tmp_path / "out")
+    assert 0.6 < record["expected"]["memory"] / record["peak_memory_bytes"] < 1.7
 
 
 def test_a_run_that_cannot_fit_is_refused_with_a_suggestion() -> None:

@@ -1,8 +1,8 @@
 """What a run will need, said before it starts, and held to a limit while it goes on.
 
-The model is deliberately simple. Memory is what Python and torch occupy, a few copies of the network, and the
-detector's own arrays: linear in nodes, links and pairs for HCM and its relatives, n×n for the detectors whose
-method asks for it. Time is the arithmetic of the fit over a modest speed, 2 cores of a laptop.
+The model is deliberately simple: memory is what the libraries occupy, a few copies of the network, and the largest
+arrays of the fit; time is the arithmetic of the fit over the speed of two cores of a laptop. Nothing in hopsight
+is n×n, so everything grows with nodes, links and pairs.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from hopsight.graph import AttributedGraph
 from hopsight.report.progress import duration
 from hopsight.report.record import memory_in_use
 
-BASE_BYTES = 450e6  # Python, torch, numba
-GRAPH_COPIES = 4  # the network as read, its symmetric form, the preprocessed one, the file being written
-OPERATIONS_PER_SECOND = 2e10
+LIBRARIES = 300e6  # Python, numpy, scipy, polars
+TORCH = 220e6
+GRAPH_COPIES = 2.5  # the network as read, its preprocessed form, the file being written
+PAIRS_KEPT = 1 << 23  # pairs are drawn for many epochs at once, up to this number
+OPERATIONS_PER_SECOND = 3e10
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-# n×n matrices of float64 that a detector holds at once, and the passes over n³ it makes at most
-DENSE_MATRICES = {"Radar": 4, "ANOMALOUS": 4, "DOMINANT": 3, "MADAN": 3}
+# n×d matrices of float64 that the other detectors hold at once
+DENSE_COPIES = {"LOF": 3, "AMEN": 3, "Radar": 14, "ANOMALOUS": 14, "DOMINANT": 8, "ResGCN": 8, "MADAN": 6}
 
 
 @dataclass(frozen=True)
@@ -40,26 +42,43 @@ class Need:
 
 
 def expected_need(graph: AttributedGraph, detector: Any) -> Need:
-    """Return what fitting ``detector`` to ``graph`` is expected to need.
+    """Return what fitting ``detector`` to ``graph`` is expected to need."""
+    need = _hop_need if hasattr(detector, "max_pairs") else _other_need
+    memory, operations = need(graph, detector)
+    common = LIBRARIES + GRAPH_COPIES * _graph_bytes(graph)
+    return Need(int(common + memory), 3.0 + operations / OPERATIONS_PER_SECOND)
 
-    For HCM and CrossHCM, with n nodes, m links, d attributes (after the projection), u units, p pairs an epoch
-    and T epochs: memory 12(n·(d + 3u) + 2m + …) bytes, operations T·(n·d·u + m·u + p·u²) forward and twice that
-    backward. For a detector with n×n matrices: 8 n² bytes each.
+
+def _hop_need(graph: AttributedGraph, detector: Any) -> tuple[float, float]:
+    """Return bytes and operations of HCM and its relatives.
+
+    With n nodes, m links, d columns, u units, h MLP units, L layers, p pairs an epoch, T epochs and s samples: training
+    keeps (3u + 4h) numbers a pair and u(L + 1) a node; an epoch costs 6(p·u·h + n·d·u + 2m·u·L) operations and a sample
+    2m·u·h more.
     """
-    n_nodes, n_links = graph.n_nodes, graph.adjacency.nnz
+    n_nodes, n_links = graph.n_nodes, graph.n_edges
+    units, mlp_units, layers = detector.n_units, detector.mlp_units, getattr(detector, "n_layers", 2)
+    width = min(graph.n_attributes, detector.n_components or graph.n_attributes)
+    sampled = detector.n_classes * detector.sampling_ratio * (1 - detector.drop_ratio) * n_links
+    pairs = min(detector.max_pairs, sampled)
+    kept = 2 * 16 * min(PAIRS_KEPT, detector.n_epochs * pairs)
+    memory = TORCH + kept + 4 * pairs * (3 * units + 4 * mlp_units) + 60 * n_links
+    memory += 4 * n_nodes * (units * (layers + 1) + 3 * width)
+    epoch = 6.0 * (pairs * units * mlp_units + n_nodes * width * units + 2 * n_links * units * layers)
+    samples = min(detector.n_samples, detector.n_epochs - detector.burn_in)
+    return memory, detector.n_epochs * epoch + samples * 2.0 * n_links * units * mlp_units
+
+
+def _other_need(graph: AttributedGraph, detector: Any) -> tuple[float, float]:
+    """Return bytes and operations of the other detectors: a few n×d matrices, and passes over them."""
+    name = type(detector).__name__
     width = min(graph.n_attributes, getattr(detector, "n_components", None) or graph.n_attributes)
-    memory = BASE_BYTES + GRAPH_COPIES * _graph_bytes(graph)
-    dense = DENSE_MATRICES.get(type(detector).__name__, 0)
-    epochs = getattr(detector, "n_epochs", 1)
-    if dense:
-        memory += 8 * dense * n_nodes**2
-        operations = 2.0 * epochs * n_nodes**2 * max(width, 64)
-    else:
-        units = getattr(detector, "n_units", 16)
-        pairs = min(getattr(detector, "max_pairs", 0) or n_links, n_links)
-        memory += 4 * n_nodes * (2 * width + 6 * units) + 4 * (pairs + n_links) * 4 * units
-        operations = 6.0 * epochs * (n_nodes * width * units + n_links * units + (pairs + n_links) * units**2)
-    return Need(int(memory), 2.0 + operations / OPERATIONS_PER_SECOND)
+    cells = float(graph.n_nodes * width)
+    memory = 8 * DENSE_COPIES.get(name, 8) * cells + (TORCH if hasattr(detector, "n_units") else 0)
+    if name == "LOF":
+        return memory, 2.0 * graph.n_nodes * cells  # every pair of nodes is compared
+    passes = getattr(detector, "n_epochs", 50)
+    return memory, 6.0 * passes * (cells * 64 + 64 * graph.adjacency.nnz)
 
 
 def check_need(need: Need, limit: int | None) -> None:
