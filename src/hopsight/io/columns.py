@@ -123,6 +123,9 @@ def _text(column: pl.Series, missing: str, notices: list[str] | None) -> Block |
     """Decide what a text column holds: numbers, true and false, or categories."""
     import polars as pl
 
+    numbers = column.cast(pl.Float64, strict=False)
+    if not numbers.null_count():
+        return _numbers(column, numbers, missing, notices)
     words = column.str.strip_chars()
     numbers = words.cast(pl.Float64, strict=False)
     no_number = words.is_null() | words.str.to_lowercase().is_in(NO_NUMBER).fill_null(True)

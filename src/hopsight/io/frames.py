@@ -6,12 +6,14 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopsight.io.files import UNPACKED_FREE, UNPACKED_RATIO, check_unpacked, replacing
+from hopsight.io.parquet import ParquetFile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,47 +25,56 @@ _NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
 
 @dataclass(frozen=True)
 class Table:
-    """A table file whose header has been looked at and whose rows have not.
-
-    ``typed`` tells whether the file itself says what is a number (Parquet) or all is text (CSV).
-    """
+    """A table file whose header has been looked at and whose rows have not."""
 
     path: Path
     names: tuple[str, ...]
-    typed: bool
     has_header: bool = True
     separator: str = ","
     content: bytes | None = None
+    parquet: ParquetFile | None = None
 
-    def read(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return these columns, in this order; those of a CSV are all text."""
+    @property
+    def typed(self) -> bool:
+        """Whether the file itself says what is a number (Parquet), or all is text (CSV)."""
+        return self.parquet is not None
+
+    def read(self, columns: Sequence[str], *, text: Sequence[str]) -> pl.DataFrame:
+        """Return these columns, in this order; those named in ``text`` are never taken for numbers."""
         import polars as pl
 
-        if self.typed:
-            n_rows = int(pl.scan_parquet(self.path, glob=False).select(pl.len()).collect().item())
-            check_unpacked(8 * n_rows * len(columns), self.path.stat().st_size)
-            return pl.read_parquet(self.path, columns=list(columns), glob=False).select(columns)
-        frame = pl.read_csv(
+        if self.parquet is not None:
+            return self.parquet.read(columns)
+        try:  # polars' guess saves much memory, but it looks at the first rows only
+            frame = self._read_csv(True, text)
+        except pl.exceptions.PolarsError:
+            frame = self._read_csv(False, text)
+        return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))
+
+    def _read_csv(self, guess: bool, text: Sequence[str]) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.read_csv(
             self.path if self.content is None else self.content,
             has_header=self.has_header,
             separator=self.separator,
-            infer_schema=False,
+            infer_schema=guess and not set(self.names) <= set(text),
+            schema_overrides=dict.fromkeys(text, pl.String),
+            new_columns=None if self.has_header else list(self.names),
             glob=False,
         )
-        if not self.has_header:
-            frame.columns = list(self.names)
-        return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))
 
 
-def open_table(path: Path) -> Table:
+@contextmanager
+def open_table(path: Path) -> Iterator[Table]:
     """Look at a table's header.
 
     A CSV whose header is made of numbers only has none: its columns are then called ``column1, column2, …``.
     """
-    import polars as pl
-
     if path.name.lower().endswith((".parquet", ".pq")):
-        return Table(path, _checked_names(tuple(pl.read_parquet_schema(path))), typed=True)
+        with ParquetFile(path, _limit(path)) as parquet:
+            yield Table(path, _checked_names(parquet.names()), parquet=parquet)
+        return
     with path.open("rb") as file:
         start = file.read(4)
     content = None
@@ -74,7 +85,7 @@ def open_table(path: Path) -> Table:
     separator, header = _header(path, content)
     has_header = not all(_NUMBER.fullmatch(name) for name in header)
     names = tuple(header) if has_header else tuple(f"column{number + 1}" for number in range(len(header)))
-    return Table(path, _checked_names(names), False, has_header, separator, content)
+    yield Table(path, _checked_names(names), has_header, separator, content)
 
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
@@ -124,9 +135,11 @@ def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _gunzip(path: Path) -> bytes:
-    packed = path.stat().st_size
-    limit = max(UNPACKED_FREE, UNPACKED_RATIO * packed)
     with gzip.open(path) as file:
-        content = file.read(limit + 1)
-    check_unpacked(len(content), packed)
+        content = file.read(_limit(path) + 1)
+    check_unpacked(len(content), path.stat().st_size)
     return content
+
+
+def _limit(path: Path) -> int:
+    return max(UNPACKED_FREE, UNPACKED_RATIO * path.stat().st_size)

@@ -83,13 +83,12 @@ def read_tables(
     beside = _find_nodes(path) if nodes is None else Path(nodes)
     if beside is None:
         raise ValueError(f"{path} is an edge list, its nodes have no attributes: give the node table too (nodes)")
-    with reading(path):
-        sources, targets = _read_links(open_table(path), source_column, target_column, notices)
-    with reading(beside):
-        table = open_table(beside)
+    with reading(path), open_table(path) as table:
+        sources, targets = _read_links(table, source_column, target_column, notices)
+    with reading(beside), open_table(beside) as table:
         id_name = _find_id(table, id_column)
         left_out = set(ignore) - {id_name}
-        frame = table.read([name for name in table.names if name not in left_out])
+        frame = table.read([name for name in table.names if name not in left_out], text=[id_name])
         if not frame.height:
             raise ValueError("it has a header and no rows")
         node_ids = ids.as_ids(frame[id_name], typed=table.typed)
@@ -155,7 +154,7 @@ def _read_links(
     if others:
         shown = ", ".join(map(repr, others[:5])) + (", …" if len(others) > 5 else "")
         notice(f"{table.path.name}: {shown} left out of the edge list, links have no attributes here", notices)
-    frame = table.read([source, target])
+    frame = table.read([source, target], text=table.names)
     if not frame.height:
         raise ValueError("it has no links, only a header")
     return ids.as_ids(frame[source], typed=table.typed), ids.as_ids(frame[target], typed=table.typed)

@@ -1,0 +1,135 @@
+"""Parquet files, read by a process of their own.
+
+A damaged Parquet file can make a reader abort the whole process, which no ``except`` catches. So this file is also
+a small program: it reads the columns it is asked for and sends them back, and if it dies, the file is damaged.
+
+Requests are lines of JSON on standard input. An answer is a line of JSON on standard output (``names``, ``n_rows``
+and ``n_bytes``, or ``error``), followed by n_bytes of Arrow stream, if columns were asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PIECE = 64 * 2**20  # bytes of columns that are sent at a time
+SECONDS, BYTES_PER_SECOND = 60, 2**20  # an honest file is read far faster
+
+
+class ParquetFile:
+    """One Parquet file, and the process that reads it for us.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limit
+        Bytes that its columns may take in memory.
+    """
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self._path, self._limit = path, limit
+        self._process: Any = None
+
+    def __enter__(self) -> Self:
+        _check_ends(self._path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a reader that panics writes pages there
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of its columns."""
+        return tuple(self._ask([])[0]["names"])
+
+    def read(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return some columns, in this order."""
+        import polars as pl
+
+        n_rows = int(self._ask([])[0]["n_rows"])
+        at_once = max(1, PIECE // (8 * n_rows + 1))
+        pieces = [
+            pl.read_ipc_stream(io.BytesIO(self._ask(columns[start : start + at_once])[1]))
+            for start in range(0, len(columns), at_once)
+        ]
+        return pl.concat(pieces, how="horizontal").select(columns)
+
+    def _ask(self, columns: Sequence[str]) -> tuple[dict[str, Any], bytes]:
+        request = {"path": str(self._path), "columns": list(columns), "limit": self._limit}
+        seconds = SECONDS + self._path.stat().st_size / BYTES_PER_SECOND
+        timer = threading.Timer(seconds, self._process.kill)
+        timer.start()
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            answer = json.loads(self._process.stdout.readline())
+            content = self._process.stdout.read(answer.get("n_bytes", 0))
+        except (OSError, ValueError):
+            raise ValueError("it is damaged, or no Parquet file") from None
+        finally:
+            timer.cancel()
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return answer, content
+
+
+def _check_ends(path: Path) -> None:
+    """Refuse at once what cannot be Parquet: its ends are marked, and the last mark tells the length of the footer."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        start = file.read(4)
+        file.seek(max(0, size - 8))
+        end = file.read(8)
+    if start != b"PAR1" or end[4:] != b"PAR1" or int.from_bytes(end[:4], "little") > size - 12:
+        raise ValueError("it is damaged, or no Parquet file")
+
+
+def serve() -> None:
+    """Answer requests until there are no more."""
+    for line in sys.stdin.buffer:
+        try:
+            answer, content = _answer(**json.loads(line))
+        except BaseException as error:
+            # polars' panics are no Exception; its messages can run over pages.
+            answer, content = {"error": str(error).strip().partition("\n")[0][:300] or "it is damaged"}, b""
+        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + content)
+        sys.stdout.buffer.flush()
+
+
+def _answer(path: str, columns: list[str], limit: int) -> tuple[dict[str, Any], bytes]:
+    import polars as pl
+
+    lazy = pl.scan_parquet(path, glob=False)
+    names = list(lazy.collect_schema())
+    n_rows = int(lazy.select(pl.len()).collect().item())
+    if not columns:
+        return {"names": names, "n_rows": n_rows}, b""
+    if 8 * n_rows * len(columns) > limit:
+        raise ValueError(f"its {n_rows:,} rows would take far more memory than a file of its size should: refused")
+    content = io.BytesIO()
+    lazy.select(columns).collect().write_ipc_stream(content)
+    return {"n_bytes": content.getbuffer().nbytes}, content.getvalue()
+
+
+if __name__ == "__main__":
+    serve()
