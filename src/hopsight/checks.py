@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 from contextlib import suppress
 from difflib import get_close_matches
+from numbers import Real
 from pathlib import Path
 
 
@@ -82,5 +83,5 @@ def suggest(value: object, choices: Collection[str]) -> str:
 
 
 def _check_number(name: str, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}")

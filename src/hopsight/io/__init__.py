@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.files import TABLE_SUFFIXES
 from hopsight.io.notices import notice
 
-TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
-SUFFIXES = (*TABLES, ".mat", ".npz", ".graphml", ".pt", ".pt.zip")
+SUFFIXES = (*TABLE_SUFFIXES, ".mat", ".npz", ".graphml", ".pt", ".pt.zip")
 
 __all__ = ["SUFFIXES", "as_graph", "read", "write"]
 
@@ -46,16 +46,18 @@ def as_graph(
     >>> as_graph(([[0, 1], [1, 0]], [[0.5], [0.7]]))
     AttributedGraph(2 nodes, 1 undirected links, 1 attributes)
     """
+    if all(hasattr(source, name) for name in ("nodes", "edges", "is_directed")):
+        from hopsight.io.networkx import from_networkx
+
+        return from_networkx(source, directed=directed, label=label, ignore=ignore, missing=missing, notices=notices)
+    if label is not None or ignore:
+        raise ValueError(f"label and ignore name columns, and a {type(source).__name__} has none")
     if isinstance(source, AttributedGraph):
         return source
     if hasattr(source, "edge_index") and hasattr(source, "x"):
         from hopsight.io.pyg import from_data
 
         return from_data(source, directed=directed, notices=notices)
-    if all(hasattr(source, name) for name in ("nodes", "edges", "is_directed")):
-        from hopsight.io.networkx import from_networkx
-
-        return from_networkx(source, directed=directed, label=label, ignore=ignore, missing=missing, notices=notices)
     if isinstance(source, tuple | list) and len(source) == 2 and not any(isinstance(part, str) for part in source):
         return AttributedGraph(source[0], source[1], directed=directed)
     hint = ": read a file with load() first" if isinstance(source, str | Path) else ""
@@ -91,7 +93,7 @@ def read(
     path = Path(path)
     suffix = suffix_of(path)
     columns = {"source_column": source_column, "target_column": target_column, "id_column": id_column}
-    if suffix not in TABLES:
+    if suffix not in TABLE_SUFFIXES:
         given: dict[str, Any] = {"nodes": nodes, **columns}
         if suffix != ".graphml":
             given |= {"label": label, "ignore": ignore or None}
@@ -151,7 +153,7 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
         from hopsight.io.graphml import write_graphml
 
         write_graphml(graph, path)
-    elif suffix in TABLES:
+    elif suffix in TABLE_SUFFIXES:
         from hopsight.io.tables import write_tables
 
         write_tables(graph, path, notices)

@@ -161,7 +161,7 @@ def _numbers(column: pl.Series, numbers: pl.Series, missing: str, notices: list[
         known = numbers.filter(~empty)
         if not len(known):
             raise ValueError(f"column {column.name!r} has no value at all: ignore it")
-        notice(f"column {column.name!r}: {int(empty.sum()):,} empty cells got the mean of the others", notices)
+        notice(f"column {column.name!r}: empty cells ({int(empty.sum()):,}) got the mean of the others", notices)
         numbers = numbers.fill_nan(None).fill_null(known.mean())
     values = numbers.to_numpy()
     if column.name.strip().lower() in TRUTH_NAMES and np.isin(values, (0, 1)).all():
@@ -179,7 +179,7 @@ def _categories(column: pl.Series, empty: pl.Series, missing: str, notices: list
         return None
     if empty.any():
         _check_missing(column, empty, missing)
-        notice(f"column {column.name!r}: {int(empty.sum()):,} empty cells became a category of their own", notices)
+        notice(f"column {column.name!r}: empty cells ({int(empty.sum()):,}) became a category of their own", notices)
         column = column.set(empty, MISSING_CATEGORY)
     values = sorted(column.unique().to_list())
     codes = column.replace_strict(values, list(range(len(values))), return_dtype=pl.Int64).to_numpy()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import secrets
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+TABLE_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
 UNPACKED_FREE = 256 * 2**20  # bytes that any file may unpack to
 UNPACKED_RATIO = 200  # beyond them, at most this many times the size of the file
+_DAMAGE = (zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError, LookupError, RecursionError, TypeError)
 
 
 @contextmanager
@@ -78,6 +82,6 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     lines = str(error).strip().splitlines()
-    if not lines or isinstance(error, KeyError | IndexError | RecursionError):
-        return "it is damaged or of another format"
+    if not lines or isinstance(error, _DAMAGE):
+        return "it is damaged, or of another format than its name says"
     return lines[0][:500].rstrip(".")

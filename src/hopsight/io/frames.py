@@ -18,7 +18,6 @@ from hopsight.io.parquet import ParquetFile
 if TYPE_CHECKING:
     import polars as pl
 
-SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
 MAX_COLUMNS = 100_000
 _NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
 
@@ -46,19 +45,29 @@ class Table:
         if self.parquet is not None:
             return self.parquet.read(columns)
         try:  # polars' guess saves much memory, but it looks at the first rows only
-            frame = self._read_csv(True, text)
+            frame = self._read_csv(guess=True, text=text)
         except pl.exceptions.PolarsError:
-            frame = self._read_csv(False, text)
+            frame = self._read_as_text()
         return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))
 
-    def _read_csv(self, guess: bool, text: Sequence[str]) -> pl.DataFrame:
+    def _read_as_text(self) -> pl.DataFrame:
+        import polars as pl
+
+        try:
+            return self._read_csv(guess=False, text=self.names)
+        except pl.exceptions.ComputeError as error:
+            if "more fields" in str(error):
+                raise ValueError("one of its rows has more cells than the header") from None
+            raise
+
+    def _read_csv(self, *, guess: bool, text: Sequence[str]) -> pl.DataFrame:
         import polars as pl
 
         return pl.read_csv(
             self.path if self.content is None else self.content,
             has_header=self.has_header,
             separator=self.separator,
-            infer_schema=guess and not set(self.names) <= set(text),
+            infer_schema=guess,
             schema_overrides=dict.fromkeys(text, pl.String),
             new_columns=None if self.has_header else list(self.names),
             glob=False,

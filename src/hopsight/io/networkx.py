@@ -36,6 +36,8 @@ def from_networkx(
     >>> from_networkx(network)
     AttributedGraph(3 nodes, 2 undirected links, 1 attributes)
     """
+    if directed and not network.is_directed():
+        raise ValueError("the links of a NetworkX Graph have no direction: use a DiGraph, or leave directed out")
     nodes = list(network.nodes)
     if not nodes:
         raise ValueError("the network has no nodes")
@@ -58,7 +60,7 @@ def from_networkx(
     return AttributedGraph.from_edges(
         links[:, 0],
         links[:, 1],
-        directed=directed or bool(network.is_directed()),
+        directed=bool(network.is_directed()),
         node_ids=nodes,
         name=str(network.name),
         **fields,

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
-from hopsight.io.files import reading
-from hopsight.io.frames import SUFFIXES, Table, open_table, write_frame
+from hopsight.io.files import TABLE_SUFFIXES, reading
+from hopsight.io.frames import Table, open_table, write_frame
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, check_column, distinct, node_fields
 from hopsight.io.notices import notice
 
@@ -81,10 +81,11 @@ def read_tables(
         List that receives what the user may want to know.
     """
     beside = _find_nodes(path) if nodes is None else Path(nodes)
-    if beside is None:
-        raise ValueError(f"{path} is an edge list, its nodes have no attributes: give the node table too (nodes)")
-    with reading(path), open_table(path) as table:
-        sources, targets = _read_links(table, source_column, target_column, notices)
+    with reading(path):
+        if beside is None:
+            raise ValueError("an edge list has no attributes: give the node table too (nodes, --nodes)")
+        with open_table(path) as table:
+            sources, targets = _read_links(table, source_column, target_column, notices)
     with reading(beside), open_table(beside) as table:
         id_name = _find_id(table, id_column)
         left_out = set(ignore) - {id_name}
@@ -141,7 +142,7 @@ def node_path(path: Path) -> Path:
 
 def _find_nodes(path: Path) -> Path | None:
     stem = _stem(path)
-    candidates = (node_path(path), *(path.with_name(f"{stem}.nodes{suffix}") for suffix in SUFFIXES))
+    candidates = (node_path(path), *(path.with_name(f"{stem}.nodes{suffix}") for suffix in TABLE_SUFFIXES))
     return next((candidate for candidate in candidates if candidate.is_file() and candidate != path), None)
 
 
@@ -198,4 +199,4 @@ def _plain(name: str) -> str:
 
 def _stem(path: Path) -> str:
     name = path.name
-    return next((name[: -len(suffix)] for suffix in SUFFIXES if name.lower().endswith(suffix)), path.stem)
+    return next((name[: -len(suffix)] for suffix in TABLE_SUFFIXES if name.lower().endswith(suffix)), path.stem)
