@@ -14,7 +14,6 @@ from hopsight.detectors.base import Callback, Detector
 from hopsight.detectors.egonets import normality
 from hopsight.detectors.residuals import reduced
 from hopsight.graph import AttributedGraph
-from hopsight.preprocess.scale import choose_scaling
 
 FloatArray = NDArray[np.float64]
 
@@ -43,7 +42,8 @@ class AMEN(Detector):
         ``"ego"``: a node is as anomalous as its own ego network; ``"members"``: as the worst one that it is in.
     boundary_sim
         ``"presence"``: both ends have the attribute or both lack it. ``"dot"``: the product of their values, for
-        real attributes, where presence says nothing. ``"auto"``: presence for a bag of words, else dot.
+        real attributes, where presence says nothing. ``"auto"``: presence if no attribute is negative and at least
+        half of them are 0, else dot.
     scaling
         ``"minmax"`` maps every column to [0, 1]; ``"none"`` takes attributes that are there already.
     n_components
@@ -90,12 +90,17 @@ class AMEN(Detector):
         attributes = reduced(graph, self.n_components, rng=rng)
         self.boundary_sim_ = self.boundary_sim
         if self.boundary_sim == "auto":
-            self.boundary_sim_ = "presence" if choose_scaling(attributes) == "none" else "dot"
+            self.boundary_sim_ = "presence" if _is_mostly_absent(attributes) else "dot"
         if self.scaling == "minmax":
             attributes = unit_interval(attributes)
         adjacency = graph.adjacency.maximum(graph.adjacency.T).tocsr()
         self.normality_ = normality(adjacency, attributes, norm=self.norm, boundary_sim=self.boundary_sim_)
         return -self.normality_ if self.aggregate == "ego" else _worst_around(adjacency, -self.normality_)
+
+
+def _is_mostly_absent(attributes: Any) -> bool:
+    values = attributes.data if sp.issparse(attributes) else attributes
+    return bool(values.min(initial=0.0) >= 0 and 2 * np.count_nonzero(values) <= np.prod(attributes.shape))
 
 
 def unit_interval(attributes: Any) -> Any:

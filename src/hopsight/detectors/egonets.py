@@ -58,7 +58,7 @@ def _add_block(
     else:
         strength = np.zeros_like(strength)
         G = sp.csr_array(X.multiply(S @ X))
-    parts = tuple((matrix.data, matrix.indices, matrix.indptr) for matrix in (S, X, G))
+    parts = tuple(_csr_parts(matrix) for matrix in (S, X, G))
 
     def judge(first: int) -> None:
         last = min(first + step, len(degrees))
@@ -67,6 +67,11 @@ def _add_block(
     step = max(1, -(-len(degrees) // (16 * n_threads())))
     with ThreadPoolExecutor(n_threads()) as pool:
         list(pool.map(judge, range(0, len(degrees), step)))
+
+
+def _csr_parts(matrix: Any) -> tuple[Any, Any, Any]:
+    """Return data, indices and indptr, always of the same types: each new combination would be compiled anew."""
+    return matrix.data.astype(np.float64), matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -128,7 +128,8 @@ def _nearest_sparse(rows: Any, k: int) -> tuple[FloatArray, IntArray]:
         part = slice(start, start + step)
         products = (rows[part] @ transposed).toarray()
         _fill_sparse(products, norms, start, squares[part], neighbours[part])
-    _recompute(rows.data, rows.indices, rows.indptr, neighbours, squares)
+    indices, indptr = (part.astype(np.int64) for part in (rows.indices, rows.indptr))  # one type: compiled once
+    _recompute(rows.data, indices, indptr, neighbours, squares)
     return squares, neighbours
 
 

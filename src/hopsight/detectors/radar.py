@@ -90,7 +90,7 @@ class Radar(Detector):
     gamma: float = 0.1
     n_rounds: int = 20
     tolerance: float = 1e-3
-    max_rank: int | None = 500
+    max_rank: int | None = 200
     n_components: int | None = None
     scaling: str = "column"
 

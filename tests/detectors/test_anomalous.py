@@ -1,0 +1,182 @@
+"""ANOMALOUS: hand-worked values, dense forms of both solvers, and what a user can rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.csgraph import laplacian
+
+from hopsight.detectors import anomalous
+from hopsight.detectors.anomalous import ANOMALOUS
+from hopsight.detectors.residuals import column_normalised
+from hopsight.graph import AttributedGraph
+
+EPS = np.finfo(np.float64).eps
+WEIGHTS = {"alpha": 0.02, "beta": 0.03, "gamma": 0.05, "phi": 0.4}
+
+
+def solve_stacked(Y: np.ndarray, H: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Solve YᵀY·W·YYᵀ + diag(rows)W + W diag(columns) = H as one system for the stacked entries of W."""
+    n, d = H.shape
+    system = np.kron(Y @ Y.T, Y.T @ Y) + np.kron(np.eye(d), np.diag(rows)) + np.kron(np.diag(columns), np.eye(n))
+    return np.linalg.solve(system, H.ravel(order="F")).reshape((n, d), order="F")
+
+
+def solve_in_eigenbases(Y: np.ndarray, H: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Solve as the authors do: rotate by both eigenbases, then one n × n system for each column."""
+    theta1, P = np.linalg.eigh(Y.T @ Y)
+    theta2, Q = np.linalg.eigh(Y @ Y.T)
+    rotated = P.T @ H @ Q
+    K = np.empty_like(rotated)
+    for i in range(len(theta2)):
+        system = theta2[i] * np.diag(theta1) + P.T @ np.diag(rows) @ P + columns[i] * np.eye(len(theta1))
+        K[:, i] = np.linalg.solve(system, rotated[:, i])
+    return P @ K @ Q.T
+
+
+def published(
+    graph: AttributedGraph, solve: Callable[..., np.ndarray], n_rounds: int
+) -> tuple[np.ndarray, list[float]]:
+    """Return the residual norms and the objective after every round, in the paper's transposed form Y = Xᵀ."""
+    Y = column_normalised(graph.attributes).T
+    d, n = Y.shape
+    L = laplacian(graph.adjacency.toarray().astype(float))
+    a, b, g, phi = WEIGHTS["alpha"], WEIGHTS["beta"], WEIGHTS["gamma"], WEIGHTS["phi"]
+    D1, D2, D_R = np.ones(n), np.ones(d), np.ones(n)
+    R = Y @ np.linalg.inv(np.eye(n) + g * np.diag(D_R) + phi * L)
+    objective = []
+    for _ in range(n_rounds):
+        W = solve(Y, Y.T @ (Y - R) @ Y.T, a * D1, b * D2)
+        D1 = 0.5 / np.sqrt((W**2).sum(axis=1) + EPS)
+        D2 = 0.5 / np.sqrt((W**2).sum(axis=0) + EPS)
+        R = (Y - Y @ W @ Y) @ np.linalg.inv(np.eye(n) + g * np.diag(D_R) + phi * L)
+        norms = np.linalg.norm(R, axis=0)
+        D_R = 0.5 / (norms + EPS)
+        chosen = a * np.linalg.norm(W, axis=1).sum() + b * np.linalg.norm(W, axis=0).sum()
+        fit = np.linalg.norm(Y - Y @ W @ Y - R) ** 2
+        objective.append(fit + chosen + g * norms.sum() + phi * np.trace(R @ L @ R.T))
+    return norms, objective
+
+
+@pytest.fixture
+def graph() -> AttributedGraph:
+    rng = np.random.default_rng(5)
+    return AttributedGraph(np.triu(rng.random((15, 15)) < 0.25, k=1), rng.normal(size=(15, 5)))
+
+
+@pytest.mark.parametrize(
+    ("alpha", "gamma", "weight", "residual"),
+    [(0.1, 0.5, 0.9, 0.0), (0.4, 0.5, 0.0, 0.75)],
+)
+@pytest.mark.parametrize("solver", ["exact", "paper"])
+def test_one_node_and_one_attribute_by_hand(
+    alpha: float, gamma: float, weight: float, residual: float, solver: str
+) -> None:
+    # two copies of the one-node network X = 1: the identity matrix without a link
+    detector = ANOMALOUS(alpha=alpha, beta=alpha, gamma=gamma, n_rounds=400, tolerance=0.0, solver=solver)
+    detector.fit((np.zeros((2, 2)), np.eye(2)))
+    np.testing.assert_allclose(detector.node_weights_, weight, atol=1e-6)
+    np.testing.assert_allclose(detector.attribute_weights_, weight, atol=1e-6)
+    np.testing.assert_allclose(detector.decision_score_, residual, atol=1e-6)
+
+
+def test_with_w_unpayable_it_is_the_soft_threshold_of_radar() -> None:
+    X = np.array([[3.0], [0.2], [-1.0]])
+    detector = ANOMALOUS(alpha=1e9, beta=0.0, gamma=1.0, scaling="none", n_rounds=200, tolerance=0.0)
+    np.testing.assert_allclose(detector.fit((np.zeros((3, 3)), X)).decision_score_, [2.5, 0.0, 0.5], atol=1e-7)
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 6])
+@pytest.mark.parametrize(("solver", "solve"), [("exact", solve_stacked), ("paper", solve_in_eigenbases)])
+def test_it_equals_the_dense_form(
+    graph: AttributedGraph, solver: str, solve: Callable[..., np.ndarray], n_rounds: int
+) -> None:
+    norms, objective = published(graph, solve, n_rounds)
+    detector = ANOMALOUS(**WEIGHTS, solver=solver, n_rounds=n_rounds, tolerance=0.0).fit(graph)
+    np.testing.assert_allclose(detector.decision_score_, norms, atol=1e-8)
+    np.testing.assert_allclose(detector.objective_, objective, atol=1e-6)
+
+
+@pytest.mark.parametrize("solve", [anomalous._solve_directly, anomalous._solve_by_search])
+def test_both_ways_to_solve_for_w_are_exact(rng: np.random.Generator, solve: Callable[..., np.ndarray]) -> None:
+    X, R = rng.normal(size=(2, 12, 4)) / 3
+    rows, columns = rng.random(12) + 0.01, rng.random(4) * 0.1
+    arguments = (X, X.T @ X, (X - R).T @ X, rows, columns, np.zeros((12, 4)))
+    W = solve(*arguments) if solve is anomalous._solve_by_search else solve(*arguments[:-1])
+    np.testing.assert_allclose(W, solve_stacked(X.T, X @ (X - R).T @ X, rows, columns), atol=1e-8)
+
+
+def test_without_beta_both_solvers_agree(rng: np.random.Generator) -> None:
+    X, R = rng.normal(size=(2, 30, 4))
+    arguments = (X, R, rng.random(30) + 0.1, np.zeros(4), np.zeros((30, 4)))
+    np.testing.assert_allclose(anomalous._solve_exactly(*arguments), anomalous._solve_decoupled(*arguments), atol=1e-12)
+
+
+@pytest.mark.parametrize("n_columns", [3, 30])  # solved directly, and by a search
+@pytest.mark.parametrize("seed", range(3))
+def test_the_objective_never_increases(seed: int, n_columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = AttributedGraph(np.triu(rng.random((40, 40)) < 0.1, k=1), rng.normal(size=(40, n_columns)))
+    a, b, g, phi = 10 ** rng.uniform(-3, 0, size=4)
+    detector = ANOMALOUS(alpha=a, beta=b, gamma=g, phi=phi, n_rounds=40, tolerance=0.0).fit(graph)
+    assert len(detector.objective_) == 40
+    assert max(np.diff(detector.objective_)) <= 1e-8 * detector.objective_[0]
+
+
+def test_a_noise_attribute_is_not_chosen(rng: np.random.Generator) -> None:
+    shared = rng.normal(size=(60, 1))
+    X = np.hstack([shared + 0.01 * rng.normal(size=(60, 3)), rng.normal(size=(60, 1))])
+    detector = ANOMALOUS(alpha=0.05, beta=0.3, gamma=0.01).fit((np.zeros((60, 60)), X))
+    assert detector.attribute_weights_[:3].max() > 2 * detector.attribute_weights_[3]
+
+
+def test_sparse_attributes_give_the_scores_of_dense_ones(rng: np.random.Generator) -> None:
+    X = sp.random_array((30, 8), density=0.3, rng=rng, format="csr")
+    adjacency = np.triu(rng.random((30, 30)) < 0.2, k=1)
+    scores = [ANOMALOUS().fit((adjacency, form)).decision_score_ for form in (X, X.toarray())]
+    np.testing.assert_allclose(*scores, atol=1e-9)
+
+
+def test_relabelled_nodes_keep_their_scores(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
+    order = rng.permutation(60)
+    shuffled = AttributedGraph(random_graph.adjacency[order][:, order], random_graph.attributes[order])
+    expected = ANOMALOUS().fit(random_graph).decision_score_[order]
+    np.testing.assert_allclose(ANOMALOUS().fit(shuffled).decision_score_, expected, atol=1e-7)
+
+
+def test_callback_hears_every_round(graph: AttributedGraph) -> None:
+    heard: list[float] = []
+    detector = ANOMALOUS(n_rounds=4, tolerance=0.0).fit(graph, callback=lambda epoch: heard.append(epoch.loss))
+    assert heard == detector.objective_
+
+
+def test_too_little_memory_is_said_before_starting(
+    random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopsight.checks.available_memory", lambda: 10_000)
+    with pytest.raises(ValueError, match=r"ANOMALOUS would need about .* GB of memory.*0\.0 GB are available"):
+        ANOMALOUS().fit(random_graph)
+
+
+def test_the_need_for_memory_grows_with_the_attributes_that_are_left() -> None:
+    graph = AttributedGraph(sp.csr_array((1000, 1000)), sp.csr_array((1000, 5000)))
+    whole, few = anomalous._bytes_needed(graph, None), anomalous._bytes_needed(graph, 20)
+    assert whole > 14 * 8 * 1000 * 5000
+    assert few < 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"alpha": 0.0}, "alpha must be above 0"),
+        ({"phi": -0.1}, "phi must be 0 or more"),
+        ({"solver": "papers"}, "did you mean paper"),
+        ({"n_rounds": 2.5}, "n_rounds must be a whole number"),
+    ],
+)
+def test_bad_parameters_are_refused(graph: AttributedGraph, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ANOMALOUS(**changes).fit(graph)

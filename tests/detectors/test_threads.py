@@ -1,0 +1,34 @@
+"""Threads: the processors we may use, and one BLAS thread for narrow matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from hopsight.detectors.threads import NARROW, few_threads, n_threads
+
+
+def blas_threads() -> list[int]:
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_environment_lowers_the_number_of_threads_but_never_raises_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    allowed = n_threads()
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert n_threads() == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "100000")
+    assert n_threads() == allowed
+    monkeypatch.setenv("OMP_NUM_THREADS", "4,2")
+    assert n_threads() == allowed
+
+
+def test_narrow_matrices_use_one_blas_thread_and_the_number_comes_back() -> None:
+    before = blas_threads()
+    with few_threads(NARROW):
+        assert set(blas_threads()) == {1}
+    with few_threads(NARROW + 1):
+        assert blas_threads() == before
+    assert blas_threads() == before
