@@ -55,6 +55,13 @@ def test_an_attribute_that_never_differs_along_links_uses_its_spread_over_the_ne
     assert link_spread(graph).tolist() == [2.0]
 
 
+def test_a_yes_or_no_says_how_many_neighbours_have_it() -> None:
+    flags = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.5]])
+    graph = AttributedGraph.from_edges([0, 0, 0, 0], [1, 2, 3, 4], flags)
+    shares = {gap.name: gap.share for gap in attribute_gaps(graph, 0, np.array([1, 2, 3, 4]), link_spread(graph), 5)}
+    assert shares == {"x0": 0.25, "x1": None}
+
+
 def test_large_networks_are_sampled_with_nearly_the_same_result(rng: np.random.Generator) -> None:
     graph = AttributedGraph.from_edges(
         *rng.integers(0, 5000, size=(2, 60_000)), rng.normal(size=(5000, 3)) * np.array([1.0, 10.0, 100.0])

@@ -29,6 +29,15 @@ def test_text_lists_the_farthest_neighbours_and_counts_the_rest(fitted: Any) -> 
     assert "Without the links to c the score would be 1.1, rank 2." in text
 
 
+def test_a_yes_or_no_is_told_as_a_share_of_the_neighbours(fitted: Any) -> None:
+    flags = np.array([[1.0], [0.0], [0.0], [0.0], [1.0], [0.0]])
+    fitted.graph_ = AttributedGraph(fitted.graph_.adjacency, flags, attribute_names=["city=Oslo"])
+    reasons = explain(fitted, 0)
+    assert "It differs most in city=Oslo: 1, where 25 % of its neighbours have 1." in reasons.summary
+    assert "25 % have 1" in str(reasons)
+    assert "city=Oslo: 0, where its neighbour has 1." in explain(fitted, 3).summary
+
+
 def test_link_text_says_how_far_and_how_sure(fitted: Any) -> None:
     text = str(explain_link(fitted, "hub", "c"))
     assert "look 4 hops apart (variance 0.2)" in text

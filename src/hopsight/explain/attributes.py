@@ -43,21 +43,27 @@ def attribute_gaps(
     if not others.size or not graph.n_attributes:
         return ()
     X = graph.attributes
-    weights = np.full(others.size, 1 / others.size)
-    mean = sp.csr_array((weights, (np.zeros_like(others), others)), shape=(1, graph.n_nodes)) @ X
     own = _dense(X[[node]]).ravel()
-    gap = own - _dense(mean).ravel()
-    unit = spread * math.sqrt(1 + 1 / others.size)
-    rounding = 1e-12 * np.abs(own)
-    difference = np.divide(gap, unit, out=np.zeros_like(gap), where=(unit > 0) & (np.abs(gap) > rounding))
+    difference = _differences(X, own, others, spread)
     columns = np.argsort(-np.abs(difference), kind="stable")[:top]
     columns = columns[difference[columns] != 0]
-    block = X[others][:, columns] if sp.issparse(X) else X[np.ix_(others, columns)]
-    low, median, high = np.quantile(_dense(block), (0.1, 0.5, 0.9), axis=0)
+    theirs = _dense(X[others][:, columns] if sp.issparse(X) else X[np.ix_(others, columns)])  # (k, top)
+    low, median, high = np.quantile(theirs, (0.1, 0.5, 0.9), axis=0)
     lower = 100 * (_dense(X[:, columns]) < own[columns]).mean(axis=0)
-    names = [graph.attribute_names[column] for column in columns]
-    table = zip(own[columns], low, median, high, difference[columns], lower, strict=True)
-    return tuple(AttributeGap(name, *map(float, row)) for name, row in zip(names, table, strict=True))
+    yes_or_no = np.isin(theirs, (0, 1)).all(axis=0) & np.isin(own[columns], (0, 1))
+    return tuple(
+        AttributeGap(
+            name=graph.attribute_names[column],
+            value=float(own[column]),
+            low=float(low[i]),
+            median=float(median[i]),
+            high=float(high[i]),
+            difference=float(difference[column]),
+            percentile=float(lower[i]),
+            share=float(theirs[:, i].mean()) if yes_or_no[i] else None,
+        )
+        for i, column in enumerate(columns)
+    )
 
 
 def link_spread(graph: AttributedGraph) -> FloatArray:
@@ -86,6 +92,16 @@ def link_spread(graph: AttributedGraph) -> FloatArray:
         spread = np.sqrt(np.square(difference, dtype=np.float64).sum(axis=0) / total)
         spread = np.where(spread > 0, spread, np.std(X, axis=0, dtype=np.float64))
     return spread
+
+
+def _differences(X: Any, own: FloatArray, others: NDArray[np.int64], spread: FloatArray) -> FloatArray:
+    """Return (x − mean of the others) / (s √(1 + 1/k)) for every attribute, without making a sparse X dense."""
+    weights = np.full(others.size, 1 / others.size)
+    mean = sp.csr_array((weights, (np.zeros_like(others), others)), shape=(1, X.shape[0])) @ X
+    gap: FloatArray = own - _dense(mean).ravel()
+    unit = spread * math.sqrt(1 + 1 / others.size)
+    real = (unit > 0) & (np.abs(gap) > 1e-12 * np.abs(own))  # beyond rounding
+    return np.divide(gap, unit, out=np.zeros_like(gap), where=real)
 
 
 def _dense(matrix: Any) -> FloatArray:

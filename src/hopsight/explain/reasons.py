@@ -32,7 +32,8 @@ class AttributeGap:
     """One attribute: the node's value, its neighbours' middle and 10–90 % range, and where it lies in the network.
 
     ``difference`` is the value minus the mean of the neighbours, in units of how much linked nodes usually
-    differ in this attribute; ``percentile`` is the percentage of all nodes with a lower value.
+    differ in this attribute; ``percentile`` is the percentage of all nodes with a lower value. Where node and
+    neighbours only have 0 or 1, ``share`` is the share of the neighbours that have 1.
     """
 
     name: str
@@ -42,6 +43,7 @@ class AttributeGap:
     high: float
     difference: float
     percentile: float
+    share: float | None = None
 
 
 @dataclass(frozen=True)

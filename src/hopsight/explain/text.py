@@ -49,9 +49,8 @@ def node_summary(explanation: Explanation) -> str:
         sentences.append(_distance(explanation, hops))
     if explanation.attributes:
         gap = explanation.attributes[0]
-        who = "neighbour has" if explanation.degree == 1 else "neighbours have"
         sentences.append(
-            f"It differs most in {printable(gap.name)}: {number(gap.value)}, where its {who} {_range(gap)}."
+            f"It differs most in {printable(gap.name)}: {number(gap.value)}, where {_typical(gap, explanation.degree)}."
         )
     return " ".join(sentences)
 
@@ -75,6 +74,12 @@ def _distance(explanation: Explanation, hops: Sequence[float]) -> str:
     return f"Its {len(hops):,} neighbours look {mean:.1f} hops away on average{farther}."
 
 
+def _typical(gap: AttributeGap, degree: int) -> str:
+    if gap.share is not None and degree > 1:
+        return f"{100 * gap.share:.0f} % of its neighbours have 1" if gap.share else "none of its neighbours has 1"
+    return f"its {'neighbour has' if degree == 1 else 'neighbours have'} {_range(gap)}"
+
+
 def _range(gap: AttributeGap) -> str:
     return number(gap.median) if gap.low == gap.high else f"{number(gap.low)} to {number(gap.high)}"
 
@@ -85,7 +90,8 @@ def _node_lines(explanation: Explanation) -> Iterator[str]:
     if explanation.method is not None:
         yield f"The score of {explanation.detector} says {explanation.method}."
     yield f"Score {number(explanation.score)} (flagged above {number(explanation.threshold)}); " + (
-        f"{explanation.degree:,} links, more than {percent(explanation.degree_percentile)} of all nodes."
+        f"{explanation.degree:,} {'link' if explanation.degree == 1 else 'links'}, "
+        f"more than {percent(explanation.degree_percentile)} of all nodes."
     )
     for value in explanation.values:
         higher = f"higher than for {percent(value.percentile)} of all nodes"
@@ -127,7 +133,13 @@ def _attribute_lines(gaps: Sequence[AttributeGap]) -> Iterator[str]:
     yield ""
     yield "Attributes that differ most from the neighbours'"
     rows = [
-        (printable(gap.name), number(gap.value), _range(gap), f"{gap.difference:+.1f}", percent(gap.percentile))
+        (
+            printable(gap.name),
+            number(gap.value),
+            _range(gap) if gap.share is None else f"{100 * gap.share:.0f} % have 1",
+            f"{gap.difference:+.1f}",
+            percent(gap.percentile),
+        )
         for gap in gaps
     ]
     yield from _table(("attribute", "value", "neighbours", "difference", "lower in"), rows)

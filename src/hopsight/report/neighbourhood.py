@@ -49,11 +49,10 @@ class Neighbourhoods:
     def number(self, position: int) -> int:
         """Return the small number of a node, taking it in if it is new."""
         if position not in self._numbers:
-            name, score = str(self.graph.node_ids[position]), float(self._scores[position])
-            short = name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
+            name, score = shortened(str(self.graph.node_ids[position])), float(self._scores[position])
             rank, degree = int(self._ranks[position]), int(self.graph.degrees[position])
             self._numbers[position] = len(self.nodes)
-            self.nodes.append([short, score, rank, degree, int(score > self.model.threshold_)])
+            self.nodes.append([name, score, rank, degree, int(score > self.model.threshold_)])
         return self._numbers[position]
 
     def around(self, position: int, limit: int = MAX_DRAWN) -> dict[str, Any]:
@@ -128,6 +127,15 @@ class Neighbourhoods:
             return [None, None, None]
         model = self.model
         return [float(model.edge_hop_[link]), float(model.edge_variance_[link]), float(model.edge_probability_[link])]
+
+
+def shortened(name: str) -> str:
+    """Return a name that fits a page; nobody can read more than a few lines of one.
+
+    >>> len(shortened("x" * 5000)), shortened("Ada")
+    (200, 'Ada')
+    """
+    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
 
 def _row(matrix: Any, row: int) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from hopsight.explain import Explanation
 from hopsight.graph import AttributedGraph
-from hopsight.report.neighbourhood import MAX_NAME, Neighbourhoods
+from hopsight.report.neighbourhood import Neighbourhoods, shortened
 from hopsight.report.shell import write_page
 from hopsight.report.words import details, summary
 
@@ -110,7 +111,10 @@ def _reasons(shown: Neighbourhoods, graph: AttributedGraph, explanation: Explana
             for each in neighbours
         ],
         "attributes": [
-            [each.name[:MAX_NAME], each.value, each.low, each.median, each.high, each.difference, each.percentile]
+            [
+                shortened(each.name),
+                *dataclasses.astuple(each)[1:],
+            ]  # value, low, median, high, difference, percentile, share
             for each in explanation.attributes
         ],
         "values": [[each.name, each.value, each.percentile, each.meaning] for each in explanation.values],

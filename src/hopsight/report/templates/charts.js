@@ -89,13 +89,21 @@ function curve(losses, burnIn) {
 
 // One attribute: the neighbours' 10–90 % range as a band, their median as a notch, the node as a dot.
 function strip(value, low, median, high) {
-  const from = Math.min(low, value);
-  const to = Math.max(high, value);
-  const x = linear(from, to, 10, 140);
+  const x = linear(Math.min(low, value), Math.max(high, value), 10, 140);
   const words = `${number(value)}; neighbours ${number(low)} to ${number(high)}, median ${number(median)}`;
+  return stripOf(words, x(low), x(high), x(value), svg("line", { class: "middle", x1: x(median), x2: x(median), y1: 7, y2: 15 }));
+}
+
+// The same for a yes or no: the band is the share of the neighbours that have it.
+function shareStrip(value, share) {
+  const x = linear(0, 1, 10, 140);
+  return stripOf(`${value}; ${Math.round(100 * share)} % of the neighbours have 1`, x(0), x(share), x(value), null);
+}
+
+function stripOf(words, from, to, here, notch) {
   return svg("svg", { class: "strip", viewBox: "0 0 150 22", role: "img", "aria-label": words },
     svg("line", { class: "track", x1: 4, x2: 146, y1: 11, y2: 11 }),
-    svg("line", { class: "band", x1: x(low), x2: x(high) + 0.01, y1: 11, y2: 11 }),
-    svg("line", { class: "middle", x1: x(median), x2: x(median), y1: 7, y2: 15 }),
-    svg("circle", { class: "here", cx: x(value), cy: 11, r: 5.5 }));
+    svg("line", { class: "band", x1: from, x2: to + 0.01, y1: 11, y2: 11 }),
+    notch,
+    svg("circle", { class: "here", cx: here, cy: 11, r: 5.5 }));
 }

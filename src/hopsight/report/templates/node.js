@@ -81,7 +81,10 @@ function share(value, most) {
 }
 
 function attributes(rows) {
-  const range = ([, , low, median, high]) => (low === high ? number(median) : `${number(low)} to ${number(high)}`);
+  const range = ([, , low, median, high, , , share]) => {
+    if (share !== null) return `${Math.round(100 * share)} % have 1`;
+    return low === high ? number(median) : `${number(low)} to ${number(high)}`;
+  };
   return table({
     label: "Attributes",
     rows,
@@ -92,7 +95,7 @@ function attributes(rows) {
       { label: "This node", right: true, value: (row) => row[1], text: (row) => number(row[1]) },
       {
         label: "Neighbours", value: (row) => row[3], text: range, title: "from their 10 % to their 90 % quantile",
-        cell: (row) => el("div", { class: "against" }, strip(row[1], row[2], row[3], row[4]), el("span", { class: "soft number" }, range(row))),
+        cell: (row) => el("div", { class: "against" }, row[7] === null ? strip(row[1], row[2], row[3], row[4]) : shareStrip(row[1], row[7]), el("span", { class: "soft number" }, range(row))),
       },
       { label: "Difference", right: true, minor: true, value: (row) => Math.abs(row[5]), text: (row) => `${row[5] > 0 ? "+" : "−"}${fixed(Math.abs(row[5]), 1)}`, title: "in units of how much linked nodes usually differ" },
       { label: "Higher than", right: true, minor: true, value: (row) => row[6], text: (row) => percent(row[6]), title: "of all nodes" },
