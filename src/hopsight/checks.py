@@ -82,6 +82,6 @@ def suggest(value: object, choices: Collection[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def _check_number(name: str, value: float) -> None:
+def _check_number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}")
