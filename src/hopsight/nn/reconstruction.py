@@ -50,6 +50,13 @@ class Target:
         assert self.product is not None
         return self.product(right)
 
+    def as_dense(self) -> Tensor:
+        """Return T itself."""
+        if self.dense is not None:
+            return self.dense
+        assert self.product is not None
+        return self.product.forward.to_dense()
+
     def subtract_from(self, block: Tensor, rows: Tensor) -> None:
         """Subtract the given rows of T in place. Shapes: block (n_block, n_columns), rows (n_block,)."""
         if self.dense is not None:
