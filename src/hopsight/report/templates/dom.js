@@ -49,7 +49,9 @@ function number(value, digits = 4) {
 }
 
 function fixed(value, digits) {
-  return value === null || value === undefined ? "–" : value.toFixed(digits);
+  if (value === null || value === undefined) return "–";
+  const least = 10 ** -digits;
+  return value > 0 && value < least / 2 ? `< ${least}` : value.toFixed(digits);
 }
 
 // Never says 100 %: no node has a value higher than all nodes, itself included.
