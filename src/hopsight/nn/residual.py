@@ -101,7 +101,8 @@ class ResidualGCN(nn.Module):
         return rows.relu()
 
     def _norms(self, residual: Tensor) -> Tensor:
-        return torch.linalg.vector_norm(self._rows(residual), dim=1)
+        norms: Tensor = torch.linalg.vector_norm(self._rows(residual), dim=1)
+        return norms
 
     def _first_attention(self, residual: Tensor) -> Tensor:
         weight: Tensor = self.attention.weights[0]
