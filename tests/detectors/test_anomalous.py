@@ -180,3 +180,37 @@ def test_the_need_for_memory_grows_with_the_attributes_that_are_left() -> None:
 def test_bad_parameters_are_refused(graph: AttributedGraph, changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ANOMALOUS(**changes).fit(graph)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["1e12", "1e-12", "1e300", "subnormal", "constant", "outlier", "float16", "integer"]
+)
+def test_hostile_attributes_give_finite_scores(random_graph: AttributedGraph, hostile: str) -> None:
+    X = np.array(random_graph.attributes)
+    forms = {
+        "constant": np.column_stack([X, np.full(60, 4.2)]),
+        "outlier": np.where(np.arange(360).reshape(60, 6) == 100, 5e11, X),
+        "float16": X.astype(np.float16),
+        "integer": (3 * X).astype(np.int64),
+        "subnormal": np.where(X > 0, 5e-324, 0.0),
+    }
+    X = forms[hostile] if hostile in forms else X * float(hostile)
+    scores = ANOMALOUS().fit((random_graph.adjacency, X)).decision_score_
+    assert np.isfinite(scores).all()
+    if hostile != "subnormal":
+        assert np.ptp(scores) > 0
+
+
+def test_zero_rows_and_a_network_without_links_give_finite_scores(random_graph: AttributedGraph) -> None:
+    X = np.array(random_graph.attributes)
+    X[[3, 59]] = 0.0
+    for adjacency in (random_graph.adjacency, sp.csr_array((60, 60))):
+        assert np.isfinite(ANOMALOUS().fit((adjacency, X)).decision_score_).all()
+
+
+def test_labels_do_not_matter_and_the_network_stays_as_it_was(random_graph: AttributedGraph) -> None:
+    before = random_graph.attributes.copy()
+    labelled = AttributedGraph(random_graph.adjacency, random_graph.attributes, labels=np.arange(60) % 2)
+    scores = ANOMALOUS().fit(labelled).decision_score_
+    np.testing.assert_array_equal(scores, ANOMALOUS().fit(random_graph).decision_score_)
+    np.testing.assert_array_equal(random_graph.attributes, before)

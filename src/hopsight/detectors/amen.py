@@ -95,7 +95,8 @@ class AMEN(Detector):
             attributes = unit_interval(attributes)
         adjacency = graph.adjacency.maximum(graph.adjacency.T).tocsr()
         self.normality_ = normality(adjacency, attributes, norm=self.norm, boundary_sim=self.boundary_sim_)
-        return -self.normality_ if self.aggregate == "ego" else _worst_around(adjacency, -self.normality_)
+        scores = 0.0 - self.normality_  # 0, not −0, where there is nothing to judge
+        return scores if self.aggregate == "ego" else _worst_around(adjacency, scores)
 
 
 def _is_mostly_absent(attributes: Any) -> bool:

@@ -27,18 +27,14 @@ def column_normalised(attributes: Any) -> Any:
     """
     peak = abs(attributes).max(axis=0)
     peak = np.asarray(peak.todense() if sp.issparse(peak) else peak, dtype=np.float64).ravel()
-    inverse = 1.0 / np.where(peak > 0, peak, 1.0)  # first to at most 1, so that squares neither overflow nor vanish
+    peak = np.maximum(peak, SMALLEST_NORM)  # first to at most 1, so that squares do not overflow
     if sp.issparse(attributes):
-        scaled = attributes.astype(np.float64) @ sp.diags_array(inverse)
+        scaled = attributes.astype(np.float64) @ sp.diags_array(1.0 / peak)
         norms = np.sqrt(np.asarray(scaled.multiply(scaled).sum(axis=0)).ravel())
-        return sp.csr_array(scaled @ sp.diags_array(_share(norms, peak)))
-    scaled = attributes * inverse
-    return scaled * _share(np.sqrt(np.einsum("ij,ij->j", scaled, scaled)), peak)
-
-
-def _share(norms: FloatArray, peak: FloatArray) -> FloatArray:
-    """Return peak / max(1e-7, peak·norm), by which columns already divided by their peak are still to be multiplied."""
-    return 1.0 / np.maximum(norms, SMALLEST_NORM / np.where(peak > 0, peak, 1.0))
+        return sp.csr_array(scaled @ sp.diags_array(1.0 / np.maximum(norms, SMALLEST_NORM / peak)))
+    scaled = attributes / peak
+    norms = np.sqrt(np.einsum("ij,ij->j", scaled, scaled))
+    return scaled / np.maximum(norms, SMALLEST_NORM / peak)
 
 
 def row_norms(matrix: FloatArray) -> FloatArray:
