@@ -73,10 +73,11 @@ def details(run: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _farthest_link(model: Any, graph: AttributedGraph) -> str:
     link = int(np.lexsort((model.edge_probability_, -model.edge_hop_))[0])
     source, target = graph.node_ids[graph.edges[:, link]]
-    probability = float(model.edge_probability_[link])
+    chance = float(model.edge_probability_[link])
+    probability = "below 0.001" if chance < 0.001 else f"{chance:.2g}"
     return (
         f"The link most out of place is {source} – {target}: its ends look {model.edge_hop_[link]:.1f} hops apart, "
-        f"and the probability that they are really 1 hop apart is {'below 0.001' if probability < 0.001 else f'{probability:.2g}'}."
+        f"and the probability that they are really 1 hop apart is {probability}."
     )
 
 

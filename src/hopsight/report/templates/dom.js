@@ -21,9 +21,10 @@ function svg(tag, properties, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
-// The name of a node or an attribute, kept apart from the text around it whatever direction it is written in.
+// The name of a node or an attribute, kept apart from the text around it whatever direction it is written in;
+// it may be broken after a sign rather than within a word.
 function name(text) {
-  return el("bdi", null, text);
+  return el("bdi", null, String(text).split(/(?<=[_=./:-])/).map((part, i) => [i > 0 && el("wbr"), part]));
 }
 
 function section(title, intro, ...children) {
