@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import pkgutil
 import random
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -58,9 +60,49 @@ def peer_scores(detector: str, graph: AttributedGraph, *, seed: int, parameters:
         edge_index=torch.from_numpy(np.stack([adjacency.row, adjacency.col]).astype(np.int64)),
     )
     model = _peer_class(detector)(**parameters)
-    model.fit(data)
+    with _whole_graph_loader():
+        model.fit(data)
     scores = model.decision_score_ if detector.startswith("pygod:") else model.decision_scores_
     return np.asarray(scores, dtype=np.float64).ravel()
+
+
+class _WholeGraph:
+    """Stands in for PyG's ``NeighborLoader`` where one batch is the whole graph, as PyGOD's defaults have it.
+
+    PyG's own needs pyg-lib or torch-sparse, which PyPI does not have; the batch it would give is the same.
+    """
+
+    def __init__(self, data: Any, num_neighbors: Any, batch_size: int, **options: Any) -> None:
+        if batch_size < data.num_nodes:
+            raise ValueError("smaller batches than the whole graph need pyg-lib or torch-sparse")
+        self.data = data
+
+    def __iter__(self) -> Iterator[Any]:
+        import torch
+
+        batch = self.data.clone()
+        batch.batch_size = self.data.num_nodes
+        batch.n_id = batch.input_id = torch.arange(self.data.num_nodes)
+        yield batch
+
+
+@contextlib.contextmanager
+def _whole_graph_loader() -> Iterator[None]:
+    """Let PyGOD use :class:`_WholeGraph` where PyG has no sampler of its own."""
+    from torch_geometric import typing as pyg
+
+    if pyg.WITH_PYG_LIB or pyg.WITH_TORCH_SPARSE:
+        yield
+        return
+    modules = [sys.modules[name] for name in ("pygod.detector.base", "pygod.detector.gadnr") if name in sys.modules]
+    before = [module.NeighborLoader for module in modules]
+    try:
+        for module in modules:
+            module.NeighborLoader = _WholeGraph  # type: ignore[attr-defined]
+        yield
+    finally:
+        for module, loader in zip(modules, before, strict=True):
+            module.NeighborLoader = loader  # type: ignore[attr-defined]
 
 
 def _peer_class(detector: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from hopsight.benchmark.peers import is_peer, peer_defaults
 from hopsight.benchmark.trivial import TRIVIAL
 from hopsight.benchmark.worker import load_object
-from hopsight.detectors import DETECTORS, get_detector
+from hopsight.detectors import get_detector
 
 ORACLE = "madan_oracle"
 
@@ -98,11 +98,6 @@ def to_plain(value: Any) -> Any:
 def from_plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Undo :func:`to_plain`: sequences of parameters are tuples."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
-
-
-def known_names() -> list[str]:
-    """Return the names that ``--detectors`` takes, without those of other libraries."""
-    return [name for name in TITLES if name in TRIVIAL or name == ORACLE or detector_of(name) in DETECTORS]
 
 
 def _model(recipe: str, values: dict[str, Any]) -> Any:
