@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.checks import check_count
 from hopsight.detectors.predict import answer, threshold
 from hopsight.detectors.storage import save_detector
 from hopsight.graph import AttributedGraph
@@ -45,6 +46,9 @@ class Detector(ABC):
 
     def fit(self, source: Any, callback: Callback | None = None) -> Self:
         """Learn from a graph (or a PyG ``Data``, NetworkX graph, ``(adjacency, attributes)`` pair) and score it."""
+        threshold(np.zeros(1), self.contamination)  # a bad share is refused before the work, not after it
+        if self.seed is not None:
+            check_count("seed", self.seed, low=0)
         graph = as_graph(source)
         if graph.n_nodes < 2:
             raise ValueError(f"a network needs at least 2 nodes, this one has {graph.n_nodes}")

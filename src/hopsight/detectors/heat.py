@@ -120,7 +120,7 @@ def plan(
     memory = np.inf if free is None else free / 1e9
     fitting = [cost for cost in costs.values() if cost.gigabytes <= memory and cost.seconds <= time_limit]
     if not fitting:
-        least = min(costs.values(), key=lambda cost: cost.seconds)
+        least = min(costs.values(), key=lambda cost: (cost.gigabytes > memory, cost.seconds))
         raise ValueError(
             f"exact heat kernels of {n_nodes:,} nodes need about {_duration(least.seconds)} and "
             f"{least.gigabytes:.1f} GB here (time_limit is {_duration(time_limit)}, {memory:.1f} GB are free): raise "

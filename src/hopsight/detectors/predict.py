@@ -20,6 +20,7 @@ class Fitted(Protocol):
     decision_score_: FloatArray
     threshold_: float
     label_: NDArray[np.int64]
+    contamination: float | str
 
 
 def threshold(scores: FloatArray, contamination: float | str) -> float:
@@ -85,7 +86,8 @@ def confidence(scores: FloatArray, fitted: Fitted) -> FloatArray:
     """
     reference = np.sort(fitted.decision_score_)
     n = reference.size
-    n_flagged = int(fitted.label_.sum())
+    share = fitted.contamination
+    n_flagged = int(fitted.label_.sum()) if isinstance(share, str) else int(n * share)
     posterior = (1 + np.searchsorted(reference, scores, side="right")) / (2 + n)
-    flagged = 1 - binom.cdf(n - n_flagged, n, posterior)
+    flagged: FloatArray = 1 - binom.cdf(n - n_flagged, n, posterior)
     return np.where(scores > fitted.threshold_, flagged, 1 - flagged)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load, save
 
 from hopsight.preprocess import AttributeTransform
 
@@ -31,13 +32,14 @@ def save_detector(detector: Any, folder: Path) -> None:
         "format": FORMAT,
         "version": VERSION,
         "detector": type(detector).__name__,
-        "parameters": dataclasses.asdict(detector),
+        "parameters": {name: _plain(value) for name, value in dataclasses.asdict(detector).items()},
         "values": values,
-        "arrays": {name: [str(array.dtype), list(array.shape)] for name, array in sorted(arrays.items())},
     }
+    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    record["checksum"] = _checksum(record, content)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "detector.json").unlink(missing_ok=True)
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / "arrays.safetensors")
+    (folder / "arrays.safetensors").write_bytes(content)
     partial = folder / "detector.json.part"
     partial.write_text(json.dumps(record, indent=1), encoding="utf-8")
     partial.replace(folder / "detector.json")
@@ -56,10 +58,10 @@ def load_detector(path: str | Path) -> Any:
     folder = Path(path)
     try:
         record = json.loads((folder / "detector.json").read_text(encoding="utf-8"))
-        arrays = load_file(folder / "arrays.safetensors")
+        content = (folder / "arrays.safetensors").read_bytes()
     except FileNotFoundError as error:
         raise ValueError(f"{folder} is not a saved detector: {Path(str(error.filename)).name} is missing") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, SafetensorError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"the saved detector in {folder} is damaged: {error}") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise ValueError(f"{folder / 'detector.json'} was not written by hopsight")
@@ -68,16 +70,27 @@ def load_detector(path: str | Path) -> Any:
             f"{folder} has format version {record.get('version')}, this hopsight reads {VERSION}: update hopsight"
         )
     try:
-        described = {name: [str(array.dtype), list(array.shape)] for name, array in arrays.items()}
-        if described != record["arrays"]:
-            raise ValueError("its two files do not belong together")
+        if record.pop("checksum", None) != _checksum(record, content):
+            raise ValueError("it is not as it was written")
+        arrays = load(content)
         parameters = {name: _tuple(value) for name, value in record["parameters"].items()}
         detector = get_detector(record["detector"])(**parameters)
         for name, value in _unflatten(arrays, record["values"]).items():
             setattr(detector, name, value)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
         raise ValueError(f"the saved detector in {folder} is damaged: {error}") from None
     return detector
+
+
+def _checksum(record: dict[str, Any], content: bytes) -> str:
+    """Return one sum over both files, so that neither can change or be exchanged unnoticed."""
+    digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode())
+    digest.update(content)
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value  # JSON knows no NumPy numbers
 
 
 def _tuple(value: Any) -> Any:
@@ -90,10 +103,8 @@ def _flatten(name: str, value: Any, arrays: dict[str, Any], values: dict[str, An
     elif isinstance(value, AttributeTransform):
         for field in dataclasses.fields(value):
             _flatten(f"{name}.{field.name}", getattr(value, field.name), arrays, values)
-    elif isinstance(value, np.generic):
-        values[name] = value.item()
     else:
-        values[name] = value
+        values[name] = _plain(value)
 
 
 def _unflatten(arrays: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,122 @@
+"""The contract: what every detector refuses, sets and leaves alone, on one whose score is the degree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from hopsight.detectors import DETECTORS, get_detector
+from hopsight.detectors.base import Callback, Detector, Epoch
+from hopsight.graph import AttributedGraph
+
+
+@dataclass(kw_only=True)
+class Degree(Detector):
+    """Scores a node by its degree, plus a random number below ``noise``."""
+
+    noise: float = 0.0
+    broken: bool = False
+
+    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> np.ndarray:
+        scores = graph.degrees + self.noise * rng.random(graph.n_nodes)
+        if callback is not None:
+            callback(Epoch(1, 1, 0.5, lambda: scores))
+        if self.broken:
+            scores = np.append(scores[1:], np.nan)
+        return scores
+
+
+def test_fit_sets_scores_threshold_and_labels(star_graph: AttributedGraph) -> None:
+    model = Degree(contamination=0.2)
+    assert model.fit(star_graph) is model
+    assert model.decision_score_.tolist() == [5.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    assert model.decision_score_.dtype == np.float64
+    assert model.threshold_ == 1.0
+    assert model.label_.tolist() == [1, 0, 0, 0, 0, 0] and model.label_.dtype == np.int64
+    assert model.graph_ is star_graph
+
+
+def test_fit_takes_a_pair_of_matrices() -> None:
+    assert Degree().fit(([[0, 1], [0, 0]], [[1.0], [2.0]])).decision_score_.tolist() == [1.0, 1.0]
+
+
+def test_same_seed_same_scores_and_no_seed_others(star_graph: AttributedGraph) -> None:
+    first, again, other = (Degree(noise=1.0, seed=seed).fit(star_graph).decision_score_ for seed in (4, 4, 5))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    free = [Degree(noise=1.0, seed=None).fit(star_graph).decision_score_ for _ in range(2)]
+    assert not np.array_equal(free[0], free[1])
+
+
+def test_fitting_again_starts_afresh(star_graph: AttributedGraph, path_graph: AttributedGraph) -> None:
+    model = Degree(noise=1.0)
+    first = model.fit(star_graph).decision_score_
+    model.fit(path_graph)
+    assert np.array_equal(model.fit(star_graph).decision_score_, first)
+
+
+def test_callback_is_called(star_graph: AttributedGraph) -> None:
+    seen: list[Epoch] = []
+    Degree().fit(star_graph, callback=seen.append)
+    assert (seen[0].number, seen[0].total, seen[0].loss) == (1, 1, 0.5)
+    assert seen[0].scores()[0] == 5.0
+
+
+def test_predict_uses_the_training_scores(star_graph: AttributedGraph) -> None:
+    model = Degree(contamination=0.2).fit(star_graph)
+    assert model.predict().tolist() == [1, 0, 0, 0, 0, 0]
+    labels, chances = model.predict(return_prob=True)
+    assert labels.tolist() == [1, 0, 0, 0, 0, 0] and chances.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_predict_before_fit_and_on_new_graphs_is_refused(star_graph: AttributedGraph) -> None:
+    with pytest.raises(ValueError, match="Degree is not fitted yet: call fit first"):
+        Degree().predict()
+    with pytest.raises(ValueError, match="Degree can only judge the graph it was fitted on"):
+        Degree().fit(star_graph).predict(star_graph)
+
+
+def test_scores_that_are_not_numbers_are_refused(star_graph: AttributedGraph) -> None:
+    with pytest.raises(ValueError, match="Degree produced scores that are not finite"):
+        Degree(broken=True).fit(star_graph)
+
+
+def test_networks_that_are_too_small_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least 2 nodes, this one has 1"):
+        Degree().fit(AttributedGraph([[0]], [[1.0]]))
+    with pytest.raises(ValueError, match="at least 1 attribute"):
+        Degree().fit(AttributedGraph(np.ones((3, 3)), np.empty((3, 0))))
+
+
+@pytest.mark.parametrize("setting", [{"contamination": 0.7}, {"contamination": "some"}, {"seed": -1}, {"seed": 1.5}])
+def test_bad_settings_are_refused_before_the_work(star_graph: AttributedGraph, setting: dict[str, object]) -> None:
+    def fail(epoch: Epoch) -> None:
+        pytest.fail("the work had begun")
+
+    with pytest.raises(ValueError, match=f"{next(iter(setting))} must be"):
+        Degree(**setting).fit(star_graph, callback=fail)  # type: ignore[arg-type]
+
+
+def test_settings_are_keywords_only_and_shown() -> None:
+    with pytest.raises(TypeError):
+        Degree(3)  # type: ignore[misc]
+    assert repr(Degree(noise=0.5)) == "Degree(seed=0, contamination=0.1, device='auto', noise=0.5, broken=False)"
+
+
+def test_detectors_by_name() -> None:
+    assert list(DETECTORS) == [
+        "hcm",
+        "cross_hcm",
+        "lof",
+        "amen",
+        "radar",
+        "anomalous",
+        "dominant",
+        "madan",
+        "resgcn",
+    ]
+    assert len(DETECTORS) == 9
+    assert get_detector("ResGCN") is get_detector("resgcn") is DETECTORS["resgcn"]
+    with pytest.raises(ValueError, match=r"detector must be one of .*, got 'dominat'; did you mean dominant\?"):
+        get_detector("dominat")

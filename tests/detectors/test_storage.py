@@ -1,0 +1,188 @@
+"""Saved detectors: the same scores to the bit, and nothing else is accepted."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hopsight
+from hopsight.detectors import DETECTORS
+from hopsight.detectors.dominant import DOMINANT
+from hopsight.detectors.madan import MADAN
+from hopsight.detectors.storage import load_detector
+from hopsight.graph import AttributedGraph
+
+
+@pytest.fixture(scope="module")
+def graph() -> AttributedGraph:
+    rng = np.random.default_rng(5)
+    return AttributedGraph(rng.random((30, 30)) < 0.15, rng.normal(size=(30, 4)))
+
+
+@pytest.fixture(scope="module")
+def model(graph: AttributedGraph) -> DOMINANT:
+    return DOMINANT(n_epochs=3, n_components=2, seed=7).fit(graph)
+
+
+@pytest.fixture
+def folder(model: DOMINANT, tmp_path: Path) -> Path:
+    model.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_every_fitted_value_comes_back(model: DOMINANT, folder: Path) -> None:
+    loaded = load_detector(folder)
+    assert type(loaded) is DOMINANT and loaded == model  # the parameters
+    names = {name for name in vars(model) if name.endswith("_")} - {"graph_", "transform_"}
+    assert {"decision_score_", "threshold_", "label_", "loss_", "weights_", "unit_"} <= names
+    for name in names:
+        value, again = getattr(model, name), getattr(loaded, name)
+        if isinstance(value, np.ndarray):
+            assert again.dtype == value.dtype and np.array_equal(again, value)
+        else:
+            assert again == value and type(again) is type(value)
+    assert loaded.transform_.names == model.transform_.names
+    assert np.array_equal(loaded.transform_.axes, model.transform_.axes)
+    assert not hasattr(loaded, "graph_")
+
+
+def test_loaded_detector_answers_as_before(model: DOMINANT, folder: Path, graph: AttributedGraph) -> None:
+    loaded = load_detector(folder)
+    assert np.array_equal(loaded.predict(), model.predict())
+    assert np.array_equal(loaded.decision_function(graph), model.decision_function(graph))
+
+
+def test_numpy_numbers_as_parameters(graph: AttributedGraph, tmp_path: Path) -> None:
+    MADAN(seed=np.int64(3), t=np.float64(2.0)).fit(graph).save(tmp_path)  # type: ignore[arg-type]
+    loaded = load_detector(tmp_path)
+    assert loaded.seed == 3 and loaded.t == 2.0
+
+
+def test_saving_again_replaces_the_old_model(folder: Path, graph: AttributedGraph) -> None:
+    other = MADAN(t=3.0).fit(graph)
+    other.save(folder)
+    assert np.array_equal(load_detector(folder).decision_score_, other.decision_score_)
+    assert sorted(path.name for path in folder.iterdir()) == ["arrays.safetensors", "detector.json"]
+
+
+def test_unfitted_detector_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="DOMINANT is not fitted yet: there is nothing to save"):
+        DOMINANT().save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def edit(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        path = folder / name
+        path.write_bytes(change(path.read_bytes()))
+
+    return apply
+
+
+def edit_record(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        record = json.loads((folder / "detector.json").read_text())
+        change(record)
+        (folder / "detector.json").write_text(json.dumps(record))
+
+    return apply
+
+
+def flip_last_bit(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "no folder": (shutil.rmtree, "is not a saved detector: detector.json is missing"),
+    "no arrays": (lambda folder: (folder / "arrays.safetensors").unlink(), "arrays.safetensors is missing"),
+    "no record": (lambda folder: (folder / "detector.json").unlink(), "detector.json is missing"),
+    "truncated arrays": (edit("arrays.safetensors", lambda content: content[:-40]), "is damaged"),
+    "truncated header": (edit("arrays.safetensors", lambda content: content[:20]), "is damaged"),
+    "empty arrays": (edit("arrays.safetensors", lambda content: b""), "is damaged"),
+    "one bit": (edit("arrays.safetensors", flip_last_bit), "is damaged: it is not as it was written"),
+    "truncated record": (edit("detector.json", lambda content: content[: len(content) // 2]), "is damaged"),
+    "empty record": (edit("detector.json", lambda content: b""), "is damaged"),
+    "not text": (edit("detector.json", lambda content: b"\xff\xfe\x00"), "is damaged"),
+    "too deep": (edit("detector.json", lambda content: b"[" * 200_000), "is damaged"),
+    "a list": (edit("detector.json", lambda content: b"[1, 2]"), "was not written by hopsight"),
+    "foreign": (edit("detector.json", lambda content: b'{"format": "keras"}'), "was not written by hopsight"),
+    "newer": (edit_record(lambda record: record.update(version=99)), "has format version 99, .* update hopsight"),
+    "other seed": (edit_record(lambda record: record["parameters"].update(seed=8)), "not as it was written"),
+    "other class": (edit_record(lambda record: record.update(detector="MADAN")), "not as it was written"),
+    "other threshold": (edit_record(lambda record: record["values"].update(threshold_=0.0)), "not as it was written"),
+    "no checksum": (edit_record(lambda record: record.pop("checksum")), "not as it was written"),
+    "a pickle": (edit("arrays.safetensors", lambda content: pickle.dumps({"weights_": 1})), "is damaged"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_anything_else_is_refused_in_one_sentence(folder: Path, kind: str) -> None:
+    damage, message = DAMAGE[kind]
+    damage(folder)
+    with pytest.raises(ValueError, match=message) as caught:
+        load_detector(folder)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+    assert caught.value.__context__ is None or caught.value.__suppress_context__  # no chain of tracebacks
+
+
+def test_arrays_of_another_model_do_not_fit(folder: Path, graph: AttributedGraph, tmp_path: Path) -> None:
+    DOMINANT(n_epochs=3, n_components=2, seed=8).fit(graph).save(tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "arrays.safetensors", folder)
+    with pytest.raises(ValueError, match="not as it was written"):
+        load_detector(folder)
+
+
+class Booby:
+    """Runs code when unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (Path("sprung"),))
+
+
+@pytest.mark.parametrize("name", ["arrays.safetensors", "detector.json"])
+def test_a_pickle_never_runs(folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (folder / name).write_bytes(pickle.dumps(Booby()))
+    with pytest.raises(ValueError, match="is damaged"):
+        load_detector(folder)
+    assert not (tmp_path / "sprung").exists()
+    pickle.loads((folder / name).read_bytes())  # the trap is a real one
+    assert (tmp_path / "sprung").exists()
+
+
+def test_no_pickle_is_written(folder: Path) -> None:
+    for path in folder.iterdir():
+        assert b"\x80\x04" not in path.read_bytes()[:2] and b"numpy" not in path.read_bytes()
+
+
+def test_nothing_in_the_package_unpickles() -> None:
+    """No module imports pickle or its kin, or calls a loader that would run what it reads."""
+    banned = {"pickle", "cPickle", "dill", "joblib", "cloudpickle", "marshal", "shelve"}
+    for path in Path(hopsight.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name.split(".")[0] for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [(node.module or "").split(".")[0]]
+            elif isinstance(node, ast.Call):
+                allowed = [word.arg for word in node.keywords if getattr(word.value, "value", None) is True]
+                assert "allow_pickle" not in allowed, f"{path.name}:{node.lineno} allows pickles"
+                if ast.unparse(node.func) == "torch.load":
+                    assert "weights_only" in allowed, f"{path.name}:{node.lineno} unpickles anything"
+            assert not banned & set(names), f"{path.name}:{getattr(node, 'lineno', 0)} imports {names}"
+
+
+@pytest.mark.parametrize("name", ["amen", "radar", "lof"])
+def test_detectors_without_a_network_are_saved_too(name: str, graph: AttributedGraph, tmp_path: Path) -> None:
+    fitted = DETECTORS[name]().fit(graph)
+    fitted.save(tmp_path / name)
+    assert np.array_equal(load_detector(tmp_path / name).decision_score_, fitted.decision_score_)
