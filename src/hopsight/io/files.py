@@ -46,11 +46,16 @@ def check_file(path: Path) -> None:
 
 def check_unpacked(n_bytes: int, packed: int) -> None:
     """Refuse a decompression bomb: far more bytes than honest data of that packed size would give."""
-    if n_bytes > max(UNPACKED_FREE, UNPACKED_RATIO * packed):
+    if n_bytes > unpacked_limit(packed):
         raise ValueError(
             f"{packed:,} bytes that unpack to {n_bytes:,} are refused (more than {UNPACKED_RATIO} times as many); "
             "a matrix of zeros should be stored sparse"
         )
+
+
+def unpacked_limit(packed: int) -> int:
+    """Return how many bytes a file of that size may unpack to."""
+    return max(UNPACKED_FREE, UNPACKED_RATIO * packed)
 
 
 def check_archive(archive: zipfile.ZipFile, packed: int) -> None:

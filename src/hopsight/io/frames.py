@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopsight.io.files import UNPACKED_FREE, UNPACKED_RATIO, check_unpacked, replacing
+from hopsight.io.files import check_unpacked, replacing, unpacked_limit
 from hopsight.io.parquet import ParquetFile
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def open_table(path: Path) -> Iterator[Table]:
     A CSV whose header is made of numbers only has none: its columns are then called ``column1, column2, …``.
     """
     if path.name.lower().endswith((".parquet", ".pq")):
-        with ParquetFile(path, _limit(path)) as parquet:
+        with ParquetFile(path, unpacked_limit(path.stat().st_size)) as parquet:
             yield Table(path, _checked_names(parquet.names()), parquet=parquet)
         return
     with path.open("rb") as file:
@@ -144,11 +144,9 @@ def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _gunzip(path: Path) -> bytes:
+    packed = path.stat().st_size
     with gzip.open(path) as file:
-        content = file.read(_limit(path) + 1)
-    check_unpacked(len(content), path.stat().st_size)
+        content = file.read(unpacked_limit(packed) + 1)
+    check_unpacked(len(content), packed)
     return content
 
-
-def _limit(path: Path) -> int:
-    return max(UNPACKED_FREE, UNPACKED_RATIO * path.stat().st_size)

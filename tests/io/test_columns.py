@@ -1,0 +1,173 @@
+"""Columns to attributes: what is a number, a flag, a category; what is left out; what is refused."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from hopsight.io.columns import encode, flags
+
+
+def encoded(name: str, values: Any, **options: Any) -> tuple[list[str], list[list[float]], list[str]]:
+    """Encode one column beside a plain one, and return the names, the columns and the notices of that one."""
+    notices: list[str] = []
+    column = values.alias(name) if isinstance(values, pl.Series) else pl.Series(name, values)
+    plain = pl.Series("plain", np.arange(float(len(column))))
+    matrix, names = encode([plain, column], len(column), notices=notices, **options)
+    assert matrix.shape == (len(column), len(names))
+    return names[1:], matrix[:, 1:].T.tolist(), notices
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["1", "2.5", "-3e2"], [" 1", "2.5 ", "-300"], [1.0, 2.5, -300.0], pl.Series([1.0, 2.5, -300], dtype=pl.Float32)],
+)
+def test_numbers_are_kept(values: Any) -> None:
+    assert encoded("x", values) == (["x"], [[1.0, 2.5, -300.0]], [])
+
+
+@pytest.mark.parametrize("values", [[True, False, True], ["true", "False", "TRUE"]])
+def test_true_and_false_are_1_and_0(values: Any) -> None:
+    assert encoded("x", values) == (["x"], [[1.0, 0.0, 1.0]], [])
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["Oslo", "Bern"])])
+def test_categories_get_one_column_a_value(kind: Any) -> None:
+    names, columns, _ = encoded("city", pl.Series(["Oslo", "Bern", "Oslo"], dtype=kind))
+    assert names == ["city=Bern", "city=Oslo"]
+    assert columns == [[0, 1, 0], [1, 0, 1]]
+
+
+def test_fifty_values_are_a_category_and_fifty_one_are_left_out() -> None:
+    assert len(encoded("name", [f"n{i}" for i in range(50)])[0]) == 50
+    names, _, notices = encoded("name", [f"n{i}" for i in range(51)])
+    assert names == []
+    assert notices == ["column 'name' has 51 different values (more than 50) and is left out"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [date(2020, 1, 1), date(2020, 1, 2)],
+        [None, None],
+        ["", "  "],
+        [["a"], ["b"]],
+        [[1.0], [1.0, 2.0]],
+        [{"a": 1}] * 2,
+    ],
+)
+def test_what_is_neither_number_nor_text_is_left_out_with_a_notice(values: Any) -> None:
+    names, _, notices = encoded("odd", values)
+    assert names == []
+    assert len(notices) == 1
+    assert notices[0].startswith("column 'odd'")
+    assert notices[0].endswith("left out")
+
+
+def test_lists_of_one_length_are_spread() -> None:
+    assert encoded("x", [[1, 2], [3, 4]]) == (["x_0", "x_1"], [[1, 3], [2, 4]], [])
+    array = pl.Series([[1.0, 2.0], [3.0, 4.0]], dtype=pl.Array(pl.Float32, 2))
+    assert encoded("x", array)[1] == [[1, 3], [2, 4]]
+    with pytest.raises(ValueError, match="'x_1', row 2 is empty or NaN"):
+        encoded("x", [[1.0, 2.0], [3.0, None]])
+
+
+@pytest.mark.parametrize(
+    "values", [["1", "", "3"], ["1", "NA", "3"], ["1", "nan", "3"], [1.0, None, 3.0], [1.0, np.nan, 3.0]]
+)
+def test_empty_numbers_are_refused_or_get_the_mean(values: Any) -> None:
+    with pytest.raises(ValueError, match="column 'age', row 2 is empty or NaN"):
+        encoded("age", values)
+    names, columns, notices = encoded("age", values, missing="mean")
+    assert (names, columns) == (["age"], [[1.0, 2.0, 3.0]])
+    assert "empty cells (1) got the mean" in notices[0]
+
+
+@pytest.mark.parametrize("values", [["a", "", "b"], ["a", None, "b"]])
+def test_empty_categories_are_refused_or_their_own_value(values: Any) -> None:
+    with pytest.raises(ValueError, match="column 'city', row 2 is empty"):
+        encoded("city", values)
+    names, columns, _ = encoded("city", values, missing="mean")
+    assert names == ["city=(missing)", "city=a", "city=b"]
+    assert columns[0] == [0, 1, 0]
+
+
+def test_a_category_may_be_called_as_an_empty_number_is() -> None:
+    assert encoded("country", ["NA", "CH", "DE"])[0] == ["country=CH", "country=DE", "country=NA"]
+
+
+@pytest.mark.parametrize("missing", ["refuse", "mean"])
+@pytest.mark.parametrize("values", [["1", "inf"], ["1", "-Infinity"], [1.0, np.inf], ["1", "1e999"]])
+def test_infinity_is_refused_whatever_is_imputed(values: Any, missing: str) -> None:
+    with pytest.raises(ValueError, match="column 'x', row 2 is infinite"):
+        encoded("x", values, missing=missing)
+
+
+def test_text_among_numbers_is_refused_with_value_and_row() -> None:
+    with pytest.raises(ValueError, match="column 'age', row 3: 'unknown' is no number"):
+        encoded("age", ["31", "42", "unknown", "27"])
+    with pytest.raises(ValueError, match="x…"):
+        encoded("age", ["31", "42", "x" * 1000, "27"])
+
+
+def test_a_few_numbers_among_text_are_categories() -> None:
+    assert encoded("code", ["A1", "B2", "7"])[0] == ["code=7", "code=A1", "code=B2"]
+
+
+def test_nothing_usable_is_refused() -> None:
+    for columns in ([], [pl.Series("name", [f"n{i}" for i in range(60)])]):
+        with pytest.raises(ValueError, match="no attribute column"):
+            encode(columns, 60, notices=[])
+
+
+def test_an_unknown_way_to_impute_is_refused() -> None:
+    with pytest.raises(ValueError, match="missing must be one of refuse, mean"):
+        encode([pl.Series("x", [1.0])], 1, missing="median")
+
+
+def test_a_column_that_looks_like_the_truth_gets_a_notice() -> None:
+    assert "looks like a truth" in encoded("is_fraud", [0, 1, 0])[2][0]
+    assert encoded("is_fraud", [0, 2, 0])[2] == []
+
+
+def test_float32_stays_float32_unless_it_meets_float64() -> None:
+    small, large = pl.Series("a", [1.0], dtype=pl.Float32), pl.Series("b", [1.0])
+    assert encode([small], 1)[0].dtype == np.float32
+    assert encode([small, large], 1)[0].dtype == np.float64
+    assert encode([pl.Series("c", ["x"]), large], 1)[0].dtype == np.float64
+
+
+def test_a_large_matrix_of_mostly_zeros_is_sparse_and_a_small_one_is_not() -> None:
+    rng = np.random.default_rng(0)
+    n_rows = 12_000
+    columns = [pl.Series(f"c{k}", rng.choice(list("abcdefghijklmnopqrstuvwxyz"), n_rows)) for k in range(33)]
+    matrix, names = encode(columns, n_rows)
+    assert sp.issparse(matrix)
+    assert matrix.shape == (n_rows, 33 * 26)
+    assert set(matrix.sum(axis=1).tolist()) == {33.0}
+    column = names.index("c7=d")
+    assert np.array_equal(matrix[:, [column]].toarray().ravel() == 1, (columns[7] == "d").to_numpy())
+    assert not sp.issparse(encode([column.head(100) for column in columns], 100)[0])
+
+
+@pytest.mark.parametrize(
+    "values", [[0, 1, 1], [False, True, True], ["0", "1", "1"], ["no", "yes", "yes"], [0.0, 1.0, 1.0]]
+)
+def test_a_truth_is_0_and_1_or_true_and_false(values: Any) -> None:
+    if values[0] == "no":
+        with pytest.raises(ValueError, match="column 'y', row 1: 'no' is not 0 or 1"):
+            flags(pl.Series("y", values))
+    else:
+        assert flags(pl.Series("y", values)).tolist() == [0, 1, 1]
+
+
+def test_kinds_go_up_to_three_and_no_flag_may_be_empty() -> None:
+    assert flags(pl.Series("kind", [0, 1, 2, 3]), high=3).tolist() == [0, 1, 2, 3]
+    for values in ([0, 4], [0, None], [0.0, 0.5]):
+        with pytest.raises(ValueError, match="row 2"):
+            flags(pl.Series("kind", values), high=3)

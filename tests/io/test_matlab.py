@@ -1,0 +1,179 @@
+""".mat files as they come: both layouts, rows or columns, dense or sparse, topics; and refusals."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.io import loadmat, savemat
+
+from hopsight.graph import AttributedGraph
+from hopsight.io.matlab import read_mat, write_mat
+
+ONCE = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
+X = np.array([[1.5, 0.0], [0.0, 2.5], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("names", [("A", "X", "gnd"), ("Network", "Attributes", "Label")])
+@pytest.mark.parametrize("adjacency", [ONCE, ONCE + ONCE.T, sp.csc_array(ONCE), sp.csc_array(7.0 * ONCE + ONCE.T)])
+@pytest.mark.parametrize("labels", [[[0, 1, 0]], [[0], [1], [0]], [[0.0], [1.0], [0.0]]])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_every_layout_is_the_same_network(
+    tmp_path: Path, names: tuple[str, str, str], adjacency: Any, labels: Any, compressed: bool
+) -> None:
+    values = (adjacency, X if isinstance(adjacency, np.ndarray) else sp.csc_array(X), np.array(labels))
+    savemat(tmp_path / "g.mat", dict(zip(names, values, strict=True)), do_compression=compressed)
+    graph = read_mat(tmp_path / "g.mat")
+    assert graph.edges.tolist() == [[0, 0], [1, 2]]
+    assert graph.labels.tolist() == [0, 1, 0]
+    assert sp.issparse(graph.attributes) == sp.issparse(adjacency)
+    assert (graph.attributes @ np.ones(2)).tolist() == [1.5, 2.5, 0.0]
+    assert graph.name == "g"
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 6], [0, 1, 2], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]])
+def test_topics_are_not_labels(tmp_path: Path, labels: Any) -> None:
+    savemat(tmp_path / "g.mat", {"Network": ONCE, "Attributes": X, "Label": labels})
+    notices: list[str] = []
+    assert read_mat(tmp_path / "g.mat", notices=notices).labels is None
+    assert "topics" in notices[0]
+
+
+def test_directed_is_asked_for(tmp_path: Path) -> None:
+    savemat(tmp_path / "g.mat", {"A": ONCE, "X": X})
+    assert read_mat(tmp_path / "g.mat", directed=True).adjacency.toarray().tolist() == ONCE.tolist()
+
+
+def test_kinds_of_our_layout_and_of_the_dominant_authors(tmp_path: Path) -> None:
+    fields = {"Network": ONCE, "Attributes": X, "Label": [1, 1, 0]}
+    savemat(tmp_path / "ours.mat", fields | {"Kind": [1, 3, 0]})
+    assert read_mat(tmp_path / "ours.mat").kinds.tolist() == [1, 3, 0]
+    savemat(tmp_path / "theirs.mat", fields | {"str_anomaly_label": [1, 0, 0], "attr_anomaly_label": [0, 1, 0]})
+    assert read_mat(tmp_path / "theirs.mat").kinds.tolist() == [1, 2, 0]
+    savemat(tmp_path / "copies.mat", fields | {"str_anomaly_label": [1, 1, 0], "attr_anomaly_label": [1, 1, 0]})
+    assert read_mat(tmp_path / "copies.mat").kinds is None
+
+
+def test_everything_comes_back(hard_graph: AttributedGraph, tmp_path: Path) -> None:
+    write_mat(hard_graph, tmp_path / "hard.mat")
+    again = read_mat(tmp_path / "hard.mat")
+    assert again.node_ids.tolist() == hard_graph.node_ids.tolist()
+    assert again.attribute_names == hard_graph.attribute_names
+    assert sp.issparse(again.attributes) == sp.issparse(hard_graph.attributes)
+    assert abs(again.attributes - hard_graph.attributes).max() == 0
+    assert np.array_equal(again.edges, hard_graph.edges)
+    assert np.array_equal(again.labels, hard_graph.labels)
+    assert np.array_equal(again.kinds, hard_graph.kinds)
+
+
+def test_directed_links_and_whole_number_ids_come_back(tmp_path: Path) -> None:
+    graph = AttributedGraph(ONCE.T, X, directed=True, node_ids=[30, 10, -20])
+    write_mat(graph, tmp_path / "g.mat")
+    again = read_mat(tmp_path / "g.mat")
+    assert again.directed
+    assert again.adjacency.toarray().tolist() == ONCE.T.tolist()
+    assert again.node_ids.tolist() == [30, 10, -20]
+
+
+def test_matlab_users_find_the_usual_matrices(tmp_path: Path) -> None:
+    write_mat(AttributedGraph(ONCE, X, labels=[0, 1, 0]), tmp_path / "g.mat")
+    content = loadmat(tmp_path / "g.mat")
+    assert content["Network"].toarray().tolist() == (ONCE + ONCE.T).tolist()
+    assert content["Attributes"].tolist() == X.tolist()
+    assert content["Label"].tolist() == [[0], [1], [0]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"A": ONCE}, "A and X"),
+        ({"Network": ONCE, "X": np.ones((2, 1))}, "do not fit"),
+        ({"A": np.ones((2, 3)), "X": np.ones((2, 1))}, "do not fit"),
+        ({"A": ONCE, "X": np.full((3, 1), np.nan)}, "finite"),
+        ({"A": ONCE, "X": np.full((3, 1), 1j)}, "real numbers"),
+        ({"A": {"field": 1}, "X": X}, "variable A must be one matrix of numbers"),
+        ({"A": np.array([[1, "two"]], dtype=object), "X": X}, "variable A"),
+        ({"A": "text", "X": X}, "variable A"),
+        ({"A": np.ones((3, 3, 2)), "X": X}, "variable A"),
+    ],
+)
+def test_what_is_no_network_is_refused(tmp_path: Path, fields: dict[str, Any], words: str) -> None:
+    savemat(tmp_path / "bad.mat", fields)
+    with pytest.raises(ValueError, match=words):
+        read_mat(tmp_path / "bad.mat")
+
+
+def test_other_variables_are_never_looked_at(tmp_path: Path) -> None:
+    others = {"comment": "text", "settings": {"seed": 1}, "cells": np.array([[1, "x"]], dtype=object)}
+    savemat(tmp_path / "g.mat", {"A": ONCE, "X": X} | others)
+    assert read_mat(tmp_path / "g.mat").n_edges == 2
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [(b"\x89HDF\r\n\x1a\n", "-v7"), (b"MATLAB 7.3 MAT-file", "-v7"), (b"any other file", "version 5 to 7")],
+)
+def test_other_versions_are_refused_by_name(tmp_path: Path, head: bytes, words: str) -> None:
+    (tmp_path / "other.mat").write_bytes(head.ljust(200, b" "))
+    with pytest.raises(ValueError, match=words):
+        read_mat(tmp_path / "other.mat")
+
+
+def test_version_4_is_refused(tmp_path: Path) -> None:
+    savemat(tmp_path / "old.mat", {"A": ONCE, "X": X}, format="4")
+    with pytest.raises(ValueError, match="version 5 to 7"):
+        read_mat(tmp_path / "old.mat")
+
+
+def test_a_truncated_file_is_refused_at_every_length(tmp_path: Path) -> None:
+    savemat(tmp_path / "g.mat", {"A": ONCE, "X": X})
+    content = (tmp_path / "g.mat").read_bytes()
+    for length in range(1, len(content), 7):
+        (tmp_path / "cut.mat").write_bytes(content[:length])
+        with pytest.raises(ValueError, match="cannot read"):
+            read_mat(tmp_path / "cut.mat")
+
+
+def test_a_compressed_bomb_is_refused_before_it_unpacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hopsight.io.files.UNPACKED_FREE", 2**20)
+    bomb = zlib.compress(bytes(20 * 2**20), level=9)
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x0100) + b"IM"
+    (tmp_path / "bomb.mat").write_bytes(head + struct.pack("<II", 15, len(bomb)) + bomb)
+    with pytest.raises(ValueError, match="unpack"):
+        read_mat(tmp_path / "bomb.mat")
+
+
+def test_a_sparse_matrix_with_indices_outside_is_refused(tmp_path: Path) -> None:
+    savemat(tmp_path / "g.mat", {"A": sp.csc_array(([1.0], ([2], [1])), shape=(3, 3)), "X": X}, do_compression=False)
+    content = (tmp_path / "g.mat").read_bytes()
+    index = struct.pack("<HHi", 5, 4, 2)  # a small element: four bytes of int32, the row of the only entry
+    assert content.count(index) == 1
+    (tmp_path / "bad.mat").write_bytes(content.replace(index, struct.pack("<HHi", 5, 4, 200_000_000)))
+    with pytest.raises(ValueError, match="cannot read"):
+        read_mat(tmp_path / "bad.mat")
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "n_anomalies"),
+    [
+        ("Amazon", (1418, 3695, 21), 28),
+        ("Disney", (124, 335, 28), 6),
+        ("Enron", (13533, 176987, 18), 5),
+        ("BlogCatalog", (5196, 171743, 8189), None),
+        ("Flickr", (7575, 239738, 12047), None),
+        ("inj_cora", (2708, 5574, 1433), 138),
+    ],
+)
+def test_the_networks_of_the_literature(
+    data_dir: Path, name: str, size: tuple[int, int, int], n_anomalies: int | None
+) -> None:
+    graph = read_mat(data_dir / f"{name}.mat", notices=[])
+    assert (graph.n_nodes, graph.n_edges, graph.n_attributes) == size
+    assert (None if graph.labels is None else int(graph.labels.sum())) == n_anomalies
+    if name == "inj_cora":
+        assert np.array_equal(graph.kinds > 0, graph.labels == 1)

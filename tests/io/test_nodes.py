@@ -1,0 +1,37 @@
+"""Columns about nodes: which is the truth, which is left out, and names that must differ."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from hopsight.io.nodes import distinct, node_fields
+
+FRAME = pl.DataFrame(
+    {"age": [31, 42], "fraud": ["true", "false"], "hopsight_label": [0, 1], "hopsight_kind": [0, 3], "note": ["a", "b"]}
+)
+
+
+def test_our_own_columns_are_truth_without_asking() -> None:
+    fields = node_fields(FRAME.columns, FRAME.__getitem__, 2, ignore=["note", "fraud"])
+    assert fields["attribute_names"] == ["age"]
+    assert fields["labels"].tolist() == [0, 1]
+    assert fields["kinds"].tolist() == [0, 3]
+
+
+def test_a_named_truth_comes_first_and_neither_is_an_attribute() -> None:
+    fields = node_fields(FRAME.columns, FRAME.__getitem__, 2, label="fraud", ignore=["note"])
+    assert fields["attribute_names"] == ["age"]
+    assert fields["labels"].tolist() == [1, 0]
+
+
+def test_a_column_that_is_not_there_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ValueError, match=r"label: there is no column 'frod'; did you mean fraud\?"):
+        node_fields(FRAME.columns, FRAME.__getitem__, 2, label="frod")
+    with pytest.raises(ValueError, match=r"ignore: there is no column 'zzz'$"):
+        node_fields(FRAME.columns, FRAME.__getitem__, 2, ignore=["note", "zzz"])
+
+
+def test_names_become_distinct_without_meeting_others() -> None:
+    assert distinct(["x", "x", "x_2", "x"]) == ["x", "x_2", "x_2_2", "x_3"]
+    assert distinct(["id"], taken=["id"]) == ["id_2"]

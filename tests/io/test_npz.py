@@ -1,0 +1,136 @@
+"""The .npz: an exact copy of the graph, and nothing of a hostile file gets through."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hopsight.graph import AttributedGraph
+from hopsight.io.npz import read_npz, write_npz
+
+
+def dense(matrix: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
+
+
+def test_everything_comes_back_exactly(hard_graph: AttributedGraph, tmp_path: Path) -> None:
+    write_npz(hard_graph, tmp_path / "hard.npz")
+    again = read_npz(tmp_path / "hard.npz")
+    assert again.node_ids.tolist() == hard_graph.node_ids.tolist()
+    assert again.attribute_names == hard_graph.attribute_names
+    assert sp.issparse(again.attributes) == sp.issparse(hard_graph.attributes)
+    assert np.array_equal(dense(again.attributes), dense(hard_graph.attributes))
+    assert np.array_equal(again.edges, hard_graph.edges)
+    assert np.array_equal(again.labels, hard_graph.labels)
+    assert np.array_equal(again.kinds, hard_graph.kinds)
+    assert (again.name, again.directed) == ("hard", False)
+
+
+def test_directed_links_float32_and_whole_number_ids_come_back(tmp_path: Path) -> None:
+    graph = AttributedGraph.from_edges(
+        [2, 0, 1], [0, 1, 0], np.ones((3, 1), dtype=np.float32), directed=True, node_ids=[-5, 0, 2**62]
+    )
+    write_npz(graph, tmp_path / "g.npz")
+    again = read_npz(tmp_path / "g.npz")
+    assert again.directed
+    assert again.edges.tolist() == graph.edges.tolist()
+    assert again.node_ids.tolist() == [-5, 0, 2**62]
+    assert again.attributes.dtype == np.float32
+    assert again.labels is None
+
+
+def test_the_same_graph_gives_the_same_bytes(hard_graph: AttributedGraph, tmp_path: Path) -> None:
+    for name in ("a.npz", "b.npz"):
+        write_npz(hard_graph, tmp_path / name)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_two_arrays_of_ones_own_are_enough(tmp_path: Path, save: Any) -> None:
+    save(tmp_path / "own.npz", edges=[[0, 1], [1, 2]], attributes=np.asfortranarray([[1, 2], [3, 4], [5, 6]]))
+    graph = read_npz(tmp_path / "own.npz")
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert graph.attributes.tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert graph.name == "own"
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"attributes": [[1.0]]}, "no array called edges"),
+        ({"edges": [[0], [1]]}, "no array called attributes"),
+        ({"edges": [[0, 1], [1, 9]], "attributes": [[1.0], [2.0]]}, "outside"),
+        ({"edges": [[0.0], [1.0]], "attributes": [[1.0], [2.0]]}, "whole numbers"),
+        ({"edges": [[0], [1]], "attributes": [[1.0], [np.nan]]}, "finite"),
+        ({"edges": [[0], [1]], "attributes": [["a"], ["b"]]}, "only numbers"),
+        ({"edges": [[0], [1]], "attributes": [[1.0], [2.0]], "hopsight_graph": 2}, "update hopsight"),
+        ({"edges": [[0], [1]], "attributes": [[1.0], [2.0]], "labels": [0, 7]}, "labels"),
+        ({"edges": [[0], [1]], "attributes": [[1.0], [2.0]], "node_ids_text": np.zeros(2, "u1")}, "damaged"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, arrays: dict[str, Any], words: str) -> None:
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(ValueError, match=words):
+        read_npz(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"attributes_indices": [0, 99]}, "ind"),
+        ({"attributes_indptr": [0, 2, 1, 2]}, "ind"),
+        ({"attributes_shape": [3, 10**12]}, "attributes"),
+        ({"attributes_shape": [10**12, 2]}, "damaged"),
+    ],
+)
+def test_a_damaged_sparse_matrix_is_refused(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    parts = {
+        "edges": [[0], [1]],
+        "attributes_data": [1.0, 2.0],
+        "attributes_indices": [0, 1],
+        "attributes_indptr": [0, 1, 2, 2],
+        "attributes_shape": [3, 2],
+    }
+    np.savez(tmp_path / "good.npz", **parts)
+    assert read_npz(tmp_path / "good.npz").attributes.toarray().tolist() == [[1, 0], [0, 2], [0, 0]]
+    np.savez(tmp_path / "bad.npz", **(parts | changes))
+    with pytest.raises(ValueError, match=words):
+        read_npz(tmp_path / "bad.npz")
+
+
+def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (tmp_path.joinpath("sprung").touch, ())
+
+    np.savez(tmp_path / "trap.npz", edges=[[0], [1]], attributes=np.array([[Trap()], [Trap()]], dtype=object))
+    with pytest.raises(ValueError, match="only numbers"):
+        read_npz(tmp_path / "trap.npz")
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_a_header_that_promises_more_than_there_is_gets_refused(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**3)})
+    with zipfile.ZipFile(tmp_path / "bad.npz", "w") as archive:
+        archive.writestr("attributes.npy", buffer.getvalue() + b"\0" * 64)
+    with pytest.raises(ValueError, match="cut off"):
+        read_npz(tmp_path / "bad.npz")
+
+
+def test_a_zip_bomb_is_refused_before_it_unpacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hopsight.io.files.UNPACKED_FREE", 2**20)
+    with (
+        zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("attributes.npy", "w") as member,
+    ):
+        for _ in range(20):
+            member.write(bytes(2**20))
+    with pytest.raises(ValueError, match="unpack"):
+        read_npz(tmp_path / "bomb.npz")

@@ -1,0 +1,156 @@
+"""PyG Data as an object and in files: links symmetrised, y only if it is a truth."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hopsight.io.pyg import from_data, read_pt
+
+geometric = pytest.importorskip("torch_geometric.data", reason="torch_geometric is an optional extra")
+
+BOTH_WAYS = torch.tensor([[0, 1, 1, 2, 2], [1, 0, 2, 1, 2]])
+X = torch.tensor([[1.5, 0.0], [0.0, 2.5], [0.0, 0.0]])
+
+
+def data(**fields: Any) -> Any:
+    return geometric.Data(**({"x": X, "edge_index": BOTH_WAYS} | fields))
+
+
+@pytest.fixture(params=["object", "pt", "pt.zip"])
+def as_read(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Return a function that reads a Data directly, from a .pt, or from a zipped .pt."""
+
+    def convert(content: Any, **options: Any) -> Any:
+        if request.param == "object":
+            return from_data(content, **options)
+        torch.save(content, tmp_path / "toy.pt")
+        if request.param == "pt":
+            return read_pt(tmp_path / "toy.pt", **options)
+        with zipfile.ZipFile(tmp_path / "toy.pt.zip", "w") as outer:
+            outer.write(tmp_path / "toy.pt", "toy.pt")
+        return read_pt(tmp_path / "toy.pt.zip", **options)
+
+    return convert
+
+
+def test_links_and_attributes(as_read: Any) -> None:
+    graph = as_read(data())
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert graph.attributes.tolist() == X.tolist()
+    assert (graph.n_duplicates, graph.n_self_loops, graph.labels) == (0, 1, None)
+    assert graph.name in ("", "toy")
+
+
+def test_one_way_links_are_symmetrised_unless_directed(as_read: Any) -> None:
+    one_way = data(edge_index=torch.tensor([[0, 2, 2], [1, 1, 1]]))
+    assert as_read(one_way).edges.tolist() == [[0, 1], [1, 2]]
+    assert as_read(one_way).n_duplicates == 1
+    assert as_read(one_way, directed=True).edges.tolist() == [[0, 2], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    "y", [torch.tensor([0, 1, 0]), torch.tensor([[0.0], [1.0], [0.0]]), torch.tensor([0, 1, 0]).bool()]
+)
+def test_zeros_and_ones_are_labels(as_read: Any, y: torch.Tensor) -> None:
+    graph = as_read(data(y=y))
+    assert graph.labels.tolist() == [0, 1, 0]
+    assert graph.kinds is None
+
+
+def test_the_coding_of_pygod_becomes_labels_and_kinds(as_read: Any) -> None:
+    n_nodes = 16
+    y = torch.zeros(n_nodes, dtype=torch.long)
+    y[:4] = torch.tensor([1, 2, 3, 1])
+    content = data(x=torch.rand(n_nodes, 2), y=y)
+    notices: list[str] = []
+    graph = as_read(content, notices=notices)
+    assert graph.labels[:5].tolist() == [1, 1, 1, 1, 0]
+    assert graph.kinds[:5].tolist() == [2, 1, 3, 2, 0]
+    assert "PyGOD" in notices[0]
+
+
+@pytest.mark.parametrize("y", [torch.tensor([0, 1, 2]), torch.tensor([3, 4, 5]), torch.tensor([0.5, 0.0, 0.0])])
+def test_topics_and_targets_are_left_out_with_a_notice(as_read: Any, y: torch.Tensor) -> None:
+    notices: list[str] = []
+    assert as_read(data(y=y), notices=notices).labels is None
+    assert "left out" in notices[0]
+
+
+def test_a_label_of_the_whole_graph_is_no_label(as_read: Any) -> None:
+    assert as_read(data(y=torch.tensor([1]))).labels is None
+
+
+def test_float16_integer_and_gradient_attributes(as_read: Any) -> None:
+    for x in (X.half(), X.int(), X.clone().requires_grad_()):
+        assert as_read(data(x=x)).attributes[1].tolist() == x[1].tolist()
+
+
+def test_sparse_attributes_of_an_object_stay_sparse() -> None:
+    for x in (X.to_sparse_coo(), X.to_sparse_csr()):
+        graph = from_data(data(x=x))
+        assert graph.attributes.format == "csr"
+        assert graph.attributes.toarray().tolist() == X.tolist()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"x": None}, "needs attributes x"),
+        ({"edge_index": None}, "needs edge_index"),
+        ({"edge_index": torch.tensor([0, 1])}, "needs edge_index"),
+        ({"edge_index": torch.tensor([[0.0], [1.0]])}, "whole numbers"),
+        ({"edge_index": torch.tensor([[0], [3]])}, r"outside 0\.\.2"),
+        ({"edge_index": torch.tensor([[0], [-1]])}, r"outside 0\.\.2"),
+        ({"x": torch.ones(3)}, "needs attributes x"),
+        ({"x": X / 0}, "finite"),
+    ],
+)
+def test_what_does_not_fit_is_refused(as_read: Any, fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        as_read(data(**fields))
+
+
+def test_a_dictionary_of_tensors_a_dataset_and_an_old_data_are_read(tmp_path: Path) -> None:
+    tensors = {"x": X, "edge_index": BOTH_WAYS, "y": torch.tensor([0, 1, 0])}
+    for content in (tensors, (tensors, None), (data(**tensors), {"x": 1})):
+        torch.save(content, tmp_path / "t.pt")
+        assert read_pt(tmp_path / "t.pt").labels.tolist() == [0, 1, 0]
+    for content in ([1, 2], "text", torch.ones(3), {"a": torch.ones(3)}):
+        torch.save(content, tmp_path / "t.pt")
+        with pytest.raises(ValueError, match="PyG Data"):
+            read_pt(tmp_path / "t.pt")
+
+
+def test_reading_a_file_needs_neither_torch_nor_pyg(tmp_path: Path) -> None:
+    torch.save(data(), tmp_path / "t.pt")
+    program = (
+        "import sys; sys.modules['torch'] = sys.modules['torch_geometric'] = None\n"
+        "from pathlib import Path; from hopsight.io.pyg import read_pt\n"
+        f"print(read_pt(Path({str(tmp_path / 't.pt')!r})).n_edges)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "2\n"
+
+
+def test_big_endian_archives_are_understood(tmp_path: Path) -> None:
+    torch.save({"x": X, "edge_index": BOTH_WAYS}, tmp_path / "little.pt")
+    with zipfile.ZipFile(tmp_path / "little.pt") as little, zipfile.ZipFile(tmp_path / "big.pt", "w") as big:
+        for name in little.namelist():
+            content = little.read(name)
+            if name.endswith("byteorder"):
+                content = b"big"
+            elif "/data/" in name:
+                kind = "<f4" if len(content) == X.numel() * 4 else "<i8"
+                content = np.frombuffer(content, dtype=kind).byteswap().tobytes()
+            big.writestr(name, content)
+    graph = read_pt(tmp_path / "big.pt")
+    assert graph.attributes.tolist() == X.tolist()
+    assert graph.n_edges == 2

@@ -1,0 +1,226 @@
+"""An edge list and a node table: guessed columns, identity of ids, the way back, and every refusal."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hopsight.graph import AttributedGraph
+from hopsight.io.tables import node_path, read_tables, write_tables
+
+EDGES = "source,target\nann,bo\nbo,cy\n"
+NODES = "id,age\nann,31\nbo,42\ncy,27\n"
+
+
+def load(folder: Path, edges: str = EDGES, nodes: str = NODES, **options: Any) -> AttributedGraph:
+    (folder / "edges.csv").write_text(edges, encoding="utf-8")
+    (folder / "people.csv").write_text(nodes, encoding="utf-8")
+    return read_tables(folder / "edges.csv", folder / "people.csv", **options)
+
+
+def test_two_small_tables_by_hand(tmp_path: Path) -> None:
+    graph = load(tmp_path)
+    assert graph.node_ids.tolist() == ["ann", "bo", "cy"]
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert graph.attributes.tolist() == [[31], [42], [27]]
+    assert graph.attribute_names == ("age",)
+    assert (graph.name, graph.labels, graph.directed) == ("edges", None, False)
+
+
+@pytest.mark.parametrize("suffixes", list(itertools.product([".csv", ".tsv", ".csv.gz", ".parquet"], repeat=2)))
+def test_any_two_table_formats_go_together(tmp_path: Path, suffixes: tuple[str, str]) -> None:
+    frames = [
+        pl.DataFrame({"source": [7, 8], "target": [8, 12]}),
+        pl.DataFrame({"id": [12, 7, 8], "x": [1.5, 2.5, 3.5]}),
+    ]
+    paths = [tmp_path / f"{name}{suffix}" for name, suffix in zip(("edges", "people"), suffixes, strict=True)]
+    for frame, path in zip(frames, paths, strict=True):
+        if path.suffix == ".parquet":
+            frame.write_parquet(path)
+        else:
+            text = frame.write_csv(separator="\t" if ".tsv" in path.name else ",").encode()
+            path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    graph = read_tables(*paths)
+    assert graph.node_ids.tolist() == [12, 7, 8]
+    assert sorted(zip(*graph.edges.tolist(), strict=True)) == [(0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [
+        ("weight,source,target", {}),
+        ("weight,SRC,Dst", {}),
+        ("weight,From ID,To-ID", {}),
+        ("weight,u,v", {}),
+        ("weight,payer,payee", {"source_column": "payer", "target_column": "payee"}),
+        ("source,payer,payee", {"source_column": "payer", "target_column": "payee"}),
+        ("source,target,payee", {"source_column": "target", "target_column": "payee"}),
+        ("target,other,source", {"source_column": "other", "target_column": "source"}),
+        ("target,from,to", {}),
+    ],
+)
+def test_the_ends_of_a_link_are_found_by_name(tmp_path: Path, header: str, options: dict[str, str]) -> None:
+    notices: list[str] = []
+    graph = load(tmp_path, f"{header}\n9.5,ann,bo\n9.5,cy,bo\n", directed=True, notices=notices, **options)
+    assert graph.edges.tolist() == [[0, 2], [1, 1]]
+    assert len(notices) == 1
+    assert "left out of the edge list" in notices[0]
+    assert repr(header.split(",")[0]) in notices[0]
+
+
+def test_otherwise_the_ends_are_the_first_two_columns(tmp_path: Path) -> None:
+    assert load(tmp_path, "a,b,c\nann,bo,5\n", notices=[]).edges.tolist() == [[0], [1]]
+    assert load(tmp_path, "0,1\n1,2\n", "0,5\n1,6\n2,7\n").node_ids.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [("age,Node ID", {}), ("age,name", {}), ("id,key", {"id_column": "key"}), ("age,id", {})],
+)
+def test_the_id_of_a_node_is_found_by_name(tmp_path: Path, header: str, options: dict[str, str]) -> None:
+    graph = load(tmp_path, nodes=f"{header}\n31,ann\n42,bo\n27,cy\n", **options)
+    assert graph.node_ids.tolist() == ["ann", "bo", "cy"]
+    assert graph.attributes.tolist() == [[31], [42], [27]]
+
+
+def test_label_and_ignore_keep_columns_out(tmp_path: Path) -> None:
+    nodes = "id,age,fraud,note\nann,31,false,x\nbo,42,true,y\ncy,27,False,z\n"
+    graph = load(tmp_path, nodes=nodes, label="fraud", ignore=["note"])
+    assert graph.attribute_names == ("age",)
+    assert graph.labels.tolist() == [0, 1, 0]
+
+
+def test_duplicates_and_loops_are_counted(tmp_path: Path) -> None:
+    graph = load(tmp_path, EDGES + "bo,ann\nann,ann\nann,bo\n")
+    assert (graph.n_edges, graph.n_duplicates, graph.n_self_loops) == (2, 2, 1)
+
+
+def test_directions_are_kept_if_asked_for(tmp_path: Path) -> None:
+    assert load(tmp_path, EDGES + "bo,ann\n", directed=True).n_edges == 3
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes", "expected"),
+    [
+        ("s,t\n1,2\n", "id,x\n1,0\n2,0\n", [1, 2]),
+        ("s,t\n1,2\n", "id,x\n1,0\n2,0\nx,0\n", ["1", "2", "x"]),
+        ("s,t\n01,2\n", "id,x\n01,0\n2,0\n", ["01", "2"]),
+        ("s,t\n1,-3\n", "id,x\n-3,0\n1,0\n99,0\n", [-3, 1, 99]),
+    ],
+)
+def test_ids_are_numbers_only_if_all_are(tmp_path: Path, edges: str, nodes: str, expected: list[Any]) -> None:
+    graph = load(tmp_path, edges, nodes)
+    assert graph.node_ids.tolist() == expected
+    assert graph.n_edges == 1
+
+
+def test_text_and_number_ids_of_two_typed_files_meet(tmp_path: Path) -> None:
+    pl.DataFrame({"source": ["1"], "target": ["2"]}).write_parquet(tmp_path / "e.parquet")
+    pl.DataFrame({"id": [1.0, 2.0], "x": [0, 1]}).write_parquet(tmp_path / "n.parquet")
+    assert read_tables(tmp_path / "e.parquet", tmp_path / "n.parquet").node_ids.tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet"])
+def test_everything_comes_back_from_the_two_files(hard_graph: AttributedGraph, tmp_path: Path, suffix: str) -> None:
+    write_tables(hard_graph, tmp_path / f"g{suffix}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"g{suffix}", f"g.nodes{suffix}"])
+    again = read_tables(tmp_path / f"g{suffix}", notices=[])
+    assert again.node_ids.tolist() == hard_graph.node_ids.tolist()
+    assert again.attribute_names == (*hard_graph.attribute_names[:3], "hopsight_label_2")
+    attributes = hard_graph.attributes.toarray() if sp.issparse(hard_graph.attributes) else hard_graph.attributes
+    assert np.array_equal(again.attributes, attributes)
+    assert np.array_equal(again.edges, hard_graph.edges)
+    assert np.array_equal(again.labels, hard_graph.labels)
+    assert np.array_equal(again.kinds, hard_graph.kinds)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=2, max_size=6, unique=True))
+def test_any_text_is_an_id_that_comes_back(tmp_path: Path, node_ids: list[str]) -> None:
+    n_nodes = len(node_ids)
+    graph = AttributedGraph.from_edges(range(n_nodes - 1), range(1, n_nodes), np.ones((n_nodes, 1)), node_ids=node_ids)
+    write_tables(graph, tmp_path / "g.csv")
+    again = read_tables(tmp_path / "g.csv")
+    assert [str(node) for node in again.node_ids.tolist()] == node_ids
+    assert np.array_equal(again.edges, graph.edges)
+
+
+def test_what_we_write_is_read_by_other_programs(tmp_path: Path) -> None:
+    graph = AttributedGraph.from_edges([0], [1], [[0.1], [2.0]], node_ids=['say "hi"', "b\nc"], labels=[0, 1])
+    write_tables(graph, tmp_path / "g.csv")
+    with node_path(tmp_path / "g.csv").open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file)) == [
+            ["id", "x0", "hopsight_label"],
+            ['say "hi"', "0.1", "0"],
+            ["b\nc", "2.0", "1"],
+        ]
+
+
+def test_a_table_cannot_say_that_it_is_directed(tmp_path: Path) -> None:
+    graph = AttributedGraph.from_edges([1], [0], [[0.1], [2.0]], directed=True)
+    notices: list[str] = []
+    write_tables(graph, tmp_path / "g.csv", notices)
+    assert "directed" in notices[0]
+    assert read_tables(tmp_path / "g.csv", directed=True).edges.tolist() == [[1], [0]]
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes", "options", "words"),
+    [
+        (EDGES + "cy,stranger\n", NODES, {}, r"edges.csv: node 'stranger' is in a link"),
+        (EDGES, NODES + "ann,1\n", {}, r"people.csv: node 'ann' has two rows, 1 and 4"),
+        (EDGES, NODES.replace("42", "many"), {}, r"people.csv: column 'age', row 2: 'many' is no number"),
+        (EDGES, NODES.replace("42", ""), {}, r"column 'age', row 2 is empty"),
+        (EDGES, NODES.replace("42", "nan"), {}, r"column 'age', row 2 is empty or NaN"),
+        (EDGES, NODES.replace("42", "inf"), {}, r"column 'age', row 2 is infinite"),
+        (EDGES, NODES.replace("bo,", ","), {}, r"row 2 has no node id"),
+        (EDGES + ",bo\n", NODES, {}, r"edges.csv: column 'source', row 3 has no node id"),
+        (EDGES, "id\nann\nbo\ncy\n", {}, r"people.csv: there is no attribute column"),
+        (EDGES, NODES, {"ignore": ["age"]}, r"no attribute column"),
+        (EDGES, NODES, {"ignore": ["aje"]}, r"did you mean age\?"),
+        (EDGES, NODES, {"label": "fraud"}, r"label: there is no column 'fraud'"),
+        (EDGES, NODES, {"label": "age"}, r"column 'age', row 1: .* is not 0 or 1"),
+        (EDGES, NODES, {"id_column": "key"}, r"id_column: there is no column 'key'"),
+        (EDGES, NODES, {"source_column": "payer"}, r"source_column: there is no column 'payer'"),
+        (EDGES, NODES, {"source_column": "source", "target_column": "source"}, r"must differ"),
+        (EDGES, NODES, {"missing": "median"}, r"missing must be one of"),
+        ("source\nann\n", NODES, {}, r"needs two columns"),
+        ("source,target\n", NODES, {}, r"edges.csv: it has no links"),
+        (EDGES, "id,age\n", {}, r"people.csv: it has a header and no rows"),
+        ("", NODES, {}, r"edges.csv: it is empty"),
+        (EDGES, "", {}, r"people.csv: it is empty"),
+    ],
+)
+def test_each_bad_table_gets_its_sentence(
+    tmp_path: Path, edges: str, nodes: str, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words) as caught:
+        load(tmp_path, edges, nodes, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_are_named(tmp_path: Path, tables: Path) -> None:
+    with pytest.raises(ValueError, match=r"nowhere.csv: there is no such file"):
+        read_tables(tmp_path / "nowhere.csv", tables / "people.csv")
+    with pytest.raises(ValueError, match=r"nowhere.csv: there is no such file"):
+        read_tables(tables / "edges.csv", tmp_path / "nowhere.csv")
+    with pytest.raises(ValueError, match=r"edges.csv: .*--nodes"):
+        read_tables(tables / "edges.csv")
+
+
+def test_the_node_table_beside_the_edge_list_is_found(tables: Path) -> None:
+    (tables / "people.csv").rename(tables / "edges.nodes.csv")
+    assert read_tables(tables / "edges.csv").n_nodes == 3
+    pl.read_csv(tables / "edges.nodes.csv").write_parquet(tables / "edges.nodes.parquet")
+    (tables / "edges.nodes.csv").unlink()
+    assert read_tables(tables / "edges.csv").n_nodes == 3
