@@ -3,7 +3,7 @@
 import hopsight as hs
 
 graph = hs.make_demo()
-model = hs.HCM(seed=0).fit(graph)
+model = hs.HCM(n_epochs=40, burn_in=20, seed=0).fit(graph)  # fewer epochs than the default, for a first look
 
 order = model.decision_score_.argsort()[::-1]
 print(f"{graph!r}: {model.label_.sum()} nodes are flagged, the first five are")
