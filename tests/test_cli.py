@@ -358,6 +358,20 @@ def test_the_catalogue_is_listed(run: Run) -> None:
     assert_refused(run("data", "fetch", "blogcatalogue"), "did you mean")
 
 
+def test_bench_writes_its_page_and_goes_on_where_it_was(run: Run, tmp_path: Path) -> None:
+    choice = ("--networks", "generated", "--detectors", "lof", "--experiments", "comparison", "--repetitions", 1)
+    code, out, err = run("bench", "--suite", "quick", "--out", "bench", *choice)
+    assert code == 0, err
+    assert "0 of them from earlier runs" in out
+    assert {"results.csv", "tables.md", "report.html"} <= {path.name for path in (tmp_path / "bench").iterdir()}
+    code, out, err = run("bench", "--suite", "quick", "--out", "bench", "--quiet", *choice)
+    assert (code, err) == (0, "")
+    assert "0 of them from earlier runs" not in out
+    assert_refused(run("bench", "--suite", "slow", "--out", "other"), "suite", "slow")
+    assert_refused(run("bench", "--memory-limit", "much", "--out", "other"), "memory limit")
+    assert left_behind(tmp_path) == ["bench"]
+
+
 def test_names_cannot_steer_the_terminal(run: Run, tables: Path) -> None:
     write_csv(tables / "people.csv", ("id", "age"), [("[red]x\x1b[2J", 99), *((f"p{i}", i) for i in range(40))])
     code, out, err = detect(run, tables, "--top", 40)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from hopsight.cli import main
+from hopsight.graph import AttributedGraph
 from hopsight.report.reuse import reopen
 
+CONTENT = bytes(range(256)) * 2000
 COMMAND = [sys.executable, "-c", "import sys; from hopsight.cli import main; sys.exit(main())"]
 SMALL = ("n_epochs=20", "burn_in=10", "n_units=16", "mlp_units=16", "max_pairs=2000")
 HCM = ["--detector", "hcm", *(word for setting in SMALL for word in ("--set", setting))]
@@ -99,6 +105,124 @@ def test_a_killed_injection_leaves_no_half_network(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_injection_killed_at_twenty_moments(tmp_path: Path) -> None:
     check_killed_inject(tmp_path, 20)
+
+
+class Trickle(BaseHTTPRequestHandler):
+    """Serves one file slowly, so that a download can be killed in its middle."""
+
+    def do_GET(self) -> None:
+        """Send twenty parts with a pause after each."""
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(CONTENT)))
+        self.end_headers()
+        try:
+            for start in range(0, len(CONTENT), len(CONTENT) // 20):
+                self.wfile.write(CONTENT[start : start + len(CONTENT) // 20])
+                time.sleep(0.02)
+        except OSError:
+            pass  # the other end was killed, as it should be
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+
+def check_killed_fetch(folder: Path, times: int) -> None:
+    checksum = hashlib.sha256(CONTENT).hexdigest()
+    program = (
+        "import sys\n"
+        "from hopsight.datasets.download import fetch\n"
+        "from hopsight.datasets.networks import Network, Size\n"
+        "toy = Network(name='toy', kind='organic', size=Size(2, 1, 1, 0), repository='a/b', commit='c', path='toy.mat',"
+        f" sha256='{checksum}', citation='nobody')\n"
+        "fetch(toy, base_url=sys.argv[1], cache_dir=sys.argv[2])"
+    )
+    with ThreadingHTTPServer(("127.0.0.1", 0), Trickle) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        arguments = [sys.executable, "-c", program, f"http://127.0.0.1:{server.server_port}", str(folder)]
+        begin = time.perf_counter()
+        subprocess.run(arguments, check=True)
+        usual = time.perf_counter() - begin
+        moments = random.Random(0)
+        for _ in range(times):
+            (folder / "toy.mat").unlink(missing_ok=True)
+            process = subprocess.Popen(arguments)
+            time.sleep(moments.uniform(0.3, 1.05) * usual)
+            process.kill()
+            process.wait()
+            assert not (folder / "toy.mat").exists() or (folder / "toy.mat").read_bytes() == CONTENT
+        subprocess.run(arguments, check=True)
+        server.shutdown()
+    assert (folder / "toy.mat").read_bytes() == CONTENT
+
+
+def test_a_killed_download_leaves_no_half_file_under_its_name(tmp_path: Path) -> None:
+    check_killed_fetch(tmp_path, 2)
+
+
+@pytest.mark.slow
+def test_downloads_killed_at_twenty_moments(tmp_path: Path) -> None:
+    check_killed_fetch(tmp_path, 20)
+
+
+@pytest.mark.slow
+def test_benchmark_killed_at_twenty_moments(tmp_path: Path) -> None:
+    choice = ["--networks", "generated", "--detectors", "lof", "--repetitions", "1", "--quiet"]
+    usual = finish("bench", "--suite", "quick", "--out", str(tmp_path / "whole"), *choice)
+    moments = random.Random(0)
+    for _ in range(20):  # each goes on where the one before was killed, so most of the time is left to none
+        kill_during(["bench", "--suite", "quick", "--out", str(tmp_path / "out"), *choice], moments.uniform(0, usual))
+    finish("bench", "--suite", "quick", "--out", str(tmp_path / "out"), *choice)
+    tables = [(tmp_path / name / "results.csv").read_text().splitlines() for name in ("whole", "out")]
+    assert len(tables[0]) == len(tables[1]) > 5
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet", ".mat", ".npz", ".graphml", ".pt"])
+def test_damaged_files_through_the_command_line(
+    suffix: str, tmp_path: Path, two_cliques: AttributedGraph, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """25 of each of eight formats: refused in one sentence or used, within seconds, nothing written elsewhere."""
+    import hopsight.io as formats
+
+    source = tmp_path / f"network{suffix}"
+    if suffix == ".pt":
+        import torch
+
+        links = torch.tensor(two_cliques.edges.copy())
+        torch.save({"x": torch.tensor(two_cliques.attributes.copy()), "edge_index": links}, source)
+    else:
+        formats.write(two_cliques, source)
+    files = sorted(tmp_path.iterdir())
+    originals = {path: path.read_bytes() for path in files}
+    rnd = random.Random(0)
+    commands = (
+        ["data", "info", str(source)],
+        ["convert", str(source), str(tmp_path / "out.npz")],
+        ["detect", str(source), "--detector", "lof", "--top", "1", "--out", str(tmp_path / "out"), "--quiet"],
+    )
+    for attempt in range(25):
+        victim = rnd.choice(files)
+        victim.write_bytes(damaged(originals[victim], rnd))
+        begin = time.perf_counter()
+        code = main(commands[attempt % 3])
+        assert time.perf_counter() - begin < 60, "ten seconds on a quiet machine"
+        error = capsys.readouterr().err
+        assert code in (0, 2), error
+        assert (code == 2) == (sum(line.startswith("hopsight: ") for line in error.splitlines()) == 1)
+        victim.write_bytes(originals[victim])
+        assert {path.name for path in tmp_path.iterdir()} - {path.name for path in files} <= {"out", "out.npz"}
+
+
+def damaged(content: bytes, rnd: random.Random) -> bytes:
+    """Cut the file off, flip some bits, or throw it away for random bytes."""
+    way = rnd.random()
+    if way < 0.2:
+        return content[: rnd.randrange(len(content))]
+    if way > 0.9:
+        return rnd.randbytes(rnd.randrange(1, 400))
+    changed = bytearray(content)
+    for _ in range(rnd.choice([1, 2, 10])):
+        changed[rnd.randrange(len(changed))] ^= 1 << rnd.randrange(8)
+    return bytes(changed)
 
 
 def test_a_full_disk_gets_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
