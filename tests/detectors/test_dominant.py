@@ -188,6 +188,12 @@ def test_scale_of_attributes_leaves_scores_finite(random_graph: AttributedGraph,
         assert np.ptp(model.decision_score_) > 0.1
 
 
+def test_new_graph_far_from_the_fit_is_refused(random_graph: AttributedGraph) -> None:
+    model = DOMINANT(n_epochs=1).fit(random_graph)
+    with pytest.raises(ValueError, match="too far from those of the fit"):
+        model.decision_function(AttributedGraph(random_graph.adjacency, random_graph.attributes * 1e60))
+
+
 def test_divergence_stops_and_says_what_to_do(random_graph: AttributedGraph) -> None:
     with pytest.raises(ValueError, match=r"loss of DOMINANT became .* lower lr \(now 1e\+10\)"):
         DOMINANT(lr=1e10).fit(random_graph)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hopsight.detectors.base import Epoch
-from hopsight.detectors.training import flat_weights, is_constant, set_weights, train, undirected, until_alive
+from hopsight.detectors.training import finite, flat_weights, is_constant, set_weights, train, undirected, until_alive
 from hopsight.graph import AttributedGraph
 
 
@@ -99,3 +99,9 @@ def test_weights_survive_the_way_through_one_array() -> None:
 def test_directed_links_are_symmetrised() -> None:
     graph = AttributedGraph([[0, 1, 0], [0, 0, 0], [0, 1, 0]], np.eye(3), directed=True)
     assert undirected(graph).toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_scores_beyond_single_precision_are_refused() -> None:
+    assert finite(np.ones(2), "P").tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match="P cannot judge this network: its attributes are too far"):
+        finite(np.array([1.0, np.inf]), "P")

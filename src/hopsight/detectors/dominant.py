@@ -13,6 +13,7 @@ from torch import Generator, Tensor, allclose, device, no_grad
 from hopsight.checks import check_choice, check_count, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector
 from hopsight.detectors.training import (
+    finite,
     flat_weights,
     generators,
     is_constant,
@@ -215,7 +216,7 @@ class DOMINANT(Detector):
         inputs, links = self._inputs(graph, attributes, resolve_device(self.device))
         network = self._network(inputs, Generator())
         set_weights(network, self.weights_)
-        return self._scores(network, inputs, links)[0]
+        return finite(self._scores(network, inputs, links)[0], "DOMINANT")
 
     def _check(self) -> device:
         if not self.encoder_units:
@@ -237,7 +238,7 @@ class DOMINANT(Detector):
     def _inputs(self, graph: AttributedGraph, attributes: Any, where: device) -> tuple[Inputs, Target]:
         adjacency = undirected(graph)
         links = adjacency + sp.eye_array(graph.n_nodes, format="csr") if self.self_loops else adjacency
-        return Inputs.of(adjacency, attributes * (1.0 / self.unit_), where), Target.of(links, where)
+        return Inputs.of(adjacency, attributes / self.unit_, where), Target.of(links, where)
 
     def _network(self, inputs: Inputs, generator: Generator) -> Autoencoder:
         network = Autoencoder(

@@ -191,17 +191,19 @@ def _concentrations(weights: Any, times: FloatArray, **options: Any) -> FloatArr
 def _min_max(attributes: Any) -> tuple[Any, float]:
     """Return the attributes over their column ranges, and the standard deviation of all entries scaled to [0, 1].
 
-    Sparse attributes are not shifted to start at 0: distances do not see it.
+    Sparse attributes are not shifted to start at 0: distances do not see it. Columns are first divided by their
+    largest magnitude, so that neither huge nor tiny values are lost.
     """
     if not sp.issparse(attributes):
-        peak = abs(attributes).max(axis=0).astype(np.float64)
-        scaled = attributes * _inverse(peak)
+        scaled = attributes * _inverse(abs(attributes).max(axis=0), least=1e-300)
         scaled = (scaled - scaled.min(axis=0)) * _inverse(np.ptp(scaled, axis=0))
         return scaled, float(scaled.std())
     n_nodes, n_columns = attributes.shape
-    low, high = (np.asarray(getattr(attributes, end)(axis=0).todense()).ravel() for end in ("min", "max"))
-    inverse = _inverse(high.astype(np.float64) - low)
-    scaled = sp.csr_array(attributes.astype(np.float64) @ sp.diags_array(inverse))
+    unit = _inverse(_of_columns(abs(attributes), "max"), least=1e-300)
+    scaled = attributes.astype(np.float64) @ sp.diags_array(unit)
+    low, high = _of_columns(scaled, "min"), _of_columns(scaled, "max")
+    inverse = _inverse(high - low)
+    scaled = sp.csr_array(scaled @ sp.diags_array(inverse))
     offset = low * inverse
     sums = np.asarray(scaled.sum(axis=0)).ravel()
     mean = (sums.sum() - n_nodes * offset.sum()) / (n_nodes * n_columns)
@@ -209,8 +211,14 @@ def _min_max(attributes: Any) -> tuple[Any, float]:
     return scaled, float(np.sqrt(max(0.0, square - mean**2)))
 
 
-def _inverse(values: FloatArray) -> FloatArray:
-    return np.divide(1.0, values, out=np.zeros_like(values, dtype=np.float64), where=values > 0)
+def _of_columns(matrix: Any, which: str) -> FloatArray:
+    return np.asarray(getattr(matrix, which)(axis=0).todense(), dtype=np.float64).ravel()
+
+
+def _inverse(values: Any, least: float = 1e-12) -> FloatArray:
+    """Return 1 / values, and 0 for what is too small: a column that does not vary."""
+    large: FloatArray = np.asarray(values, dtype=np.float64)
+    return np.divide(1.0, large, out=np.zeros_like(large), where=large > least)
 
 
 def _squared_distances(rows: Any, left: NDArray[Any], right: NDArray[Any]) -> FloatArray:

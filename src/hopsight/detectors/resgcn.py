@@ -13,6 +13,7 @@ from torch import Tensor
 from hopsight.checks import check_count, check_not_negative, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector
 from hopsight.detectors.training import (
+    finite,
     flat_weights,
     generators,
     is_constant,
@@ -117,7 +118,7 @@ class ResGCN(Detector):
         )
         attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
         self.unit_ = unit_of(attributes)
-        inputs = Inputs.of(undirected(graph), attributes * (1.0 / self.unit_), device)
+        inputs = Inputs.of(undirected(graph), attributes / self.unit_, device)
         links = Target.of(undirected(graph), device)
 
         def attempt(rng: np.random.Generator) -> tuple[FloatArray, bool]:
@@ -148,10 +149,10 @@ class ResGCN(Detector):
             raise ValueError("ResGCN is not fitted yet: call fit first")
         graph = as_graph(source)
         attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
-        inputs = Inputs.of(undirected(graph), attributes * (1.0 / self.unit_), resolve_device(self.device))
+        inputs = Inputs.of(undirected(graph), attributes / self.unit_, resolve_device(self.device))
         network = self._network(inputs, torch.Generator())
         set_weights(network, self.weights_)
-        return self._scores(network, inputs)
+        return finite(self._scores(network, inputs), "ResGCN")
 
     def _check(self) -> torch.device:
         if not self.encoder_units:

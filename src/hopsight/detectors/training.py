@@ -88,6 +88,13 @@ def until_alive(
     return scores
 
 
+def finite(scores: FloatArray, name: str) -> FloatArray:
+    """Return the scores of a new graph, or refuse one whose attributes single precision cannot hold."""
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{name} cannot judge this network: its attributes are too far from those of the fit")
+    return scores
+
+
 def is_constant(scores: FloatArray) -> bool:
     """Say whether all scores are the same up to single precision."""
     return bool(np.ptp(scores) <= 1e-6 * np.abs(scores).max())
