@@ -99,6 +99,8 @@ class AttributedGraph:
         n_nodes = attributes.shape[0] if sp.issparse(attributes) else len(np.atleast_1d(attributes))
         if source.size and (min(source.min(), target.min()) < 0 or max(source.max(), target.max()) >= n_nodes):
             raise ValueError(f"a link names a node outside 0..{n_nodes - 1}")
+        kind = np.int32 if n_nodes < 2**31 else np.int64  # what scipy would choose, before the copies below
+        source, target = source.astype(kind), target.astype(kind)
         loops = source == target
         if loops.any():
             source, target = source[~loops], target[~loops]

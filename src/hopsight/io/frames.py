@@ -149,4 +149,3 @@ def _gunzip(path: Path) -> bytes:
         content = file.read(unpacked_limit(packed) + 1)
     check_unpacked(len(content), packed)
     return content
-

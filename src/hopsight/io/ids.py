@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import polars as pl
-
-_NO_ROW = "node {} is in a link but has no row in the node table"
 
 
 def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
@@ -63,37 +61,50 @@ def check_unique(ids: pl.Series) -> None:
         raise ValueError(f"node {shown(ids[first])} has two rows, {rows[0] + 1} and {rows[1] + 1}")
 
 
-def positions(ids: pl.Series, sources: pl.Series, targets: pl.Series) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the position in ``ids`` of both ends of every link (the links may come in another order)."""
+def positions(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
+    """Return the position of every link end among the ids, both of one type; a node without a row is refused."""
     import polars as pl
 
-    if ids.dtype == pl.Int64:
-        low, high = int(ids.min()), int(ids.max())  # type: ignore[arg-type]
-        if high - low < 8 * len(ids) + 1000:
-            table = np.full(high - low + 1, -1, dtype=np.int64)
-            table[ids.to_numpy() - low] = np.arange(len(ids))
-            return _look_up(table, low, sources), _look_up(table, low, targets)
-    nodes = pl.DataFrame({"id": ids, "position": np.arange(len(ids), dtype=np.int64)})
-    links = pl.DataFrame({"source": sources, "target": targets})
-    for end in ("source", "target"):
-        found = links.join(nodes, left_on=end, right_on="id", how="left")
-        unknown = found["position"].is_null()
-        if unknown.any():
-            stranger = found[end].filter(unknown)[0]
-            raise ValueError(_NO_ROW.format(shown(stranger)))
-        links = found.drop(end).rename({"position": f"{end}_position"})
-    return links["source_position"].to_numpy(), links["target_position"].to_numpy()
-
-
-def _look_up(table: NDArray[np.int64], low: int, ends: pl.Series) -> NDArray[np.int64]:
-    """Return the positions of ids that are close together, by a table of all numbers from the lowest on."""
-    numbers = ends.to_numpy()
-    known = (numbers >= low) & (numbers < low + table.size)
-    found = table[np.where(known, numbers - low, 0)]
-    known &= found >= 0
-    if not known.all():
-        raise ValueError(_NO_ROW.format(int(numbers[~known][0])))
+    look_up = _by_table if ids.dtype == pl.Int64 and _are_close(ids) else _by_hash
+    found = look_up(ids, ends)
+    if found.size and found.min() < 0:
+        stranger = ends[int((found < 0).argmax())]
+        raise ValueError(f"node {shown(stranger)} is in a link but has no row in the node table")
     return found
+
+
+def _are_close(ids: pl.Series) -> bool:
+    return int(ids.max()) - int(ids.min()) < 8 * len(ids) + 1000  # type: ignore[arg-type]
+
+
+def _by_table(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
+    """Look numbers up that are close together, in a table of all numbers from the lowest id on; -1 where absent."""
+    numbers, nodes = ends.to_numpy(), ids.to_numpy()
+    low = nodes.min()
+    table = np.full(nodes.max() - low + 1, -1, dtype=np.int64)
+    table[nodes - low] = np.arange(nodes.size)
+    inside = (numbers >= low) & (numbers <= nodes.max())
+    found: NDArray[np.int64] = table[numbers - low if inside.all() else np.where(inside, numbers - low, 0)]
+    return found if inside.all() else np.where(inside, found, -1)
+
+
+def _by_hash(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
+    """Look ids up by their hashes, which takes a third of the time of a join of text; -1 where absent."""
+    found = _join(ids.hash(), ends.hash())
+    same = found.size == len(ends) and bool((ids.gather(np.maximum(found, 0)) == ends).to_numpy()[found >= 0].all())
+    return found if same else _join(ids, ends)  # two ids have one hash
+
+
+def _join(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
+    import polars as pl
+
+    nodes = pl.DataFrame({"id": ids, "position": np.arange(len(ids))})
+    links = pl.DataFrame({"id": ends, "row": np.arange(len(ends))})
+    found = links.join(nodes, on="id", how="left")  # in whatever order
+    result = np.empty(found.height, dtype=np.int64)
+    if found.height == len(ends):
+        result[found["row"].to_numpy()] = found["position"].fill_null(-1).to_numpy()
+    return result
 
 
 def shown(node: object) -> str:

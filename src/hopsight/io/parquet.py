@@ -111,24 +111,25 @@ def serve() -> None:
             answer, content = _answer(**json.loads(line))
         except BaseException as error:
             # polars' panics are no Exception; its messages can run over pages.
-            answer, content = {"error": str(error).strip().partition("\n")[0][:300] or "it is damaged"}, b""
-        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + content)
+            answer, content = {"error": str(error).strip().partition("\n")[0][:300] or "it is damaged"}, memoryview(b"")
+        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+        sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
 
 
-def _answer(path: str, columns: list[str], limit: int) -> tuple[dict[str, Any], bytes]:
+def _answer(path: str, columns: list[str], limit: int) -> tuple[dict[str, Any], memoryview]:
     import polars as pl
 
     lazy = pl.scan_parquet(path, glob=False)
     names = list(lazy.collect_schema())
     n_rows = int(lazy.select(pl.len()).collect().item())
     if not columns:
-        return {"names": names, "n_rows": n_rows}, b""
+        return {"names": names, "n_rows": n_rows}, memoryview(b"")
     if 8 * n_rows * len(columns) > limit:
         raise ValueError(f"its {n_rows:,} rows would take far more memory than a file of its size should: refused")
     content = io.BytesIO()
     lazy.select(columns).collect().write_ipc_stream(content)
-    return {"n_bytes": content.getbuffer().nbytes}, content.getvalue()
+    return {"n_bytes": content.getbuffer().nbytes}, content.getbuffer()
 
 
 if __name__ == "__main__":

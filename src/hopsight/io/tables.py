@@ -105,7 +105,7 @@ def read_tables(
         )
     node_ids, sources, targets = ids.same_type(node_ids, sources, targets)
     with reading(path):
-        source, target = ids.positions(node_ids, sources, targets)
+        source, target = ids.positions(node_ids, sources), ids.positions(node_ids, targets)
     return AttributedGraph.from_edges(
         source, target, directed=directed, node_ids=node_ids.to_list(), name=_stem(path), **fields
     )
