@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 FloatArray = NDArray[np.float64]
 
@@ -35,6 +37,47 @@ def hav(ahp_scores: FloatArray, iv_scores: FloatArray) -> FloatArray:
     return _by_maximum(ahp_scores) + _by_maximum(iv_scores)
 
 
+def rings(edges: NDArray[np.int64], strangeness: FloatArray, n_nodes: int) -> FloatArray:
+    """Return, for every link, how much it closes triangles of strangers.
+
+    With s the strangeness of a link (0 to 1): ring(u, v) = s(u, v) Σ_w s(u, w) s(v, w) over the common neighbours
+    w. Friends of friends know each other, so honest triangles hold some familiar link; a ring of accounts that
+    link each other for no reason of their own is strange on all three sides.
+
+    >>> triangle_and_tail = np.array([[0, 0, 1, 2], [1, 2, 2, 3]])
+    >>> rings(triangle_and_tail, np.array([1.0, 0.5, 0.5, 1.0]), 4).tolist()
+    [0.25, 0.25, 0.25, 0.0]
+    """
+    degree = np.bincount(edges.ravel(), minlength=n_nodes)
+    swap = (degree[edges[0]] > degree[edges[1]]) | (
+        (degree[edges[0]] == degree[edges[1]]) & (edges[0] > edges[1])
+    )  # from the smaller degree to the larger: no list is longer than √(2m)
+    source, target = np.where(swap, edges[1], edges[0]), np.where(swap, edges[0], edges[1])
+    order = np.lexsort((target, source))
+    start = np.searchsorted(source[order], np.arange(n_nodes + 1))
+    return _triangles(start, target[order], order, np.asarray(strangeness, dtype=np.float64))
+
+
+def without_degree_trend(values: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
+    """Subtract the least-squares parabola in log degree: what is left is unusual for a node of that degree."""
+    level = np.log(np.maximum(degrees, 1.0))
+    spread = level.std()
+    powers = np.vander((level - level.mean()) / (spread if spread > 0 else 1.0), 3)
+    return values - powers @ np.linalg.lstsq(powers, values, rcond=None)[0]
+
+
+def mid_ranks(values: FloatArray) -> FloatArray:
+    """Return mid-ranks scaled to (0, 1]; NaN stays NaN.
+
+    >>> mid_ranks(np.array([3.0, 1.0, 3.0, np.nan])).round(3).tolist()
+    [0.833, 0.333, 0.833, nan]
+    """
+    judged = ~np.isnan(values)
+    out = np.full(values.shape, np.nan)
+    out[judged] = rankdata(values[judged]) / max(1, int(judged.sum()))
+    return out
+
+
 def neighbour_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
     """Return the mean of the links' values at every node, NaN where a node has no link."""
     total = neighbour_sum(edges, values, n_nodes)
@@ -61,3 +104,27 @@ def fill_unjudged(scores: FloatArray) -> FloatArray:
 def _by_maximum(values: FloatArray) -> Any:
     highest = np.nanmax(values, initial=0.0)
     return values / highest if highest > 0 else np.zeros_like(values)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _triangles(start: Any, target: Any, link: Any, strangeness: Any) -> Any:
+    """Add the product of the three sides of every triangle to each of its links."""
+    total = np.zeros(link.size)
+    for u in range(start.size - 1):
+        for at in range(start[u], start[u + 1]):
+            v = target[at]
+            i, j = start[u], start[v]
+            while i < start[u + 1] and j < start[v + 1]:
+                if target[i] < target[j]:
+                    i += 1
+                elif target[i] > target[j]:
+                    j += 1
+                else:
+                    a, b, c = link[at], link[i], link[j]
+                    product = strangeness[a] * strangeness[b] * strangeness[c]
+                    total[a] += product
+                    total[b] += product
+                    total[c] += product
+                    i += 1
+                    j += 1
+    return total

@@ -7,14 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.detectors.hop_detector import HopDetector
 from hopsight.detectors.posterior import Fold
 from hopsight.graph import AttributedGraph
-from hopsight.hops import HopPairs
 from hopsight.nn.gcn import propagation
 from hopsight.nn.hop_network import GCNHopNetwork
 
@@ -103,8 +101,3 @@ class HCM(HopDetector):
         propagate = propagation(graph.adjacency, directed=graph.directed, device=device)
         propagated = propagate(torch.from_numpy(attributes.astype(np.float32)).to(device))
         return [Fold((propagated, propagate), torch.arange(graph.n_edges, device=device))]
-
-    def _draw(
-        self, pairs: HopPairs, kept: NDArray[np.bool_], rng: np.random.Generator, epoch: int, n: int
-    ) -> NDArray[np.int64]:
-        return pairs.draw(n, rng=rng)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,8 @@ from hopsight.scores import ahp, fill_unjudged, hav, inferred_variance
 @dataclass(kw_only=True)
 class HopDetector(Detector):
     """Base of the hop-count models; a subclass gives the network, what it sees, and its default parameters."""
+
+    _SCORES: ClassVar[tuple[str, ...]] = ("hav", "ahp")
 
     n_units: int = 128
     mlp_units: int = 256
@@ -68,11 +70,26 @@ class HopDetector(Detector):
     def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[Fold]:
         """Return what the network sees of the graph."""
 
-    @abstractmethod
+    def _prepare(self, graph: AttributedGraph, attributes: FloatArray) -> None:
+        """Set what a subclass must remember of the training graph."""
+
+    def _scaling(self, graph: AttributedGraph) -> str:
+        return self.scaling
+
+    def _similarity(self) -> str:
+        return self.similarity
+
     def _draw(
-        self, pairs: HopPairs, kept: NDArray[np.bool_], rng: np.random.Generator, epoch: int, n: int
+        self,
+        pairs: HopPairs,
+        folds: list[Fold],
+        kept: NDArray[np.bool_],
+        rng: np.random.Generator,
+        epoch: int,
+        n_epochs: int,
     ) -> NDArray[np.int64]:
-        """Return the pairs of the next ``n`` epochs."""
+        """Return the pairs of the next epochs."""
+        return pairs.draw(n_epochs, rng=rng)
 
     def _check(self) -> None:
         for name in ("n_units", "mlp_units", "n_epochs", "n_samples", "max_pairs", "min_class_pairs"):
@@ -89,7 +106,7 @@ class HopDetector(Detector):
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("prediction", self.prediction, PREDICTIONS)
         check_choice("deviation", self.deviation, ("variance", "std"))
-        check_choice("score", self.score, ("hav", "ahp"))
+        check_choice("score", self.score, self._SCORES)
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         self._check()
@@ -105,16 +122,18 @@ class HopDetector(Detector):
             rng=for_transform,
         )
         attributes = self._transformed(graph)
-        kept = drop_edges(edge_similarity(attributes, graph.edges, self.similarity), self.drop_ratio, rng=for_drop)
+        self._prepare(graph, attributes)
+        kept = drop_edges(edge_similarity(attributes, graph.edges, self._similarity()), self.drop_ratio, rng=for_drop)
         pairs = self._hop_pairs(graph, kept, for_pairs)
         self.class_sizes_, self.class_errors_ = pairs.sizes, pairs.errors
         self.n_classes_, self.n_pairs_, self.directed_ = pairs.n_classes, pairs.n_pairs, graph.directed
         network = self._network(attributes.shape[1], pairs.n_classes, graph.directed, _generator(for_weights, "cpu"))
         network.to(device)
+        folds = self._folds(graph, attributes, device)
         posterior, self.loss_, self.samples_ = sample_posterior(
             network,
-            self._folds(graph, attributes, device),
-            lambda epoch, n: torch.from_numpy(self._draw(pairs, kept, for_pairs, epoch, n)).to(device),
+            folds,
+            lambda epoch, n: torch.from_numpy(self._draw(pairs, folds, kept, for_pairs, epoch, n)).to(device),
             torch.from_numpy(pairs.labels).to(device),
             torch.from_numpy(graph.edges.copy()).to(device),
             self._schedule(),
@@ -126,13 +145,8 @@ class HopDetector(Detector):
         return self._keep(graph, posterior)
 
     def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> HopPairs:
-        source, target = graph.edges[:, kept]
-        if not graph.directed:
-            source, target = np.concatenate([source, target]), np.concatenate([target, source])
-        shape = (graph.n_nodes, graph.n_nodes)
-        remaining = sp.coo_array((np.ones(source.size, dtype=np.float32), (source, target)), shape=shape).tocsr()
         return hop_pairs(
-            remaining,
+            adjacency_of(graph, kept, directed=graph.directed),
             n_classes=self.n_classes,
             sampling_ratio=self.sampling_ratio,
             max_pairs=self.max_pairs,
@@ -154,16 +168,16 @@ class HopDetector(Detector):
     def _keep(self, graph: AttributedGraph, posterior: LinkPosterior) -> FloatArray:
         """Set the fitted values of links and nodes and return the chosen score."""
         self.edge_index_ = graph.edges
-        self.edge_hop_ = _numpy(posterior.hop)
+        self.edge_hop_ = as_float64(posterior.hop)
         self.edge_variance_ = self._deviation(posterior)
-        self.edge_probability_ = _numpy(posterior.probability)
+        self.edge_probability_ = as_float64(posterior.probability)
         nodes = self._node_scores(graph, posterior)
         self.ahp_, self.iv_, self.hav_ = nodes["ahp"], nodes["iv"], nodes["hav"]
         self.judged_ = graph.degrees > 0
         return nodes[self.score]
 
     def _node_scores(self, graph: AttributedGraph, posterior: LinkPosterior) -> dict[str, FloatArray]:
-        mean = ahp(graph.edges, _numpy(posterior.hop), graph.n_nodes)
+        mean = ahp(graph.edges, as_float64(posterior.hop), graph.n_nodes)
         spread = inferred_variance(graph.edges, self._deviation(posterior), graph.n_nodes)
         return {
             "ahp": fill_unjudged(mean),
@@ -172,7 +186,7 @@ class HopDetector(Detector):
         }
 
     def _deviation(self, posterior: LinkPosterior) -> FloatArray:
-        variance = _numpy(posterior.variance)
+        variance = as_float64(posterior.variance)
         return np.sqrt(variance) if self.deviation == "std" else variance
 
     def decision_function(self, source: Any) -> FloatArray:
@@ -193,9 +207,19 @@ class HopDetector(Detector):
         return replay(network, self._folds(graph, attributes, device), links, self.samples_, self._schedule())
 
 
+def adjacency_of(graph: AttributedGraph, links: NDArray[np.bool_], *, directed: bool) -> Any:
+    """Return the 0/1 CSR matrix of some of a graph's links."""
+    source, target = graph.edges[:, links]
+    if not directed:
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+    ones = np.ones(source.size, dtype=np.float32)
+    return sp.coo_array((ones, (source, target)), shape=(graph.n_nodes, graph.n_nodes)).tocsr()
+
+
 def _generator(rng: np.random.Generator, device: torch.device | str) -> torch.Generator:
     return torch.Generator(device=device).manual_seed(int(rng.integers(2**63)))
 
 
-def _numpy(values: Tensor) -> FloatArray:
+def as_float64(values: Tensor) -> FloatArray:
+    """Bring a tensor home."""
     return values.cpu().numpy().astype(np.float64)

@@ -49,10 +49,13 @@ class Schedule:
     dropout_at_prediction: bool
     prediction: str
 
-    def sample_epochs(self) -> set[int]:
-        """Return the epochs that end in a posterior sample, spread evenly after the burn-in, the last included."""
-        n_samples = min(self.n_samples, self.n_epochs - self.burn_in)
-        return {self.n_epochs - 1 - int(i * (self.n_epochs - self.burn_in) / n_samples) for i in range(n_samples)}
+    def sample_epochs(self, n_folds: int = 1) -> list[int]:
+        """Return the epochs that end in a posterior sample: whole rounds over the folds, spread after the burn-in."""
+        n_rounds = max(1, (self.n_epochs - self.burn_in) // n_folds)
+        wanted = min(max(1, self.n_samples // n_folds), n_rounds)
+        rounds = {n_rounds - 1 - int(i * n_rounds / wanted) for i in range(wanted)}
+        start = max(0, self.n_epochs - n_rounds * n_folds)
+        return [start + turn * n_folds + fold for turn in sorted(rounds) for fold in range(n_folds)]
 
 
 class LinkPosterior:
@@ -146,7 +149,7 @@ def sample_posterior(
     """
     optimizer = make_optimizer(network, schedule, labels.numel(), noise)
     posterior = LinkPosterior(links.shape[1], links.device)
-    sampled = schedule.sample_epochs()
+    sampled = set(schedule.sample_epochs(len(folds)))
     losses, samples = np.empty(schedule.n_epochs), []
     chunk = max(1, min(schedule.n_epochs, PAIRS_IN_MEMORY // labels.numel()))
     pairs = torch.empty(0)
@@ -185,7 +188,7 @@ def judge(
     """Add the current weights' predictions for a fold's links to the posterior."""
     share = schedule.dropout if schedule.dropout_at_prediction else 0.0
     z = network.represent(fold.view, dropout=share, generator=dropout)
-    for part in torch.split(fold.judged, LINKS_AT_ONCE):  # type: ignore[no-untyped-call]
+    for part in torch.split(fold.judged, LINKS_AT_ONCE):
         logits = network.mlp(z, links[:, part], dropout=share, generator=dropout)
         posterior.add(part, logits, schedule.prediction)
 
@@ -199,7 +202,7 @@ def replay(
 ) -> LinkPosterior:
     """Judge links with samples kept from an earlier fit, each on the fold it was drawn on."""
     posterior = LinkPosterior(links.shape[1], links.device)
-    for epoch, flat in zip(sorted(schedule.sample_epochs()), samples, strict=True):
+    for epoch, flat in zip(schedule.sample_epochs(len(folds)), samples, strict=True):
         network.set_flat_weights(flat)
         judge(network, folds[epoch % len(folds)], links, posterior, schedule)
     return posterior

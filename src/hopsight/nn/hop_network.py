@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hopsight.nn.gcn import GCN, Propagation
+from hopsight.nn.gcn import GCN, Propagation, draw_weights
 from hopsight.nn.mlp import HopMLP
 
 
@@ -63,3 +63,31 @@ class GCNHopNetwork(HopNetwork):
         propagated, propagate = view
         assert isinstance(propagated, Tensor) and isinstance(propagate, Propagation)
         return self.gcn(propagated, propagate, dropout=dropout, generator=generator)
+
+
+class ViewHopNetwork(HopNetwork):
+    """CrossHCM's model: every view of a node mapped linearly, side by side. A view is (X, ÂX, structure).
+
+    Nothing is smoothed away (the node's own attributes keep a place of their own), and no message passes while
+    training: the views of each fold are computed once.
+    """
+
+    def __init__(
+        self,
+        widths: Sequence[int],
+        *,
+        n_units: int,
+        mlp_units: int,
+        n_classes: int,
+        directed: bool,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList([draw_weights((width, n_units), generator) for width in widths])
+        self.mlp = HopMLP(n_units * len(widths), mlp_units, n_classes, directed=directed, generator=generator)
+
+    def represent(
+        self, view: Sequence[Tensor | Propagation], *, dropout: float = 0.0, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Return Z = [X W₀, ÂX W₁, …]."""
+        return torch.cat([part @ weight for part, weight in zip(view, self.weights, strict=True)], dim=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from hopsight.preprocess.pca import principal_axes
 from hopsight.preprocess.scale import (
     SCALINGS,
     choose_scaling,
+    clipped,
     column_moments,
     column_quantiles,
     ranked,
@@ -44,6 +45,7 @@ class AttributeTransform:
     scale: FloatArray  # (n_columns,)
     quantiles: FloatArray | None = None  # (1001, n_columns), scaling = "rank" only
     axes: FloatArray | None = None  # (n_components, n_columns)
+    origin: FloatArray | None = None  # (n_components,) where the mean of the fit lies on the axes
 
     @classmethod
     def fit(
@@ -62,19 +64,19 @@ class AttributeTransform:
         if scaling == "auto":
             scaling = choose_scaling(attributes)
         n_columns = attributes.shape[1]
-        quantiles = column_quantiles(attributes) if scaling == "rank" else None
-        prepared = _prepared(attributes, scaling, quantiles)
-        reduces = n_components is not None and n_components < n_columns
-        centre, scale = np.zeros(n_columns), np.ones(n_columns)
-        if scaling == "standard":
-            centre, scale = column_moments(prepared)
-        elif reduces:
+        plain = cls(list(names), scaling, np.zeros(n_columns), np.ones(n_columns))
+        if scaling == "rank":
+            plain = replace(plain, quantiles=column_quantiles(attributes))
+        elif scaling in ("standard", "clipped"):
+            centre, scale = column_moments(attributes)
+            plain = replace(plain, centre=centre, scale=scale)
+        if n_components is None or n_components >= n_columns:
+            return plain
+        prepared, centre, scale = plain._prepared(attributes)
+        if scaling != "standard":
             centre = np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
-        axes = None
-        if reduces:
-            assert n_components is not None
-            axes = principal_axes(prepared, centre, scale, n_components, rng=rng)
-        return cls(list(names), scaling, centre, scale, quantiles, axes)
+        axes = principal_axes(prepared, centre, scale, n_components, rng=rng)
+        return replace(plain, axes=axes, origin=(axes / scale) @ centre)
 
     @property
     def n_outputs(self) -> int:
@@ -86,22 +88,24 @@ class AttributeTransform:
 
         Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centred nor projected.
         """
-        prepared = _prepared(_in_order(attributes, names, self.names), self.scaling, self.quantiles)
+        prepared, centre, scale = self._prepared(_in_order(attributes, names, self.names))
         if self.axes is not None:
-            loadings = (self.axes / self.scale).T
-            return np.asarray(prepared @ loadings) - self.centre @ loadings
+            return np.asarray(prepared @ (self.axes / scale).T) - self.origin
         if self.scaling != "standard":
             return prepared
         dense = prepared.toarray() if sp.issparse(prepared) else prepared
-        return (dense - self.centre) / self.scale
+        return (dense - centre) / scale
 
-
-def _prepared(attributes: Any, scaling: str, quantiles: FloatArray | None) -> Any:
-    if scaling == "row":
-        return row_scaled(attributes)
-    if quantiles is not None:
-        return ranked(attributes, quantiles)
-    return attributes.astype(np.float64, copy=False)
+    def _prepared(self, attributes: Any) -> tuple[Any, FloatArray, FloatArray]:
+        """Return the scaled attributes, and the centring and division still to come (they would densify)."""
+        nothing = np.zeros_like(self.centre), np.ones_like(self.scale)
+        if self.scaling == "row":
+            return row_scaled(attributes), *nothing
+        if self.quantiles is not None:
+            return ranked(attributes, self.quantiles), *nothing
+        if self.scaling == "clipped":
+            return clipped(attributes, self.centre, self.scale), *nothing
+        return attributes.astype(np.float64, copy=False), self.centre, self.scale
 
 
 def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:
