@@ -22,7 +22,7 @@ MISSING_CATEGORY = "(missing)"
 TRUTH_NAMES = {"label", "labels", "anomaly", "is_anomaly", "outlier", "is_outlier", "fraud", "is_fraud", "gnd", "truth"}
 TRUTH_VALUES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 SPARSE_BELOW = 0.1  # share of nonzero cells below which a large matrix is kept sparse
-SPARSE_CELLS = 10_000_000
+SPARSE_CELLS = 1_000_000
 
 
 class Block(NamedTuple):
