@@ -23,7 +23,7 @@ def test_quick_writes_every_table_and_figure(tmp_path):
     }  # fmt: skip
     assert [table.name for table in report.tables] == [
         "table1", "network_generated", "networks", "mean_scores", "sweep_R", "sweep_C", "sweep_S", "optimisers",
-        "steadiness", "growth_nodes", "growth_links",
+        "steadiness", "growth_nodes", "growth_links", "claims",
     ]  # fmt: skip
     names = {"comparison", "mean_scores", "sweeps", "optimisers", "epochs", "growth"}
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {

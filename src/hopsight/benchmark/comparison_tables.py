@@ -66,7 +66,8 @@ def _one_network(rows: Sequence[Row], network: str) -> Table:
     note = (
         "The interval is DeLong's for one ranking, averaged over the repetitions; n is the number of anomalies"
         + (f", {first['anomalies']} of {first['nodes']:,} nodes here" if first else "")
-        + ". AUC structure and attribute: anomalies of that kind against all normal nodes."
+        + ". AUC structure and attribute: anomalies of that kind against all normal nodes. Peak memory is that of the "
+        "whole process, libraries and network included; seconds are those of the fit."
     )
     return Table(f"network_{network}", setup_of(network).title, columns, lines, note)
 

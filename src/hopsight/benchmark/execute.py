@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import platform
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -43,15 +46,14 @@ class Fitted:
 def execute(job: dict[str, Any]) -> dict[str, Any]:
     """Run the cell of ``{"cell": …, "data_dir": …}`` and return its record, without key and status."""
     cell = Cell(**job["cell"])
-    begin = time.perf_counter()
-    graph = build_graph(cell, job.get("data_dir"))
-    loaded = time.perf_counter()
-    _warm_up(cell.detector)
-    memory.release()
-    memory.mark_peak()
-    before = memory.resident(os.getpid())
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with _messages() as messages:
+        begin = time.perf_counter()
+        graph = build_graph(cell, job.get("data_dir"))
+        loaded = time.perf_counter()
+        _warm_up(cell.detector)
+        memory.release()
+        memory.mark_peak()
+        before = memory.resident(os.getpid())
         start, cpu_start = time.perf_counter(), time.process_time()
         fitted = fit(cell, graph)
         seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
@@ -65,7 +67,7 @@ def execute(job: dict[str, Any]) -> dict[str, Any]:
         "graph": _sizes(graph),
         "details": fitted.details,
         "curve": fitted.curve,
-        "warnings": sorted({f"{entry.category.__name__}: {entry.message}"[:300] for entry in caught}),
+        "warnings": messages,
         "versions": _versions(),
         "machine": _machine(),
     }
@@ -147,6 +149,27 @@ def _details(model: Any) -> dict[str, Any]:
         if isinstance(value, int | float | str | np.integer | np.floating):
             details[name.rstrip("_")] = value if isinstance(value, str) else float(value)
     return details
+
+
+@contextlib.contextmanager
+def _messages() -> Iterator[list[str]]:
+    """Collect warnings and what hopsight logs, each once: they belong in the row, not on the terminal."""
+    found: dict[str, None] = {}
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: found.setdefault(record.getMessage()[:300])  # type: ignore[method-assign]
+    logger = logging.getLogger("hopsight")
+    propagate, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    messages: list[str] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield messages
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
+        found.update({f"{entry.category.__name__}: {entry.message}"[:300]: None for entry in caught})
+        messages += found
 
 
 def _sizes(graph: AttributedGraph) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from hopsight.benchmark.growth_figure import draw_growth, growth_caption
 from hopsight.benchmark.networks import setup_of
 from hopsight.benchmark.published import paper_value
 from hopsight.benchmark.recipes import TITLES
-from hopsight.benchmark.results import Row, distinct, mean_of, select, unique
-from hopsight.benchmark.study_tables import SCORES, SWEEP_HELD, SWEEP_TITLES
+from hopsight.benchmark.results import Row, distinct, mean_of, select
+from hopsight.benchmark.study_tables import SCORES, SWEEP_HELD, SWEEP_TITLES, curve_runs
 from hopsight.benchmark.style import COLOURS, PAGE, bar_style, journal_style, line_style, new_figure, save_figure
 
 Drawing = Callable[[Sequence[Row]], Any]  # None where there is nothing to draw
@@ -185,19 +185,17 @@ _EPOCHS = (
 
 def draw_epochs(rows: Sequence[Row]) -> Any:
     """One panel a network: a line with its band for every optimiser."""
-    watched = [row for row in unique(rows, "curves") if row["points"] and "auc" in row["points"][0]]
-    networks = [network for (network,) in distinct(watched, "network")]
+    runs = curve_runs(rows)
+    networks = list(dict.fromkeys(network for network, _ in runs))
     if not networks:
         return None
     figure = new_figure(PAGE if len(networks) > 1 else PAGE / 2, 2.8)
     axes = figure.subplots(1, len(networks), squeeze=False, sharey=True)[0]
     for axis, network in zip(axes, networks, strict=True):
-        here = select(watched, network=network)
-        for position, (name,) in enumerate(distinct(here, "row")):
-            runs = [row["points"] for row in select(here, row=name)]
-            epochs = [point["epoch"] for point in runs[0]]
-            curves = np.array([[point["auc"] for point in run] for run in runs])
-            mean, spread = curves.mean(axis=0), curves.std(axis=0, ddof=1) if len(runs) > 1 else 0.0
+        here = {name: curves for (place, name), curves in runs.items() if place == network}
+        for position, (name, curves) in enumerate(here.items()):
+            epochs = np.arange(1, curves.shape[1] + 1)
+            mean, spread = curves.mean(axis=0), curves.std(axis=0, ddof=1) if len(curves) > 1 else 0.0
             style = line_style(position) | {"markevery": max(1, len(epochs) // 8)}
             axis.plot(epochs, mean, label=name, **style)
             axis.fill_between(epochs, mean - spread, mean + spread, color=style["color"], alpha=0.2, lw=0)

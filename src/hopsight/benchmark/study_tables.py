@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopsight.benchmark.experiments import SWEEPS
 from hopsight.benchmark.networks import setup_of
@@ -103,14 +104,11 @@ def _optimisers(rows: Sequence[Row]) -> Table:
 
 def _steadiness(rows: Sequence[Row]) -> Table:
     lines = []
-    watched = [row for row in unique(rows, "curves") if row["points"] and "auc" in row["points"][0]]
-    for network, name in distinct(watched, "network", "row"):
-        runs = np.array([[p["auc"] for p in row["points"]] for row in select(watched, network=network, row=name)])
-        later = runs[:, runs.shape[1] // 2 :]  # the first half is still learning
-        step = Summary.of(float(value) for value in np.abs(np.diff(later, axis=1)).mean(axis=1))
+    for (network, name), runs in curve_runs(rows).items():
+        later = runs[:, runs.shape[1] // 2 :]
         band = float(later.std(axis=0, ddof=1).mean()) if len(runs) > 1 else None
         last = Summary.of(float(value) for value in runs[:, -1])
-        cells = [mean_sd(last), mean_sd(step, 4), number(band, 4), str(len(runs))]
+        cells = [mean_sd(last), mean_sd(mean_step(runs), 4), number(band, 4), str(len(runs))]
         lines.append([setup_of(network).title, name, *cells])
     note = (
         "ROC-AUC of each epoch's own prediction, not averaged over samples. Step: mean change from one epoch to the "
@@ -118,6 +116,21 @@ def _steadiness(rows: Sequence[Row]) -> Table:
     )
     columns = ["network", "optimiser", "ROC-AUC of the last epoch", "step", "band", "repetitions"]
     return Table("steadiness", "Steadiness over the epochs", columns, lines, note)
+
+
+def curve_runs(rows: Sequence[Row]) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Return the ROC-AUC over the epochs, (n_repetitions, n_epochs), by network and optimiser."""
+    watched = [row for row in unique(rows, "curves") if row["points"] and "auc" in row["points"][0]]
+    return {
+        (network, name): np.array([[p["auc"] for p in r["points"]] for r in select(watched, network=network, row=name)])
+        for network, name in distinct(watched, "network", "row")
+    }
+
+
+def mean_step(runs: NDArray[np.float64]) -> Summary | None:
+    """Return the mean change from one epoch to the next; the first half of training, still learning, does not count."""
+    later = runs[:, runs.shape[1] // 2 :]
+    return Summary.of(float(value) for value in np.abs(np.diff(later, axis=1)).mean(axis=1))
 
 
 def _growth(rows: Sequence[Row], experiment: str) -> Table:

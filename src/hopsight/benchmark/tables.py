@@ -23,10 +23,12 @@ class Table:
 
 def make_tables(suite: str, rows: Sequence[Row]) -> list[Table]:
     """Return every table that the rows have something for, in the order of the paper."""
+    from hopsight.benchmark.claims_table import claims_table
     from hopsight.benchmark.comparison_tables import comparison_tables
     from hopsight.benchmark.study_tables import study_tables
 
-    return [table for table in (*comparison_tables(suite, rows), *study_tables(rows)) if table.rows]
+    tables = (*comparison_tables(suite, rows), *study_tables(rows), claims_table(rows))
+    return [table for table in tables if table.rows]
 
 
 def write_tables(path: Path, tables: Sequence[Table], figures: Sequence[tuple[str, str, Path]] = ()) -> None:
