@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from hopsight.detectors.base import Callback, Epoch
 from hopsight.graph import AttributedGraph
+from hopsight.nn.adam import Adam
 
 FloatArray = NDArray[np.float64]
 
@@ -49,10 +50,10 @@ def train(
 
     ``max_norm`` clips the gradient; without ``last_step`` the weights stay those of the last forward pass.
     """
-    optimizer = torch.optim.Adam(network.parameters(), lr=lr)
+    optimizer = Adam(network.parameters(), lr=lr)
     losses: list[float] = []
     for epoch in range(1, n_epochs + 1):
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.clear()
         value = loss()
         losses.append(float(value.detach()))
         if not math.isfinite(losses[-1]):
