@@ -14,6 +14,7 @@ import pytest
 from hopsight.graph import AttributedGraph
 from hopsight.report.record import (
     Stages,
+    checksums,
     graph_statistics,
     machine,
     memory_in_use,
@@ -63,6 +64,12 @@ def test_versions_and_machine_name_what_matters() -> None:
     json.dumps([versions(), machine()])
 
 
+def test_checksums_are_those_of_the_files_that_are_there(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert checksums(str(tmp_path / "a"), None, "blogcatalog") == {str(tmp_path / "a"): known}
+
+
 def test_memory_is_in_bytes_and_the_highest_is_no_less() -> None:
     now, highest = memory_in_use(), memory_in_use("VmHWM")
     assert now is not None
@@ -88,5 +95,6 @@ def test_notices_are_collected_once_from_logs_and_warnings() -> None:
         logger.info("column %s is left out", "weight")
         logger.debug("not worth telling")
         warnings.warn("a library warns", stacklevel=1)
+        warnings.warn("for programmers only", DeprecationWarning, stacklevel=1)
     assert seen == told == ["column weight is left out", "a library warns"]
     assert logging.getLogger("hopsight").level == level

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
+from hopsight.report.progress import LineProgress
 from hopsight.report.record import read_record
 from hopsight.report.reuse import node_in, reopen, rerun, score
 from hopsight.report.run import Request, Source, detect
@@ -101,6 +103,15 @@ def test_a_rerun_gives_the_same_scores_beside_the_first(finished: Path) -> None:
     assert again.folder == finished.parent / "run-rerun"
     assert (again.folder / "scores.csv").read_bytes() == (finished / "scores.csv").read_bytes()
     assert read_record(again.folder)["parameters"] == read_record(finished)["parameters"]
+
+
+def test_a_rerun_says_when_its_source_has_changed(finished: Path, network: Path, path_graph: AttributedGraph) -> None:
+    stream = io.StringIO()
+    rerun(finished / "run.json", progress=LineProgress(stream))
+    assert "has changed" not in stream.getvalue()
+    write_npz(path_graph, network)
+    rerun(finished / "run.json", progress=LineProgress(stream))
+    assert "network.npz has changed since the first run" in stream.getvalue()
 
 
 def test_a_rerun_whose_source_is_gone_says_which(finished: Path, network: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import math
@@ -22,6 +23,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.report.folder import FORMAT, RECORD
 
 VERSION = 1
+NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 PACKAGES = ("hopsight", "torch", "numpy", "scipy", "scikit-learn", "numba", "polars", "plotly")
 
 
@@ -51,6 +53,16 @@ def read_record(path: Path) -> dict[str, Any]:
     if record.get("version") != VERSION:
         raise ValueError(f"{file} has version {record.get('version')}, this hopsight reads {VERSION}: update hopsight")
     return record
+
+
+def checksums(*paths: str | None) -> dict[str, str]:
+    """Return the SHA-256 of each of the paths that is a file, so that a rerun can tell whether it has changed."""
+    found = {}
+    for path in paths:
+        if path is not None and Path(path).is_file():
+            with Path(path).open("rb") as file:
+                found[path] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
 def versions() -> dict[str, str]:
@@ -139,6 +151,8 @@ def notices(say: Callable[[str], None]) -> Iterator[list[str]]:
     logger.propagate = False
     with warnings.catch_warnings():
         warnings.simplefilter("default")
+        for category in NOT_FOR_USERS:
+            warnings.simplefilter("ignore", category)
         warnings.showwarning = lambda message, *_args, **_kwargs: note(str(message))
         try:
             yield seen

@@ -14,6 +14,7 @@ from hopsight.report.outputs import ranking, unguarded, write_scores
 from hopsight.report.progress import Progress
 from hopsight.report.record import (
     Stages,
+    checksums,
     graph_statistics,
     machine,
     memory_in_use,
@@ -95,11 +96,15 @@ def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, prog
 def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress | None = None) -> Result:
     """Repeat the run of a ``run.json``, into ``folder`` or beside the first one with ``-rerun`` after its name."""
     record = read_record(record_path)
+    target = folder or _beside(record_path)
     if record.get("command") == "score":
-        target = folder or _beside(record_path)
-        source = Request.from_record({"request": {"source": record["source"]}}).source
-        return score(Path(record["model"]), source, target, progress=progress)
-    return detect(Request.from_record(record), folder or _beside(record_path), progress=progress)
+        source = Request.from_record({"request": {"source": record.get("source")}}).source
+        return score(Path(str(record.get("model"))), source, target, progress=progress)
+    before = record.get("inputs") or {}
+    for path, checksum in checksums(*before).items():
+        if progress is not None and checksum != before[path]:
+            progress.say(f"{path} has changed since the first run: the result will differ")
+    return detect(Request.from_record(record), target, progress=progress)
 
 
 def _beside(record_path: Path) -> Path:

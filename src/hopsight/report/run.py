@@ -22,6 +22,7 @@ from hopsight.report.outputs import node_columns, ranking, write_edges, write_sc
 from hopsight.report.progress import Progress
 from hopsight.report.record import (
     Stages,
+    checksums,
     graph_statistics,
     machine,
     memory_in_use,
@@ -208,6 +209,7 @@ def _record(request: Request, graph: AttributedGraph, detector: Any) -> dict[str
     return {
         "command": "detect",
         "request": dataclasses.asdict(repeatable),
+        "inputs": checksums(repeatable.source.path, repeatable.source.nodes),
         "detector": request.detector,
         "parameters": dataclasses.asdict(detector),
         "seed": request.seed,
