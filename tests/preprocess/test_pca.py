@@ -1,0 +1,68 @@
+"""Principal axes: scikit-learn's up to sign, dense or sparse, few columns or many, and never made dense."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+
+from hopsight.preprocess.pca import SMALL, principal_axes
+from hopsight.preprocess.scale import column_moments
+
+
+def matrix_of(n_rows: int, n_columns: int, density: float, rng: np.random.Generator) -> np.ndarray:
+    """Return rows around a few directions of clearly different length, so that the leading axes are well defined."""
+    strengths = np.array([9.0, 6.0, 4.0, 2.5])
+    rows = rng.normal(size=(n_rows, 4)) * strengths @ rng.normal(size=(4, n_columns))
+    return (rows + 3.0 + 0.1 * rng.normal(size=rows.shape)) * (rng.random(rows.shape) < density)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("n_columns", [12, SMALL + 40])
+@pytest.mark.parametrize("standardise", [True, False])
+def test_axes_are_those_of_scikit_learn(kind: str, n_columns: int, standardise: bool, rng: np.random.Generator) -> None:
+    X = matrix_of(90, n_columns, 0.9, rng)
+    centre, scale = column_moments(X)
+    if not standardise:
+        scale = np.ones_like(scale)
+    theirs = PCA(n_components=4, svd_solver="full").fit((X - centre) / scale)
+    given: Any = sp.csr_array(X) if kind == "sparse" else X
+    axes = principal_axes(given, centre, scale, 4, rng=rng)
+    signs = np.sign((axes * theirs.components_).sum(axis=1))
+    np.testing.assert_allclose(axes * signs[:, None], theirs.components_, atol=1e-6)
+
+
+def test_axes_are_orthonormal_and_their_sign_is_fixed(rng: np.random.Generator) -> None:
+    X = matrix_of(60, 20, 1.0, rng)
+    axes = principal_axes(X, X.mean(axis=0), np.ones(20), 6, rng=rng)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(6), atol=1e-9)
+    assert (axes[np.arange(6), abs(axes).argmax(axis=1)] > 0).all()
+    upside_down = principal_axes(-X, -X.mean(axis=0), np.ones(20), 6, rng=rng)
+    np.testing.assert_allclose(upside_down, axes, atol=1e-9)
+
+
+def test_no_more_axes_than_nodes_or_columns(rng: np.random.Generator) -> None:
+    assert principal_axes(rng.normal(size=(3, 8)), np.zeros(8), np.ones(8), 20, rng=rng).shape == (3, 8)
+    assert principal_axes(rng.normal(size=(9, 2)), np.zeros(2), np.ones(2), 20, rng=rng).shape == (2, 2)
+    wide = rng.normal(size=(4, SMALL + 10))
+    axes = principal_axes(wide, wide.mean(axis=0), np.ones(SMALL + 10), 3, rng=rng)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-9)
+
+
+def test_a_large_sparse_matrix_is_never_made_dense(rng: np.random.Generator) -> None:
+    """20,000 × 50,000 would take 8 GB; its 200,000 entries take 3 MB, and so should the axes."""
+    n_rows, n_columns, n_entries = 20_000, 50_000, 200_000
+    heads = np.minimum(rng.geometric(0.0005, size=n_entries), n_columns) - 1
+    entries = (np.ones(n_entries), (rng.integers(0, n_rows, n_entries), heads))
+    X = sp.coo_array(entries, shape=(n_rows, n_columns)).tocsr()
+    tracemalloc.start()
+    centre, scale = column_moments(X)
+    axes = principal_axes(X, centre, np.ones_like(scale), 3, rng=rng)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert axes.shape == (3, n_columns) and np.isfinite(axes).all()
+    assert peak < 100e6

@@ -1,0 +1,98 @@
+"""Scaling: values worked out by hand, dense and sparse alike, extremes of double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hopsight.preprocess.scale import (
+    choose_scaling,
+    clipped,
+    column_moments,
+    column_quantiles,
+    ranked,
+    row_scaled,
+)
+
+TABLE = np.array([[1.0, 0.0, 5.0], [3.0, 0.0, 5.0], [5.0, 0.0, 5.0], [7.0, 8.0, 5.0]])
+
+
+def as_given(kind: str, matrix: np.ndarray) -> Any:
+    return sp.csr_array(matrix) if kind == "sparse" else matrix
+
+
+def to_dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_moments_by_hand(kind: str) -> None:
+    mean, deviation = column_moments(as_given(kind, TABLE))
+    np.testing.assert_allclose(mean, [4.0, 2.0, 5.0])
+    np.testing.assert_allclose(deviation, [np.sqrt(5.0), np.sqrt(12.0), 1.0])  # a constant column is left alone
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e12, 1e300])
+def test_moments_grow_with_the_unit(kind: str, unit: float) -> None:
+    mean, deviation = column_moments(as_given(kind, TABLE[:, :2] * unit))
+    np.testing.assert_allclose(mean / unit, [4.0, 2.0])
+    np.testing.assert_allclose(deviation / unit, [np.sqrt(5.0), np.sqrt(12.0)])
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_rows_sum_to_one_in_magnitude(kind: str) -> None:
+    scaled = row_scaled(as_given(kind, np.array([[1.0, -3.0], [0.0, 0.0], [2.0, 2.0]])))
+    assert sp.issparse(scaled) == (kind == "sparse")
+    assert to_dense(scaled).tolist() == [[0.25, -0.75], [0.0, 0.0], [0.5, 0.5]]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_ranks_by_hand(kind: str) -> None:
+    """Of the 1,001 quantiles of 0, 0, 0, 8 the first 667 are 0 (two thirds of the way), and the last alone is 8."""
+    matrix = as_given(kind, TABLE)
+    quantiles = column_quantiles(matrix)
+    assert quantiles.shape == (1001, 3)
+    assert quantiles[[0, 500, 1000], 0].tolist() == [1.0, 4.0, 7.0]
+    ranks = ranked(matrix, quantiles)
+    assert ranks.min() >= -0.5 and ranks.max() <= 0.5
+    np.testing.assert_allclose(ranks[:, 1], np.array([667, 667, 667, 2001]) / 2002 - 0.5)
+    assert (np.diff(ranks[:, 0]) > 0).all()
+    np.testing.assert_allclose(ranks[:, 2], 0.0, atol=1e-12)  # a constant column says nothing
+    np.testing.assert_allclose(ranks[:, 0], -ranks[::-1, 0], atol=1e-12)  # 1, 3, 5, 7 lie symmetrically
+
+
+def test_ranks_do_not_care_about_the_unit(rng: np.random.Generator) -> None:
+    column = rng.lognormal(sigma=3.0, size=(200, 1))
+    ranks = ranked(column, column_quantiles(column))
+    np.testing.assert_allclose(ranked(column * 1e12, column_quantiles(column * 1e12)), ranks, atol=1e-12)
+    assert (np.argsort(ranks[:, 0]) == np.argsort(column[:, 0])).all()
+
+
+def test_new_values_beyond_the_fit_stay_within_a_half() -> None:
+    quantiles = column_quantiles(TABLE)
+    assert ranked(np.array([[-100.0, -1.0, 1e300]]), quantiles).tolist() == [[-0.5, -0.5, 0.5]]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_clipping_stops_at_five_deviations(kind: str) -> None:
+    matrix = as_given(kind, np.array([[3.0], [-12.0], [1e12]]))
+    assert clipped(matrix, np.array([1.0]), np.array([2.0])).tolist() == [[1.0], [-5.0], [5.0]]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_bag_of_words_is_left_alone(kind: str) -> None:
+    words = np.zeros((10, 20))
+    words[np.arange(10), np.arange(10) * 2] = 3.0
+    assert choose_scaling(as_given(kind, words)) == "none"
+    words[0, 1] = -1.0  # a count is never negative
+    assert choose_scaling(as_given(kind, words)) == "standard"
+    assert choose_scaling(as_given(kind, np.abs(TABLE))) == "standard"
+
+
+def test_zeros_that_are_stored_do_not_count_as_words() -> None:
+    stored = sp.csr_array((np.zeros(100), np.tile(np.arange(10), 10), np.arange(0, 101, 10)), shape=(10, 10))
+    assert stored.nnz == 100 and choose_scaling(stored) == "none"

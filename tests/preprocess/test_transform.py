@@ -1,0 +1,130 @@
+"""The transformation of a fit: scikit-learn as a witness, columns by name, memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from hopsight.preprocess import AttributeTransform
+
+NAMES = [f"column {i}" for i in range(9)]
+
+
+@pytest.fixture(name="X")
+def table(rng: np.random.Generator) -> np.ndarray:
+    return (rng.normal(size=(50, 9)) + rng.normal(size=9)) * np.geomspace(0.1, 1000.0, 9)
+
+
+def fit(X: Any, **settings: Any) -> AttributeTransform:
+    return AttributeTransform.fit(X, NAMES, rng=np.random.default_rng(0), **settings)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_standard_is_that_of_scikit_learn(X: np.ndarray, kind: str) -> None:
+    given: Any = sp.csr_array(X) if kind == "sparse" else X
+    np.testing.assert_allclose(
+        fit(given, scaling="standard").apply(given, NAMES), StandardScaler().fit_transform(X), atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("scaling", ["standard", "none"])
+def test_components_are_those_of_scikit_learn(X: np.ndarray, kind: str, scaling: str) -> None:
+    scaled = StandardScaler().fit_transform(X) if scaling == "standard" else X
+    theirs = PCA(n_components=3, svd_solver="full").fit_transform(scaled)
+    given: Any = sp.csr_array(X) if kind == "sparse" else X
+    transform = fit(given, scaling=scaling, n_components=3)
+    ours = transform.apply(given, NAMES)
+    assert transform.n_outputs == 3
+    np.testing.assert_allclose(ours * np.sign((ours * theirs).sum(axis=0)), theirs, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("n_components", [None, 4])
+@pytest.mark.parametrize("scaling", ["none", "row", "standard", "clipped", "rank"])
+def test_columns_are_found_by_name_in_any_order(
+    X: np.ndarray, rng: np.random.Generator, scaling: str, n_components: int | None, kind: str
+) -> None:
+    given: Any = sp.csr_array(X) if kind == "sparse" else X
+    transform = fit(given, scaling=scaling, n_components=n_components)
+    expected = transform.apply(given, NAMES)
+    more = sp.hstack([given, sp.csr_array(np.ones((50, 1)))], format="csr") if kind == "sparse" else np.c_[X, X[:, :1]]
+    order = rng.permutation(10)
+    found = transform.apply(more[:, order], [[*NAMES, "one more"][i] for i in order])
+    assert found.shape == (50, n_components or 9) and sp.issparse(found) == sp.issparse(expected)
+    difference = abs(found - expected).max()
+    assert difference <= 1e-9 * abs(expected).max()
+
+
+@pytest.mark.parametrize("scaling", ["none", "standard"])
+def test_the_order_of_columns_at_the_fit_does_not_matter(X: np.ndarray, rng: np.random.Generator, scaling: str) -> None:
+    order = rng.permutation(9)
+    names = [NAMES[i] for i in order]
+    moved = AttributeTransform.fit(X[:, order], names, scaling=scaling, n_components=3, rng=np.random.default_rng(0))
+    expected = fit(X, scaling=scaling, n_components=3).apply(X, NAMES)
+    np.testing.assert_allclose(moved.apply(X, NAMES), expected, rtol=1e-6, atol=1e-6 * abs(expected).max())
+
+
+def test_a_missing_column_is_refused_by_name(X: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"lacks 2 attribute.*first 'column 0'"):
+        fit(X).apply(X[:, 2:], NAMES[2:])
+
+
+def test_new_rows_do_not_move_the_others(X: np.ndarray) -> None:
+    transform = fit(X[:30], scaling="standard", n_components=4)
+    np.testing.assert_allclose(transform.apply(X, NAMES)[:30], transform.apply(X[:30], NAMES), atol=1e-9)
+
+
+def test_auto_standardises_numbers_and_leaves_words(X: np.ndarray, rng: np.random.Generator) -> None:
+    assert fit(X).scaling == "standard"
+    words = sp.csr_array((rng.random((50, 9)) < 0.05).astype(float))
+    transform = fit(words)
+    assert transform.scaling == "none"
+    assert sp.issparse(transform.apply(words, NAMES))  # neither centred nor projected: still sparse
+    np.testing.assert_array_equal(transform.apply(words, NAMES).toarray(), words.toarray())
+
+
+@pytest.mark.parametrize("scaling", ["none", "row", "standard", "clipped", "rank"])
+def test_rank_one_and_constant_attributes_stay_finite(scaling: str) -> None:
+    for rows in (np.ones((6, 9)), np.zeros((6, 9)), np.outer(np.arange(6.0), np.ones(9))):
+        assert np.isfinite(fit(rows, scaling=scaling, n_components=4).apply(rows, NAMES)).all()
+
+
+@pytest.mark.parametrize("scaling", ["row", "standard", "clipped", "rank"])
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_the_unit_of_the_attributes_does_not_matter(X: np.ndarray, scaling: str, unit: float) -> None:
+    expected = fit(X, scaling=scaling, n_components=3).apply(X, NAMES)
+    found = fit(X * unit, scaling=scaling, n_components=3).apply(X * unit, NAMES)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_an_outlier_is_clipped(X: np.ndarray) -> None:
+    X[7, 2] = 5e11  # Enron's largest
+    assert abs(fit(X, scaling="clipped").apply(X, NAMES)).max() == 5.0
+
+
+def test_components_of_a_large_sparse_matrix_take_little_memory(rng: np.random.Generator) -> None:
+    """20,000 × 50,000 would take 8 GB dense."""
+    n_rows, n_columns, n_entries = 20_000, 50_000, 100_000
+    heads = np.minimum(rng.geometric(0.0005, size=n_entries), n_columns) - 1
+    entries = (np.ones(n_entries), (rng.integers(0, n_rows, n_entries), heads))
+    words, names = sp.coo_array(entries, shape=(n_rows, n_columns)).tocsr(), [str(i) for i in range(n_columns)]
+    tracemalloc.start()
+    transform = AttributeTransform.fit(words, names, n_components=2, rng=rng)
+    assert transform.apply(words, names).shape == (n_rows, 2)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6
+
+
+def test_bad_settings_are_refused(X: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"scaling must be one of .*, got 'standart'; did you mean standard\?"):
+        fit(X, scaling="standart")
+    with pytest.raises(ValueError, match="n_components must be at least 1, got 0"):
+        fit(X, n_components=0)
