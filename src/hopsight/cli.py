@@ -25,6 +25,7 @@ app = typer.Typer(
 data = typer.Typer(help="The catalogue of published networks.", no_args_is_help=True)
 app.add_typer(data, name="data")
 
+DEFAULT_DETECTOR = "hcm"
 DEBUG = "HOPSIGHT_DEBUG"
 CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 SOURCE = "An edge list, .mat, .npz, .graphml or a name of the catalogue."
@@ -78,7 +79,7 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 def detect(
     source: OptionalSource = None,
     nodes: Nodes = None,
-    detector: Annotated[str | None, typer.Option(help="Name of the detector.", show_default="hcm")] = None,
+    detector: Annotated[str, typer.Option(help="Name of the detector.")] = DEFAULT_DETECTOR,
     preset: Annotated[str | None, typer.Option(help="HCM as the paper or as its authors' program has it.")] = None,
     seed: Seed = 0,
     out: Out = Path("hopsight-out"),
@@ -109,7 +110,7 @@ def detect(
         source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
     )  # fmt: skip
     request = run.Request(
-        source=where, detector=detector or run.DEFAULT_DETECTOR, preset=preset, seed=seed, device=device, top=top,
+        source=where, detector=detector, preset=preset, seed=seed, device=device, top=top,
         settings=split_settings(settings or ()), memory_limit=memory_limit, engine=engine,
     )  # fmt: skip
     try:

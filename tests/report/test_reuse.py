@@ -126,3 +126,7 @@ def test_an_edited_record_is_refused(finished: Path) -> None:
     (finished / "run.json").write_text(json.dumps(record))
     with pytest.raises(ValueError, match="did you mean"):
         rerun(finished / "run.json")
+    record["command"] = "score"
+    (finished / "run.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="how to repeat"):
+        rerun(finished / "run.json")

@@ -98,8 +98,11 @@ def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress |
     record = read_record(record_path)
     target = folder or _beside(record_path)
     if record.get("command") == "score":
-        source = Request.from_record({"request": {"source": record.get("source")}}).source
-        return score(Path(str(record.get("model"))), source, target, progress=progress)
+        try:
+            model, source = Path(record["model"]), Source.from_record(record["source"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the record does not say how to repeat the run: {error}") from None
+        return score(model, source, target, progress=progress)
     before = record.get("inputs") or {}
     for path, checksum in checksums(*before).items():
         if progress is not None and checksum != before[path]:

@@ -32,7 +32,6 @@ from hopsight.report.record import (
 )
 from hopsight.report.settings import make_detector
 
-DEFAULT_DETECTOR = "hcm"
 FILES = ("scores.csv", "edges.csv", "explanations.json", "report.html", "model", "graph.npz", RECORD)
 MISSING = ("refuse", "mean")
 ENGINES = ("local", "spark")
@@ -52,6 +51,11 @@ class Source:
     id_column: str | None = None
     missing: str = "refuse"
     data_dir: str | None = None
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Source:
+        """Return the source of a finished run, from its ``run.json``."""
+        return cls(**{**record, "ignore": tuple(record["ignore"])})
 
     def read(self) -> AttributedGraph:
         """Return the network."""
@@ -86,8 +90,8 @@ class Source:
 class Request:
     """Everything that decides the result of a detection; ``run.json`` keeps it for ``hopsight rerun``."""
 
+    detector: str
     source: Source = field(default_factory=Source)
-    detector: str = DEFAULT_DETECTOR
     preset: str | None = None
     seed: int = 0
     device: str = "auto"
@@ -101,9 +105,7 @@ class Request:
         """Return the request of a finished run, from its ``run.json``."""
         try:
             asked = dict(record["request"])
-            source = dict(asked.pop("source"))
-            source["ignore"] = tuple(source["ignore"])
-            return cls(source=Source(**source), **asked)
+            return cls(source=Source.from_record(asked.pop("source")), **asked)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"the record does not say how to repeat the run: {error}") from None
 
