@@ -186,7 +186,7 @@ def _merge(sizes: NDArray[np.float64], min_class_pairs: int) -> IntArray:
         if sum(sizes[hop] for hop in groups[index]) < min_class_pairs:
             groups[index - 1] += groups.pop(index)
     if len(groups) > 2 and sum(sizes[hop] for hop in groups[1]) < min_class_pairs:
-        groups[2] += groups.pop(1)
+        groups[1:3] = [groups[1] + groups[2]]
     class_of_hop = np.empty(len(sizes), dtype=np.int64)
     for index, hops in enumerate(groups):
         class_of_hop[hops] = index

@@ -1,0 +1,131 @@
+"""Scores: AHP, IV and HAV from a small table, rings against brute force, ranks and trends."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from hopsight.graph import AttributedGraph
+from hopsight.scores import (
+    ahp,
+    fill_unjudged,
+    hav,
+    inferred_variance,
+    mid_ranks,
+    neighbour_mean,
+    neighbour_sum,
+    rings,
+    without_degree_trend,
+)
+
+# Links 0–1, 0–2, 1–2, 2–3 and node 4 alone; three posterior samples of each link's hop count.
+EDGES = np.array([[0, 0, 1, 2], [1, 2, 2, 3]])
+SAMPLES = np.array([[1.0, 2.0, 1.0, 4.0], [1.0, 3.0, 1.0, 2.0], [1.0, 4.0, 4.0, 3.0]])
+HOPS = np.array([1.0, 3.0, 2.0, 3.0])
+VARIANCES = np.array([0.0, 2 / 3, 2.0, 2 / 3])
+
+
+def test_the_table_is_what_it_says() -> None:
+    np.testing.assert_allclose(SAMPLES.mean(axis=0), HOPS)
+    np.testing.assert_allclose(SAMPLES.var(axis=0), VARIANCES)
+
+
+def test_ahp_iv_and_hav_of_the_table() -> None:
+    mean, variance = ahp(EDGES, HOPS, 5), inferred_variance(EDGES, VARIANCES, 5)
+    np.testing.assert_allclose(mean, [2.0, 1.5, 8 / 3, 3.0, np.nan])
+    np.testing.assert_allclose(variance, [1 / 3, 1.0, 10 / 9, 2 / 3, np.nan])
+    expected = [2 / 3 + 0.3, 0.5 + 0.9, 8 / 9 + 1.0, 1.0 + 0.6, np.nan]
+    np.testing.assert_allclose(hav(mean, variance), expected)
+
+
+def test_a_node_without_neighbours_gets_the_median() -> None:
+    assert fill_unjudged(np.array([4.0, 1.0, np.nan, 2.0])).tolist() == [4.0, 1.0, 2.0, 2.0]
+    assert fill_unjudged(np.array([np.nan, np.nan])).tolist() == [0.0, 0.0]
+
+
+def test_hav_without_any_variance_is_ahp_alone() -> None:
+    assert hav(np.array([1.0, 2.0]), np.zeros(2)).tolist() == [0.5, 1.0]
+
+
+def test_arcs_count_at_both_ends() -> None:
+    arcs = np.array([[0, 1, 1], [1, 0, 2]])
+    assert ahp(arcs, np.array([1.0, 3.0, 5.0]), 3).tolist() == [2.0, 3.0, 5.0]
+    assert neighbour_sum(arcs, np.array([1.0, 3.0, 5.0]), 4).tolist() == [4.0, 9.0, 5.0, 0.0]
+
+
+def test_renumbered_nodes_have_renumbered_scores(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
+    n_nodes, edges = random_graph.n_nodes, random_graph.edges
+    hops, variances = rng.uniform(1, 4, random_graph.n_edges), rng.random(random_graph.n_edges)
+    order = rng.permutation(n_nodes)  # new position p holds old node order[p]
+    moved = np.argsort(order)[edges]
+    shuffled = rng.permutation(random_graph.n_edges)
+    for score in (ahp, neighbour_sum):
+        after = score(moved[:, shuffled], hops[shuffled], n_nodes)
+        np.testing.assert_allclose(after, score(edges, hops, n_nodes)[order])
+    both = [
+        hav(ahp(e, h, n_nodes), inferred_variance(e, v, n_nodes))
+        for e, h, v in ((edges, hops, variances), (moved[:, shuffled], hops[shuffled], variances[shuffled]))
+    ]
+    np.testing.assert_allclose(both[1], both[0][order])
+    ring = rings(edges, variances, n_nodes)
+    np.testing.assert_allclose(rings(moved[::-1, shuffled], variances[shuffled], n_nodes), ring[shuffled])
+
+
+def test_rings_of_a_hand_made_graph() -> None:
+    """Triangles 0-1-2 and 1-2-3 share the link 1–2; the tail 3–4 closes none."""
+    edges = np.array([[0, 0, 1, 1, 2, 3], [1, 2, 2, 3, 3, 4]])
+    strangeness = np.array([1.0, 0.5, 0.2, 1.0, 0.5, 1.0])
+    np.testing.assert_allclose(rings(edges, strangeness, 5), [0.1, 0.1, 0.2, 0.1, 0.1, 0.0])
+
+
+def test_one_familiar_side_breaks_a_ring() -> None:
+    triangle = np.array([[0, 0, 1], [1, 2, 2]])
+    assert rings(triangle, np.array([1.0, 1.0, 0.0]), 3).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rings_equal_enumerated_triangles(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_nodes = 25
+    graph = AttributedGraph(rng.random((n_nodes, n_nodes)) < (0.05, 0.15, 0.3, 0.6)[seed], np.zeros((n_nodes, 1)))
+    strangeness = rng.random(graph.n_edges)
+    side = {frozenset(ends): i for i, ends in enumerate(graph.edges.T.tolist())}
+    expected = np.zeros(graph.n_edges)
+    for corners in combinations(range(n_nodes), 3):
+        sides = [side.get(frozenset(ends)) for ends in combinations(corners, 2)]
+        found = [i for i in sides if i is not None]
+        if len(found) == 3:
+            expected[found] += strangeness[found].prod()
+    assert expected.any()
+    np.testing.assert_allclose(rings(graph.edges, strangeness, n_nodes), expected)
+
+
+def test_mid_ranks_share_ties_and_leave_gaps() -> None:
+    values = np.array([5.0, 1.0, 5.0, np.nan, 2.0])
+    np.testing.assert_allclose(mid_ranks(values), [3.5 / 4, 1 / 4, 3.5 / 4, np.nan, 2 / 4])
+    assert np.isnan(mid_ranks(np.full(3, np.nan))).all()
+    many = np.random.default_rng(0).integers(0, 9, 50).astype(float)
+    np.testing.assert_allclose(mid_ranks(many) * 50, rankdata(many))
+
+
+def test_trend_in_log_degree_is_taken_out(rng: np.random.Generator) -> None:
+    degrees = rng.integers(1, 200, 80)
+    level = np.log(degrees)
+    parabola = 3.0 - 2.0 * level + 0.5 * level**2
+    np.testing.assert_allclose(without_degree_trend(parabola, degrees), 0.0, atol=1e-9)
+    spike = np.zeros(80)
+    spike[17] = 10.0
+    left = without_degree_trend(parabola + spike, degrees)
+    assert left.argmax() == 17 and abs(left.sum()) < 1e-8  # least squares leaves residuals that sum to zero
+
+
+def test_trend_of_equal_degrees_is_their_mean() -> None:
+    values = np.array([1.0, 2.0, 6.0])
+    np.testing.assert_allclose(without_degree_trend(values, np.array([4, 4, 4])), values - 3.0, atol=1e-12)
+
+
+def test_mean_over_no_links_at_all() -> None:
+    assert np.isnan(neighbour_mean(np.empty((2, 0), dtype=np.int64), np.empty(0), 3)).all()
