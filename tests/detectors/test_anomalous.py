@@ -100,12 +100,20 @@ def test_it_equals_the_dense_form(
     np.testing.assert_allclose(detector.objective_, objective, atol=1e-6)
 
 
-@pytest.mark.parametrize("solve", [anomalous._solve_directly, anomalous._solve_by_search])
+@pytest.mark.parametrize("solve", [anomalous._solve_few_columns, anomalous._solve_many_columns])
 def test_both_ways_to_solve_for_w_are_exact(rng: np.random.Generator, solve: Callable[..., np.ndarray]) -> None:
     X, R = rng.normal(size=(2, 12, 4)) / 3
     rows, columns = rng.random(12) + 0.01, rng.random(4) * 0.1
     arguments = (X, X.T @ X, (X - R).T @ X, rows, columns, np.zeros((12, 4)))
-    W = solve(*arguments) if solve is anomalous._solve_by_search else solve(*arguments[:-1])
+    W = solve(*arguments) if solve is anomalous._solve_many_columns else solve(*arguments[:-1])
+    np.testing.assert_allclose(W, solve_stacked(X.T, X @ (X - R).T @ X, rows, columns), atol=1e-8)
+
+
+def test_few_columns_that_depend_on_each_other_are_solved_exactly(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(12, 2)) @ rng.normal(size=(2, 5))  # XᵀX is singular
+    X[:, 4] = 0.0
+    R, rows, columns = rng.normal(size=(12, 5)), 10 ** rng.uniform(-3, 6, 12), 10 ** rng.uniform(-3, 6, 5)
+    W = anomalous._solve_few_columns(X, X.T @ X, (X - R).T @ X, rows, columns)
     np.testing.assert_allclose(W, solve_stacked(X.T, X @ (X - R).T @ X, rows, columns), atol=1e-8)
 
 
@@ -115,7 +123,7 @@ def test_without_beta_both_solvers_agree(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(anomalous._solve_exactly(*arguments), anomalous._solve_decoupled(*arguments), atol=1e-12)
 
 
-@pytest.mark.parametrize("n_columns", [3, 30])  # solved directly, and by a search
+@pytest.mark.parametrize("n_columns", [3, 70])  # few and many
 @pytest.mark.parametrize("seed", range(3))
 def test_the_objective_never_increases(seed: int, n_columns: int) -> None:
     rng = np.random.default_rng(seed)
@@ -138,6 +146,13 @@ def test_sparse_attributes_give_the_scores_of_dense_ones(rng: np.random.Generato
     adjacency = np.triu(rng.random((30, 30)) < 0.2, k=1)
     scores = [ANOMALOUS().fit((adjacency, form)).decision_score_ for form in (X, X.toarray())]
     np.testing.assert_allclose(*scores, atol=1e-9)
+
+
+def test_attributes_stored_column_by_column_give_the_same_scores(random_graph: AttributedGraph) -> None:
+    form = (random_graph.adjacency, np.asfortranarray(random_graph.attributes))
+    np.testing.assert_allclose(
+        ANOMALOUS().fit(form).decision_score_, ANOMALOUS().fit(random_graph).decision_score_, atol=1e-8
+    )
 
 
 def test_relabelled_nodes_keep_their_scores(random_graph: AttributedGraph, rng: np.random.Generator) -> None:

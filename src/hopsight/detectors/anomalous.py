@@ -29,7 +29,7 @@ from hopsight.graph import AttributedGraph
 FloatArray = NDArray[np.float64]
 
 SOLVERS = ("exact", "paper")
-MOST_COLUMNS = 64  # of which the dense system with n_columns² unknowns is ever formed
+FEW_COLUMNS = 64  # up to here a search over n_columns² numbers costs less than one over n_nodes · n_columns
 
 
 @dataclass(kw_only=True)
@@ -71,7 +71,8 @@ class ANOMALOUS(Detector):
 
     Notes
     -----
-    Works on dense attributes, O(n·d) memory and O(n·d²) time for each inner iteration; reduce a bag of words first.
+    Works on dense attributes, in O(n·d) memory; a round takes O(n·d³) time for up to 64 columns and O(n·d²) for each
+    inner iteration with more. Reduce a bag of words first.
     ``objective_`` has the ε of the updates inside the norms of W.
 
     References
@@ -135,7 +136,7 @@ class ANOMALOUS(Detector):
         X = reduced(graph, self.n_components, rng=rng)
         if self.scaling == "column":
             X = column_normalised(X)
-        return np.asarray(X.toarray() if sp.issparse(X) else X)
+        return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
     def _check(self) -> None:
         check_positive("alpha", self.alpha)
@@ -149,13 +150,8 @@ class ANOMALOUS(Detector):
 def _bytes_needed(graph: AttributedGraph, n_components: int | None) -> int:
     """Return the memory of a fit: fourteen n × d matrices, those of the solver, and the network."""
     n, d = graph.n_nodes, min(graph.n_attributes, n_components or graph.n_attributes)
-    solver = 3 * d**4 if _prefers_direct(n, d) else 4 * d**2
+    solver = 3 * d**3 if d <= FEW_COLUMNS else 4 * d**2
     return 8 * (14 * n * d + solver) + 3 * 12 * int(graph.adjacency.nnz)
-
-
-def _prefers_direct(n: int, d: int) -> bool:
-    """Tell whether a dense system with d² unknowns costs less than a search over n × d ones (some 50 iterations)."""
-    return d <= MOST_COLUMNS and d**4 <= 300 * n
 
 
 def _sizes(W: FloatArray) -> FloatArray:
@@ -169,41 +165,56 @@ def _solve_exactly(
     """Solve XXᵀ W XᵀX + diag(rows) W + W diag(columns) = X(X − R)ᵀX, whichever way is quicker."""
     gram = X.T @ X  # (n_columns, n_columns)
     right = (X - R).T @ X
-    if _prefers_direct(*X.shape):
-        return _solve_directly(X, gram, right, rows, columns)
-    return _solve_by_search(X, gram, right, rows, columns, start)
+    if X.shape[1] <= FEW_COLUMNS:
+        return _solve_few_columns(X, gram, right, rows, columns)
+    return _solve_many_columns(X, gram, right, rows, columns, start)
 
 
-def _solve_directly(
+def _solve_few_columns(
     X: FloatArray, gram: FloatArray, right: FloatArray, rows: FloatArray, columns: FloatArray
 ) -> FloatArray:
     """Solve for the d × d matrix M = right − XᵀW·gram, of which W = XM / (rows + columns) follows entry by entry.
 
-    Column j of XᵀW is K_j M_j with K_j = Xᵀ diag(1 / (rows + columns_j)) X, hence M_l + Σ_j gram_jl K_j M_j = right_l:
-    one dense system with d² unknowns.
+    Column j of XᵀW is K_j M_j with K_j = Xᵀ diag(1 / (rows + columns_j)) X, hence M + [K_1 M_1, …]·gram = right.
+    With gram = FᵀF and M = NF this is symmetric in N. Were all K_j the largest one, with eigenvectors Q, it would be
+    diagonal in QᵀN: a search over these d² numbers takes few iterations.
     """
-    d = X.shape[1]
-    weight = rows[:, None] + columns
-    K = np.stack([X.T @ (X / weight[:, [j]]) for j in range(d)])  # (j, row, column)
-    system = np.einsum("jl,jab->lajb", gram, K).reshape(d * d, d * d)
-    system[np.diag_indices_from(system)] += 1.0
-    M = np.linalg.solve(system, right.T.ravel()).reshape(d, d).T
-    return np.asarray(X @ M / weight)
+    inverse = 1.0 / (rows[:, None] + columns)
+    K = np.stack([X.T @ (X * inverse[:, [j]]) for j in range(X.shape[1])])  # (j, row, column)
+    k_values, Q = np.linalg.eigh(K[columns.argmin()])
+    g_values, axes = np.linalg.eigh(gram)
+    root = np.sqrt(np.maximum(g_values, 0.0))
+    F = root[:, None] * axes.T
+    scale = 1.0 / np.sqrt(1.0 + np.outer(np.maximum(k_values, 0.0), root**2))
+    K = Q.T @ K @ Q
+
+    def product(N: FloatArray) -> FloatArray:
+        scaled = scale * N
+        return scale * (scaled + (K @ (scaled @ F).T[:, :, None])[:, :, 0].T @ F.T)
+
+    divisor = np.where(root > 1e-7 * root.max(), root, np.inf)
+    start = scale * (Q.T @ right @ axes / divisor)
+    N = scale * conjugate_gradient(product, start, start, tolerance=1e-13)
+    return np.asarray(X @ (Q @ N @ F) * inverse)
 
 
-def _solve_by_search(
+def _solve_many_columns(
     X: FloatArray, gram: FloatArray, right: FloatArray, rows: FloatArray, columns: FloatArray, start: FloatArray
 ) -> FloatArray:
     """Solve by conjugate gradients, which need O(n·d) memory and O(n·d²) time an iteration."""
     weight = rows[:, None] + columns
+    scale = 1.0 / np.sqrt(np.einsum("ij,ij->i", X, X)[:, None] * np.diagonal(gram) + weight)
+    weight *= scale**2
 
     def product(W: FloatArray) -> FloatArray:
-        out: FloatArray = X @ ((X.T @ W) @ gram)
+        out: FloatArray = X @ ((X.T @ (scale * W)) @ gram)
+        out *= scale
         out += weight * W
         return out
 
-    diagonal = np.einsum("ij,ij->i", X, X)[:, None] * np.diagonal(gram) + weight
-    return conjugate_gradient(product, X @ right, start, diagonal)
+    solution = conjugate_gradient(product, scale * (X @ right), start / scale)
+    solution *= scale
+    return solution
 
 
 def _solve_decoupled(X: FloatArray, R: FloatArray, rows: FloatArray, columns: FloatArray, start: Any) -> FloatArray:

@@ -160,7 +160,7 @@ def _explain(X: FloatArray, R: FloatArray, rarity: FloatArray) -> tuple[FloatArr
 def _same_gram(X: Any) -> FloatArray:
     """Return a dense matrix with the same XXᵀ and no more columns than rows: the objective cannot tell them apart."""
     if X.shape[1] <= X.shape[0]:
-        return np.asarray(X.toarray() if sp.issparse(X) else X)
+        return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
     gram = X @ X.T
     values, vectors = np.linalg.eigh(gram.toarray() if sp.issparse(gram) else gram)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
