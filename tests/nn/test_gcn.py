@@ -1,0 +1,86 @@
+"""GCN: one layer by hand, dense algebra as a witness, explicit randomness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hopsight.graph import AttributedGraph
+from hopsight.nn.gcn import GCN, draw_weights, drop, normalized_adjacency, propagation
+
+CPU = torch.device("cpu")
+
+
+def test_normalised_adjacency_of_a_path_by_hand() -> None:
+    """With self-loops the degrees of 0 – 1 – 2 are 2, 3, 2."""
+    path = sp.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    across = 1 / np.sqrt(6)
+    expected = [[1 / 2, across, 0], [across, 1 / 3, across], [0, across, 1 / 2]]
+    np.testing.assert_allclose(normalized_adjacency(path).toarray(), expected, rtol=1e-6)
+
+
+def test_normalised_adjacency_of_an_arc_and_of_a_lonely_node() -> None:
+    """0 → 1 with loops: out-degrees 2, 1, 1 on the left, in-degrees 1, 2, 1 on the right."""
+    arc = sp.csr_array(([1.0], ([0], [1])), shape=(3, 3))
+    expected = [[1 / np.sqrt(2), 1 / 2, 0], [0, 1 / np.sqrt(2), 0], [0, 0, 1]]
+    np.testing.assert_allclose(normalized_adjacency(arc).toarray(), expected, rtol=1e-6)
+
+
+def test_one_layer_by_hand() -> None:
+    """Two linked nodes: Â is 1/2 everywhere, so Z = mean(X) W + b for both."""
+    propagate = propagation(sp.csr_array(np.array([[0, 1], [1, 0]])), directed=False, device=CPU)
+    gcn = GCN(2, 2, 1, generator=torch.Generator())
+    with torch.no_grad():
+        gcn.weights[0].copy_(torch.tensor([[1.0, -1.0], [2.0, 0.5]]))
+        gcn.biases[0].copy_(torch.tensor([0.5, 0.0]))
+    z = gcn(propagate(torch.tensor([[1.0, 2.0], [3.0, -6.0]])), propagate)
+    # the mean row is (2, -2): 2·1 − 2·2 + 0.5 = −1.5 and −2 − 1 = −3; the last layer is linear, nothing is cut off
+    torch.testing.assert_close(z, torch.tensor([[-1.5, -3.0], [-1.5, -3.0]]))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_three_layers_equal_dense_algebra(random_graph: AttributedGraph, directed: bool) -> None:
+    adjacency = sp.triu(random_graph.adjacency).tocsr() if directed else random_graph.adjacency
+    generator = torch.Generator().manual_seed(3)
+    gcn = GCN(6, 5, 3, generator=generator).double()
+    propagate = propagation(adjacency, directed=directed, device=CPU, dtype=torch.float64)
+    A = torch.from_numpy(normalized_adjacency(adjacency).toarray()).double()
+    X = torch.tensor(random_graph.attributes, requires_grad=True)
+    with torch.no_grad():
+        for bias in gcn.biases:
+            bias.copy_(torch.randn(5, generator=generator))
+    hidden = X
+    for layer, (weight, bias) in enumerate(zip(gcn.weights, gcn.biases, strict=True)):
+        hidden = A @ hidden @ weight + bias
+        if layer < 2:
+            hidden = torch.relu(hidden)
+    sparse = gcn(propagate(X), propagate)
+    torch.testing.assert_close(sparse, hidden)
+    given = torch.randn(60, 5, generator=generator, dtype=torch.float64)
+    inputs = [X, *gcn.parameters()]
+    for ours, theirs in zip(
+        torch.autograd.grad((sparse * given).sum(), inputs),
+        torch.autograd.grad((hidden * given).sum(), inputs),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_weights_come_from_the_generator_alone() -> None:
+    torch.manual_seed(0)
+    state = torch.get_rng_state()
+    first, again, other = (draw_weights((30, 20), torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert first.abs().max() <= (6 / 50) ** 0.5  # Glorot's bound
+    assert abs(float(first.var()) - 2 / 50) < 0.005
+
+
+def test_dropped_units_keep_their_expectation() -> None:
+    values = torch.ones(200, 100)
+    dropped = drop(values, 0.25, torch.Generator().manual_seed(0))
+    assert sorted(set(dropped.flatten().tolist())) == pytest.approx([0.0, 4 / 3])
+    assert abs(float(dropped.mean()) - 1) < 4 * (1 / 3 / values.numel()) ** 0.5  # four standard errors
+    assert drop(values, 0.0, torch.Generator()) is values and drop(values, 0.5, None) is values

@@ -1,0 +1,80 @@
+"""Both models: what they compute from a view, and their weights as one vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hopsight.graph import AttributedGraph
+from hopsight.nn.gcn import GCN, propagation
+from hopsight.nn.hop_network import GCNHopNetwork, HopNetwork, ViewHopNetwork
+
+CPU = torch.device("cpu")
+
+
+def gcn_network(seed: int, n_layers: int = 2) -> GCNHopNetwork:
+    generator = torch.Generator().manual_seed(seed)
+    return GCNHopNetwork(6, n_units=5, n_layers=n_layers, mlp_units=7, n_classes=4, directed=False, generator=generator)
+
+
+def view_network(seed: int) -> ViewHopNetwork:
+    generator = torch.Generator().manual_seed(seed)
+    return ViewHopNetwork([6, 6, 2], n_units=5, mlp_units=7, n_classes=4, directed=False, generator=generator)
+
+
+def views(graph: AttributedGraph) -> dict[str, Any]:
+    propagate = propagation(graph.adjacency, directed=False, device=CPU)
+    own = torch.from_numpy(graph.attributes.astype(np.float32))
+    return {"gcn": (propagate(own), propagate), "views": [own, propagate(own), own[:, :2]]}
+
+
+def test_gcn_network_is_a_gcn_and_an_mlp(random_graph: AttributedGraph) -> None:
+    network, view = gcn_network(0), views(random_graph)["gcn"]
+    z = network.represent(view)
+    assert z.shape == (60, 5) and torch.equal(z, network.gcn(*view))
+    assert isinstance(network.gcn, GCN) and network.mlp(z, torch.tensor([[0], [1]])).shape == (1, 4)
+
+
+def test_views_are_mapped_side_by_side(random_graph: AttributedGraph) -> None:
+    network, view = view_network(0), views(random_graph)["views"]
+    z = network.represent(view)
+    assert z.shape == (60, 15)
+    for part in range(3):
+        torch.testing.assert_close(z[:, 5 * part : 5 * part + 5], view[part] @ network.weights[part])
+
+
+def test_a_view_too_few_is_refused(random_graph: AttributedGraph) -> None:
+    with pytest.raises(ValueError, match="zip"):
+        view_network(0).represent(views(random_graph)["views"][:2])
+
+
+@pytest.mark.parametrize("kind", ["gcn", "views"])
+def test_weights_travel_as_one_vector(kind: str, random_graph: AttributedGraph) -> None:
+    make: Any = gcn_network if kind == "gcn" else view_network
+    view, pairs = views(random_graph)[kind], torch.tensor([[0, 5, 7], [1, 20, 59]])
+
+    def logits(network: HopNetwork) -> torch.Tensor:
+        return network.mlp(network.represent(view), pairs)
+
+    here, there = make(0), make(1)
+    assert not torch.equal(logits(here), logits(there))
+    flat = here.flat_weights()
+    assert flat.shape == (sum(weights.numel() for weights in here.parameters()),) and not flat.requires_grad
+    there.set_flat_weights(flat.numpy())
+    assert torch.equal(logits(here), logits(there))
+
+
+def test_more_layers_reach_farther(path_graph: AttributedGraph) -> None:
+    """With two layers a change at one end of 0 – 1 – … – 5 reaches node 2; with four, node 4."""
+    for n_layers, reach in ((2, 2), (4, 4)):
+        network = gcn_network(0, n_layers)
+        propagate = propagation(path_graph.adjacency, directed=False, device=CPU)
+        own = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
+        changed = own.clone()
+        changed[0] += 1.0
+        before, after = (network.represent((propagate(x), propagate)) for x in (own, changed))
+        moved = (before - after).abs().amax(dim=1) > 1e-7
+        assert moved.tolist() == [node <= reach for node in range(6)]
