@@ -190,7 +190,7 @@ def _solve_few_columns(
 
     def product(N: FloatArray) -> FloatArray:
         scaled = scale * N
-        return scale * (scaled + (K @ (scaled @ F).T[:, :, None])[:, :, 0].T @ F.T)
+        return np.asarray(scale * (scaled + (K @ (scaled @ F).T[:, :, None])[:, :, 0].T @ F.T))
 
     divisor = np.where(root > 1e-7 * root.max(), root, np.inf)
     start = scale * (Q.T @ right @ axes / divisor)
