@@ -19,7 +19,7 @@ from hopsight.datasets import inject, make_network
 from hopsight.metrics import roc_auc
 
 FAKE = "benchmark.fakes:Degree"
-SMALL = {"networks": ["generated"], "experiments": ["comparison"], "figures": False}
+SMALL = {"networks": ["generated"], "experiments": ["comparison"], "figures": False, "device": "cpu"}
 
 
 def read_csv(path):
@@ -40,7 +40,7 @@ def environment(monkeypatch, tmp_path):
 def test_every_way_to_fail_is_a_row_and_the_others_go_on(tmp_path):
     names = [f"benchmark.fakes:{name}" for name in ("Failing", "Dying", "Endless", "NotFinite", "Warns", "Degree")]
     names += ["benchmark.fakes:NoSuchDetector", "no.such.module:Detector"]
-    report = run("quick", tmp_path, detectors=names, repetitions=1, time_limit=8, **SMALL)
+    report = run("quick", tmp_path, detectors=names, repetitions=1, time_limit=12, **SMALL)
     rows = {row["detector"]: row for row in read_csv(tmp_path / "results.csv")}
     ends = {name.partition(":")[2]: rows[name]["status"] for name in names[:-1]}
     assert ends == {
@@ -71,7 +71,7 @@ def test_a_row_says_everything_needed_to_repeat_it(tmp_path):
     assert [row["injection"] for row in mine] == ["0", "1"]
     row = mine[0]
     assert json.loads(row["parameters"]) == {
-        "contamination": 0.1, "counter": "", "device": "auto", "seconds": 0.0, "weight": 1.0,
+        "contamination": 0.1, "counter": "", "device": "cpu", "seconds": 0.0, "weight": 1.0,
     }  # fmt: skip
     settings = json.loads(row["settings"])
     assert (settings["n_nodes"], settings["planting"]["n_cliques"], row["protocol"]) == (300, 2, "dominant")
@@ -122,8 +122,8 @@ def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment
     out, script = tmp_path / "out", tmp_path / "bench.py"
     script.write_text(
         "import sys\nfrom hopsight.benchmark import run\nif __name__ == '__main__':\n"
-        f"    run('quick', sys.argv[1], detectors=[{FAKE!r}], repetitions=5, networks=['generated'],\n"
-        "        experiments=['comparison'], figures=False, progress=lambda p: print(p.done, flush=True))\n"
+        f"    run('quick', sys.argv[1], detectors=[{FAKE!r}], repetitions=5, progress=lambda p: print(p.done, flush=True),\n"
+        f"        **{SMALL!r})\n"
     )
     path = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     kills = 0
@@ -202,6 +202,7 @@ def test_bad_options_are_refused_before_anything_is_written(tmp_path):
         ({"workers": 0}, "workers must be at least 1"),
         ({"time_limit": -1}, "time_limit must be above 0"),
         ({"memory_limit": 0}, "memory_limit must be above 0"),
+        ({"device": "gpu"}, "device must be one of auto, cpu, cuda"),
     ]:
         with pytest.raises(ValueError, match=message):
             run(**({"suite": "quick", "out": tmp_path / "out"} | options))

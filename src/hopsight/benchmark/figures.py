@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def draw_comparison(rows: Sequence[Row]) -> Any:
             here = select(compared, network=network, row=row, score=score)
             _draw_entry(axis, position, here, paper_value(row, score, network))
         axis.axvline(0.5, **_CHANCE)
-        axis.set(title=setup_of(network).title, xlabel="ROC-AUC", xlim=(0.0, 1.02))
+        axis.set(title=setup_of(network).title, xlabel="ROC-AUC", xlim=(_left_end(compared), 1.02))
         axis.grid(axis="y", visible=False)
     labels = [f"{row}, {SCORES[score]}" if score in SCORES else row for row, score in entries]
     axes[0].set_yticks(range(len(entries)), labels)
@@ -73,10 +74,15 @@ def draw_comparison(rows: Sequence[Row]) -> Any:
     return figure
 
 
+def _left_end(rows: Sequence[Row]) -> float:
+    """Return a round number left of all intervals, 0.4 at most."""
+    return min(0.4, math.floor(10 * min(row["auc_low"] for row in rows)) / 10)
+
+
 def _draw_entry(axis: Any, position: int, here: Sequence[Row], paper: float | None) -> None:
     auc, low, high = (mean_of(here, name) for name in ("auc", "auc_low", "auc_high"))
     if paper is not None:
-        axis.plot(paper, position, "D", color="black", fillstyle="none", markersize=4, label="paper")
+        axis.plot(paper, position, "D", color="black", fillstyle="none", markersize=4, label="paper", zorder=4)
     if auc is None or low is None or high is None:
         return
     trivial = here[0]["detector"] in ("random", "degree", "attribute_norm")

@@ -111,7 +111,7 @@ def run(
     data_dir
         Where the files of the networks are.
     device
-        Where detectors run: ``"auto"``, ``"cpu"``, ``"cuda"``.
+        Where detectors run: ``"auto"``, ``"cpu"``, ``"cuda"``. The same cell on another device is another cell.
     retry
         Whether cells that failed before are tried again. Those that met a limit are, whenever it is higher now.
     figures
@@ -127,7 +127,7 @@ def run(
         repetitions=repetitions,
         seeds=seeds,
         data_dir=None if data_dir is None else str(data_dir),
-        device=device,
+        device=_resolved(device),
     )
     if memory_limit is None:
         memory_limit = int(0.8 * memory.total() / max(1, workers))
@@ -139,6 +139,14 @@ def run(
         plan = [*made.plan, *made.follow_up(_losses(runner.records))]
         runner.finish(plan)
         return _write(folder, made, plan, runner, figures)
+
+
+def _resolved(device: str) -> str:
+    if device == "cpu":
+        return device
+    from hopsight.nn.device import resolve_device
+
+    return str(resolve_device(device))
 
 
 def _write(folder: Path, suite: Suite, plan: Plan, runner: _Runner, figures: bool) -> Report:
