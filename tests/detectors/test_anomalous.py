@@ -183,6 +183,13 @@ def test_the_need_for_memory_grows_with_the_attributes_that_are_left() -> None:
     assert few < 10_000_000
 
 
+def test_hours_of_work_are_announced(caplog: pytest.LogCaptureFixture) -> None:
+    anomalous._warn_if_slow(5000, 20)
+    assert not caplog.records
+    anomalous._warn_if_slow(5000, 8000)
+    assert "hours on 8000 attributes: reduce them with n_components" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,8 +28,10 @@ from hopsight.detectors.threads import few_threads
 from hopsight.graph import AttributedGraph
 
 FloatArray = NDArray[np.float64]
+logger = logging.getLogger(__name__)
 
 SOLVERS = ("exact", "paper")
+SPEED = 2e10  # operations a second, roughly
 FEW_COLUMNS = 64  # up to here a search over n_columns² numbers costs less than one over n_nodes · n_columns
 
 
@@ -103,6 +106,7 @@ class ANOMALOUS(Detector):
         self._check()
         check_memory("ANOMALOUS", _bytes_needed(graph, self.n_components))
         X = self._prepare(graph, rng)
+        _warn_if_slow(*X.shape)
         smoother = Smoother(graph, sparsity=self.gamma, smoothness=self.phi)
         with few_threads(X.shape[1]):
             W, R = self._alternate(X, smoother, callback)
@@ -152,6 +156,13 @@ def _bytes_needed(graph: AttributedGraph, n_components: int | None) -> int:
     n, d = graph.n_nodes, min(graph.n_attributes, n_components or graph.n_attributes)
     solver = 3 * d**3 if d <= FEW_COLUMNS else 4 * d**2
     return 8 * (14 * n * d + solver) + 3 * 12 * int(graph.adjacency.nnz)
+
+
+def _warn_if_slow(n: int, d: int) -> None:
+    """Say so before hours pass: many columns take about 20 rounds of 50 iterations of 4nd² + 2d³ operations."""
+    hours = 1000 * (4 * n * d**2 + 2 * d**3) / SPEED / 3600
+    if d > FEW_COLUMNS and hours > 0.5:
+        logger.warning("ANOMALOUS may take %.0f hours on %d attributes: reduce them with n_components", hours + 0.5, d)
 
 
 def _sizes(W: FloatArray) -> FloatArray:
