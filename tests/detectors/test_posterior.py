@@ -1,0 +1,218 @@
+"""The training loop: schedules by hand, running moments, optimisers by name, replayed samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from hopsight.detectors import posterior
+from hopsight.detectors.posterior import (
+    Fold,
+    LinkPosterior,
+    Schedule,
+    judge,
+    make_optimizer,
+    predicted_hop,
+    replay,
+    sample_posterior,
+)
+from hopsight.nn.hop_network import ViewHopNetwork
+from hopsight.nn.sgld import SGLD
+
+CPU = torch.device("cpu")
+
+
+def schedule(**changes: Any) -> Schedule:
+    settings: dict[str, Any] = {
+        "optimizer": "adam", "lr": 0.01, "lr_decay": 0.0, "weight_decay": 0.0, "temperature": 0.0, "n_epochs": 12,
+        "burn_in": 4, "n_samples": 4, "dropout": 0.0, "dropout_at_prediction": False, "prediction": "expected",
+    }  # fmt: skip
+    return Schedule(**settings | changes)
+
+
+def network(seed: int = 0, n_classes: int = 3) -> ViewHopNetwork:
+    return ViewHopNetwork(
+        [2], n_units=4, mlp_units=5, n_classes=n_classes, directed=False,
+        generator=torch.Generator().manual_seed(seed),
+    )  # fmt: skip
+
+
+POINTS = torch.tensor([[0.0, 0.0], [0.1, 0.0], [3.0, 3.0], [9.0, 0.0], [9.1, 0.2]])
+LINKS = torch.tensor([[0, 0, 1, 3], [1, 2, 2, 4]])
+LABELS = torch.tensor([0, 2, 2, 0])
+
+
+def run(n_folds: int = 1, **changes: Any) -> tuple[LinkPosterior, np.ndarray, np.ndarray, list[Fold], Schedule]:
+    plan = schedule(**changes)
+    parts = torch.arange(4).chunk(n_folds)
+    folds = [Fold([POINTS + number], part) for number, part in enumerate(parts)]
+    found, losses, samples = sample_posterior(
+        network(),
+        folds,
+        lambda epoch, n: LINKS.repeat(n, 1, 1),
+        LABELS,
+        LINKS,
+        plan,
+        dropout=torch.Generator().manual_seed(1),
+        noise=torch.Generator().manual_seed(2),
+        node_scores=lambda links: links.hop.numpy(),
+    )
+    return found, losses, samples, folds, plan
+
+
+def log_probabilities(*rows: list[float]) -> Tensor:
+    return torch.log(torch.tensor(rows))
+
+
+def test_predicted_hops_by_hand() -> None:
+    log_p = log_probabilities([0.5, 0.3, 0.2], [0.1, 0.1, 0.8])
+    assert predicted_hop(log_p, "argmax").tolist() == [1.0, 3.0]
+    torch.testing.assert_close(predicted_hop(log_p, "expected"), torch.tensor([1.7, 2.7]))
+
+
+def test_running_moments_equal_those_of_all_samples(rng: np.random.Generator) -> None:
+    logits = rng.normal(size=(7, 3, 4)).astype(np.float32)  # samples, links, classes
+    links = LinkPosterior(5, CPU)
+    for t, sample in enumerate(logits):
+        judged = torch.tensor([0, 2, 4]) if t % 2 else torch.tensor([0, 2])
+        links.add(judged, torch.from_numpy(sample[: len(judged)]), "expected")
+    p = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    hops = p @ np.arange(1, 5)
+    seen = [hops[:, 0], None, hops[:, 1], None, hops[1::2, 2]]  # the last link was judged every other time
+    assert links.count.tolist() == [7, 0, 7, 0, 3]
+    for link, values in enumerate(seen):
+        if values is None:
+            assert links.hop[link] == 0 and links.variance[link] == 0
+        else:
+            assert float(links.hop[link]) == pytest.approx(values.mean(), rel=1e-5)
+            assert float(links.variance[link]) == pytest.approx(values.var(), rel=1e-4)
+    assert float(links.probability[4]) == pytest.approx(p[1::2, 2, 0].mean(), rel=1e-5)
+    assert float(links.surprise[4]) == pytest.approx(-np.log(p[1::2, 2, 0]).mean(), rel=1e-5)
+
+
+def test_argmax_moments_by_hand() -> None:
+    links = LinkPosterior(1, CPU)
+    for sample in ([0.9, 0.05, 0.05], [0.2, 0.2, 0.6], [0.7, 0.1, 0.2], [0.1, 0.1, 0.8]):
+        links.add(torch.tensor([0]), log_probabilities(sample), "argmax")  # 1, 3, 1, 3
+    assert float(links.hop[0]) == 2.0 and float(links.variance[0]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("n_epochs", "burn_in", "n_samples", "n_folds", "expected"),
+    [
+        (10, 4, 6, 1, [4, 5, 6, 7, 8, 9]),  # every epoch after the burn-in
+        (10, 4, 60, 1, [4, 5, 6, 7, 8, 9]),  # there are no more
+        (10, 4, 3, 1, [5, 7, 9]),  # spread, the last included
+        (10, 9, 3, 1, [9]),
+        (10, 4, 1, 1, [9]),
+        (10, 4, 6, 2, [4, 5, 6, 7, 8, 9]),
+        (11, 4, 2, 3, [8, 9, 10]),  # a round over the folds at least
+    ],
+)
+def test_sampled_epochs_by_hand(n_epochs: int, burn_in: int, n_samples: int, n_folds: int, expected: list[int]) -> None:
+    assert schedule(n_epochs=n_epochs, burn_in=burn_in, n_samples=n_samples).sample_epochs(n_folds) == expected
+
+
+@pytest.mark.parametrize("n_folds", [1, 2, 3, 4, 10])
+@pytest.mark.parametrize("n_samples", [1, 5, 100])
+@pytest.mark.parametrize(("n_epochs", "burn_in"), [(1, 0), (2, 1), (7, 3), (20, 0), (20, 19), (200, 100)])
+def test_sampled_epochs_exist_and_follow_the_folds(n_epochs: int, burn_in: int, n_samples: int, n_folds: int) -> None:
+    epochs = schedule(n_epochs=n_epochs, burn_in=burn_in, n_samples=n_samples).sample_epochs(n_folds)
+    assert epochs == sorted(set(epochs)) and epochs[0] >= 0 and epochs[-1] == n_epochs - 1
+    if n_epochs - burn_in >= n_folds:
+        assert epochs[0] >= burn_in
+        assert len(epochs) % n_folds == 0 and len(epochs) <= max(n_samples, n_folds)
+        assert set(np.bincount(np.array(epochs) % n_folds)) == {len(epochs) // n_folds}  # each fold as often
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("psgld", SGLD), ("sgld", SGLD), ("adam", torch.optim.Adam), ("sgd", torch.optim.SGD)]
+)
+def test_optimisers_by_name(name: str, kind: type) -> None:
+    optimizer = make_optimizer(
+        network(), schedule(optimizer=name, lr=0.2, weight_decay=0.3, temperature=0.4), 77, torch.Generator()
+    )
+    assert type(optimizer) is kind
+    group = optimizer.param_groups[0]
+    assert group["lr"] == 0.2 and group["weight_decay"] == 0.3
+    if isinstance(optimizer, SGLD):
+        assert group["temperature"] == 0.4 and optimizer.n_observations == 77
+        assert optimizer.preconditioner == ("rmsprop" if name == "psgld" else "none")
+
+
+@pytest.mark.parametrize("name", ["psgld", "sgld", "adam", "sgd"])
+def test_every_optimiser_learns_who_is_close(name: str) -> None:
+    lr = {"sgld": 0.05, "sgd": 0.05}.get(name, 0.01)
+    found, losses, _, _, _ = run(optimizer=name, lr=lr, n_epochs=150, burn_in=100, n_samples=10, temperature=1e-4)
+    assert losses.shape == (150,) and losses[-1] < 0.5 * losses[0]
+    assert found.hop[[0, 3]].max() < found.hop[[1, 2]].min()
+
+
+def test_steps_shrink_with_the_epoch() -> None:
+    """Plain gradient steps of size lr · t^−decay: with a steep decay the weights stop moving."""
+    _, _, still, _, _ = run(optimizer="sgd", lr=0.05, lr_decay=8.0, n_epochs=12, burn_in=9, n_samples=3)
+    _, _, moving, _, _ = run(optimizer="sgd", lr=0.05, lr_decay=0.0, n_epochs=12, burn_in=9, n_samples=3)
+    assert abs(np.diff(still, axis=0)).max() < 1e-6 < 1e-4 < abs(np.diff(moving, axis=0)).max()
+
+
+@pytest.mark.parametrize("n_folds", [1, 2])
+def test_replayed_samples_judge_as_they_did(n_folds: int) -> None:
+    found, _, samples, folds, plan = run(n_folds)
+    again = replay(network(seed=9), folds, LINKS, samples, plan)
+    for name in ("count", "hop", "variance", "probability", "surprise"):
+        assert torch.equal(getattr(again, name), getattr(found, name)), name
+    assert len(samples) == 4 and (found.count > 0).all()
+
+
+def test_fewer_epochs_than_folds_can_still_be_replayed() -> None:
+    _, _, samples, folds, plan = run(4, n_epochs=3, burn_in=0)
+    assert len(samples) == 3
+    assert torch.isfinite(replay(network(seed=9), folds, LINKS, samples, plan).hop).all()
+
+
+def test_links_are_judged_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run()[0]
+    monkeypatch.setattr(posterior, "LINKS_AT_ONCE", 3)
+    torch.testing.assert_close(run()[0].hop, whole.hop)
+
+
+def test_pairs_are_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn at once does not change what each epoch sees."""
+    asked: list[tuple[int, int]] = []
+
+    def draw(epoch: int, n: int) -> Tensor:
+        asked.append((epoch, n))
+        return torch.stack([LINKS if (epoch + i) % 2 else LINKS.flip(0) for i in range(n)])
+
+    def losses() -> np.ndarray:
+        return sample_posterior(
+            network(), [Fold([POINTS], torch.arange(4))], draw, LABELS, LINKS, schedule(),
+            dropout=torch.Generator(), noise=torch.Generator(), node_scores=lambda links: links.hop.numpy(),
+        )[1]  # fmt: skip
+
+    whole = losses()
+    monkeypatch.setattr(posterior, "PAIRS_IN_MEMORY", 5 * LABELS.numel())
+    assert np.array_equal(losses(), whole)
+    assert asked == [(0, 12), (0, 5), (5, 5), (10, 2)]
+
+
+def test_dropout_while_predicting_spreads_the_predictions() -> None:
+    still = run(dropout=0.5, lr=1e-12)[0]
+    moving = run(dropout=0.5, lr=1e-12, dropout_at_prediction=True)[0]
+    assert still.variance.max() < 1e-6 < moving.variance.max()
+
+
+def test_judging_alone_adds_one_sample() -> None:
+    links = LinkPosterior(4, CPU)
+    judge(network(), Fold([POINTS], torch.tensor([1, 3])), LINKS, links, schedule())
+    assert links.count.tolist() == [0, 1, 0, 1] and links.variance.tolist() == [0, 0, 0, 0]
+    assert 1 <= links.hop[1] <= 3 and 0 < links.probability[1] < 1
+
+
+def test_a_loss_that_explodes_says_what_to_do() -> None:
+    with pytest.raises(ValueError, match=r"no longer finite after epoch .*: use a smaller lr"):
+        run(optimizer="sgd", lr=1e30, n_epochs=12)
