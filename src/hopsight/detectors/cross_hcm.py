@@ -13,10 +13,10 @@ from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.detectors.hop_detector import HopDetector, adjacency_of, as_float64
 from hopsight.detectors.posterior import Fold, LinkPosterior
-from hopsight.detectors.splits import hidden_links
+from hopsight.detectors.splits import fingerprint, hidden_links
 from hopsight.graph import AttributedGraph
 from hopsight.hops import HopPairs
-from hopsight.nn.gcn import propagation
+from hopsight.nn.gcn import normalized_adjacency, propagation
 from hopsight.nn.hop_network import ViewHopNetwork
 from hopsight.nn.spectral import spectral_embedding
 from hopsight.preprocess.scale import choose_scaling
@@ -34,9 +34,9 @@ class CrossHCM(HopDetector):
     counts and as −log p(one hop). And links that close triangles of strangers count extra: see
     :func:`hopsight.scores.rings`.
 
-    ``decision_score_`` is the rank of a node's mean hop count and surprise, plus the rank of its rings beyond
-    what nodes of its degree have (``score="cross"``); ``"ahp"`` and ``"hav"`` are the paper's two scores, from the
-    same hidden-link predictions.
+    ``decision_score_`` (``score="cross"``) combines two ranks by Fisher's method, that of the node's mean hop count
+    and surprise and that of its rings, each half corrected for degree; ``"ahp"`` and ``"hav"`` are the paper's two
+    scores, from the same hidden-link predictions.
 
     Parameters
     ----------
@@ -63,14 +63,13 @@ class CrossHCM(HopDetector):
     _SCORES: ClassVar[tuple[str, ...]] = ("cross", "hav", "ahp")
 
     n_folds: int = 2
-    n_repeats: int = 5
+    n_repeats: int = 6
     n_structure: int = 64
     ring_weight: float = 1.0
     n_units: int = 64
     n_components: int | None = 64
     drop_ratio: float = 0.4
-    optimizer: str = "adam"
-    lr: float = 0.01
+    max_pairs: int = 32_768
     n_samples: int = 40
     score: str = "cross"
 
@@ -105,19 +104,53 @@ class CrossHCM(HopDetector):
         """Fix what must stay the same for new graphs: the size of the views, their unit, and who was seen."""
         self.unit_ = float(attributes.std()) or 1.0
         self.n_structure_ = min(self.n_structure, graph.n_nodes)
-        self.n_nodes_ = graph.n_nodes
+        self.fingerprint_ = fingerprint(graph)
 
     def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[Fold]:
-        """Return a fold for every hidden part: views of what is left, and the links it judges."""
+        """Return a fold for every hidden part: views of what is left, and the links it judges.
+
+        Every third repeat is blind: it does without the node's place in the network. So the model also learns
+        to judge by attributes and neighbourhoods alone, and that is what it does in a network it was not fitted
+        on, where eigenvectors mean something else.
+        """
         own = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
+        familiar = fingerprint(graph) == self.fingerprint_
         folds = []
         for number, hidden in enumerate(hidden_links(graph, self.seed, self.n_folds, self.n_repeats)):
             propagate = propagation(adjacency_of(graph, ~hidden, directed=False), directed=False, device=device)
             views = [own, propagate(own)]
-            if self.n_structure_:
+            if self.n_structure_ and familiar and not self._is_blind(number):
                 generator = torch.Generator().manual_seed(number)
                 views.append(spectral_embedding(propagate, graph.n_nodes, self.n_structure_, generator=generator))
+            elif self.n_structure_:
+                views.append(torch.zeros(graph.n_nodes, self.n_structure_, device=device))
             folds.append(Fold(views, torch.from_numpy(np.flatnonzero(hidden)).to(device)))
+        if familiar:
+            self._seen = folds
+        return folds
+
+    def _is_blind(self, fold: int) -> bool:
+        return fold // self.n_folds % 3 == 2
+
+    def _local_folds(
+        self,
+        graph: AttributedGraph,
+        stays: NDArray[np.bool_],
+        attributes: FloatArray,
+        rows: NDArray[np.int64],
+        mine: NDArray[np.int64],
+        device: torch.device,
+    ) -> list[Fold]:
+        """Return the views of the rows: neighbourhoods without the absent links, places as they were in the fit."""
+        seen = getattr(self, "_seen", None) or self._folds(self.graph_, attributes, device)
+        scaled = attributes / self.unit_
+        own = torch.from_numpy(scaled[rows].astype(np.float32)).to(device)
+        folds = []
+        for fold, hidden in zip(seen, hidden_links(graph, self.seed, self.n_folds, self.n_repeats), strict=True):
+            operator = normalized_adjacency(adjacency_of(graph, ~hidden, directed=False))[rows]
+            around = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
+            places = [view[torch.from_numpy(rows).to(device)] for view in fold.view[2:]]
+            folds.append(Fold([own, around, *places], torch.from_numpy(np.flatnonzero(hidden[mine])).to(device)))
         return folds
 
     def _draw(
@@ -144,11 +177,27 @@ class CrossHCM(HopDetector):
         scores = super()._node_scores(graph, posterior)
         if self.score != "cross":
             return scores
-        n_nodes, edges, hop = graph.n_nodes, graph.edges, as_float64(posterior.hop)
-        mean_hop = neighbour_mean(edges, hop, n_nodes)
+        n_nodes, edges = graph.n_nodes, graph.edges
         surprise = neighbour_mean(edges, as_float64(posterior.surprise), n_nodes)
+        mean_hop = neighbour_mean(edges, as_float64(posterior.hop), n_nodes)
         far = mid_ranks(mid_ranks(mean_hop) + mid_ranks(surprise))
-        ring = mid_ranks(neighbour_mean(edges, rings(edges, mid_ranks(hop) ** 2, n_nodes), n_nodes))
-        judged = graph.degrees > 0
-        ring[judged] = mid_ranks(without_degree_trend(ring[judged], graph.degrees[judged]))
-        return scores | {"cross": fill_unjudged(far + self.ring_weight * ring)}
+        strangeness = (1.0 - as_float64(posterior.probability)) ** 2
+        ring = mid_ranks(neighbour_mean(edges, rings(edges, strangeness, n_nodes), n_nodes))
+        far, ring = (_half_corrected(ranks, graph.degrees) for ranks in (far, ring))
+        return scores | {"cross": fill_unjudged(_evidence(far) + self.ring_weight * _evidence(ring))}
+
+
+def _half_corrected(ranks: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
+    """Rank by the mean of the rank as it is and the rank among nodes of like degree.
+
+    Degree is part of some anomalies (a ring adds links) and a disturbance elsewhere (a hub averages many).
+    """
+    judged = degrees > 0
+    corrected = ranks.copy()
+    corrected[judged] = mid_ranks(without_degree_trend(ranks[judged], degrees[judged]))
+    return mid_ranks(ranks + corrected)
+
+
+def _evidence(ranks: FloatArray) -> FloatArray:
+    """Return −log of the share of nodes ranked as high or higher: Fisher's way to combine two tests."""
+    return -np.log(1.0 - ranks * (1.0 - 1e-4))

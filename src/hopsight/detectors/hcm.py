@@ -7,13 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.detectors.hop_detector import HopDetector
 from hopsight.detectors.posterior import Fold
 from hopsight.graph import AttributedGraph
-from hopsight.nn.gcn import propagation
+from hopsight.nn.gcn import Propagation, normalized_adjacency, propagation, torch_csr
 from hopsight.nn.hop_network import GCNHopNetwork
 
 
@@ -58,6 +59,9 @@ class HCM(HopDetector):
     """
 
     n_layers: int = 2
+    similarity: str = "euclidean"
+    prediction: str = "argmax"
+    score: str = "ahp"
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -66,8 +70,8 @@ class HCM(HopDetector):
         The paper uses ``n_layers=4`` for Amazon and Enron.
         """
         settings: dict[str, Any] = {
-            "max_pairs": 1_000_000, "optimizer": "psgld", "lr": 0.003, "temperature": 1e-3,
-            "n_epochs": 300, "burn_in": 100, "n_samples": 200, "prediction": "argmax", "deviation": "variance",
+            "max_pairs": 1_000_000, "similarity": "auto", "score": "hav", "optimizer": "psgld", "lr": 0.003,
+            "temperature": 1e-3, "n_epochs": 300, "burn_in": 100, "n_samples": 200,
         }  # fmt: skip
         return cls(**(settings | changes))
 
@@ -76,8 +80,8 @@ class HCM(HopDetector):
         """Return the settings of the authors' script: Adam, dropout also while predicting, Euclidean, argmax, std."""
         settings: dict[str, Any] = {
             "max_pairs": 1_000_000, "optimizer": "adam", "lr": 0.01, "weight_decay": 5e-8, "dropout": 0.5,
-            "dropout_at_prediction": True, "similarity": "euclidean", "n_epochs": 100, "burn_in": 40, "n_samples": 60,
-            "prediction": "argmax", "deviation": "std", "score": "ahp",
+            "dropout_at_prediction": True, "n_epochs": 100, "burn_in": 40, "n_samples": 60,
+            "deviation": "std",
         }  # fmt: skip
         return cls(**(settings | changes))
 
@@ -101,3 +105,26 @@ class HCM(HopDetector):
         propagate = propagation(graph.adjacency, directed=graph.directed, device=device)
         propagated = propagate(torch.from_numpy(attributes.astype(np.float32)).to(device))
         return [Fold((propagated, propagate), torch.arange(graph.n_edges, device=device))]
+
+    def _local_folds(
+        self,
+        graph: AttributedGraph,
+        stays: NDArray[np.bool_],
+        attributes: FloatArray,
+        rows: NDArray[np.int64],
+        mine: NDArray[np.int64],
+        device: torch.device,
+    ) -> list[Fold]:
+        """Return the view of the rows and of all that can reach them through the remaining layers."""
+        operator = normalized_adjacency(graph.adjacency)
+        ball = np.zeros(graph.n_nodes)
+        ball[rows] = 1.0
+        for _ in range(self.n_layers - 1):
+            ball = (operator.T @ ball > 0).astype(np.float64)
+        others = np.setdiff1d(np.flatnonzero(ball), rows)
+        around = np.concatenate([rows, others])  # the rows come first, so their numbers stay
+        inner = operator[around][:, around]
+        forward = torch_csr(inner, device)
+        propagate = Propagation(forward, forward)
+        propagated = (operator[around] @ attributes).astype(np.float32)
+        return [Fold((torch.from_numpy(propagated).to(device), propagate), torch.arange(mine.size, device=device))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,10 +47,10 @@ class HopDetector(Detector):
     similarity: str = "auto"
     n_classes: int = 4
     sampling_ratio: float = 0.3
-    max_pairs: int = 65_536
+    max_pairs: int = 16_384
     min_class_pairs: int = 200
-    optimizer: str = "psgld"
-    lr: float = 0.003
+    optimizer: str = "adam"
+    lr: float = 0.01
     lr_decay: float = 0.0
     weight_decay: float = 5e-8
     temperature: float = 1e-3
@@ -69,6 +69,21 @@ class HopDetector(Detector):
     @abstractmethod
     def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[Fold]:
         """Return what the network sees of the graph."""
+
+    @abstractmethod
+    def _local_folds(
+        self,
+        graph: AttributedGraph,
+        stays: NDArray[np.bool_],
+        attributes: FloatArray,
+        rows: NDArray[np.int64],
+        mine: NDArray[np.int64],
+        device: torch.device,
+    ) -> list[Fold]:
+        """Return the folds as seen by some rows only; ``judged`` counts within ``mine``, links of ``graph``.
+
+        ``stays`` says which links of the fitted graph ``graph`` still has.
+        """
 
     def _prepare(self, graph: AttributedGraph, attributes: FloatArray) -> None:
         """Set what a subclass must remember of the training graph."""
@@ -171,6 +186,7 @@ class HopDetector(Detector):
         self.edge_hop_ = as_float64(posterior.hop)
         self.edge_variance_ = self._deviation(posterior)
         self.edge_probability_ = as_float64(posterior.probability)
+        self.edge_surprise_ = as_float64(posterior.surprise)
         nodes = self._node_scores(graph, posterior)
         self.ahp_, self.iv_, self.hav_ = nodes["ahp"], nodes["iv"], nodes["hav"]
         self.judged_ = graph.degrees > 0
@@ -195,6 +211,34 @@ class HopDetector(Detector):
         if graph.n_edges == 0:
             raise ValueError("the network has no link, so there is no neighbour to judge a node by")
         return self._node_scores(graph, self._replay(graph))[self.score]
+
+    def score_without(self, graph: AttributedGraph, node: int, links: NDArray[np.int64]) -> float:
+        """Return the score a node would have if some links (positions in ``graph.edges``) were absent.
+
+        The node's other links are judged again by every posterior sample, in a network without the absent ones;
+        links elsewhere keep the judgement of the fit.
+        """
+        stays = np.ones(graph.n_edges, dtype=np.bool_)
+        stays[links] = False
+        adjacency = adjacency_of(graph, stays, directed=graph.directed)
+        reduced = replace(graph, adjacency=adjacency, n_duplicates=0, n_self_loops=0)
+        mine = np.flatnonzero((reduced.edges == node).any(axis=0))
+        if mine.size == 0:
+            raise ValueError("a node without links cannot be judged")
+        rows, ends = np.unique(reduced.edges[:, mine], return_inverse=True)
+        device = resolve_device(self.device)
+        attributes = self._transformed(graph)
+        network = self._network(attributes.shape[1], self.n_classes_, self.directed_, torch.Generator()).to(device)
+        folds = self._local_folds(reduced, stays, attributes, rows, mine, device)
+        local = torch.from_numpy(ends.reshape(2, -1)).to(device)
+        again = replay(network, folds, local, self.samples_, self._schedule())
+        values = [self.edge_hop_, self.edge_variance_, self.edge_probability_, self.edge_surprise_]
+        if self.deviation == "std":
+            values[1] = values[1] ** 2
+        values = [value[stays] for value in values]
+        for value, new in zip(values, (again.hop, again.variance, again.probability, again.surprise), strict=True):
+            value[mine] = as_float64(new)
+        return float(self._node_scores(reduced, LinkPosterior.of(*values))[self.score][node])
 
     def _replay(self, graph: AttributedGraph) -> LinkPosterior:
         if not hasattr(self, "samples_"):

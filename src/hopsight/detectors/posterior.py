@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -55,7 +55,8 @@ class Schedule:
         wanted = min(max(1, self.n_samples // n_folds), n_rounds)
         rounds = {n_rounds - 1 - int(i * n_rounds / wanted) for i in range(wanted)}
         start = max(0, self.n_epochs - n_rounds * n_folds)
-        return [start + turn * n_folds + fold for turn in sorted(rounds) for fold in range(n_folds)]
+        epochs = (start + turn * n_folds + fold for turn in sorted(rounds) for fold in range(n_folds))
+        return [epoch for epoch in epochs if epoch < self.n_epochs]
 
 
 class LinkPosterior:
@@ -80,6 +81,15 @@ class LinkPosterior:
         self.square[links] += shift * (hop - self.hop[links])
         self.probability[links] += (log_p[:, 0].exp() - self.probability[links]) / count
         self.surprise[links] += (-log_p[:, 0] - self.surprise[links]) / count
+
+    @classmethod
+    def of(cls, hop: FloatArray, variance: FloatArray, probability: FloatArray, surprise: FloatArray) -> Self:
+        """Return a posterior with given means, as one sample's worth."""
+        posterior = cls(hop.size, torch.device("cpu"))
+        posterior.count += 1
+        values = (hop, variance, probability, surprise)
+        posterior.hop, posterior.square, posterior.probability, posterior.surprise = map(torch.from_numpy, values)
+        return posterior
 
     @property
     def variance(self) -> Tensor:

@@ -26,13 +26,20 @@ def hidden_links(graph: AttributedGraph, seed: int | None, n_folds: int, n_repea
     (6, [True, True, True])
     """
     nodes = node_hashes(graph.node_ids)
-    link = mix((nodes[graph.edges[0]] + nodes[graph.edges[1]]) ^ mix(np.uint64(seed or 0)))
+    link = mix((nodes[graph.edges[0]] + nodes[graph.edges[1]]) ^ mix(np.uint64((seed or 0) % 2**64)))
     masks = []
     for repeat in range(n_repeats):
         drawn = mix(link + np.uint64((repeat * 0x9E3779B97F4A7C15) % 2**64))
         part = (drawn >> np.uint64(32)) * np.uint64(n_folds) >> np.uint64(32)
         masks += [part == fold for fold in range(n_folds)]
     return masks
+
+
+def fingerprint(graph: AttributedGraph) -> int:
+    """Return a number that any other set of links or ids would change."""
+    nodes = node_hashes(graph.node_ids)
+    links = mix(nodes[graph.edges[0]] + nodes[graph.edges[1]])
+    return int(links.sum() ^ mix(nodes).sum()) % 2**63
 
 
 def node_hashes(node_ids: NDArray[np.object_] | NDArray[np.int64]) -> HashArray:
