@@ -5,15 +5,18 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := hopsight-demo
 
-.PHONY: help demo test test-long lint bench browser clean
+LOWEST := $(VENV)/lowest
+
+.PHONY: help demo test test-long test-lowest lint bench browser clean
 
 help:
-	@echo "make demo       find the planted anomalies of the built-in network, report in $(DEMO)/"
-	@echo "make test       lint, types, import layers and tests"
-	@echo "make test-long  the tests that take minutes"
-	@echo "make lint       lint, types and import layers only"
-	@echo "make bench      the quick suite of experiments, results in bench-out/"
-	@echo "make clean      remove what the other targets made"
+	@echo "make demo         find the planted anomalies of the built-in network, report in $(DEMO)/"
+	@echo "make test         lint, types, import layers and tests"
+	@echo "make test-long    the tests that take minutes"
+	@echo "make test-lowest  the tests with the oldest versions that pyproject.toml allows (torch aside)"
+	@echo "make lint         lint, types and import layers only"
+	@echo "make bench        the quick suite of experiments, results in bench-out/"
+	@echo "make clean        remove what the other targets made"
 
 demo: $(VENV)/.installed
 	$(BIN)/hopsight detect --out $(DEMO)
@@ -24,6 +27,9 @@ test: lint browser
 
 test-long: $(VENV)/.installed-dev browser
 	$(BIN)/python -m pytest -m slow --timeout 3600
+
+test-lowest: $(LOWEST)/.installed
+	$(LOWEST)/bin/python -m pytest
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -58,6 +64,19 @@ $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "Installing hopsight and its tools into $(VENV)"
 	$(PIP) install -c constraints.txt -e ".[dev]"
 	touch $(VENV)/.installed $@
+
+# Every lower bound becomes an exact version; torch stays as in constraints.txt.
+$(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(LOWEST)
+	grep '^torch==' constraints.txt > $(LOWEST)/constraints.txt
+	$(PYTHON) -c "import pathlib, tomllib; \
+	  project = tomllib.loads(pathlib.Path('pyproject.toml').read_text())['project']; \
+	  extras = project['optional-dependencies']; \
+	  needs = project['dependencies'] + extras['pyg'] + extras['networkx']; \
+	  print(*[need.replace('>=', '==') for need in needs if not need.startswith('torch>')], sep='\n')" \
+	  >> $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install -c $(LOWEST)/constraints.txt -e ".[dev]"
+	touch $@
 
 clean:
 	rm -rf $(VENV) $(DEMO) hopsight-out bench-out build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
