@@ -28,6 +28,7 @@ OPERATIONS_PER_SECOND = 3e10
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 # n×d matrices of float64 that the other detectors hold at once
 DENSE_COPIES = {"LOF": 3, "AMEN": 3, "Radar": 14, "ANOMALOUS": 14, "DOMINANT": 8, "ResGCN": 8, "MADAN": 6}
+WITHOUT_TORCH = ("LOF", "AMEN", "Radar", "ANOMALOUS")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def _other_need(graph: AttributedGraph, detector: Any) -> tuple[float, float]:
     name = type(detector).__name__
     width = min(graph.n_attributes, getattr(detector, "n_components", None) or graph.n_attributes)
     cells = float(graph.n_nodes * width)
-    memory = 8 * DENSE_COPIES.get(name, 8) * cells + (TORCH if hasattr(detector, "n_units") else 0)
+    memory = 8 * DENSE_COPIES.get(name, 8) * cells + (0 if name in WITHOUT_TORCH else TORCH)
     if name == "LOF":
         return memory, 2.0 * graph.n_nodes * cells  # every pair of nodes is compared
     passes = getattr(detector, "n_epochs", 50)
