@@ -15,6 +15,7 @@ from hopsight.benchmark.experiments import (
     optimisers,
     sweeps,
     tuned_optimiser,
+    tuning,
 )
 
 MAKER = Maker()
@@ -81,18 +82,18 @@ def test_sweeps_cover_the_papers_ranges_and_hold_the_rest():
 
 def test_optimisers_and_curves():
     tasks = optimisers(MAKER, [INJECTED])
-    rows = {t.row: t.cell.parameters for t in tasks if t.experiment == "optimisers"}
+    rows = {t.row: t.cell.parameters for t in tasks}
     assert rows["SGLD, preconditioned"]["optimizer"] == "psgld"
     assert rows["the same without noise"] == rows["SGLD, preconditioned"] | {"temperature": 0.0}
     assert (rows["SGD, rate .01"]["optimizer"], rows["SGD, rate .01"]["lr"]) == ("sgd", 0.01)
-    assert Counter(t.row for t in tasks if t.experiment == "optimisers")["SGD, rate .01"] == 10
+    assert Counter(t.row for t in tasks)["SGD, rate .01"] == 10
     drawn = curves(MAKER, [INJECTED])
     assert set(Counter(t.row for t in drawn).values()) == {10}
     assert all(t.cell.curve and t.cell.injection == 0 for t in drawn)
 
 
 def test_the_tuned_rate_is_the_one_with_the_smallest_loss():
-    keys = {t.row: t.cell.key for t in optimisers(MAKER, [INJECTED]) if t.experiment == "tuning"}
+    keys = {t.row: t.cell.key for t in tuning(MAKER, [INJECTED])}
     assert len(keys) == len(RATES)
     losses = {keys["0.1"]: 1.2, keys["1"]: 0.9, keys["0.3"]: 1.0}  # the other rates gave no finite loss
     tasks = tuned_optimiser(MAKER, [INJECTED], losses, n_curves=4)

@@ -58,7 +58,7 @@ def test_curves_csv_has_one_line_an_epoch(tmp_path):
     write_curves(tmp_path / "curves.csv", rows)
     with (tmp_path / "curves.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
-    assert len(lines) == 3 * 3 * 10  # optimisers, repetitions, epochs
+    assert len(lines) == 4 * 3 * 10  # optimisers, repetitions, epochs
     assert lines[0] | {"loss": "", "auc": ""} == {
         "network": "generated", "injection": "0", "row": "SGLD, preconditioned", "seed": "0", "epoch": "1", "loss": "",
         "auc": "",

@@ -122,8 +122,8 @@ def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment
     out, script = tmp_path / "out", tmp_path / "bench.py"
     script.write_text(
         "import sys\nfrom hopsight.benchmark import run\nif __name__ == '__main__':\n"
-        f"    run('quick', sys.argv[1], detectors=[{FAKE!r}], repetitions=5, progress=lambda p: print(p.done, flush=True),\n"
-        f"        **{SMALL!r})\n"
+        f"    run('quick', sys.argv[1], detectors=[{FAKE!r}], repetitions=5, **{SMALL!r},\n"
+        "        progress=lambda p: print(p.done, flush=True))\n"
     )
     path = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     kills = 0

@@ -53,7 +53,7 @@ def test_options_choose(data_dir):
 
 def test_experiments_can_be_chosen():
     suite = make_suite("quick", Options(networks=["generated"], experiments=["sweeps", "curves"]))
-    assert experiments(suite) == {"sweep R", "sweep C", "sweep S", "curves"}
+    assert experiments(suite) == {"sweep R", "sweep C", "sweep S", "curves", "tuning"}
     assert suite.follow_up({}) == []
 
 
@@ -71,3 +71,14 @@ def test_what_no_suite_knows_is_refused():
         make_suite("quick", Options(networks=["nowhere"]))
     with pytest.raises(ValueError, match="seeds must be at least 1, got 0"):
         make_suite("quick", Options(seeds=0))
+
+
+def test_names_of_networks_in_any_case_and_other_protocols(data_dir):
+    options = Options(
+        networks=["BlogCatalog", "Books"], detectors=["degree"], protocol="leak-free", data_dir=str(data_dir)
+    )
+    suite = make_suite("paper", options)
+    found = {(task.cell.network, task.cell.protocol) for task in suite.plan}
+    assert found == {("blogcatalog", "leak-free"), ("amazon", "as found")}
+    with pytest.raises(ValueError, match="protocol must be one of dominant, hcm, leak-free"):
+        make_suite("paper", Options(protocol="as found"))

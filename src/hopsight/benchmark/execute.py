@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -23,7 +22,7 @@ from hopsight.benchmark import memory
 from hopsight.benchmark.cells import Cell
 from hopsight.benchmark.measure import curve_point, measure, without_truth
 from hopsight.benchmark.networks import build_graph
-from hopsight.benchmark.peers import is_peer, peer_scores
+from hopsight.benchmark.peers import is_peer, peer_defaults, peer_scores
 from hopsight.benchmark.recipes import ORACLE, detector_class, from_plain
 from hopsight.benchmark.trivial import TRIVIAL
 from hopsight.graph import AttributedGraph
@@ -77,10 +76,10 @@ def _warm_up(name: str) -> None:
     """Import what the fit needs and take one step with it, so that the first fit in a worker does not pay for it."""
     if name in TRIVIAL:
         return
-    if name == ORACLE or is_peer(name):
-        import_module("torch")
+    if is_peer(name):
+        peer_defaults(name)
     else:
-        detector_class(name)
+        detector_class("madan" if name == ORACLE else name)
     if "torch" in sys.modules:  # LOF and others need none of it
         _first_step()
 

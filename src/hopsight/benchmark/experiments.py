@@ -150,11 +150,18 @@ def sweeps(
 
 
 def optimisers(maker: Maker, places: Sequence[Place]) -> list[Task]:
-    """SGLD, SGD and the same step without noise, by the protocol of the comparison; and the tuning of SGD's rate."""
+    """SGLD, SGD and the same step without noise, by the protocol of the comparison."""
     tasks = []
     for place in (place for place in places if place.injected and not place.missing):
         for row, changes in OPTIMISERS.items():
             tasks += _optimiser_tasks(maker, place, row, changes)
+    return tasks
+
+
+def tuning(maker: Maker, places: Sequence[Place]) -> list[Task]:
+    """SGD at several rates, one fit each on the first injection: their losses decide, no label does."""
+    tasks = []
+    for place in (place for place in places if place.injected and not place.missing):
         for rate in RATES:
             changes = {"optimizer": "sgd", "lr": rate}
             cell = maker.cell(place, "hcm-paper", injection=place.injections[0], seed=0, changes=changes)
@@ -168,14 +175,10 @@ def tuned_optimiser(
     """SGD at the rate whose loss ended lowest on each network; ``loss_of`` holds what the tuning cells gave."""
     tasks = []
     for place in (place for place in places if place.injected and not place.missing):
-        losses = {}
-        for rate in RATES:
-            changes = {"optimizer": "sgd", "lr": rate}
-            key = maker.cell(place, "hcm-paper", injection=place.injections[0], seed=0, changes=changes).key
-            if key in loss_of:
-                losses[rate] = loss_of[key]
-        if losses:
-            changes = {"optimizer": "sgd", "lr": min(losses, key=losses.__getitem__)}
+        tried = [task.cell for task in tuning(maker, [place]) if task.cell.key in loss_of]
+        if tried:
+            best = min(tried, key=lambda cell: loss_of[cell.key])
+            changes = {"optimizer": "sgd", "lr": best.parameters["lr"]}
             tasks += _optimiser_tasks(maker, place, TUNED, changes)
             tasks += _curve_tasks(maker, place, TUNED, changes, n_curves)
     return tasks

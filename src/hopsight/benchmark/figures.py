@@ -76,7 +76,7 @@ def draw_comparison(rows: Sequence[Row]) -> Any:
 
 def _left_end(rows: Sequence[Row]) -> float:
     """Return a round number left of all intervals, 0.4 at most."""
-    return min(0.4, math.floor(10 * min(row["auc_low"] for row in rows)) / 10)
+    return min(0.4, math.floor(10 * min(float(row["auc_low"]) for row in rows)) / 10)
 
 
 def _draw_entry(axis: Any, position: int, here: Sequence[Row], paper: float | None) -> None:

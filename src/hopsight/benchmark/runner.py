@@ -78,6 +78,7 @@ def run(
     experiments: Sequence[str] | None = None,
     repetitions: int | None = None,
     seeds: int | None = None,
+    protocol: str = "dominant",
     data_dir: str | Path | None = None,
     device: str = "auto",
     retry: bool = False,
@@ -108,6 +109,8 @@ def run(
     repetitions, seeds
         Injections of each injected network and model seeds of each (5 and 2); networks with their own anomalies
         get the product as seeds.
+    protocol
+        How anomalies are planted: ``"dominant"``, ``"hcm"`` or ``"leak-free"``, see :func:`hopsight.inject`.
     data_dir
         Where the files of the networks are.
     device
@@ -126,6 +129,7 @@ def run(
         experiments=experiments,
         repetitions=repetitions,
         seeds=seeds,
+        protocol=protocol,
         data_dir=None if data_dir is None else str(data_dir),
         device=_resolved(device),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hopsight.benchmark.cells import Plan, Task
+from hopsight.benchmark.cells import PROTOCOLS, Plan, Task
 from hopsight.benchmark.experiments import (
     Maker,
     Place,
@@ -16,12 +16,14 @@ from hopsight.benchmark.experiments import (
     optimisers,
     sweeps,
     tuned_optimiser,
+    tuning,
 )
 from hopsight.benchmark.networks import file_settings, setup_of
 from hopsight.benchmark.peers import peer_names
 from hopsight.benchmark.recipes import ORACLE, check_detectors, detector_of
 from hopsight.benchmark.trivial import TRIVIAL
 from hopsight.checks import check_choice, check_count
+from hopsight.datasets import get_network
 
 PAPER_NETWORKS = ("flickr", "blogcatalog", "acm", "amazon", "enron")
 PEER_NETWORKS = ("flickr", "blogcatalog", "inj_cora", "disney", "amazon", "enron")
@@ -47,6 +49,7 @@ class Options:
     experiments: Sequence[str] | None = None
     repetitions: int | None = None  # injections of an injected network
     seeds: int | None = None  # model seeds of each injection; organic networks get repetitions x seeds
+    protocol: str = "dominant"  # how anomalies are planted
     data_dir: str | None = None
     device: str = "auto"
 
@@ -67,6 +70,7 @@ def make_suite(name: str, options: Options) -> Suite:
     for count in ("repetitions", "seeds"):
         if getattr(options, count) is not None:
             check_count(count, getattr(options, count))
+    check_choice("protocol", options.protocol, PROTOCOLS[1:])
     for experiment in options.experiments or ():
         check_choice("experiments", experiment, EXPERIMENTS)
     check_detectors(list(options.detectors or ()))
@@ -113,6 +117,8 @@ def _whole(
         plan += sweeps(maker, places, values=values)
     if "optimisers" in wanted:
         plan += optimisers(maker, places)
+    if wanted & {"optimisers", "curves"}:
+        plan += tuning(maker, places)
     if "curves" in wanted:
         plan += curves(maker, places, n_repetitions=n_curves)
     if "growth" in wanted:
@@ -152,6 +158,7 @@ def _place(network: str, options: Options) -> Place:
     """Return a network of the catalogue as the paper uses it: 5 injections x 2 seeds, or 10 seeds."""
     if network == "generated":
         return _small_place(options)
+    network = get_network(network).name
     setup = setup_of(network)
     settings = file_settings(network, options.data_dir)
     repetitions, seeds = options.repetitions or 5, options.seeds or 2
@@ -171,7 +178,7 @@ def _place(network: str, options: Options) -> Place:
     return Place(
         network=network,
         settings=settings | {"planting": planting},
-        protocol="dominant",
+        protocol=options.protocol,
         injections=range(repetitions),
         n_seeds=seeds,
         n_layers=setup.n_layers,
@@ -191,7 +198,7 @@ def _small_place(options: Options) -> Place:
     return Place(
         network="generated",
         settings=settings,
-        protocol="dominant",
+        protocol=options.protocol,
         injections=range(options.repetitions or 5),
         n_seeds=options.seeds or 2,
     )
