@@ -11,7 +11,7 @@ import pytest
 
 import hopsight
 
-HEAVY = ("torch", "polars", "scipy", "sklearn", "numba", "matplotlib", "plotly", "pooch")
+HEAVY = ("torch", "polars", "scipy", "sklearn", "numba", "matplotlib", "pooch")
 
 
 def run(program: str) -> str:

@@ -25,7 +25,7 @@ app = typer.Typer(
 data = typer.Typer(help="The catalogue of published networks.", no_args_is_help=True)
 app.add_typer(data, name="data")
 
-DEFAULT_DETECTOR = "hcm"
+DEFAULT_DETECTOR = "cross_hcm"
 DEBUG = "HOPSIGHT_DEBUG"
 CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 SOURCE = "An edge list, .mat, .npz, .graphml or a name of the catalogue."

@@ -24,7 +24,7 @@ from hopsight.report.folder import FORMAT, RECORD
 
 VERSION = 1
 NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
-PACKAGES = ("hopsight", "torch", "numpy", "scipy", "scikit-learn", "numba", "polars", "plotly")
+PACKAGES = ("hopsight", "torch", "numpy", "scipy", "scikit-learn", "numba", "polars")
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
