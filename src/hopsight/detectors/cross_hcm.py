@@ -76,6 +76,7 @@ class CrossHCM(HopDetector):
     def _check(self) -> None:
         super()._check()
         check_count("n_folds", self.n_folds, low=2)
+        check_count("n_epochs", self.n_epochs, low=self.n_folds)  # every link is judged once at least
         check_count("n_repeats", self.n_repeats)
         check_count("n_structure", self.n_structure, low=0)
 

@@ -132,7 +132,7 @@ class HopDetector(Detector):
         self.transform_ = AttributeTransform.fit(
             graph.attributes,
             graph.attribute_names,
-            scaling=self.scaling,
+            scaling=self._scaling(graph),
             n_components=self.n_components,
             rng=for_transform,
         )
@@ -257,7 +257,9 @@ def adjacency_of(graph: AttributedGraph, links: NDArray[np.bool_], *, directed: 
     if not directed:
         source, target = np.concatenate([source, target]), np.concatenate([target, source])
     ones = np.ones(source.size, dtype=np.float32)
-    return sp.coo_array((ones, (source, target)), shape=(graph.n_nodes, graph.n_nodes)).tocsr()
+    adjacency = sp.coo_array((ones, (source, target)), shape=(graph.n_nodes, graph.n_nodes)).tocsr()
+    adjacency.data[:] = 1.0  # arcs both ways are one link
+    return adjacency
 
 
 def _generator(rng: np.random.Generator, device: torch.device | str) -> torch.Generator:

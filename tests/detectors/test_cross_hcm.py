@@ -1,0 +1,158 @@
+"""CrossHCM: nothing shows the model the link it judges, strangers are found, other networks are judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.metrics import roc_auc_score
+
+from hopsight.detectors.cross_hcm import CrossHCM
+from hopsight.detectors.posterior import Fold
+from hopsight.graph import AttributedGraph
+from hopsight.preprocess import AttributeTransform
+from toys import quick, two_groups
+
+CPU = torch.device("cpu")
+
+
+def folds_of(graph: AttributedGraph, **settings: Any) -> list[Fold]:
+    """Return what the model sees of a graph in every fold."""
+    model: Any = quick("cross_hcm", **settings)
+    model.transform_ = AttributeTransform.fit(graph.attributes, graph.attribute_names, rng=np.random.default_rng(0))
+    attributes = model.transform_.apply(graph.attributes, graph.attribute_names)
+    model._prepare(graph, attributes)
+    return model._folds(graph, attributes, CPU)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_every_link_is_judged_once_in_every_repeat(directed: bool) -> None:
+    graph = two_groups(0, directed=directed)
+    folds = folds_of(graph, n_folds=3, n_repeats=4)
+    assert len(folds) == 12
+    for repeat in range(4):
+        judged = torch.cat([fold.judged for fold in folds[3 * repeat : 3 * repeat + 3]])
+        assert sorted(judged.tolist()) == list(range(graph.n_edges))
+
+
+def test_a_link_leaves_no_trace_in_what_it_is_judged_by() -> None:
+    """Take links away that a fold hides: every view of that fold stays the same to the bit."""
+    graph = two_groups(0)
+    for link in (0, 100, graph.n_edges - 1):
+        stays = np.arange(graph.n_edges) != link
+        without = AttributedGraph.from_edges(
+            graph.edges[0, stays],
+            graph.edges[1, stays],
+            graph.attributes,
+            node_ids=graph.node_ids,
+            attribute_names=graph.attribute_names,
+        )
+        changed = 0
+        for before, after in zip(folds_of(graph), folds_of(without), strict=True):
+            same = all(torch.equal(a, b) for a, b in zip(before.view, after.view, strict=True))
+            if link in before.judged.tolist():
+                assert same
+            else:
+                changed += not same
+        assert changed == quick("cross_hcm").n_repeats  # where the link is shown, it matters
+
+
+def test_pairs_of_one_hop_are_taken_from_hidden_links() -> None:
+    """What the model learns one hop from is hidden from it too, or it would learn to look for the link."""
+    graph = two_groups(0)
+    model: Any = quick("cross_hcm").fit(graph)
+    folds = model._folds(graph, model._transformed(graph), CPU)
+    kept = np.ones(graph.n_edges, dtype=bool)
+    pairs = model._hop_pairs(graph, kept, np.random.default_rng(0))
+    drawn = model._draw(pairs, folds, kept, np.random.default_rng(0), 5, 2 * len(folds))
+    ends = {tuple(link): number for number, link in enumerate(graph.edges.T.tolist())}
+    for step, (source, target) in enumerate(drawn):
+        hidden = set(folds[(5 + step) % len(folds)].judged.tolist())
+        close = [ends[s, t] for s, t in zip(source.tolist(), target.tolist(), strict=True) if (s, t) in ends]
+        assert len(close) == pairs.n_pairs and set(close) <= hidden
+
+
+def test_own_attributes_keep_a_place_of_their_own() -> None:
+    graph = two_groups(0)
+    for fold in folds_of(graph, scaling="standard"):
+        own, around = fold.view[:2]
+        rows = graph.attributes - graph.attributes.mean(axis=0)
+        rows /= graph.attributes.std(axis=0)
+        np.testing.assert_allclose(own, rows / rows.std(), atol=1e-5)
+        assert around.shape == own.shape and not torch.equal(around, own)
+
+
+def test_place_in_the_network_may_be_left_out() -> None:
+    graph = two_groups(0)
+    assert all(len(fold.view) == 2 for fold in folds_of(graph, n_structure=0))
+    assert {fold.view[2].shape for fold in folds_of(graph, n_structure=5)} == {(80, 5)}
+    assert np.isfinite(quick("cross_hcm", n_structure=0).fit(graph).decision_score_).all()
+
+
+@pytest.mark.parametrize("misfits", ["bridges", "strangers"])
+def test_misfits_are_found_over_several_seeds(misfits: str) -> None:
+    found = []
+    for seed in range(4):
+        graph = two_groups(seed, misfits=misfits)
+        found.append(roc_auc_score(graph.labels, quick("cross_hcm", seed=seed).fit(graph).decision_score_))
+    assert np.mean(found) > 0.8
+
+
+def test_strangers_among_new_nodes_rank_high() -> None:
+    """Other nodes, other links, same kind of attributes: two of forty have those of the other group."""
+    model = quick("cross_hcm", n_epochs=48, burn_in=24).fit(two_groups(0))
+    found = []
+    for seed in range(20, 25):
+        new = two_groups(seed, n_each=20, n_misfits=2, misfits="strangers")
+        scores = model.decision_function(new)
+        assert scores.shape == (40,) and np.isfinite(scores).all()
+        found.append(roc_auc_score(new.labels, scores))
+    assert np.mean(found) > 0.8
+
+
+def test_a_ring_of_strangers_stands_out() -> None:
+    """Six nodes of all groups that are linked to one another: with rings they rank higher than without."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(4), 25)
+    links = np.triu(rng.random((100, 100)) < np.where(group[:, None] == group[None, :], 0.25, 0.005), k=1)
+    ring = np.array([3, 10, 30, 40, 60, 90])
+    links[np.ix_(ring, ring)] = True
+    attributes = rng.normal(size=(100, 4)) + 3.0 * np.eye(4)[group]
+    graph = AttributedGraph(links, attributes)
+    with_rings, without = (quick("cross_hcm", ring_weight=w).fit(graph).decision_score_ for w in (1.0, 0.0))
+    ranks = [np.argsort(np.argsort(scores))[ring].mean() for scores in (with_rings, without)]
+    assert ranks[0] > ranks[1] and ranks[0] > 80
+
+
+def test_automatic_scaling_and_similarity(rng: np.random.Generator) -> None:
+    graph = two_groups(0)
+    assert quick("cross_hcm").fit(graph).transform_.scaling == "clipped"
+    words = sp.csr_array((rng.random((80, 50)) < 0.05).astype(float))
+    model: Any = quick("cross_hcm").fit(AttributedGraph(graph.adjacency, words))
+    assert model.transform_.scaling == "none" and model._similarity() == "cosine"
+    assert quick("cross_hcm", similarity="jaccard").fit(graph)._similarity() == "jaccard"
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"n_folds": 1}, "n_folds must be at least 2, got 1"),
+        ({"n_repeats": 0}, "n_repeats must be at least 1, got 0"),
+        ({"n_structure": -1}, "n_structure must be at least 0, got -1"),
+        ({"n_epochs": 1, "burn_in": 0}, "n_epochs must be at least"),
+    ],
+)
+def test_bad_settings_are_refused(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CrossHCM(**setting).fit(two_groups(0))
+
+
+@pytest.mark.parametrize("n_epochs", [2, 5, 13])
+def test_few_epochs_judge_every_link(n_epochs: int) -> None:
+    graph = two_groups(0)
+    model = quick("cross_hcm", n_epochs=n_epochs, burn_in=n_epochs - 1).fit(graph)
+    assert (model.edge_hop_ >= 1).all()
+    np.testing.assert_allclose(model.decision_function(graph), model.decision_score_, atol=1e-4)
