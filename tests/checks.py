@@ -1,0 +1,253 @@
+"""Rules that every detector keeps: one function a rule, its docstring the rule.
+
+A rule is given ``make``, which returns an unfitted detector and takes hyperparameters, and a graph of two groups.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from scipy.stats import spearmanr
+
+from hopsight.detectors.storage import load_detector
+from hopsight.graph import AttributedGraph
+from toys import renumbered
+
+Make = Callable[..., Any]
+
+RANDOM = {"HCM", "CrossHCM", "DOMINANT"}  # they draw pairs of nodes, or drop units of them, by position
+
+
+def with_attributes(graph: AttributedGraph, attributes: Any, **fields: Any) -> AttributedGraph:
+    return AttributedGraph(graph.adjacency, attributes, node_ids=graph.node_ids, **fields)
+
+
+def scores_of(make: Make, graph: Any, **settings: Any) -> np.ndarray:
+    """Fit and return the scores; a detector may warn that its network collapsed, nothing else."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* collapsed")
+        scores: np.ndarray = make(**settings).fit(graph).decision_score_
+    return scores
+
+
+def assert_scores(scores: np.ndarray, n_nodes: int) -> None:
+    assert scores.shape == (n_nodes,) and scores.dtype == np.float64
+    assert np.isfinite(scores).all()
+
+
+def check_fit_returns_self(make: Make, graph: AttributedGraph) -> None:
+    """``fit`` returns the detector itself and keeps the graph."""
+    model = make()
+    assert model.fit(graph) is model and model.graph_ is graph
+
+
+def check_scores_tell_nodes_apart(make: Make, graph: AttributedGraph) -> None:
+    """Scores are finite, one a node, and not all the same."""
+    scores = make().fit(graph).decision_score_
+    assert_scores(scores, graph.n_nodes)
+    assert np.unique(scores.round(9)).size > graph.n_nodes // 4
+
+
+def check_threshold_and_labels_follow_the_scores(make: Make, graph: AttributedGraph) -> None:
+    """``label_`` is 1 above ``threshold_``, which is the quantile that contamination asks for."""
+    model = make(contamination=0.2).fit(graph)
+    assert np.array_equal(model.label_, model.decision_score_ > model.threshold_)
+    assert model.threshold_ == np.quantile(model.decision_score_, 0.8) and 0 < model.label_.sum() <= 10  # of 48
+    assert np.array_equal(model.predict(), model.label_)
+
+
+def check_parameters_stay(make: Make, graph: AttributedGraph) -> None:
+    """``fit`` changes no hyperparameter."""
+    model = make()
+    before = dataclasses.asdict(model)
+    assert dataclasses.asdict(model.fit(graph)) == before
+
+
+def check_input_stays(make: Make, graph: AttributedGraph) -> None:
+    """``fit`` writes to nothing it was given."""
+    adjacency, attributes = graph.adjacency.toarray(), graph.attributes.copy()
+    given = adjacency.copy(), attributes.copy()
+    make().fit(given)
+    assert np.array_equal(given[0], adjacency) and np.array_equal(given[1], attributes)
+    words = sp.csr_array(attributes)
+    kept = words.copy()
+    make().fit((sp.csr_array(adjacency), words))
+    assert np.array_equal(words.data, kept.data) and np.array_equal(words.indices, kept.indices)
+
+
+def check_same_seed_same_scores(make: Make, graph: AttributedGraph) -> None:
+    """Equal seeds give equal scores to the bit, whether a detector is fresh or fitted before."""
+    model = make(seed=3)
+    first = model.fit(graph).decision_score_
+    assert np.array_equal(model.fit(graph).decision_score_, first)
+    assert np.array_equal(make(seed=3).fit(graph).decision_score_, first)
+
+
+def check_no_seed_is_allowed(make: Make, graph: AttributedGraph) -> None:
+    """``seed=None`` draws a new one."""
+    assert_scores(make(seed=None).fit(graph).decision_score_, graph.n_nodes)
+
+
+def check_random_state_stays(make: Make, graph: AttributedGraph) -> None:
+    """Global random states, of Python, NumPy and torch, are neither used nor changed."""
+    first = make().fit(graph).decision_score_
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    torch.manual_seed(1)
+    before = random_states()
+    assert np.array_equal(make().fit(graph).decision_score_, first)
+    assert random_states() == before
+
+
+def random_states() -> tuple[object, ...]:
+    """Return the global states in a form that can be compared."""
+    of_numpy: Any = np.random.get_state()  # noqa: NPY002
+    return random.getstate(), of_numpy[1].tolist(), of_numpy[2:], torch.get_rng_state().tolist()
+
+
+def check_labels_never_matter(make: Make, graph: AttributedGraph) -> None:
+    """Labels and kinds of anomaly change no score."""
+    first = make().fit(with_attributes(graph, graph.attributes)).decision_score_
+    turned = 1 - np.asarray(graph.labels)
+    for fields in ({"labels": graph.labels}, {"labels": turned}, {"labels": turned, "kinds": turned}):
+        assert np.array_equal(make().fit(with_attributes(graph, graph.attributes, **fields)).decision_score_, first)
+
+
+def check_names_never_matter(make: Make, graph: AttributedGraph) -> None:
+    """Names of the network and of its columns change no score."""
+    first = make().fit(graph).decision_score_
+    names = [f"column {i}" for i in range(graph.n_attributes)]
+    renamed = with_attributes(graph, graph.attributes, attribute_names=names, name="another")
+    assert np.array_equal(make().fit(renamed).decision_score_, first)
+
+
+def check_renumbered_nodes_have_renumbered_scores(make: Make, graph: AttributedGraph) -> None:
+    """Scores follow their nodes; where the training draws nodes by position, those of the fitted model do."""
+    order = np.random.default_rng(5).permutation(graph.n_nodes)
+    moved = renumbered(graph, order)
+    model = make().fit(graph)
+    expected = model.decision_score_[order]
+    if type(model).__name__ in RANDOM:
+        assert spearmanr(model.decision_function(moved), expected).statistic > 0.95
+    else:
+        np.testing.assert_allclose(make().fit(moved).decision_score_, expected, rtol=1e-4, atol=1e-9)
+
+
+def check_isolated_nodes(make: Make, graph: AttributedGraph) -> None:
+    """Nodes without links get a finite score."""
+    links = graph.adjacency.toarray()
+    links[[4, 30]], links[:, [4, 30]] = 0, 0
+    alone = AttributedGraph(links, graph.attributes)
+    assert_scores(make().fit(alone).decision_score_, graph.n_nodes)
+
+
+def check_zero_attribute_rows(make: Make, graph: AttributedGraph) -> None:
+    """Nodes without any attribute get a finite score."""
+    attributes = graph.attributes.copy()
+    attributes[[4, 30]] = 0.0
+    for rows in (attributes, sp.csr_array(abs(attributes))):
+        assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
+
+
+def check_constant_attributes(make: Make, graph: AttributedGraph) -> None:
+    """Attributes that are all the same, all zero, or the same in one column give finite scores."""
+    for rows in (np.ones_like(graph.attributes), np.zeros_like(graph.attributes)):
+        assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
+    one = graph.attributes.copy()
+    one[:, 2] = 7.5
+    assert_scores(scores_of(make, with_attributes(graph, one)), graph.n_nodes)
+
+
+def check_sparse_attributes_equal_dense_ones(make: Make, graph: AttributedGraph) -> None:
+    """Sparse attributes give the scores of dense ones."""
+    rng = np.random.default_rng(2)
+    for rows in (graph.attributes, (rng.random((graph.n_nodes, 30)) < 0.08) * rng.integers(1, 4, 30)):
+        dense, sparse = (scores_of(make, with_attributes(graph, kind)) for kind in (rows, sp.csr_array(rows)))
+        np.testing.assert_allclose(sparse, dense, rtol=1e-4, atol=1e-6 * abs(dense).max())
+
+
+def check_scale_of_attributes(make: Make, graph: AttributedGraph) -> None:
+    """Attributes times 1e12 or 1e-12, and one value of 5e11 among small ones, give finite scores."""
+    outlier = graph.attributes.copy()
+    outlier[7, 1] = 5e11
+    for rows in (graph.attributes * 1e12, graph.attributes * 1e-12, outlier, abs(outlier)):
+        assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
+    words = sp.csr_array((np.random.default_rng(2).random((graph.n_nodes, 30)) < 0.08).astype(float))
+    for rows in (words * 1e12, words * 1e-12):
+        assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
+
+
+def check_types_of_attributes(make: Make, graph: AttributedGraph) -> None:
+    """Half precision, single precision, whole numbers and truth values are attributes like any other."""
+    for kind in (np.float16, np.float32, np.int8, np.uint64):
+        rows = (abs(graph.attributes) * 3).astype(kind)
+        assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
+    assert_scores(scores_of(make, with_attributes(graph, graph.attributes > 1)), graph.n_nodes)
+
+
+def check_arcs(make: Make, graph: AttributedGraph) -> None:
+    """Directed networks give finite scores."""
+    arcs = AttributedGraph(sp.triu(graph.adjacency), graph.attributes, directed=True)
+    assert_scores(make().fit(arcs).decision_score_, graph.n_nodes)
+
+
+def check_small_networks_are_refused(make: Make, graph: AttributedGraph) -> None:
+    """No node, one node, and nodes without attributes are refused in one sentence."""
+    for n_nodes, n_attributes in ((0, 2), (1, 2), (5, 0)):
+        small = AttributedGraph(np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_attributes)))
+        with pytest.raises(ValueError, match="a network needs at least"):
+            make().fit(small)
+
+
+def check_unfitted_detectors_say_so(make: Make, graph: AttributedGraph) -> None:
+    """Before ``fit`` there is no prediction and nothing to save."""
+    with pytest.raises(ValueError, match="is not fitted yet"):
+        make().predict()
+    with TemporaryDirectory() as folder, pytest.raises(ValueError, match="is not fitted yet"):
+        make().save(Path(folder) / "model")
+
+
+def check_saved_detector_is_the_same(make: Make, graph: AttributedGraph) -> None:
+    """``save`` and ``load_detector`` give back parameters, scores, threshold and labels, to the bit."""
+    model = make(seed=2, contamination=0.25).fit(graph)
+    with TemporaryDirectory() as folder:
+        model.save(folder)
+        loaded = load_detector(folder)
+    assert type(loaded) is type(model) and loaded == model
+    assert np.array_equal(loaded.decision_score_, model.decision_score_)
+    assert loaded.threshold_ == model.threshold_ and np.array_equal(loaded.label_, model.label_)
+    answers = [each.predict(return_score=True, return_prob=True, return_conf=True) for each in (loaded, model)]
+    assert all(np.array_equal(ours, theirs) for ours, theirs in zip(*answers, strict=True))
+
+
+def check_new_graphs_are_judged_or_refused(make: Make, graph: AttributedGraph) -> None:
+    """``decision_function`` gives the training scores back within 1e-4, or says that it cannot judge."""
+    model = make().fit(graph)
+    try:
+        scores = model.decision_function(graph)
+    except ValueError as error:
+        assert str(error) == f"{type(model).__name__} can only judge the graph it was fitted on"
+        return
+    np.testing.assert_allclose(scores, model.decision_score_, atol=1e-4)
+
+
+def check_repr_shows_the_parameters(make: Make, graph: AttributedGraph) -> None:
+    """``repr`` names every parameter and its value."""
+    model = make(seed=11)
+    shown = repr(model)
+    assert shown.startswith(f"{type(model).__name__}(seed=11, ")
+    for field in dataclasses.fields(model):
+        assert f"{field.name}={getattr(model, field.name)!r}" in shown
+
+
+CHECKS = [rule for name, rule in sorted(globals().items()) if name.startswith("check_")]

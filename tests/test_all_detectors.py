@@ -1,0 +1,30 @@
+"""Every detector keeps every rule of ``checks.py``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from checks import CHECKS, Make
+from hopsight.detectors import DETECTORS
+from hopsight.graph import AttributedGraph
+from toys import quick, two_groups
+
+
+@pytest.fixture(scope="module")
+def graph() -> AttributedGraph:
+    """Return 48 nodes in two groups, four of them bridges."""
+    return two_groups(3, n_each=24)
+
+
+@pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: rule.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("name", DETECTORS)
+def test_rule(name: str, rule: object, graph: AttributedGraph) -> None:
+    make: Make = partial(quick, name)
+    assert callable(rule)
+    rule(make, graph)
+
+
+def test_there_are_rules() -> None:
+    assert len(CHECKS) >= 20 and all(rule.__doc__ for rule in CHECKS)
