@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 FloatArray = NDArray[np.float64]
 
@@ -58,23 +57,26 @@ def rings(edges: NDArray[np.int64], strangeness: FloatArray, n_nodes: int) -> Fl
     return _triangles(start, target[order], order, np.asarray(strangeness, dtype=np.float64))
 
 
-def without_degree_trend(values: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
-    """Subtract the least-squares parabola in log degree: what is left is unusual for a node of that degree."""
-    level = np.log(np.maximum(degrees, 1.0))
-    spread = level.std()
-    powers = np.vander((level - level.mean()) / (spread if spread > 0 else 1.0), 3)
-    return values - powers @ np.linalg.lstsq(powers, values, rcond=None)[0]
+def beyond_degree(values: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
+    """Return how many robust standard deviations each value lies above what nodes of its degree have.
 
+    The least-squares parabola in log degree is subtracted, then the median, and the rest divided by the
+    interquartile range / 1.349 (the standard deviation, if the data were normal). NaN stays NaN.
 
-def mid_ranks(values: FloatArray) -> FloatArray:
-    """Return mid-ranks scaled to (0, 1]; NaN stays NaN.
-
-    >>> mid_ranks(np.array([3.0, 1.0, 3.0, np.nan])).round(3).tolist()
-    [0.833, 0.333, 0.833, nan]
+    >>> beyond_degree(np.array([1.0, 2.0, 3.0, np.nan]), np.array([2, 2, 2, 0])).round(2).tolist()
+    [-1.35, 0.0, 1.35, nan]
     """
     judged = ~np.isnan(values)
     out = np.full(values.shape, np.nan)
-    out[judged] = rankdata(values[judged]) / max(1, int(judged.sum()))
+    if not judged.any():
+        return out
+    level = np.log(np.maximum(degrees[judged], 1.0))
+    spread = level.std()
+    powers = np.vander((level - level.mean()) / (spread if spread > 0 else 1.0), 3)
+    rest = values[judged] - powers @ np.linalg.lstsq(powers, values[judged], rcond=None)[0]
+    low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
+    width = (high - low) / 1.349 if high - low > 1e-12 else rest.std()
+    out[judged] = (rest - middle) / (width if width > 1e-12 else 1.0)
     return out
 
 

@@ -20,7 +20,7 @@ from hopsight.nn.gcn import normalized_adjacency, propagation
 from hopsight.nn.hop_network import ViewHopNetwork
 from hopsight.nn.spectral import spectral_embedding
 from hopsight.preprocess.scale import choose_scaling
-from hopsight.scores import fill_unjudged, mid_ranks, neighbour_mean, rings, without_degree_trend
+from hopsight.scores import beyond_degree, fill_unjudged, neighbour_mean, rings
 
 
 @dataclass(kw_only=True)
@@ -34,9 +34,10 @@ class CrossHCM(HopDetector):
     counts and as −log p(one hop). And links that close triangles of strangers count extra: see
     :func:`hopsight.scores.rings`.
 
-    ``decision_score_`` (``score="cross"``) combines two ranks by Fisher's method, that of the node's mean hop count
-    and surprise and that of its rings, each half corrected for degree; ``"ahp"`` and ``"hav"`` are the paper's two
-    scores, from the same hidden-link predictions.
+    ``decision_score_`` (``score="cross"``) is the larger of two numbers, each in robust standard deviations beyond
+    what nodes of like degree have: how far the node's links look (the mean of its hop counts and of its surprise),
+    and how much of a ring they form. ``"far"`` leaves the rings out; ``"ahp"`` and ``"hav"`` are the paper's two scores,
+    from the same hidden-link predictions.
 
     Parameters
     ----------
@@ -44,8 +45,6 @@ class CrossHCM(HopDetector):
         Parts the links are split into (one is hidden at a time), and how many splits there are.
     n_structure
         Eigenvectors of Â that describe a node's place; 0 leaves them out.
-    ring_weight
-        What rings count for beside distance.
     scaling, similarity
         ``"auto"``: a bag of words is left as it is and compared by cosine; other attributes are standardised,
         clipped at five standard deviations and compared by distance.
@@ -60,12 +59,11 @@ class CrossHCM(HopDetector):
     True
     """
 
-    _SCORES: ClassVar[tuple[str, ...]] = ("cross", "hav", "ahp")
+    _SCORES: ClassVar[tuple[str, ...]] = ("cross", "far", "hav", "ahp")
 
     n_folds: int = 2
     n_repeats: int = 6
     n_structure: int = 64
-    ring_weight: float = 1.0
     n_units: int = 64
     n_components: int | None = 64
     drop_ratio: float = 0.4
@@ -176,29 +174,11 @@ class CrossHCM(HopDetector):
 
     def _node_scores(self, graph: AttributedGraph, posterior: LinkPosterior) -> dict[str, FloatArray]:
         scores = super()._node_scores(graph, posterior)
-        if self.score != "cross":
-            return scores
-        n_nodes, edges = graph.n_nodes, graph.edges
-        surprise = neighbour_mean(edges, as_float64(posterior.surprise), n_nodes)
-        mean_hop = neighbour_mean(edges, as_float64(posterior.hop), n_nodes)
-        far = mid_ranks(mid_ranks(mean_hop) + mid_ranks(surprise))
+        n_nodes, edges, degrees = graph.n_nodes, graph.edges, graph.degrees
         strangeness = (1.0 - as_float64(posterior.probability)) ** 2
-        ring = mid_ranks(neighbour_mean(edges, rings(edges, strangeness, n_nodes), n_nodes))
-        far, ring = (_half_corrected(ranks, graph.degrees) for ranks in (far, ring))
-        return scores | {"cross": fill_unjudged(_evidence(far) + self.ring_weight * _evidence(ring))}
-
-
-def _half_corrected(ranks: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
-    """Rank by the mean of the rank as it is and the rank among nodes of like degree.
-
-    Degree is part of some anomalies (a ring adds links) and a disturbance elsewhere (a hub averages many).
-    """
-    judged = degrees > 0
-    corrected = ranks.copy()
-    corrected[judged] = mid_ranks(without_degree_trend(ranks[judged], degrees[judged]))
-    return mid_ranks(ranks + corrected)
-
-
-def _evidence(ranks: FloatArray) -> FloatArray:
-    """Return −log of the share of nodes ranked as high or higher: Fisher's way to combine two tests."""
-    return -np.log(1.0 - ranks * (1.0 - 1e-4))
+        hop = neighbour_mean(edges, as_float64(posterior.hop), n_nodes)
+        surprise = neighbour_mean(edges, as_float64(posterior.surprise), n_nodes)
+        ring = np.sqrt(neighbour_mean(edges, rings(edges, strangeness, n_nodes), n_nodes))
+        far = (beyond_degree(hop, degrees) + beyond_degree(surprise, degrees)) / 2
+        cross = np.maximum(far, beyond_degree(ring, degrees))
+        return scores | {"far": fill_unjudged(far), "cross": fill_unjudged(cross)}

@@ -218,6 +218,8 @@ class HopDetector(Detector):
         The node's other links are judged again by every posterior sample, in a network without the absent ones;
         links elsewhere keep the judgement of the fit.
         """
+        if not hasattr(self, "graph_"):
+            self.graph_ = graph  # a detector read from disk keeps none
         stays = np.ones(graph.n_edges, dtype=np.bool_)
         stays[links] = False
         adjacency = adjacency_of(graph, stays, directed=graph.directed)
