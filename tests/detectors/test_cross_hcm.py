@@ -122,7 +122,7 @@ def test_a_ring_of_strangers_stands_out() -> None:
     links[np.ix_(ring, ring)] = True
     attributes = rng.normal(size=(100, 4)) + 3.0 * np.eye(4)[group]
     graph = AttributedGraph(links, attributes)
-    with_rings, without = (quick("cross_hcm", ring_weight=w).fit(graph).decision_score_ for w in (1.0, 0.0))
+    with_rings, without = (quick("cross_hcm", score=s).fit(graph).decision_score_ for s in ("cross", "far"))
     ranks = [np.argsort(np.argsort(scores))[ring].mean() for scores in (with_rings, without)]
     assert ranks[0] > ranks[1] and ranks[0] > 80
 

@@ -36,8 +36,8 @@ class CrossHCM(HopDetector):
 
     ``decision_score_`` (``score="cross"``) is the larger of two numbers, each in robust standard deviations beyond
     what nodes of like degree have: how far the node's links look (the mean of its hop counts and of its surprise),
-    and how much of a ring they form. ``"far"`` leaves the rings out; ``"ahp"`` and ``"hav"`` are the paper's two scores,
-    from the same hidden-link predictions.
+    and how much of a ring they form. ``"far"`` leaves the rings out; ``"ahp"`` and ``"hav"`` are the paper's two
+    scores, from the same hidden-link predictions.
 
     Parameters
     ----------
