@@ -1,4 +1,4 @@
-"""Scores: AHP, IV and HAV from a small table, rings against brute force, ranks and trends."""
+"""Scores: AHP, IV and HAV from a small table, rings against brute force, deviation beyond degree."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata
 
 from hopsight.graph import AttributedGraph
 from hopsight.scores import (
     ahp,
+    beyond_degree,
     fill_unjudged,
     hav,
     inferred_variance,
-    mid_ranks,
     neighbour_mean,
     neighbour_sum,
     rings,
-    without_degree_trend,
 )
 
 # Links 0–1, 0–2, 1–2, 2–3 and node 4 alone; three posterior samples of each link's hop count.
@@ -103,28 +101,27 @@ def test_rings_equal_enumerated_triangles(seed: int) -> None:
     np.testing.assert_allclose(rings(graph.edges, strangeness, n_nodes), expected)
 
 
-def test_mid_ranks_share_ties_and_leave_gaps() -> None:
-    values = np.array([5.0, 1.0, 5.0, np.nan, 2.0])
-    np.testing.assert_allclose(mid_ranks(values), [3.5 / 4, 1 / 4, 3.5 / 4, np.nan, 2 / 4])
-    assert np.isnan(mid_ranks(np.full(3, np.nan))).all()
-    many = np.random.default_rng(0).integers(0, 9, 50).astype(float)
-    np.testing.assert_allclose(mid_ranks(many) * 50, rankdata(many))
-
-
-def test_trend_in_log_degree_is_taken_out(rng: np.random.Generator) -> None:
-    degrees = rng.integers(1, 200, 80)
+def test_deviation_beyond_a_parabola_in_log_degree(rng: np.random.Generator) -> None:
+    """A trend in log degree counts for nothing; what rises above it counts in interquartile ranges / 1.349."""
+    degrees = rng.integers(1, 200, size=400)
     level = np.log(degrees)
-    parabola = 3.0 - 2.0 * level + 0.5 * level**2
-    np.testing.assert_allclose(without_degree_trend(parabola, degrees), 0.0, atol=1e-9)
-    spike = np.zeros(80)
-    spike[17] = 10.0
-    left = without_degree_trend(parabola + spike, degrees)
-    assert left.argmax() == 17 and abs(left.sum()) < 1e-8  # least squares leaves residuals that sum to zero
+    noise = rng.normal(size=400)
+    found = beyond_degree(3.0 + 2.0 * level - level**2 + noise, degrees)
+    assert abs(np.corrcoef(found, level)[0, 1]) < 0.1
+    np.testing.assert_allclose(np.subtract(*np.quantile(found, [0.75, 0.25])), 1.349, rtol=1e-9)
+    assert abs(np.median(found)) < 1e-9
+    noise[7] += 50.0
+    assert beyond_degree(3.0 + 2.0 * level - level**2 + noise, degrees).argmax() == 7
 
 
-def test_trend_of_equal_degrees_is_their_mean() -> None:
-    values = np.array([1.0, 2.0, 6.0])
-    np.testing.assert_allclose(without_degree_trend(values, np.array([4, 4, 4])), values - 3.0, atol=1e-12)
+def test_deviation_of_equal_degrees_by_hand() -> None:
+    """Quartiles of 1, 2, 3, 4, 5 are 2 and 4, the median 3: one step is 1.349 / 2."""
+    found = beyond_degree(np.array([1.0, 2.0, 3.0, 4.0, 5.0, np.nan]), np.array([4, 4, 4, 4, 4, 0]))
+    np.testing.assert_allclose(found, [-1.349, -0.6745, 0.0, 0.6745, 1.349, np.nan], atol=1e-9)
+
+
+def test_constant_values_deviate_by_nothing() -> None:
+    np.testing.assert_allclose(beyond_degree(np.full(4, 2.0), np.array([1, 2, 3, 4])), 0.0, atol=1e-6)
 
 
 def test_mean_over_no_links_at_all() -> None:
