@@ -114,17 +114,17 @@ def test_strangers_among_new_nodes_rank_high() -> None:
 
 
 def test_a_ring_of_strangers_stands_out() -> None:
-    """Six nodes of all groups that are linked to one another: with rings they rank higher than without."""
+    """Ten nodes of all groups that are linked to one another: with rings they rank far higher than without."""
     rng = np.random.default_rng(0)
-    group = np.repeat(np.arange(4), 25)
-    links = np.triu(rng.random((100, 100)) < np.where(group[:, None] == group[None, :], 0.25, 0.005), k=1)
-    ring = np.array([3, 10, 30, 40, 60, 90])
+    group = np.repeat(np.arange(4), 40)
+    links = np.triu(rng.random((160, 160)) < np.where(group[:, None] == group[None, :], 0.25, 0.02), k=1)
+    ring = rng.choice(160, 10, replace=False)
     links[np.ix_(ring, ring)] = True
-    attributes = rng.normal(size=(100, 4)) + 3.0 * np.eye(4)[group]
+    attributes = rng.normal(size=(160, 4)) + 1.5 * np.eye(4)[group]
     graph = AttributedGraph(links, attributes)
     with_rings, without = (quick("cross_hcm", score=s).fit(graph).decision_score_ for s in ("cross", "far"))
     ranks = [np.argsort(np.argsort(scores))[ring].mean() for scores in (with_rings, without)]
-    assert ranks[0] > ranks[1] and ranks[0] > 80
+    assert ranks[0] > ranks[1] + 20
 
 
 def test_automatic_scaling_and_similarity(rng: np.random.Generator) -> None:
