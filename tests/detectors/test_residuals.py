@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.csgraph import laplacian
 
+from hopsight.detectors import residuals
 from hopsight.detectors.residuals import (
     Smoother,
     column_normalised,
@@ -50,6 +51,16 @@ def test_smoother_solves_the_system(random_graph: AttributedGraph, rng: np.rando
     R = Smoother(random_graph, sparsity=0.3, smoothness=0.7).solve(B, weights, np.zeros_like(B))
     system = np.eye(60) + 0.3 * np.diag(weights) + 0.7 * laplacian(random_graph.adjacency.toarray().astype(float))
     np.testing.assert_allclose(R, np.linalg.solve(system, B), atol=1e-9)
+
+
+def test_compiled_and_plain_search_find_the_same(
+    random_graph: AttributedGraph, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    B, weights = rng.normal(size=(60, 3)), 10 ** rng.uniform(-3, 15, 60)
+    smoother = Smoother(random_graph, sparsity=0.3, smoothness=0.7)
+    plain = smoother.solve(B, weights, np.zeros_like(B))
+    monkeypatch.setattr(residuals, "LARGE", 0)
+    np.testing.assert_allclose(smoother.solve(np.asfortranarray(B), weights, np.zeros_like(B)), plain, atol=1e-9)
 
 
 def test_smoother_holds_with_vanishing_residuals(random_graph: AttributedGraph, rng: np.random.Generator) -> None:

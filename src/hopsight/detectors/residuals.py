@@ -21,6 +21,7 @@ SMALLEST_NORM = 1e-7
 SCALINGS = ("column", "none")
 TOLERANCE = 1e-10  # of conjugate gradients
 MAX_ITERATIONS = 1000
+LARGE = 1_000_000  # numbers that one product with the adjacency matrix reads
 
 
 def column_normalised(attributes: Any) -> Any:
@@ -92,9 +93,9 @@ class Smoother:
         root = np.sqrt(1.0 + self._sparsity * weights + self._smoothness * self._degrees)
         links = -self._smoothness / (np.repeat(root, np.diff(self._indptr)) * root[self._indices])
         column = root[:, None]
-        solution = np.array(start * column, order="C")
-        scaled = np.array(right_side / column, order="C")
-        _search(links, self._indices, self._indptr, scaled, solution, TOLERANCE, MAX_ITERATIONS)
+        search = _search if links.size * right_side.shape[1] > LARGE else _search_small
+        parts = (links, self._indices, self._indptr)
+        solution = search(parts, np.array(right_side / column, order="C"), np.array(start * column, order="C"))
         solution /= column
         return solution
 
@@ -109,11 +110,24 @@ def residual_weights(R: FloatArray) -> FloatArray:
     return 0.5 / (row_norms(R) + EPSILON)
 
 
+def _search_small(parts: tuple[Any, Any, Any], right_side: FloatArray, start: FloatArray) -> FloatArray:
+    """Solve (I + S) Z = right_side for a symmetric S in CSR parts."""
+    S = sp.csr_array(parts, shape=(len(start), len(start)))
+    return conjugate_gradient(lambda Z: S @ Z + Z, right_side, start)
+
+
+def _search(parts: tuple[Any, Any, Any], right_side: FloatArray, start: FloatArray) -> FloatArray:
+    """Solve the same in compiled code: half the passes over the memory, but 0.2 s to load."""
+    solution = start.copy()
+    _search_compiled(*parts, right_side, solution, TOLERANCE, MAX_ITERATIONS)
+    return solution
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # type: ignore[untyped-decorator]
-def _search(
+def _search_compiled(
     links: Any, indices: Any, indptr: Any, right_side: Any, solution: Any, tolerance: float, max_iterations: int
 ) -> None:
-    """Conjugate gradients for (I + S) Z = right_side, S symmetric in CSR parts; the same as below, in fewer passes."""
+    """Overwrite the solution by conjugate gradients, as :func:`conjugate_gradient` does."""
     residual = np.empty_like(right_side)
     _multiply(links, indices, indptr, solution, residual)
     target, length = 0.0, 0.0
