@@ -250,4 +250,4 @@ def _percentile(values: NDArray[Any], value: float) -> float:
 
 
 def _item(value: Any) -> Hashable:
-    return value.item() if isinstance(value, np.generic) else value  # type: ignore[no-any-return]
+    return value.item() if isinstance(value, np.generic) else value
