@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from scipy.stats import spearmanr
 
 from hopsight.detectors.base import Epoch
 from hopsight.detectors.hop_detector import adjacency_of
@@ -267,6 +268,21 @@ def test_every_scaling_fits_sparse_as_dense(graph: AttributedGraph, name: str, s
     settings: dict[str, Any] = {"scaling": scaling, "n_components": 3, "n_epochs": 12, "burn_in": 0}
     model = quick(name, **settings).fit(AttributedGraph(graph.adjacency, attributes))
     assert np.isfinite(model.decision_score_).all() and np.ptp(model.decision_score_) > 0
+
+
+@BOTH
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_the_unit_of_words_does_not_matter(name: str, unit: float, rng: np.random.Generator) -> None:
+    """Counts are not standardised, yet in another unit they say the same."""
+    graph = two_groups(0)
+    words = (rng.random((80, 60)) < 0.05) * rng.integers(1, 5, 60)
+    plain = quick(name, similarity="euclidean").fit(AttributedGraph(graph.adjacency, words / words.max()))
+    other = quick(name, similarity="euclidean").fit(AttributedGraph(graph.adjacency, words * unit))
+    assert plain.transform_.scaling == other.transform_.scaling == "none"
+    assert spearmanr(plain.decision_score_, other.decision_score_).statistic > 0.9
+    np.testing.assert_allclose(
+        other.decision_function(AttributedGraph(graph.adjacency, words * unit)), other.decision_score_, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -32,7 +32,15 @@ def to_dense(matrix: Any) -> np.ndarray:
 def test_moments_by_hand(kind: str) -> None:
     mean, deviation = column_moments(as_given(kind, TABLE))
     np.testing.assert_allclose(mean, [4.0, 2.0, 5.0])
-    np.testing.assert_allclose(deviation, [np.sqrt(5.0), np.sqrt(12.0), 1.0])  # a constant column is left alone
+    np.testing.assert_allclose(deviation, [np.sqrt(5.0), np.sqrt(12.0), 5.0])  # nothing to divide a constant by
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("value", [0.1, 5e11, 3e300, -7e-300])
+def test_constant_columns_become_zero(kind: str, value: float) -> None:
+    column = np.full((9, 1), value)
+    mean, deviation = column_moments(as_given(kind, column))
+    np.testing.assert_allclose((column - mean) / deviation, 0.0, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -41,6 +49,12 @@ def test_moments_grow_with_the_unit(kind: str, unit: float) -> None:
     mean, deviation = column_moments(as_given(kind, TABLE[:, :2] * unit))
     np.testing.assert_allclose(mean / unit, [4.0, 2.0])
     np.testing.assert_allclose(deviation / unit, [np.sqrt(5.0), np.sqrt(12.0)])
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_the_smallest_numbers_there_are_count_as_zero(kind: str) -> None:
+    _, deviation = column_moments(as_given(kind, np.array([[0.0, 1e-320], [5e-324, 2e-310]])))
+    assert deviation.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

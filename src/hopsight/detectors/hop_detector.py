@@ -23,6 +23,7 @@ from hopsight.detectors.posterior import (
     replay,
     sample_posterior,
 )
+from hopsight.detectors.training import unit_of
 from hopsight.graph import AttributedGraph
 from hopsight.hops import HopPairs, hop_pairs
 from hopsight.io import as_graph
@@ -136,7 +137,10 @@ class HopDetector(Detector):
             n_components=self.n_components,
             rng=for_transform,
         )
+        self.magnitude_ = 1.0
         attributes = self._transformed(graph)
+        self.magnitude_ = unit_of(attributes)
+        attributes = attributes / self.magnitude_
         self._prepare(graph, attributes)
         kept = drop_edges(edge_similarity(attributes, graph.edges, self._similarity()), self.drop_ratio, rng=for_drop)
         pairs = self._hop_pairs(graph, kept, for_pairs)
@@ -177,8 +181,10 @@ class HopDetector(Detector):
         )  # fmt: skip
 
     def _transformed(self, graph: AttributedGraph) -> FloatArray:
+        """Return dense attributes, in a unit that single precision can hold."""
         attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
-        return attributes.toarray() if sp.issparse(attributes) else attributes
+        dense = attributes.toarray() if sp.issparse(attributes) else attributes
+        return dense if self.magnitude_ == 1.0 else dense / self.magnitude_
 
     def _keep(self, graph: AttributedGraph, posterior: LinkPosterior) -> FloatArray:
         """Set the fitted values of links and nodes and return the chosen score."""

@@ -30,13 +30,13 @@ def choose_scaling(attributes: Any) -> str:
 
 
 def column_moments(attributes: Any) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of every column without densifying; a constant column has deviation 1.
+    """Return mean and standard deviation of every column without densifying; a constant one gets its magnitude.
 
     Columns are first divided by their largest magnitude, so that values near 1e300 do not overflow.
     """
     peak = np.asarray(abs(attributes).max(axis=0).todense() if sp.issparse(attributes) else abs(attributes).max(axis=0))
     peak = peak.ravel().astype(np.float64)
-    peak[peak == 0] = 1.0
+    peak[peak < 1e-300] = 1.0  # as good as zero, and its inverse would not be a number
     if sp.issparse(attributes):
         scaled = attributes.astype(np.float64) @ sp.diags_array(1.0 / peak)
         mean = np.asarray(scaled.mean(axis=0)).ravel()
@@ -46,7 +46,7 @@ def column_moments(attributes: Any) -> tuple[FloatArray, FloatArray]:
         scaled = attributes / peak
         mean, deviation = scaled.mean(axis=0, dtype=np.float64), scaled.std(axis=0, dtype=np.float64)
     constant = deviation < 1e-10
-    return mean * peak, np.where(constant, 1.0, deviation * peak)
+    return mean * peak, peak * np.where(constant, 1.0, deviation)
 
 
 def row_scaled(attributes: Any) -> Any:
@@ -84,4 +84,4 @@ def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
 def clipped(attributes: Any, centre: FloatArray, scale: FloatArray) -> FloatArray:
     """Standardise, and let no value count for more than five standard deviations (Enron's largest is at 100)."""
     dense = attributes.toarray() if sp.issparse(attributes) else attributes
-    return np.clip((dense - centre) / scale, -LIMIT, LIMIT)
+    return np.clip(dense / scale - centre / scale, -LIMIT, LIMIT)  # in this order nothing overflows

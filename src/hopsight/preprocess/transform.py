@@ -94,7 +94,7 @@ class AttributeTransform:
         if self.scaling != "standard":
             return prepared
         dense = prepared.toarray() if sp.issparse(prepared) else prepared
-        return (dense - centre) / scale
+        return dense / scale - centre / scale  # in this order nothing overflows
 
     def _prepared(self, attributes: Any) -> tuple[Any, FloatArray, FloatArray]:
         """Return the scaled attributes, and the centring and division still to come (they would densify)."""
