@@ -14,7 +14,7 @@ from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.detectors.posterior import Fold
 from hopsight.graph import AttributedGraph
 from hopsight.preprocess import AttributeTransform
-from toys import quick, two_groups
+from toys import quick, renumbered, two_groups
 
 CPU = torch.device("cpu")
 
@@ -156,3 +156,10 @@ def test_few_epochs_judge_every_link(n_epochs: int) -> None:
     model = quick("cross_hcm", n_epochs=n_epochs, burn_in=n_epochs - 1).fit(graph)
     assert (model.edge_hop_ >= 1).all()
     np.testing.assert_allclose(model.decision_function(graph), model.decision_score_, atol=1e-4)
+
+
+def test_judging_a_renumbered_copy_leaves_the_places_of_the_fit(rng: np.random.Generator) -> None:
+    graph, nothing = two_groups(0), np.empty(0, dtype=np.int64)
+    model: Any = quick("cross_hcm").fit(graph)
+    model.decision_function(renumbered(graph, rng.permutation(80)))
+    assert model.score_without(graph, 3, nothing) == pytest.approx(model.decision_score_[3], abs=1e-3)

@@ -285,6 +285,43 @@ def test_the_unit_of_words_does_not_matter(name: str, unit: float, rng: np.rando
     )
 
 
+@BOTH
+@pytest.mark.parametrize("directed", [False, True])
+def test_score_without_links_is_that_of_the_network_without_them(name: str, directed: bool, tmp_path: Path) -> None:
+    """The neighbourhood is judged again in part; judging the whole network without the links gives the same."""
+    graph = two_groups(0, directed=directed)
+    extra: dict[str, Any] = {"n_layers": 3} if name == "hcm" else {"n_structure": 0}
+    model = quick(name, score="ahp", prediction="expected", **extra).fit(graph)
+    model.save(tmp_path)
+    for node in (0, 17, 55):
+        absent = np.flatnonzero((graph.edges == node).any(axis=0))[:2]
+        stays = np.setdiff1d(np.arange(graph.n_edges), absent)
+        without = AttributedGraph.from_edges(
+            graph.edges[0, stays],
+            graph.edges[1, stays],
+            graph.attributes,
+            directed=directed,
+            node_ids=graph.node_ids,
+            attribute_names=graph.attribute_names,
+        )
+        expected = model.decision_function(without)[node]
+        assert model.score_without(graph, node, absent) == pytest.approx(expected, abs=1e-4)
+        assert load_detector(tmp_path).score_without(graph, node, absent) == pytest.approx(expected, abs=1e-4)
+        assert expected != pytest.approx(model.decision_score_[node], abs=1e-4)  # the links mattered
+
+
+@BOTH
+def test_score_without_any_link_is_refused(fitted: dict[str, Any], graph: AttributedGraph, name: str) -> None:
+    with pytest.raises(ValueError, match="a node without links cannot be judged"):
+        fitted[name].score_without(graph, 3, np.flatnonzero((graph.edges == 3).any(axis=0)))
+
+
+@BOTH
+def test_score_without_nothing_is_the_score(fitted: dict[str, Any], graph: AttributedGraph, name: str) -> None:
+    nothing = np.empty(0, dtype=np.int64)
+    assert fitted[name].score_without(graph, 3, nothing) == pytest.approx(fitted[name].decision_score_[3], abs=1e-3)
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_adjacency_of_some_links(directed: bool) -> None:
     """Three arcs, two of them between the same nodes: taken as undirected they are one link, still 0/1."""

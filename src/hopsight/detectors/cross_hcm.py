@@ -124,7 +124,7 @@ class CrossHCM(HopDetector):
             elif self.n_structure_:
                 views.append(torch.zeros(graph.n_nodes, self.n_structure_, device=device))
             folds.append(Fold(views, torch.from_numpy(np.flatnonzero(hidden)).to(device)))
-        if familiar:
+        if graph is getattr(self, "graph_", None):  # not a renumbered copy, however familiar
             self._seen = folds
         return folds
 
