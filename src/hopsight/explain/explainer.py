@@ -28,8 +28,8 @@ NODE_VALUES = {
 # What the score of each method measures, so that nobody reads more into it.
 METHODS = {
     "HCM": "how far away its neighbours look to a model that learned hop counts",
-    "CrossHCM": "how far away its neighbours look to a model that has not seen the links it judges, or how much they form "
-    "a ring of strangers, whichever is more unusual for its number of links",
+    "CrossHCM": "how far away its neighbours look to a model that has not seen the links it judges, or how much they "
+    "form a ring of strangers, whichever is more unusual for its number of links",
     "LOF": "how thinly the space around its attributes is populated compared with similar nodes; links play no part",
     "AMEN": "how badly its circle of neighbours holds together and stands apart in any set of attributes",
     "Radar": "how much of its attributes neither other nodes nor its neighbours explain",
