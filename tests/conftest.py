@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+# Read when torch and numba load. On small networks a second thread only waits, on a busy machine sixty times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 

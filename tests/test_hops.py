@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import Any
@@ -228,6 +229,30 @@ def test_renumbered_nodes_have_renumbered_classes(directed: bool) -> None:
     assert np.array_equal(hop_classes(moved, N_CLASSES, directed=directed), classes[np.ix_(order, order)])
     before, after = (prepared(links, directed=directed) for links in (adjacency, moved))
     assert before.sizes.tolist() == after.sizes.tolist() and before.n_pairs == after.n_pairs
+
+
+def test_two_threads_draw_the_same_pairs() -> None:
+    """Processes of their own, because the number of threads is fixed when the first one starts."""
+    code = """
+import numpy as np, scipy.sparse as sp
+from hopsight.hops import hop_pairs
+rng = np.random.default_rng(0)
+ends = rng.integers(0, 1_000, size=(2, 2_000))
+links = sp.coo_array((np.ones(4_000), (ends.ravel(), ends[::-1].ravel())), shape=(1_000, 1_000)).tocsr()
+pairs = hop_pairs(links, n_classes=4, sampling_ratio=0.3, max_pairs=9_000, min_class_pairs=1, rng=rng)
+print(pairs.sizes.tolist(), pairs.draw(3, rng=rng).tolist())
+"""
+    one, two = (
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"NUMBA_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2")
+    )
+    assert one == two and len(one) > 10_000
 
 
 def test_memory_grows_with_nodes_and_links_only() -> None:
