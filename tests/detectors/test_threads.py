@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from threadpoolctl import threadpool_info
 
-from hopsight.detectors.threads import NARROW, few_threads, n_threads
+from hopsight.detectors.threads import NARROW, few_threads, n_threads, torch_threads
 
 
 def blas_threads() -> list[int]:
@@ -32,3 +33,12 @@ def test_narrow_matrices_use_one_blas_thread_and_the_number_comes_back() -> None
     with few_threads(NARROW + 1):
         assert blas_threads() == before
     assert blas_threads() == before
+
+
+def test_torch_gets_one_thread_for_short_work_and_its_own_back() -> None:
+    before = torch.get_num_threads()
+    with torch_threads(100):
+        assert torch.get_num_threads() == 1
+    with torch_threads(10**6):
+        assert torch.get_num_threads() == n_threads()
+    assert torch.get_num_threads() == before

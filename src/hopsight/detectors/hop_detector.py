@@ -23,6 +23,7 @@ from hopsight.detectors.posterior import (
     replay,
     sample_posterior,
 )
+from hopsight.detectors.threads import torch_threads
 from hopsight.detectors.training import unit_of
 from hopsight.graph import AttributedGraph
 from hopsight.hops import HopPairs, hop_pairs
@@ -149,18 +150,25 @@ class HopDetector(Detector):
         network = self._network(attributes.shape[1], pairs.n_classes, graph.directed, _generator(for_weights, "cpu"))
         network.to(device)
         folds = self._folds(graph, attributes, device)
-        posterior, self.loss_, self.samples_ = sample_posterior(
-            network,
-            folds,
-            lambda epoch, n: torch.from_numpy(self._draw(pairs, folds, kept, for_pairs, epoch, n)).to(device),
-            torch.from_numpy(pairs.labels).to(device),
-            torch.from_numpy(graph.edges.copy()).to(device),
-            self._schedule(),
-            dropout=_generator(for_dropout, device),
-            noise=_generator(for_noise, device),
-            callback=callback,
-            node_scores=lambda found: self._node_scores(graph, found)[self.score],
-        )
+        with torch_threads(pairs.n_pairs * pairs.n_classes) as hold:
+
+            def draw(epoch: int, n_epochs: int) -> Tensor:
+                drawn = self._draw(pairs, folds, kept, for_pairs, epoch, n_epochs)
+                hold()
+                return torch.from_numpy(drawn).to(device)
+
+            posterior, self.loss_, self.samples_ = sample_posterior(
+                network,
+                folds,
+                draw,
+                torch.from_numpy(pairs.labels).to(device),
+                torch.from_numpy(graph.edges.copy()).to(device),
+                self._schedule(),
+                dropout=_generator(for_dropout, device),
+                noise=_generator(for_noise, device),
+                callback=callback,
+                node_scores=lambda found: self._node_scores(graph, found)[self.score],
+            )
         return self._keep(graph, posterior)
 
     def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> HopPairs:

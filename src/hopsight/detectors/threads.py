@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 NARROW = 64  # columns
+SHORT = 8192  # rows
 
 
 def n_threads() -> int:
@@ -28,3 +30,22 @@ def few_threads(n_columns: int) -> AbstractContextManager[Any]:
     With other programs on the machine the waiting is what takes the time, up to seventy times the work itself.
     """
     return threadpool_limits(1, user_api="blas") if n_columns <= NARROW else nullcontext()
+
+
+@contextmanager
+def torch_threads(n_rows: int) -> Iterator[Callable[[], None]]:
+    """Hold torch to the threads this process may use, and to one while matrices are short; restore it after.
+
+    Numba's threads share a library with torch's and raise torch's number: call what this yields after such work.
+    """
+    import torch
+
+    def hold() -> None:
+        torch.set_num_threads(1 if n_rows < SHORT else n_threads())
+
+    before = torch.get_num_threads()
+    hold()
+    try:
+        yield hold
+    finally:
+        torch.set_num_threads(before)
