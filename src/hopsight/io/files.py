@@ -13,6 +13,8 @@ from pathlib import Path
 TABLE_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
 UNPACKED_FREE = 256 * 2**20  # bytes that any file may unpack to
 UNPACKED_RATIO = 200  # beyond them, at most this many times the size of the file
+LOADED_RATIO = 800  # likewise for the network in memory, where a byte may become a number of eight
+NODE_BYTES, COLUMN_BYTES, NUMBER_BYTES = 64, 128, 8  # what a node, a column's name and a number take at least
 _DAMAGE = (zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError, LookupError, RecursionError, TypeError)
 
 
@@ -56,6 +58,25 @@ def check_unpacked(n_bytes: int, packed: int) -> None:
 def unpacked_limit(packed: int) -> int:
     """Return how many bytes a file of that size may unpack to."""
     return max(UNPACKED_FREE, UNPACKED_RATIO * packed)
+
+
+def loaded_limit(packed: int) -> int:
+    """Return how many bytes of memory the network in a file of that size may take."""
+    return max(UNPACKED_FREE, LOADED_RATIO * packed)
+
+
+def check_loaded(packed: int, *, n_nodes: int = 0, n_columns: int = 0, n_numbers: int = 0) -> None:
+    """Refuse a small file that claims a huge network, before memory is asked for.
+
+    >>> check_loaded(1_000, n_nodes=10**9)
+    Traceback (most recent call last):
+    ValueError: its 1,000 bytes claim a network of 64,000,000,000, which honest data of that size would not: refused
+    """
+    n_bytes = NODE_BYTES * n_nodes + COLUMN_BYTES * n_columns + NUMBER_BYTES * n_numbers
+    if n_bytes > loaded_limit(packed):
+        raise ValueError(
+            f"its {packed:,} bytes claim a network of {n_bytes:,}, which honest data of that size would not: refused"
+        )
 
 
 def check_archive(archive: zipfile.ZipFile, packed: int) -> None:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopsight.io.files import check_unpacked, replacing, unpacked_limit
+from hopsight.io.files import check_loaded, check_unpacked, replacing
 from hopsight.io.parquet import ParquetFile
 
 if TYPE_CHECKING:
     import polars as pl
 
 MAX_COLUMNS = 100_000
+_PIECE = 16 * 2**20  # bytes unpacked at a time
 _NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
 
 
@@ -81,7 +82,7 @@ def open_table(path: Path) -> Iterator[Table]:
     A CSV whose header is made of numbers only has none: its columns are then called ``column1, column2, …``.
     """
     if path.name.lower().endswith((".parquet", ".pq")):
-        with ParquetFile(path, unpacked_limit(path.stat().st_size)) as parquet:
+        with ParquetFile(path) as parquet:
             yield Table(path, _checked_names(parquet.names()), parquet=parquet)
         return
     with path.open("rb") as file:
@@ -92,6 +93,9 @@ def open_table(path: Path) -> Iterator[Table]:
     elif start == b"\x28\xb5\x2f\xfd" or start[:2] in (b"\x78\x01", b"\x78\x9c", b"\x78\xda") or b"\0" in start:
         raise ValueError("it is not a text table")
     separator, header = _header(path, content)
+    if content is not None:
+        n_rows = content.count(b"\n")
+        check_loaded(path.stat().st_size, n_nodes=n_rows, n_numbers=n_rows + content.count(separator.encode()))
     has_header = not all(_NUMBER.fullmatch(name) for name in header)
     names = tuple(header) if has_header else tuple(f"column{number + 1}" for number in range(len(header)))
     yield Table(path, _checked_names(names), has_header, separator, content)
@@ -144,8 +148,10 @@ def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _gunzip(path: Path) -> bytes:
-    packed = path.stat().st_size
+    packed, pieces, size = path.stat().st_size, [], 0
     with gzip.open(path) as file:
-        content = file.read(unpacked_limit(packed) + 1)
-    check_unpacked(len(content), packed)
-    return content
+        while piece := file.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            check_unpacked(size, packed)
+    return b"".join(pieces)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
-from hopsight.io.files import reading, replacing
+from hopsight.io.files import check_loaded, reading, replacing
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, distinct, node_fields
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def read_graphml(
             raise ValueError("it has no nodes")
         n_nodes = len(document.nodes)
         keys = [key for key in document.keys.values() if key.domain in ("node", "all")]
+        n_numbers = sum(len(key.rows) if key.is_sparse else n_nodes for key in keys)
+        check_loaded(path.stat().st_size, n_numbers=n_numbers)
         columns = dict(zip(distinct([key.name for key in keys]), keys, strict=True))
         fields = node_fields(
             list(columns),
@@ -90,6 +92,11 @@ class _Key:
     default: str | None = None
     rows: list[int] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it is 0 for all nodes that do not say otherwise."""
+        return self.default is not None and self.default.strip() in ("0", "0.0")
 
 
 class _Document:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.files import check_unpacked, reading, replacing
+from hopsight.io.files import check_loaded, check_unpacked, reading, replacing
 from hopsight.io.notices import notice
 from hopsight.io.text import pack_text, unpack_text
 
@@ -90,23 +90,31 @@ def _read_matrices(path: Path) -> dict[str, Any]:
     """Return the matrices we know by name, after checking what the file says about them."""
     from scipy.io import loadmat, whosmat
 
+    packed = path.stat().st_size
     with path.open("rb") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _check_elements(file, path.stat().st_size)
-        names = []
+        _check_elements(file, packed)
+        names, n_numbers = [], 0
         for name, shape, kind in whosmat(file):
             if name not in WANTED:
                 continue
             if kind not in NUMERIC or len(shape) != 2 or name in names:
                 raise ValueError(f"its variable {name} must be one matrix of numbers, not {kind} of shape {shape}")
             names.append(name)
+            n_numbers += 0 if kind == "sparse" else shape[0] * shape[1]
+            check_loaded(packed, n_columns=shape[1] if name in ATTRIBUTES else 0, n_numbers=n_numbers + sum(shape))
         file.seek(0)
         loaded = loadmat(file, variable_names=names)
-    matrices = {name: loaded[name] for name in names}
-    for matrix in matrices.values():
-        if sp.issparse(matrix):
-            matrix.check_format(full_check=True)
-    return matrices
+    return {name: _checked(loaded[name]) for name in names}
+
+
+def _checked(matrix: Any) -> Any:
+    """Return a matrix, a sparse one as CSC (scipy 1.15 gives COO) whose indices are known to lie inside."""
+    if not sp.issparse(matrix):
+        return matrix
+    columns = sp.csc_array(matrix)
+    columns.check_format(full_check=True)
+    return columns
 
 
 def _check_elements(file: IO[bytes], size: int) -> None:

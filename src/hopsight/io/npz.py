@@ -26,11 +26,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.files import check_archive, reading, replacing
+from hopsight.io.files import check_archive, check_loaded, reading, replacing
 from hopsight.io.text import pack_text, unpack_text
 
 VERSION = 1
-MAX_ATTRIBUTES = 100_000_000  # names are made for each, whatever a damaged shape says
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -41,15 +40,17 @@ def read_npz(path: Path) -> AttributedGraph:
         version = int(arrays["hopsight_graph"]) if "hopsight_graph" in arrays else VERSION
         if version != VERSION:
             raise ValueError(f"it has layout version {version}, this hopsight reads {VERSION}: update hopsight")
-        edges, attributes = _edges(arrays), _attributes(arrays)
-        n_nodes = attributes.shape[0]
+        packed, n_numbers = path.stat().st_size, sum(array.size for array in arrays.values())
+        edges, attributes = _edges(arrays), _attributes(arrays, packed)
+        n_nodes, n_columns = attributes.shape
+        check_loaded(packed, n_nodes=n_nodes, n_columns=n_columns, n_numbers=n_numbers)
         return AttributedGraph.from_edges(
             edges[0],
             edges[1],
             attributes,
             directed=bool(arrays.get("directed", np.False_)),
             node_ids=_names(arrays, "node_ids", n_nodes),
-            attribute_names=_names(arrays, "attribute_names", attributes.shape[1]),
+            attribute_names=_names(arrays, "attribute_names", n_columns),
             labels=arrays.get("labels"),
             kinds=arrays.get("kinds"),
             name=arrays["name_text"].tobytes().decode() if "name_text" in arrays else path.stem,
@@ -124,7 +125,7 @@ def _edges(arrays: Arrays) -> NDArray[Any]:
     return edges
 
 
-def _attributes(arrays: Arrays) -> Any:
+def _attributes(arrays: Arrays, packed: int) -> Any:
     """Return the attribute matrix as it was stored, dense or sparse."""
     if "attributes" in arrays:
         attributes = arrays["attributes"]
@@ -137,8 +138,7 @@ def _attributes(arrays: Arrays) -> Any:
     data, indices, indptr, shape = parts
     if shape is None or indptr is None or shape.shape != (2,) or shape[0] + 1 != indptr.size:
         raise ValueError("its sparse attributes are damaged")
-    if shape[1] > MAX_ATTRIBUTES:
-        raise ValueError(f"it claims {int(shape[1]):,} attributes, at most {MAX_ATTRIBUTES:,} are read")
+    check_loaded(packed, n_columns=int(shape[1]))
     matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(length) for length in shape))
     matrix.check_format(full_check=True)
     return matrix

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PIECE = 64 * 2**20  # bytes of columns that are sent at a time
+READER_BYTES = 512 * 2**20  # that the reader itself may take
 SECONDS, BYTES_PER_SECOND = 60, 2**20  # an honest file is read far faster
 
 
@@ -34,18 +35,19 @@ class ParquetFile:
     ----------
     path
         The file.
-    limit
-        Bytes that its columns may take in memory.
     """
 
-    def __init__(self, path: Path, limit: int) -> None:
-        self._path, self._limit = path, limit
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._process: Any = None
 
     def __enter__(self) -> Self:
+        from hopsight.io.files import loaded_limit  # here: the program must not wait for scipy
+
         _check_ends(self._path)
+        limit = READER_BYTES + 2 * loaded_limit(self._path.stat().st_size)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__],
+            [sys.executable, "-P", __file__, str(limit)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # a reader that panics writes pages there
@@ -65,7 +67,10 @@ class ParquetFile:
         """Return some columns, in this order."""
         import polars as pl
 
+        from hopsight.io.files import check_loaded
+
         n_rows = int(self._ask([])[0]["n_rows"])
+        check_loaded(self._path.stat().st_size, n_nodes=n_rows, n_numbers=n_rows * len(columns))
         at_once = max(1, PIECE // (8 * n_rows + 1))
         pieces = [
             pl.read_ipc_stream(io.BytesIO(self._ask(columns[start : start + at_once])[1]))
@@ -74,7 +79,7 @@ class ParquetFile:
         return pl.concat(pieces, how="horizontal").select(columns)
 
     def _ask(self, columns: Sequence[str]) -> tuple[dict[str, Any], bytes]:
-        request = {"path": str(self._path), "columns": list(columns), "limit": self._limit}
+        request = {"path": str(self._path), "columns": list(columns)}
         seconds = SECONDS + self._path.stat().st_size / BYTES_PER_SECOND
         timer = threading.Timer(seconds, self._process.kill)
         timer.start()
@@ -104,8 +109,12 @@ def _check_ends(path: Path) -> None:
         raise ValueError("it is damaged, or no Parquet file")
 
 
-def serve() -> None:
-    """Answer requests until there are no more."""
+def serve(limit: int) -> None:
+    """Answer requests until there are no more, within so many bytes of memory where the system can see to that."""
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     for line in sys.stdin.buffer:
         try:
             answer, content = _answer(**json.loads(line))
@@ -117,7 +126,7 @@ def serve() -> None:
         sys.stdout.buffer.flush()
 
 
-def _answer(path: str, columns: list[str], limit: int) -> tuple[dict[str, Any], memoryview]:
+def _answer(path: str, columns: list[str]) -> tuple[dict[str, Any], memoryview]:
     import polars as pl
 
     lazy = pl.scan_parquet(path, glob=False)
@@ -125,12 +134,10 @@ def _answer(path: str, columns: list[str], limit: int) -> tuple[dict[str, Any], 
     n_rows = int(lazy.select(pl.len()).collect().item())
     if not columns:
         return {"names": names, "n_rows": n_rows}, memoryview(b"")
-    if 8 * n_rows * len(columns) > limit:
-        raise ValueError(f"its {n_rows:,} rows would take far more memory than a file of its size should: refused")
     content = io.BytesIO()
     lazy.select(columns).collect().write_ipc_stream(content)
     return {"n_bytes": content.getbuffer().nbytes}, content.getbuffer()
 
 
 if __name__ == "__main__":
-    serve()
+    serve(int(sys.argv[1]))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.io.files import check_archive, check_unpacked
+from hopsight.io.files import check_archive, check_loaded
 
 MAX_PROGRAM = 2 * 2**20  # bytes of pickle; that of a Data is a few hundred
 CONTAINERS = {
@@ -71,31 +71,31 @@ def read_torch(path: Path) -> Any:
         If the archive is damaged, or asks for anything but tensors, plain containers and ``Data``.
     """
     source: Path | io.BytesIO = path
-    packed = path.stat().st_size
+    size = path.stat().st_size
     with zipfile.ZipFile(path) as outer:
-        check_archive(outer, packed)
+        check_archive(outer, size)
         inside = [member for member in outer.namelist() if member.endswith(".pt") and not member.startswith("__MACOSX")]
         if inside:
             if len(inside) > 1:
                 raise ValueError(f"it holds {len(inside)} .pt files, one is expected")
             source = io.BytesIO(outer.read(inside[0]))
-            packed = len(source.getbuffer())
     with zipfile.ZipFile(source) as archive:
-        check_archive(archive, packed)
+        check_archive(archive, size)
         program = [member for member in archive.infolist() if member.filename.endswith("/data.pkl")]
         if len(program) != 1:
             raise ValueError("it is no .pt file of PyTorch 1.6 or newer")
         if program[0].file_size > MAX_PROGRAM:
             raise ValueError(f"its pickle has {program[0].file_size:,} bytes, at most {MAX_PROGRAM:,} are read")
         folder = program[0].filename.removesuffix("data.pkl")
-        return _Machine(archive, folder).run(archive.read(program[0]))
+        return _Machine(archive, folder, size).run(archive.read(program[0]))
 
 
 class _Machine:
     """The few instructions of a pickle that build plain data."""
 
-    def __init__(self, archive: zipfile.ZipFile, folder: str) -> None:
-        self._archive, self._folder = archive, folder
+    def __init__(self, archive: zipfile.ZipFile, folder: str, size: int) -> None:
+        self._archive, self._folder, self._size = archive, folder, size
+        self._members: dict[str, NDArray[np.uint8]] = {}  # each is read once, however often it is asked for
         order = f"{folder}byteorder"
         big = order in archive.namelist() and archive.read(order).strip() == b"big"
         self._byte_order = ">" if big else "<"
@@ -121,7 +121,7 @@ class _Machine:
             "SETITEMS": lambda _: self._fill(self._since_mark()),
             "MEMOIZE": lambda _: self._remember(len(self._memo)),
             "BINPERSID": lambda _: self._stack.append(self._storage(*self._take(1))),
-            "REDUCE": lambda _: self._stack.append(_call(*self._take(2))),
+            "REDUCE": lambda _: self._stack.append(_call(*self._take(2), size=self._size)),
             "NEWOBJ": lambda _: self._stack.append(_new(*self._take(2))),
             "BUILD": lambda _: self._build(*self._take(1)),
         }
@@ -185,7 +185,9 @@ class _Machine:
         if word != "storage" or not isinstance(kind, Name) or kind.full not in DTYPES or not isinstance(key, str):
             raise ValueError("its pickle asks for something that is no tensor: refused")
         dtype = np.dtype(self._byte_order + DTYPES[kind.full])
-        data = np.frombuffer(self._archive.read(f"{self._folder}data/{key}"), dtype=np.uint8)
+        if key not in self._members:
+            self._members[key] = np.frombuffer(self._archive.read(f"{self._folder}data/{key}"), dtype=np.uint8)
+        data = self._members[key]
         if not isinstance(count, int) or count < 0 or count * dtype.itemsize > data.size:
             raise ValueError("one of its tensors is cut off")
         return data[: count * dtype.itemsize].view(dtype)
@@ -200,11 +202,11 @@ def _known(full: str) -> Name:
     )
 
 
-def _call(function: Any, arguments: Any) -> Any:
+def _call(function: Any, arguments: Any, *, size: int) -> Any:
     if not isinstance(function, Name) or not isinstance(arguments, tuple):
         raise ValueError("its pickle is damaged")
     if function.full == REBUILD:
-        return _tensor(*arguments[:4])
+        return _tensor(*arguments[:4], packed=size)
     if function.full == ORDERED and not arguments:
         return {}
     if function.full == SIZE and len(arguments) == 1:
@@ -218,7 +220,7 @@ def _new(kind: Any, arguments: Any) -> Record:
     return Record(kind.full.rpartition(" ")[2])
 
 
-def _tensor(storage: Any, offset: Any, size: Any, stride: Any) -> NDArray[Any]:
+def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *, packed: int) -> NDArray[Any]:
     """Lay a shape over raw numbers, refusing one that reaches outside or repeats them without end."""
     whole = all(isinstance(number, int) and number >= 0 for number in (offset, *size, *stride))
     if not isinstance(storage, np.ndarray) or not whole or len(size) != len(stride):
@@ -229,7 +231,8 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any) -> NDArray[Any]:
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     if count and last >= storage.size:
         raise ValueError("one of its tensors is cut off")
-    check_unpacked(count * storage.itemsize, storage.nbytes)
+    n_rows, n_columns = size if len(size) == 2 else (0, 0)
+    check_loaded(packed, n_nodes=n_rows, n_columns=n_columns, n_numbers=count)
     if not count:
         return np.zeros(size, dtype=storage.dtype)
     steps = [step * storage.itemsize for step in stride]

@@ -1,0 +1,172 @@
+"""Small files that would fill the memory: refused in one sentence, before the memory is asked for."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.io import savemat
+
+from hopsight.io import read
+
+from .test_damage import MEMORY, within
+
+EDGE = np.array([[0], [1]])
+MANY = 40_000_000  # numbers: 40 MB as bytes, 320 MB in memory
+
+
+def npz(path: Path, **arrays: Any) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            if isinstance(array, bytes):
+                archive.writestr(f"{name}.npy", array)
+                continue
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
+
+
+def header(shape: tuple[int, ...]) -> bytes:
+    """Return the head of an array of that shape, without its numbers."""
+    content = io.BytesIO()
+    np.lib.format.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return content.getvalue()
+
+
+def bytes_as_attributes(folder: Path) -> Path:
+    npz(folder / "g.npz", edges=EDGE, attributes=np.zeros((MANY // 8, 8), dtype=np.uint8))
+    return folder / "g.npz"
+
+
+def bytes_as_links(folder: Path) -> Path:
+    npz(folder / "g.npz", edges=np.zeros((2, MANY // 2), dtype=np.int8), attributes=[[0.0], [1.0]])
+    return folder / "g.npz"
+
+
+def nodes_without_attributes(folder: Path) -> Path:
+    npz(folder / "g.npz", edges=EDGE, attributes=header((400_000_000, 0)))
+    return folder / "g.npz"
+
+
+def names_of_empty_columns(folder: Path) -> Path:
+    shape = np.array([2, 90_000_000])
+    sparse = {"attributes_data": [1.0], "attributes_indices": [0], "attributes_indptr": [0, 1, 1]}
+    npz(folder / "g.npz", edges=EDGE, attributes_shape=shape, **sparse)
+    return folder / "g.npz"
+
+
+def rows_of_a_packed_table(folder: Path) -> Path:
+    (folder / "g.nodes.csv").write_text("id,x\n1,0\n2,1\n")
+    (folder / "g.csv.gz").write_bytes(gzip.compress(b"source,target\n" + b"1,2\n" * (MANY // 8), 1))
+    return folder / "g.csv.gz"
+
+
+def cells_of_a_packed_table(folder: Path) -> Path:
+    head, row = b",".join(b"a%d" % i for i in range(5_000)), b",1" * 5_000
+    (folder / "g.csv").write_text("source,target\n0,1\n")
+    (folder / "g.nodes.csv.gz").write_bytes(gzip.compress(b"id," + head + b"\n" + (b"7" + row + b"\n") * 8_000))
+    return folder / "g.csv"
+
+
+def columns_of_graphml(folder: Path) -> Path:
+    with (folder / "g.graphml").open("w") as file:
+        file.write("<graphml>")
+        file.writelines(f'<key id="k{i}" for="node"><default>1</default></key>' for i in range(9_000))
+        file.write("<graph>")
+        file.writelines(f'<node id="n{i}"/>' for i in range(9_000))
+        file.write('<edge source="n0" target="n1"/></graph></graphml>')
+    return folder / "g.graphml"
+
+
+def billion_laughs(folder: Path) -> Path:
+    entities = "".join(f'<!ENTITY a{i + 1} "{f"&a{i};" * 10}">' for i in range(9))
+    (folder / "g.graphml").write_text(f'<!DOCTYPE x [<!ENTITY a0 "ha">{entities}]><graphml>&a9;</graphml>')
+    return folder / "g.graphml"
+
+
+def rows_of_parquet(folder: Path) -> Path:
+    pl.DataFrame({"id": [0, 1], "x": [1.0, 2.0]}).write_parquet(folder / "g.nodes.parquet")
+    ends = pl.repeat(0, MANY // 8, dtype=pl.Int64, eager=True)
+    pl.DataFrame({"source": ends, "target": ends}).write_parquet(folder / "g.parquet")
+    return folder / "g.parquet"
+
+
+def lists_in_parquet(folder: Path) -> Path:
+    lists = [pl.repeat(0.0, MANY, eager=True), pl.Series([0.0])]
+    pl.DataFrame({"id": [0, 1], "x": lists}).write_parquet(folder / "g.nodes.parquet")
+    pl.DataFrame({"source": [0], "target": [1]}).write_parquet(folder / "g.parquet")
+    return folder / "g.parquet"
+
+
+def dense_matlab(folder: Path) -> Path:
+    n_nodes = int(MANY**0.5)
+    matrices = {"A": np.zeros((n_nodes, n_nodes), dtype=np.uint8), "X": np.zeros((n_nodes, 1))}
+    savemat(folder / "g.mat", matrices, do_compression=True)
+    return folder / "g.mat"
+
+
+def storage(count: int) -> bytes:
+    """Return the instructions that ask for member 0 as bytes."""
+    number = b"J" + struct.pack("<i", count)
+    return b"(X\7\0\0\0storagectorch\nByteStorage\nX\1\0\0\0" + b"0X\3\0\0\0cpu" + number + b"tQ"
+
+
+def tensor_without_end(folder: Path) -> Path:
+    rebuild = b"ctorch._utils\n_rebuild_tensor_v2\n("
+    shape = b"J" + struct.pack("<i", MANY) + b"K\x08\x86K\0K\0\x86\x89}tR"  # 8 columns, steps of nothing
+    program = b"\x80\2}X\1\0\0\0x" + rebuild + storage(1) + b"K\0" + shape + b"s."
+    with zipfile.ZipFile(folder / "g.pt", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("g/data.pkl", program)
+        archive.writestr("g/data/0", b"\0")
+    return folder / "g.pt"
+
+
+def one_member_again_and_again(folder: Path) -> Path:
+    with zipfile.ZipFile(folder / "g.pt", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("g/data.pkl", b"\x80\2](" + storage(MANY) * 60 + b"e.")
+        archive.writestr("g/data/0", bytes(MANY))
+    return folder / "g.pt"
+
+
+def archive_in_an_archive(folder: Path) -> Path:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("g/data.pkl", b"\x80\2](" + b"".join(storage(MANY) for _ in range(8)) + b"e.")
+        for member in range(8):
+            archive.writestr(f"g/data/{member}", bytes(MANY))
+    with zipfile.ZipFile(folder / "g.pt.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("g.pt", inner.getvalue())
+    return folder / "g.pt.zip"
+
+
+BOMBS: list[tuple[Callable[[Path], Path], str]] = [
+    (bytes_as_attributes, "claim a network of"),
+    (bytes_as_links, "claim a network of"),
+    (nodes_without_attributes, "claim a network of"),
+    (names_of_empty_columns, "claim a network of"),
+    (rows_of_a_packed_table, "claim a network of"),
+    (cells_of_a_packed_table, "claim a network of"),
+    (columns_of_graphml, "claim a network of"),
+    (billion_laughs, "document type"),
+    (rows_of_parquet, "claim a network of"),
+    (lists_in_parquet, "no attribute column|damaged"),
+    (dense_matlab, "claim a network of"),
+    (tensor_without_end, "claim a network of"),
+    (one_member_again_and_again, "holds no PyG Data"),
+    (archive_in_an_archive, "are refused"),
+]
+
+
+@pytest.mark.parametrize(("bomb", "words"), BOMBS, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_small_file_never_fills_the_memory(tmp_path: Path, bomb: Callable[[Path], Path], words: str) -> None:
+    path = bomb(tmp_path)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 1_000_000
+    with within(MEMORY), pytest.raises(ValueError, match=rf"^cannot read .*({words})"):
+        read(path, notices=[])
