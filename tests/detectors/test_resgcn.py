@@ -18,7 +18,7 @@ from hopsight.detectors.training import set_weights
 from hopsight.graph import AttributedGraph
 from hopsight.load import load
 from hopsight.nn.autoencoder import Inputs
-from hopsight.nn.reconstruction import Target
+from hopsight.nn.target import Target
 
 CPU = torch.device("cpu")
 

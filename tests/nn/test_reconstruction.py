@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from hopsight.nn import reconstruction
-from hopsight.nn.reconstruction import Target, linear_errors, row_errors, row_loss, sample_rows
+from hopsight.nn.reconstruction import linear_errors, row_errors, row_loss, sample_rows
+from hopsight.nn.target import Target
 
 CPU = torch.device("cpu")
 FUNCTIONS = {"none": lambda values: values, "relu": torch.relu, "sigmoid": torch.sigmoid}
@@ -73,6 +74,35 @@ def test_linear_errors_equal_the_dense_form_with_one_matrix_on_both_sides(rng: n
     torch.testing.assert_close(ours, theirs, atol=1e-8, rtol=1e-10)
 
 
+@pytest.mark.parametrize("block", [1, 100, 1 << 20])
+@pytest.mark.parametrize("root", [True, False])
+@pytest.mark.parametrize("activation", ["none", "relu", "sigmoid"])
+def test_pairs_of_one_matrix_with_itself_equal_the_dense_form(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, activation: str, root: bool, block: int
+) -> None:
+    monkeypatch.setattr(reconstruction, "BLOCK_VALUES", block)
+    links = np.triu(rng.random((30, 30)) < 0.2, k=0).astype(float)  # some loops too
+    links = sp.csr_array(np.maximum(links, links.T))
+    H = torch.from_numpy(rng.normal(size=(30, 4))).requires_grad_()
+    target = Target.of(links, CPU, torch.float64)
+    assert target.symmetric
+    errors = dense_errors(H, H, links, activation)
+    expected = (errors + 1e-12).sqrt().sum() if root else errors.sum()
+    loss = row_loss(H, H, target, activation, root=root)
+    torch.testing.assert_close(loss, expected, atol=1e-8, rtol=1e-10)
+    ours, theirs = (torch.autograd.grad(value, H)[0] for value in (loss, expected))
+    torch.testing.assert_close(ours, theirs, atol=1e-8, rtol=1e-10)
+
+
+def test_one_way_links_are_no_symmetric_target(rng: np.random.Generator) -> None:
+    links = sp.csr_array(np.triu(rng.random((12, 12)) < 0.4, k=1).astype(float))
+    H = torch.from_numpy(rng.normal(size=(12, 3)))
+    target = Target.of(links, CPU, torch.float64)
+    assert not target.symmetric
+    expected = dense_errors(H, H, links, "sigmoid").sum()
+    torch.testing.assert_close(row_loss(H, H, target, "sigmoid", root=False), expected)
+
+
 def test_linear_form_is_clipped_at_zero_and_has_a_gradient_there() -> None:
     H = torch.ones((3, 1), dtype=torch.float64, requires_grad=True)
     target = Target.of(sp.csr_array(np.ones((3, 3))), CPU, torch.float64)  # rebuilt without error
@@ -113,6 +143,9 @@ def test_rows_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sample_rows("auto", 5000, generator, CPU) is None
     monkeypatch.setattr(reconstruction, "MAX_PAIRS", 40)
     rows = sample_rows("auto", 10, generator, CPU)
+    assert rows is not None and rows.numel() == 4
+    assert sample_rows("auto", 8, generator, CPU, halved=True) is None  # 64 pairs cost as 32
+    rows = sample_rows("auto", 10, generator, CPU, halved=True)
     assert rows is not None and rows.numel() == 4
     with pytest.raises(ValueError, match="n_rows must be a whole number or 'auto', got 'all'"):
         sample_rows("all", 10, generator, CPU)

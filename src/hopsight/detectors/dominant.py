@@ -27,7 +27,8 @@ from hopsight.graph import AttributedGraph
 from hopsight.io import as_graph
 from hopsight.nn.autoencoder import Autoencoder, Inputs
 from hopsight.nn.device import resolve_device
-from hopsight.nn.reconstruction import EPSILON, Target, row_errors, row_loss, sample_rows
+from hopsight.nn.reconstruction import EPSILON, row_errors, row_loss, sample_rows
+from hopsight.nn.target import Target
 from hopsight.preprocess import AttributeTransform
 
 FloatArray = NDArray[np.float64]

@@ -27,8 +27,9 @@ from hopsight.graph import AttributedGraph
 from hopsight.io import as_graph
 from hopsight.nn.autoencoder import Inputs
 from hopsight.nn.device import resolve_device
-from hopsight.nn.reconstruction import Target, row_loss, sample_rows
+from hopsight.nn.reconstruction import row_loss, sample_rows
 from hopsight.nn.residual import ResidualGCN
+from hopsight.nn.target import Target
 from hopsight.preprocess import AttributeTransform
 
 FloatArray = NDArray[np.float64]
@@ -182,7 +183,7 @@ class ResGCN(Detector):
 
     def _loss(self, network: ResidualGCN, inputs: Inputs, links: Target, generator: torch.Generator) -> Tensor:
         explained = network(inputs)
-        rows = sample_rows(self.n_rows, links.shape[0], generator, links.squares.device)
+        rows = sample_rows(self.n_rows, links.shape[0], generator, links.squares.device, halved=True)
         of_links = row_loss(explained.units, explained.units, links, "sigmoid", root=False, rows=rows)
         of_attributes = network.attribute_loss(explained, inputs, self.residual_share)
         return (1 - self.attribute_weight) * of_links + self.attribute_weight * of_attributes

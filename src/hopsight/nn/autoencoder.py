@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from hopsight.nn.gcn import Propagation, draw_weights, drop, propagation
-from hopsight.nn.reconstruction import Target
+from hopsight.nn.dropout import relu_drop
+from hopsight.nn.gcn import Propagation, draw_weights, propagation
+from hopsight.nn.target import Target
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,12 @@ class Layers(nn.Module):
     def __len__(self) -> int:
         return len(self.weights)
 
+    def convolve(self, layer: int, propagated: Tensor) -> Tensor:
+        """Return Â H W + b from ÂH."""
+        if len(self.biases):
+            return torch.addmm(self.biases[layer], propagated, self.weights[layer])
+        return propagated @ self.weights[layer]
+
     def add_bias(self, layer: int, values: Tensor) -> Tensor:
         """Return values + b of a layer, or the values themselves."""
         return values + self.biases[layer] if len(self.biases) else values
@@ -130,8 +137,8 @@ class Autoencoder(nn.Module):
         spread = inputs.propagate(encoding)  # both decoders begin with it
         left = spread
         for layer in range(len(self.attribute) - 1):
-            hidden = torch.relu(self.attribute.add_bias(layer, left @ self.attribute.weights[layer]))
-            left = inputs.propagate(drop(hidden, dropout, generator))
+            hidden = self.attribute.convolve(layer, left)
+            left = inputs.propagate(relu_drop(hidden, dropout, generator))
         right = self.attribute.weights[-1].T
         if len(self.attribute.biases):
             left = torch.cat([left, left.new_ones((left.shape[0], 1))], dim=1)
@@ -139,14 +146,21 @@ class Autoencoder(nn.Module):
         units = encoding
         for layer in range(len(self.structure)):
             convolved = spread if layer == 0 else inputs.propagate(units)
-            units = self.structure.add_bias(layer, convolved @ self.structure.weights[layer])
+            units = self.structure.convolve(layer, convolved)
             if self.ends_in_relu or layer < len(self.structure) - 1:
-                units = drop(torch.relu(units), dropout, generator)
+                units = relu_drop(units, dropout, generator)
         return Rebuilt(encoding, left, right, units)
 
     def _encode(self, inputs: Inputs, dropout: float, generator: torch.Generator | None) -> Tensor:
-        hidden = self.encoder.add_bias(0, inputs.convolve(self.encoder.weights[0]))
+        if inputs.propagated is not None:
+            hidden = self.encoder.convolve(0, inputs.propagated)
+        else:
+            hidden = self.encoder.add_bias(0, inputs.convolve(self.encoder.weights[0]))
         for layer in range(1, len(self.encoder)):
-            hidden = drop(torch.relu(hidden), dropout, generator)
-            hidden = self.encoder.add_bias(layer, inputs.propagate(hidden @ self.encoder.weights[layer]))
+            hidden = relu_drop(hidden, dropout, generator)
+            weight = self.encoder.weights[layer]
+            if weight.shape[1] < weight.shape[0]:  # fewer columns to propagate after the product
+                hidden = self.encoder.add_bias(layer, inputs.propagate(hidden @ weight))
+            else:
+                hidden = self.encoder.convolve(layer, inputs.propagate(hidden))
         return torch.relu(hidden) if self.ends_in_relu else hidden

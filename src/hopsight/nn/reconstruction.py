@@ -3,73 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from hopsight.checks import check_count
-from hopsight.nn.gcn import Propagation, torch_csr
+from hopsight.nn.target import Block, Entries, Target
 
-ACTIVATIONS = ("none", "relu", "sigmoid")
-BLOCK_VALUES = 1 << 20  # rebuilt entries held at a time: 4 MB stay in the cache
+BLOCK_VALUES = 1 << 19  # rebuilt entries held at a time: 2 MB stay in the cache
 MAX_PAIRS = 1 << 25  # pairs of nodes an epoch looks at when the rows are not counted out
 EPSILON = 1e-12  # the square root has no gradient at 0
-
-
-@dataclass(frozen=True)
-class Target:
-    """The rows to rebuild, dense or sparse, on one device.
-
-    ``squares`` holds ‖t_i‖² of every row. Make one with :meth:`of`.
-    """
-
-    dense: Tensor | None
-    product: Propagation | None  # sparse T, and Tᵀ for the backward pass
-    squares: Tensor  # (n_rows,)
-    shape: tuple[int, int]
-
-    @classmethod
-    def of(cls, matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Target:
-        """Put a numpy or scipy matrix on a device."""
-        if not sp.issparse(matrix):
-            dense = torch.from_numpy(np.array(matrix)).to(device, dtype)
-            return cls(dense, None, dense.square().sum(1), tuple(matrix.shape))
-        rows = sp.csr_array(matrix)
-        forward, backward = (torch_csr(part, device, dtype) for part in (rows, sp.csr_array(rows.T)))
-        squares = torch.from_numpy(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-        return cls(None, Propagation(forward, backward), squares.to(device, dtype), rows.shape)
-
-    def times(self, right: Tensor) -> Tensor:
-        """Return T @ right, differentiable in ``right``."""
-        if self.dense is not None:
-            return self.dense @ right
-        assert self.product is not None
-        return self.product(right)
-
-    def as_dense(self) -> Tensor:
-        """Return T itself."""
-        if self.dense is not None:
-            return self.dense
-        assert self.product is not None
-        return self.product.forward.to_dense()
-
-    def subtract_from(self, block: Tensor, rows: Tensor) -> None:
-        """Subtract the given rows of T in place. Shapes: block (n_block, n_columns), rows (n_block,)."""
-        if self.dense is not None:
-            block -= self.dense[rows]
-            return
-        assert self.product is not None
-        start = self.product.forward.crow_indices()[rows]
-        counts = self.product.forward.crow_indices()[rows + 1] - start
-        row = torch.repeat_interleave(torch.arange(rows.numel(), device=rows.device), counts)
-        before = torch.repeat_interleave(counts.cumsum(0) - counts, counts)
-        entry = torch.arange(row.numel(), device=rows.device) - before + start[row]
-        column = self.product.forward.col_indices()[entry]
-        block[row, column] -= self.product.forward.values()[entry]
 
 
 def linear_errors(left: Tensor, right: Tensor, target: Target) -> Tensor:
@@ -79,7 +23,7 @@ def linear_errors(left: Tensor, right: Tensor, target: Target) -> Tensor:
     ‖t_i‖² − 2 l_i · Σ_j t_ij r_j + l_iᵀ (RᵀR) l_i, in O(nnz(T)·h + (n + m)·h²) time and O((n + m)·h) memory.
 
     >>> H = torch.tensor([[1.0], [2.0]])
-    >>> linear_errors(H, H, Target.of(np.eye(2), torch.device("cpu"))).tolist()  # rows (1, 2) and (2, 4)
+    >>> linear_errors(H, H, Target.of(torch.eye(2).numpy(), torch.device("cpu"))).tolist()  # rows (1, 2) and (2, 4)
     [4.0, 13.0]
     """
     cross = (left * target.times(right)).sum(1)
@@ -93,7 +37,7 @@ def row_errors(left: Tensor, right: Tensor, target: Target, activation: str) -> 
     if activation == "none" and target.dense is None:
         return linear_errors(left, right, target)
     out = torch.empty(left.shape[0], dtype=left.dtype, device=left.device)
-    for rows in _blocks(torch.arange(left.shape[0], device=left.device), right.shape[0]):
+    for rows in _blocks(left.shape[0], right.shape[0]):
         error = _activate(left[rows] @ right.T, activation)
         target.subtract_from(error, rows)
         out[rows] = error.square_().sum(1)
@@ -107,21 +51,30 @@ def row_loss(
 
     f is ``"none"``, ``"relu"`` or ``"sigmoid"``. With ``rows``, the sum over these rows, scaled up to all.
     """
-    if activation == "none" and target.dense is None and rows is None:
-        errors = linear_errors(left, right, target)
-        return (errors + EPSILON).sqrt().sum() if root else errors.sum()
-    if rows is None:
-        rows = torch.arange(left.shape[0], device=left.device)
-    loss: Tensor = _RowLoss.apply(left, right, target, activation, root, rows)  # type: ignore[no-untyped-call]
-    return loss * (left.shape[0] / rows.numel())
+    loss: Tensor
+    if rows is not None:
+        loss = _RowLoss.apply(left, right, target, activation, root, rows)  # type: ignore[no-untyped-call]
+        return loss * (left.shape[0] / rows.numel())
+    if activation == "none" and target.dense is None:
+        loss = _LinearLoss.apply(left, right, target, root)  # type: ignore[no-untyped-call]
+    elif left is right and target.symmetric and activation == "sigmoid" and not root:
+        loss = _PairLoss.apply(left, target)  # type: ignore[no-untyped-call]
+    else:
+        loss = _RowLoss.apply(left, right, target, activation, root, None)  # type: ignore[no-untyped-call]
+    return loss
 
 
-def sample_rows(n_rows: int | str, n_nodes: int, generator: torch.Generator, device: torch.device) -> Tensor | None:
-    """Return the rows of an epoch, or None for all; ``"auto"``: all, or as many as make 33 million pairs."""
+def sample_rows(
+    n_rows: int | str, n_nodes: int, generator: torch.Generator, device: torch.device, *, halved: bool = False
+) -> Tensor | None:
+    """Return the rows of an epoch, or None for all; ``"auto"``: all, or as many as make 33 million pairs.
+
+    With ``halved``, all rows together cost half their pairs, as those of a symmetric target do in :func:`row_loss`.
+    """
     if isinstance(n_rows, str):
         if n_rows != "auto":
             raise ValueError(f"n_rows must be a whole number or 'auto', got {n_rows!r}")
-        n_rows = max(1, MAX_PAIRS // n_nodes)
+        n_rows = n_nodes if halved and n_nodes**2 <= 2 * MAX_PAIRS else max(1, MAX_PAIRS // n_nodes)
     check_count("n_rows", n_rows)
     if n_rows >= n_nodes:
         return None
@@ -129,32 +82,52 @@ def sample_rows(n_rows: int | str, n_nodes: int, generator: torch.Generator, dev
     return drawn.sort().values.to(device)
 
 
+class _LinearLoss(torch.autograd.Function):
+    """Loss of :func:`linear_errors` and its gradient: four thin products, two sparse ones."""
+
+    @staticmethod
+    def forward(ctx: Any, left: Tensor, right: Tensor, target: Target, root: bool) -> Tensor:
+        assert target.product is not None
+        seen = target.product.forward @ right
+        missed = torch.addmm(seen, left, right.T @ right, beta=-1)  # rows Σ_j (r_j·l_i − t_ij) r_j
+        errors = target.squares + ((missed - seen) * left).sum(1)
+        slope = (errors > 0).to(left.dtype).mul_(2)
+        errors = errors.clamp_(min=0.0)
+        if root:
+            errors = errors.add_(EPSILON).sqrt_()
+            slope /= 2 * errors
+        weighted = left * slope[:, None]
+        to_right = torch.addmm(target.product.backward @ weighted, right, weighted.T @ left, beta=-1)
+        ctx.save_for_backward(missed.mul_(slope[:, None]), to_right)
+        return errors.sum()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        to_left, to_right = ctx.saved_tensors
+        return gradient * to_left, gradient * to_right, None, None
+
+
 class _RowLoss(torch.autograd.Function):
     """Loss and gradient in one pass over blocks of rows: a row's own error tells its gradient at once."""
 
     @staticmethod
     def forward(
-        ctx: Any, left: Tensor, right: Tensor, target: Target, activation: str, root: bool, rows: Tensor
+        ctx: Any, left: Tensor, right: Tensor, target: Target, activation: str, root: bool, rows: Tensor | None
     ) -> Tensor:
         to_left, to_right = torch.zeros_like(left), torch.zeros_like(right)
         total = torch.zeros((), dtype=torch.float64, device=left.device)
-        for block in _blocks(rows, right.shape[0]):
+        for block in _blocks(left.shape[0] if rows is None else rows, right.shape[0]):
             part = left[block]
-            output = _activate(part @ right.T, activation)
-            slope = _slope(output, activation)
-            target.subtract_from(output, block)
-            squares = torch.linalg.vecdot(output, output, dim=1)
+            lengths, bent = _bent_errors(_activate(part @ right.T, activation), target, block, activation)
             if root:
-                norms = (squares + EPSILON).sqrt()
+                norms = (lengths.square_() + EPSILON).sqrt_()
                 total += norms.sum()
-                output /= norms[:, None]
+                slope = (1.0 / norms)[:, None]
             else:
-                total += squares.sum()
-                output *= 2
-            if slope is not None:
-                output *= slope
-            to_left[block] = output @ right
-            to_right.addmm_(output.T, part)
+                total += lengths.square_().sum()
+                slope = torch.full_like(lengths[:, None], 2.0)
+            to_left[block] = (bent @ right).mul_(slope)
+            to_right.addmm_(bent.T, part * slope)
         ctx.save_for_backward(to_left, to_right)
         return total.to(left.dtype)
 
@@ -164,20 +137,83 @@ class _RowLoss(torch.autograd.Function):
         return gradient * to_left, gradient * to_right, None, None, None, None
 
 
-def _blocks(rows: Tensor, n_columns: int) -> Iterator[Tensor]:
-    step = max(1, BLOCK_VALUES // max(1, n_columns))
-    for start in range(0, rows.numel(), step):
-        yield rows[start : start + step]
+class _PairLoss(torch.autograd.Function):
+    """Σ (t_ij − σ(u_i·u_j))² for a symmetric sparse T: every pair of rows is looked at once."""
+
+    @staticmethod
+    def forward(ctx: Any, units: Tensor, target: Target) -> Tensor:
+        n_rows = units.shape[0]
+        slope = torch.zeros_like(units)
+        total = torch.zeros((), dtype=torch.float64, device=units.device)
+        for block in runs(n_rows, n_rows):
+            part = units[block]
+            entries = target.entries(block)
+            for start, stop, times in ((block.start, block.stop, 1), (block.stop, n_rows, 2)):
+                others = units[start:stop]
+                output = (part @ others.T).sigmoid_()
+                lengths, bent = _bend(output, entries.between(start, stop), "sigmoid")
+                total += times * lengths.square_().sum()
+                slope[block].addmm_(bent, others, alpha=4.0)
+                if times == 2:  # the same pairs as seen from the other end
+                    slope[start:].addmm_(bent.T, part, alpha=4.0)
+        ctx.save_for_backward(slope)
+        return total.to(units.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (slope,) = ctx.saved_tensors
+        return gradient * slope, None
+
+
+def _bent_errors(output: Tensor, target: Target, block: Block, activation: str) -> tuple[Tensor, Tensor]:
+    """Return ‖f_i − t_i‖ of every row, and (f − t) f′, from the rebuilt entries f, which are overwritten."""
+    if target.dense is None:
+        return _bend(output, target.entries(block), activation)
+    slope = None
+    if activation != "none":
+        slope = (output > 0).to(output.dtype) if activation == "relu" else output * (1 - output)
+    output -= target.dense[block]
+    lengths = torch.linalg.vector_norm(output, dim=1)
+    return lengths, output if slope is None else output.mul_(slope)
+
+
+def _bend(output: Tensor, entries: Entries, activation: str) -> tuple[Tensor, Tensor]:
+    """Do the same for a sparse T: where it has no entry, f − t is f, and no second matrix says where f′ is 0."""
+    flat, place = output.view(-1), entries.row * output.shape[1] + entries.column
+    rebuilt = flat[place]
+    error = rebuilt - entries.values
+    flat[place] = error
+    lengths = torch.linalg.vector_norm(output, dim=1)
+    if activation == "relu":
+        flat[place] = error * (rebuilt > 0)
+    elif activation == "sigmoid":
+        flat[place] = rebuilt
+        square = output.square()
+        output = square.addcmul_(square, output, value=-1)  # f · f (1 − f)
+        output.view(-1)[place] = error * rebuilt * (1 - rebuilt)
+    return lengths, output
+
+
+def _blocks(rows: Tensor | int, n_columns: int) -> Iterator[Block]:
+    if isinstance(rows, int):
+        yield from runs(rows, n_columns)
+        return
+    for run in runs(rows.numel(), n_columns):
+        yield rows[run]
+
+
+def runs(n_rows: int, n_columns: int, n_values: int | None = None) -> Iterator[slice]:
+    """Yield runs of rows of at most so many values, those of a cache when left out.
+
+    >>> [(run.start, run.stop) for run in runs(5, 10, 20)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    step = max(1, (n_values or BLOCK_VALUES) // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
 
 
 def _activate(values: Tensor, activation: str) -> Tensor:
     if activation == "none":
         return values
     return values.relu_() if activation == "relu" else values.sigmoid_()
-
-
-def _slope(output: Tensor, activation: str) -> Tensor | None:
-    """Return the derivative of the activation, read from its output."""
-    if activation == "none":
-        return None
-    return (output > 0).to(output.dtype) if activation == "relu" else output * (1 - output)

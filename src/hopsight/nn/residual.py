@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from hopsight.nn.autoencoder import Inputs, Layers
+from hopsight.nn.reconstruction import runs
+from hopsight.nn.target import Target
 
-BLOCK_VALUES = 1 << 23  # residual entries held at a time: above, blocks of rows are computed again when needed
+KEPT_VALUES = 1 << 27  # entries up to which R is held whole (0.5 GB); above, blocks are computed again when needed
+BLOCK_VALUES = 1 << 23  # entries of such a block
 
 
 class Explained(NamedTuple):
@@ -20,6 +23,7 @@ class Explained(NamedTuple):
     units: Tensor  # Z, (n_nodes, n_encoded)
     residual: Tensor  # last hidden layer of the residual net, (n_nodes, n_hidden)
     decoded: Tensor  # last hidden layer of the attribute decoder, (n_nodes, n_hidden)
+    rows: Tensor | None  # R itself where it is held whole, (n_nodes, n_attributes)
 
 
 class ResidualGCN(nn.Module):
@@ -64,41 +68,54 @@ class ResidualGCN(nn.Module):
         )
 
     def forward(self, inputs: Inputs) -> Explained:
-        """Return units, and the last hidden layers of residual net and decoder."""
+        """Return units, and what residual net and decoder end with."""
         residual = _before_last(self.residual, inputs)
+        whole = residual.shape[0] * self.residual.weights[-1].shape[1] <= KEPT_VALUES
+        rows = self._rows(residual) if whole else None
         hidden = torch.relu(inputs.convolve(self.encoder.weights[0]))
         attention = residual
         for layer in range(1, len(self.encoder)):
-            if layer == 1:
-                attention = torch.relu(self._in_blocks(self._first_attention, residual))
+            if layer > 1:
+                attention = attention @ self.attention.weights[layer - 1]
+            elif rows is not None:
+                attention = rows @ self.attention.weights[0]
             else:
-                attention = torch.relu(attention @ self.attention.weights[layer - 1])
+                attention = torch.cat(self._in_blocks(self._first_attention, residual))
+            attention = torch.relu(attention)
             hidden = hidden * torch.exp(-self.gamma * attention)
             hidden = torch.relu(inputs.propagate(hidden @ self.encoder.weights[layer]))
         decoded = hidden
         for weight in list(self.decoder.weights)[:-1]:
             decoded = torch.relu(decoded @ weight)
-        return Explained(hidden, residual, decoded)
+        return Explained(hidden, residual, decoded, rows)
 
     def attribute_loss(self, explained: Explained, inputs: Inputs, residual_share: float) -> Tensor:
-        """Return ‖X − X̂ − λR‖², a block of rows at a time; λ is the residual share."""
+        """Return ‖X − X̂ − λR‖²; λ is the residual share."""
 
-        def loss(residual: Tensor, decoded: Tensor, rows: Tensor) -> Tensor:
-            error: Tensor = decoded @ self.decoder.weights[-1] + residual_share * self._rows(residual)
-            inputs.attributes.subtract_from(error, rows)
-            return error.square().sum(1)
+        def loss(decoded: Tensor, rows: Tensor, start: int) -> Tensor:
+            weight, target = self.decoder.weights[-1], inputs.attributes
+            part: Tensor = _AttributeLoss.apply(decoded, weight, rows, target, residual_share, start)  # type: ignore[no-untyped-call]
+            return part
 
-        rows = torch.arange(explained.units.shape[0], device=explained.units.device)
-        return self._in_blocks(loss, explained.residual, explained.decoded, rows).sum()
+        if explained.rows is not None:
+            return loss(explained.decoded, explained.rows, 0)
+        numbers = torch.arange(explained.units.shape[0])
+        parts = self._in_blocks(
+            lambda residual, decoded, numbers: loss(decoded, self._rows(residual), int(numbers[0])),
+            explained.residual,
+            explained.decoded,
+            numbers,
+        )
+        return torch.stack(parts).sum()
 
     @torch.no_grad()
     def residual_norms(self, inputs: Inputs) -> Tensor:
         """Return ‖R_i‖ of every node."""
-        return self._in_blocks(self._norms, _before_last(self.residual, inputs))
+        return torch.cat(self._in_blocks(self._norms, _before_last(self.residual, inputs)))
 
     def _rows(self, residual: Tensor) -> Tensor:
         rows: Tensor = residual @ self.residual.weights[-1]
-        return rows.relu()
+        return rows.relu_()
 
     def _norms(self, residual: Tensor) -> Tensor:
         norms: Tensor = torch.linalg.vector_norm(self._rows(residual), dim=1)
@@ -108,22 +125,39 @@ class ResidualGCN(nn.Module):
         weight: Tensor = self.attention.weights[0]
         return self._rows(residual) @ weight
 
-    def _in_blocks(self, function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
+    def _in_blocks(self, function: Callable[..., Tensor], *tensors: Tensor) -> list[Tensor]:
         """Apply a function of rows; what it holds inside is not kept but computed again in the backward pass."""
         n_rows, n_columns = tensors[0].shape[0], self.residual.weights[-1].shape[1]
-        step = max(1, BLOCK_VALUES // n_columns)
-        if step >= n_rows:
-            return function(*tensors)
-        parts = [
-            checkpoint(
-                function,
-                *(values[start : start + step] for values in tensors),
-                use_reentrant=False,
-                preserve_rng_state=False,
-            )
-            for start in range(0, n_rows, step)
+        return [
+            checkpoint(function, *(values[run] for values in tensors), use_reentrant=False, preserve_rng_state=False)
+            for run in runs(n_rows, n_columns, BLOCK_VALUES)
         ]
-        return torch.cat(parts)
+
+
+class _AttributeLoss(torch.autograd.Function):
+    """‖X − decoded W − λR‖² for rows of X from a first one on, with its gradients, a block that fits the cache."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, decoded: Tensor, weight: Tensor, rows: Tensor, target: Target, share: float, start: int
+    ) -> Tensor:
+        to_decoded, to_weight = torch.empty_like(decoded), torch.zeros_like(weight)
+        to_rows = torch.empty_like(rows)
+        total = torch.zeros((), dtype=torch.float64, device=rows.device)
+        for run in runs(*rows.shape):
+            error = torch.addmm(rows[run], decoded[run], weight, beta=share)
+            target.subtract_from(error, slice(start + run.start, start + run.stop))
+            total += torch.linalg.vector_norm(error, dim=1).double().square().sum()
+            torch.mul(error, 2 * share, out=to_rows[run])
+            torch.mm(error, weight.T, out=to_decoded[run]).mul_(2)
+            to_weight.addmm_(decoded[run].T, error, alpha=2)
+        ctx.save_for_backward(to_decoded, to_weight, to_rows)
+        return total.to(rows.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
+        to_decoded, to_weight, to_rows = ctx.saved_tensors
+        return gradient * to_decoded, gradient * to_weight, gradient * to_rows, None, None, None
 
 
 def _before_last(layers: Layers, inputs: Inputs) -> Tensor:
