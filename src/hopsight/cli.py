@@ -222,7 +222,9 @@ def bench(
         "bench-out"
     ),
     networks: Annotated[list[str] | None, typer.Option(help="Only these networks; may be repeated.")] = None,
-    detectors: Annotated[list[str] | None, typer.Option(help="Only these detectors; may be repeated.")] = None,
+    detectors: Annotated[
+        list[str] | None, typer.Option(help="Only these detectors; 'hcm*' takes in its presets; may be repeated.")
+    ] = None,
     experiments: Annotated[list[str] | None, typer.Option(help="Only these experiments; may be repeated.")] = None,
     repetitions: Annotated[int | None, typer.Option(help="Injections of each network.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Seeds of each injection.")] = None,

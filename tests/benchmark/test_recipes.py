@@ -44,7 +44,9 @@ def test_every_detector_has_a_title_and_a_name_on_the_command_line():
     assert set(DETECTORS) <= set(TITLES)
     with pytest.raises(ValueError, match="did you mean dominant"):
         check_detectors(["dominnt"])
-    check_detectors(["hcm", "random", "pygod:DOMINANT", "some.module:Class"])
+    with pytest.raises(ValueError, match="detectors"):
+        check_detectors(["hcn*"])
+    check_detectors(["hcm", "hcm*", "lof*", "random", "pygod:DOMINANT", "some.module:Class"])
 
 
 def test_a_class_is_found_by_its_address():

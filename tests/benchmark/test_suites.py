@@ -51,6 +51,20 @@ def test_options_choose(data_dir):
     assert {task.cell.parameters.get("device") for task in suite.plan if task.row == "LOF"} == {"cpu"}
 
 
+@pytest.mark.parametrize(
+    ("detectors", "rows"),
+    [
+        (["hcm"], {"HCM"}),
+        (["hcm-paper"], {"HCM (paper)"}),
+        (["hcm*"], {"HCM", "HCM (paper)", "HCM (authors)"}),
+        (["hcm-authors", "lof*"], {"HCM (authors)", "LOF"}),
+    ],
+)
+def test_a_recipe_by_its_exact_name_and_all_of_a_detector_by_a_star(detectors, rows):
+    suite = make_suite("quick", Options(networks=["generated"], detectors=detectors, experiments=["comparison"]))
+    assert {task.row for task in suite.plan} - {"random", "degree", "attribute norm"} == rows
+
+
 def test_experiments_can_be_chosen():
     suite = make_suite("quick", Options(networks=["generated"], experiments=["sweeps", "curves"]))
     assert experiments(suite) == {"sweep R", "sweep C", "sweep S", "curves", "tuning"}

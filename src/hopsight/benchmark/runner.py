@@ -105,7 +105,8 @@ def run(
         Bytes for one worker; 80 % of the machine shared among them when left out.
     networks, detectors, experiments
         Names to restrict the suite to; networks of the catalogue that it does not have, and detectors such as
-        ``"pygod:DOMINANT"`` or ``"module:Class"``, are added. Trivial scores always stay.
+        ``"pygod:DOMINANT"`` or ``"module:Class"``, are added. ``"hcm"`` is HCM with its defaults alone, ``"hcm*"`` with
+        the presets too. Trivial scores always stay.
     repetitions, seeds
         Injections of each injected network and model seeds of each (5 and 2); networks with their own anomalies
         get the product as seeds.

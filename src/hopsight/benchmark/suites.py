@@ -140,9 +140,11 @@ def _peers(options: Options) -> Suite:
 
 
 def chosen_recipes(recipes: Sequence[str], detectors: Sequence[str] | None) -> list[str]:
-    """Return the recipes of the named detectors; trivial scores stay, in every table.
+    """Return the named recipes, ``hcm*`` for all those of one detector; trivial scores stay, in every table.
 
     >>> chosen_recipes(["random", "lof", "hcm", "hcm-paper"], ["hcm"])
+    ['random', 'hcm']
+    >>> chosen_recipes(["random", "lof", "hcm", "hcm-paper"], ["hcm*"])
     ['random', 'hcm', 'hcm-paper']
     >>> chosen_recipes(["random", "lof"], ["my.module:Detector"])
     ['random', 'my.module:Detector']
@@ -150,7 +152,7 @@ def chosen_recipes(recipes: Sequence[str], detectors: Sequence[str] | None) -> l
     if detectors is None:
         return list(recipes)
     wanted = set(detectors)
-    kept = [name for name in recipes if name in TRIVIAL or name in wanted or detector_of(name) in wanted]
+    kept = [name for name in recipes if name in TRIVIAL or wanted & {name, f"{detector_of(name)}*"}]
     return kept + [name for name in detectors if name not in kept and ":" in name]
 
 
