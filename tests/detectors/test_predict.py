@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,9 @@ from sklearn.metrics import roc_auc_score
 
 from hopsight.datasets import make_network
 from hopsight.detectors.dominant import DOMINANT
+from hopsight.detectors.lof import LOF
 from hopsight.detectors.predict import answer, confidence, probability, threshold
+from hopsight.detectors.storage import load_detector
 
 SCORES = np.arange(1.0, 11.0)
 
@@ -132,35 +135,62 @@ def test_everything_as_pygod_computes_it(rng: np.random.Generator, contamination
             np.testing.assert_allclose(mine, np.asarray(other), atol=1e-6)
 
 
-def test_a_script_written_for_pygod_runs(recwarn: pytest.WarningsRecorder) -> None:
-    """What PyGOD's tests assert of DOMINANT on a training and a test graph, its names for the results."""
+def as_data(seed: int, *, with_labels: bool = True) -> Any:
+    """Return a generated network as PyG users have it: both directions of every link, labels in y."""
     data = pytest.importorskip("torch_geometric.data", reason="torch_geometric is not installed")
+    graph = make_network(150, n_edges=600, n_attributes=8, n_structural=10, n_attribute_anomalies=10, seed=seed)
+    both = np.concatenate([graph.edges, graph.edges[::-1]], axis=1)
+    out = data.Data(x=torch.tensor(np.array(graph.attributes)).float(), edge_index=torch.from_numpy(both))
+    if with_labels:
+        out.y = torch.tensor(np.array(graph.labels)).long()
+    return out
 
-    def as_data(seed: int, *, with_labels: bool) -> Any:
-        graph = make_network(150, n_edges=600, n_attributes=8, n_structural=10, n_attribute_anomalies=10, seed=seed)
-        both = np.concatenate([graph.edges, graph.edges[::-1]], axis=1)
-        out = data.Data(x=torch.tensor(np.array(graph.attributes)).float(), edge_index=torch.from_numpy(both))
-        if with_labels:
-            out.y = torch.tensor(np.array(graph.labels)).long()
-        return out
 
-    train_data, test_data = as_data(0, with_labels=True), as_data(1, with_labels=False)
+def test_a_script_written_for_pygod_runs() -> None:
+    """What PyGOD's tests assert of DOMINANT on a training and a test graph, its names for the results."""
+    train_data, test_data = as_data(0), as_data(1)
     detector = DOMINANT(n_epochs=20, contamination=0.15)
     assert detector.fit(train_data) is detector
     for value in (detector.decision_score_, detector.label_, detector.predict()):
         assert value.shape[0] == train_data.y.shape[0]
     assert (detector.label_ == (detector.decision_score_ > detector.threshold_)).all()
-    assert roc_auc_score(train_data.y, detector.decision_score_) > 0.6
+    score = detector.predict(return_pred=False, return_score=True)
+    assert roc_auc_score(train_data.y, score) >= 0.6  # the floor that PyGOD's test sets
 
-    pred, score, conf = detector.predict(test_data, return_pred=True, return_score=True, return_conf=True)
-    assert pred.shape[0] == score.shape[0] == conf.shape[0] == test_data.x.shape[0]
+    pred, score, conf = detector.predict(
+        test_data, label=test_data.y, return_pred=True, return_score=True, return_conf=True
+    )
+    assert pred.shape[0] == score.shape[0] == conf.shape[0] == test_data.y.shape[0]
+    assert np.array_equal(score, detector.decision_function(test_data))
     assert pred.min() >= 0 and pred.max() <= 1 and conf.min() >= 0 and conf.max() <= 1
     for method in ("linear", "unify"):
         prob = detector.predict(test_data, return_pred=False, return_prob=True, prob_method=method)
-        assert prob.shape[0] == test_data.x.shape[0] and prob.min() >= 0 and prob.max() <= 1
+        assert prob.shape[0] == test_data.y.shape[0] and prob.min() >= 0 and prob.max() <= 1
+        prob, conf = detector.predict(
+            data=test_data, return_pred=False, return_prob=True, prob_method=method, return_conf=True
+        )
+        assert prob.shape == conf.shape == (test_data.y.shape[0],)
     with pytest.raises(ValueError, match="prob_method"):
         detector.predict(test_data, return_prob=True, prob_method="something")
+    pred, emb = detector.predict(test_data, return_emb=True)
+    assert emb.shape == (test_data.y.shape[0], 64) and np.array_equal(pred, detector.predict(test_data))
 
-    unlabelled = DOMINANT(n_epochs=20, contamination=0.15)
-    del train_data.y
-    assert np.array_equal(unlabelled.fit(train_data).decision_score_, detector.decision_score_)
+
+def test_the_same_data_without_y_gives_the_same_scores() -> None:
+    labelled, unlabelled = (DOMINANT(n_epochs=3).fit(as_data(0, with_labels=y)).decision_score_ for y in (True, False))
+    assert np.array_equal(labelled, unlabelled)
+
+
+def test_representations_come_last_and_only_from_detectors_that_have_them(tmp_path: Path) -> None:
+    graph = make_network(60, n_edges=150, n_attributes=4, seed=0)
+    model = DOMINANT(n_epochs=3, encoder_units=(16, 5)).fit(graph)
+    (alone,) = model.predict(return_pred=False, return_emb=True)
+    assert alone.shape == (60, 5) and np.isfinite(alone).all() and alone.any()
+    np.testing.assert_array_equal(model.predict(graph, return_score=True, return_emb=True)[2], alone)
+    model.save(tmp_path)
+    loaded = load_detector(tmp_path)
+    np.testing.assert_array_equal(loaded.embed(graph), alone)
+    with pytest.raises(ValueError, match="a loaded DOMINANT has no training graph"):
+        loaded.predict(return_emb=True)
+    with pytest.raises(ValueError, match="LOF has no representation of nodes"):
+        LOF().fit(graph).predict(return_emb=True)

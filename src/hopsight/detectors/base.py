@@ -74,11 +74,19 @@ class Detector(ABC):
         """Score a new graph; only detectors that learn a transferable model can."""
         raise ValueError(f"{type(self).__name__} can only judge the graph it was fitted on")
 
-    def predict(self, source: Any = None, **flags: Any) -> Any:
-        """Answer as PyGOD's ``predict`` does; see :func:`hopsight.detectors.predict.answer` for the flags."""
+    def embed(self, source: Any = None) -> FloatArray:
+        """Return the learned representation of every node of a graph, or of the training graph; few detectors can."""
+        raise ValueError(f"{type(self).__name__} has no representation of nodes to return")
+
+    def predict(self, data: Any = None, label: Any = None, *, return_emb: bool = False, **flags: Any) -> Any:
+        """Answer as PyGOD's ``predict`` does; see :func:`hopsight.detectors.predict.answer` for the flags.
+
+        ``label`` is taken because PyGOD takes it; nothing looks at it. ``return_emb`` adds :meth:`embed` at the end.
+        """
         if not hasattr(self, "decision_score_"):
             raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
-        return answer(self, self.decision_score_ if source is None else self.decision_function(source), **flags)
+        scores = self.decision_score_ if data is None else self.decision_function(data)
+        return answer(self, scores, embedding=self.embed(data) if return_emb else None, **flags)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted detector to a folder: safetensors and JSON, never a pickle."""

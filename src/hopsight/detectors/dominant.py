@@ -210,6 +210,18 @@ class DOMINANT(Detector):
 
     def decision_function(self, source: Any) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit."""
+        return finite(self._scores(*self._trained(source))[0], "DOMINANT")
+
+    @no_grad()
+    def embed(self, source: Any = None) -> FloatArray:
+        """Return Z, the encoding of every node of a graph, or of the training graph."""
+        if source is None and not hasattr(self, "graph_"):
+            raise ValueError("a loaded DOMINANT has no training graph: give it to embed or predict")
+        network, inputs, _ = self._trained(self.graph_ if source is None else source)
+        return network(inputs).encoding.double().cpu().numpy()
+
+    def _trained(self, source: Any) -> tuple[Autoencoder, Inputs, Target]:
+        """Return the trained network and a graph as it reads one."""
         if not hasattr(self, "weights_"):
             raise ValueError("DOMINANT is not fitted yet: call fit first")
         graph = as_graph(source)
@@ -217,7 +229,7 @@ class DOMINANT(Detector):
         inputs, links = self._inputs(graph, attributes, resolve_device(self.device))
         network = self._network(inputs, Generator())
         set_weights(network, self.weights_)
-        return finite(self._scores(network, inputs, links)[0], "DOMINANT")
+        return network, inputs, links
 
     def _check(self) -> device:
         if not self.encoder_units:

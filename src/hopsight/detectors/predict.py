@@ -48,8 +48,12 @@ def answer(
     return_prob: bool = False,
     prob_method: str = "linear",
     return_conf: bool = False,
+    embedding: FloatArray | None = None,
 ) -> Any:
-    """Return what the flags ask for, alone or as a tuple in the order labels, scores, probabilities, confidence."""
+    """Return what the flags ask for, alone or as a tuple in the order labels, scores, probabilities, confidence.
+
+    An ``embedding`` comes last, and always in a tuple, as in PyGOD.
+    """
     answers: list[NDArray[Any]] = []
     if return_pred:
         answers.append((scores > fitted.threshold_).astype(np.int64))
@@ -59,9 +63,11 @@ def answer(
         answers.append(probability(scores, fitted.decision_score_, prob_method))
     if return_conf:
         answers.append(confidence(scores, fitted))
+    if embedding is not None:
+        return (*answers, embedding)
     if not answers:
         raise ValueError(
-            "predict was asked for nothing: set one of return_pred, return_score, return_prob, return_conf"
+            "predict was asked for nothing: set one of return_pred, return_score, return_prob, return_conf, return_emb"
         )
     return answers[0] if len(answers) == 1 else tuple(answers)
 
