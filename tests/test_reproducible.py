@@ -1,0 +1,97 @@
+"""The same run again: to the byte with the same number of threads, to the ranking with another."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from hopsight.datasets import make_demo, make_network
+from hopsight.io import write
+from hopsight.metrics import roc_auc
+from toys import QUICK
+
+COMMAND = [sys.executable, "-c", "import sys; from hopsight.cli import main; sys.exit(main())"]
+FIT = """
+import json, sys
+import numpy as np, torch
+import hopsight.detectors.threads as threads
+from hopsight.datasets import make_demo
+from hopsight.detectors import DETECTORS
+
+threads.SHORT = 0  # as many threads as for a large network
+demo, found, used = make_demo(), {}, set()
+for name, settings in json.loads(sys.argv[2]).items():
+    model = DETECTORS[name](**settings).fit(demo, callback=lambda epoch: used.add(torch.get_num_threads()))
+    found[name] = model.decision_score_
+np.savez(sys.argv[1], used=max(used), **found)
+"""
+
+
+def run(*arguments: object, folder: Path, hash_seed: int = 0) -> None:
+    """Run the command line in a process of its own, sets and dictionaries ordered by another hash each time."""
+    process = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=folder,
+        env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
+        capture_output=True,
+        text=True,
+    )
+    assert process.returncode == 0, process.stderr
+
+
+def options(name: str) -> list[str]:
+    settings = (f"{key}={value}" for key, value in QUICK.get(name, {}).items())
+    return ["--detector", name, "--quiet", *(word for setting in settings for word in ("--set", setting))]
+
+
+def test_the_same_command_and_its_rerun_give_the_same_bytes(tmp_path: Path) -> None:
+    """``run.json`` alone is enough: copied away from its folder, read from another one."""
+    name = "cross_hcm"
+    write(make_network(200, n_edges=800, n_attributes=6, seed=0), tmp_path / "network.npz")
+    run("detect", "network.npz", "--out", "first", *options(name), folder=tmp_path)
+    run("detect", "network.npz", "--out", "second", *options(name), folder=tmp_path, hash_seed=1)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.copy(tmp_path / "first" / "run.json", elsewhere)
+    run("rerun", "run.json", "--out", "third", "--quiet", folder=elsewhere, hash_seed=2)
+    tables = [folder / "scores.csv" for folder in (tmp_path / "first", tmp_path / "second", elsewhere / "third")]
+    first, *others = (table.read_bytes() for table in tables)
+    assert first.count(b"\n") == 201
+    assert all(other == first for other in others)
+
+
+def scores_with(n_threads: int, settings: dict[str, dict[str, Any]], folder: Path) -> dict[str, np.ndarray]:
+    path = folder / f"{n_threads}.npz"
+    limits = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(n_threads))
+    subprocess.run([sys.executable, "-c", FIT, str(path), json.dumps(settings)], env=os.environ | limits, check=True)
+    with np.load(path) as found:
+        assert found["used"] == n_threads, "torch had another number of threads"
+        return {name: found[name] for name in settings}
+
+
+def check_threads(settings: dict[str, dict[str, Any]], folder: Path) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two processors are needed, this process may use one")
+    one, two = (scores_with(n_threads, settings, folder) for n_threads in (1, 2))
+    labels = make_demo().labels
+    for name in settings:
+        assert spearmanr(one[name], two[name]).statistic > 0.98, name
+        assert abs(roc_auc(labels, one[name]) - roc_auc(labels, two[name])) < 0.01, name
+
+
+def test_one_and_two_threads_rank_alike(tmp_path: Path) -> None:
+    check_threads({name: QUICK[name] for name in ("cross_hcm", "hcm", "dominant")}, tmp_path)
+
+
+@pytest.mark.slow
+def test_one_and_two_threads_rank_alike_with_the_default_settings(tmp_path: Path) -> None:
+    check_threads({name: {} for name in ("cross_hcm", "hcm", "dominant", "resgcn")}, tmp_path)
