@@ -16,6 +16,7 @@ from typing import Any
 from hopsight.benchmark import memory
 from hopsight.benchmark.worker import READY, serve
 from hopsight.checks import check_count, check_positive
+from hopsight.detectors.threads import n_threads
 
 _LOOK_EVERY = 0.05  # seconds between two looks at the clock and the memory of the workers
 _START_LIMIT = 300.0  # seconds a worker may take to start
@@ -56,7 +57,8 @@ class Pool:
     memory_limit
         Bytes one worker may hold; looked at 20 times a second, so a fast allocation may pass it briefly.
     n_threads
-        Threads for the numerical libraries in each worker; by default the cores are shared out.
+        Threads for the numerical libraries in each worker; by default the cores are shared out, and
+        ``OMP_NUM_THREADS`` lowers it.
     """
 
     function: str
@@ -97,8 +99,8 @@ class Pool:
     def _start(self) -> _Worker:
         context = multiprocessing.get_context("spawn")
         here, there = context.Pipe()
-        n_threads = self.n_threads or max(1, (os.cpu_count() or 1) // self.n_workers)
-        process = context.Process(target=serve, args=(there, self.function, n_threads), daemon=True)
+        share = self.n_threads or min(n_threads(), max(1, (os.cpu_count() or 1) // self.n_workers))
+        process = context.Process(target=serve, args=(there, self.function, share), daemon=True)
         process.start()
         there.close()
         return _Worker(process, here, since=time.monotonic())

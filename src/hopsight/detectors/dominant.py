@@ -12,6 +12,7 @@ from torch import Generator, Tensor, allclose, device, no_grad
 
 from hopsight.checks import check_choice, check_count, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector
+from hopsight.detectors.threads import torch_threads
 from hopsight.detectors.training import (
     finite,
     flat_weights,
@@ -206,7 +207,8 @@ class DOMINANT(Detector):
             self.loss_, self.weights_ = np.array(losses), flat_weights(network)
             return self._scores(network, inputs, links)
 
-        return until_alive("DOMINANT", attempt, for_training)
+        with torch_threads(graph.n_nodes):
+            return until_alive("DOMINANT", attempt, for_training)
 
     def decision_function(self, source: Any) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit."""

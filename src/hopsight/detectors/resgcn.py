@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hopsight.checks import check_count, check_not_negative, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector
+from hopsight.detectors.threads import torch_threads
 from hopsight.detectors.training import (
     finite,
     flat_weights,
@@ -33,6 +34,8 @@ from hopsight.nn.target import Target
 from hopsight.preprocess import AttributeTransform
 
 FloatArray = NDArray[np.float64]
+
+PAIRED = 1024  # so many pairs of nodes are worth one row when threads are counted out
 
 
 @dataclass(kw_only=True)
@@ -139,7 +142,8 @@ class ResGCN(Detector):
             scores = self._scores(network, inputs)
             return scores, not is_constant(scores)
 
-        return until_alive("ResGCN", attempt, for_training)
+        with torch_threads(graph.n_nodes**2 // PAIRED):
+            return until_alive("ResGCN", attempt, for_training)
 
     def decision_function(self, source: Any) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit.
