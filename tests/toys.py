@@ -18,7 +18,6 @@ QUICK: dict[str, dict[str, Any]] = {
         "burn_in": 12,
         "n_samples": 12,
         "min_class_pairs": 20,
-        "n_structure": 8,
     },
     "dominant": {"n_epochs": 10},
     "resgcn": {"n_epochs": 10},

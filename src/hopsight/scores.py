@@ -57,27 +57,36 @@ def rings(edges: NDArray[np.int64], strangeness: FloatArray, n_nodes: int) -> Fl
     return _triangles(start, target[order], order, np.asarray(strangeness, dtype=np.float64))
 
 
-def beyond_degree(values: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
+def beyond_degree(values: FloatArray, degrees: NDArray[np.int64], trend: FloatArray | None = None) -> FloatArray:
     """Return how many robust standard deviations each value lies above what nodes of its degree have.
 
     The least-squares parabola in log degree is subtracted, then the median, and the rest divided by the
-    interquartile range / 1.349 (the standard deviation, if the data were normal). NaN stays NaN.
+    interquartile range / 1.349 (the standard deviation, if the data were normal). NaN stays NaN. ``trend`` holds
+    the numbers of :func:`degree_trend` where they come from other nodes than these.
 
     >>> beyond_degree(np.array([1.0, 2.0, 3.0, np.nan]), np.array([2, 2, 2, 0])).round(2).tolist()
     [-1.35, 0.0, 1.35, nan]
     """
+    mean, spread, *parabola, middle, width = degree_trend(values, degrees) if trend is None else trend
+    level = (np.log(np.maximum(degrees, 1.0)) - mean) / spread
+    return (values - np.polyval(parabola, level) - middle) / width
+
+
+def degree_trend(values: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
+    """Return the seven numbers that :func:`beyond_degree` needs: mean and deviation of log degree, three
+    coefficients of the parabola, and median and width of what it leaves.
+    """
     judged = ~np.isnan(values)
-    out = np.full(values.shape, np.nan)
     if not judged.any():
-        return out
+        return np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     level = np.log(np.maximum(degrees[judged], 1.0))
-    spread = level.std()
-    powers = np.vander((level - level.mean()) / (spread if spread > 0 else 1.0), 3)
-    rest = values[judged] - powers @ np.linalg.lstsq(powers, values[judged], rcond=None)[0]
+    mean, spread = level.mean(), level.std() or 1.0
+    powers = np.vander((level - mean) / spread, 3)
+    parabola = np.linalg.lstsq(powers, values[judged], rcond=None)[0]
+    rest = values[judged] - powers @ parabola
     low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
     width = (high - low) / 1.349 if high - low > 1e-12 else rest.std()
-    out[judged] = (rest - middle) / (width if width > 1e-12 else 1.0)
-    return out
+    return np.array([mean, spread, *parabola, middle, width if width > 1e-12 else 1.0])
 
 
 def neighbour_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:

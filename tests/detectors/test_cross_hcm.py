@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
+from hopsight.detectors import cross_hcm
 from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.detectors.posterior import Fold
 from hopsight.graph import AttributedGraph
 from hopsight.preprocess import AttributeTransform
-from toys import quick, renumbered, two_groups
+from toys import quick, two_groups
 
 CPU = torch.device("cpu")
 
@@ -57,7 +59,8 @@ def test_a_link_leaves_no_trace_in_what_it_is_judged_by() -> None:
                 assert same
             else:
                 changed += not same
-        assert changed == quick("cross_hcm").n_repeats  # where the link is shown, it matters
+        model = quick("cross_hcm")
+        assert changed == model.n_repeats * (model.n_folds - 1)  # where the link is shown, it matters
 
 
 def test_pairs_of_one_hop_are_taken_from_hidden_links() -> None:
@@ -83,13 +86,6 @@ def test_own_attributes_keep_a_place_of_their_own() -> None:
         rows /= graph.attributes.std(axis=0)
         np.testing.assert_allclose(own, rows / rows.std(), atol=1e-5)
         assert around.shape == own.shape and not torch.equal(around, own)
-
-
-def test_place_in_the_network_may_be_left_out() -> None:
-    graph = two_groups(0)
-    assert all(len(fold.view) == 2 for fold in folds_of(graph, n_structure=0))
-    assert {fold.view[2].shape for fold in folds_of(graph, n_structure=5)} == {(80, 5)}
-    assert np.isfinite(quick("cross_hcm", n_structure=0).fit(graph).decision_score_).all()
 
 
 @pytest.mark.parametrize("misfits", ["bridges", "strangers"])
@@ -129,7 +125,7 @@ def test_a_ring_of_strangers_stands_out() -> None:
 
 def test_automatic_scaling_and_similarity(rng: np.random.Generator) -> None:
     graph = two_groups(0)
-    assert quick("cross_hcm").fit(graph).transform_.scaling == "clipped"
+    assert quick("cross_hcm").fit(graph).transform_.scaling == "mixed"
     words = sp.csr_array((rng.random((80, 50)) < 0.05).astype(float))
     model: Any = quick("cross_hcm").fit(AttributedGraph(graph.adjacency, words))
     assert model.transform_.scaling == "none" and model._similarity() == "cosine"
@@ -141,7 +137,7 @@ def test_automatic_scaling_and_similarity(rng: np.random.Generator) -> None:
     [
         ({"n_folds": 1}, "n_folds must be at least 2, got 1"),
         ({"n_repeats": 0}, "n_repeats must be at least 1, got 0"),
-        ({"n_structure": -1}, "n_structure must be at least 0, got -1"),
+        ({"precision": "half"}, "precision must be one of"),
         ({"n_epochs": 1, "burn_in": 0}, "n_epochs must be at least"),
     ],
 )
@@ -150,7 +146,7 @@ def test_bad_settings_are_refused(setting: dict[str, Any], message: str) -> None
         CrossHCM(**setting).fit(two_groups(0))
 
 
-@pytest.mark.parametrize("n_epochs", [2, 5, 13])
+@pytest.mark.parametrize("n_epochs", [3, 5, 13])
 def test_few_epochs_judge_every_link(n_epochs: int) -> None:
     graph = two_groups(0)
     model = quick("cross_hcm", n_epochs=n_epochs, burn_in=n_epochs - 1).fit(graph)
@@ -158,8 +154,10 @@ def test_few_epochs_judge_every_link(n_epochs: int) -> None:
     np.testing.assert_allclose(model.decision_function(graph), model.decision_score_, atol=1e-4)
 
 
-def test_judging_a_renumbered_copy_leaves_the_places_of_the_fit(rng: np.random.Generator) -> None:
-    graph, nothing = two_groups(0), np.empty(0, dtype=np.int64)
-    model: Any = quick("cross_hcm").fit(graph)
-    model.decision_function(renumbered(graph, rng.permutation(80)))
-    assert model.score_without(graph, 3, nothing) == pytest.approx(model.decision_score_[3], abs=1e-3)
+def test_views_of_many_nodes_are_kept_in_half_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It saves half the memory and the ranking does not notice."""
+    graph = two_groups(0)
+    whole = quick("cross_hcm").fit(graph).decision_score_
+    monkeypatch.setattr(cross_hcm, "MANY_NODES", 10)
+    assert {view.dtype for fold in folds_of(graph) for view in fold.view} == {torch.float16}
+    assert spearmanr(quick("cross_hcm").fit(graph).decision_score_, whole).statistic > 0.99

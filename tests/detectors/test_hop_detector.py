@@ -290,7 +290,7 @@ def test_the_unit_of_words_does_not_matter(name: str, unit: float, rng: np.rando
 def test_score_without_links_is_that_of_the_network_without_them(name: str, directed: bool, tmp_path: Path) -> None:
     """The neighbourhood is judged again in part; judging the whole network without the links gives the same."""
     graph = two_groups(0, directed=directed)
-    extra: dict[str, Any] = {"n_layers": 3} if name == "hcm" else {"n_structure": 0}
+    extra: dict[str, Any] = {"n_layers": 3} if name == "hcm" else {}
     model = quick(name, score="ahp", prediction="expected", **extra).fit(graph)
     model.save(tmp_path)
     for node in (0, 17, 55):
@@ -330,3 +330,11 @@ def test_adjacency_of_some_links(directed: bool) -> None:
     assert chosen.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     chosen = adjacency_of(arcs, np.array([False, False, True]), directed=directed).toarray()
     assert chosen.tolist() == ([[0, 0, 0], [0, 0, 1], [0, 0, 0]] if directed else [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
+
+
+@BOTH
+def test_half_precision_training_ranks_alike(name: str) -> None:
+    graph = two_groups(0)
+    full, half = (quick(name, precision=p).fit(graph) for p in ("float32", "bfloat16"))
+    assert not np.array_equal(full.loss_, half.loss_)
+    assert spearmanr(full.decision_score_, half.decision_score_).statistic > 0.9

@@ -10,16 +10,9 @@ import torch
 from torch import Tensor
 
 from hopsight.detectors import posterior
-from hopsight.detectors.posterior import (
-    Fold,
-    LinkPosterior,
-    Schedule,
-    judge,
-    make_optimizer,
-    predicted_hop,
-    replay,
-    sample_posterior,
-)
+from hopsight.detectors.checkpoint import Generators
+from hopsight.detectors.link_posterior import LinkPosterior
+from hopsight.detectors.posterior import Fold, Schedule, judge, make_optimizer, replay, sample_posterior
 from hopsight.nn.hop_network import ViewHopNetwork
 from hopsight.nn.sgld import SGLD
 
@@ -41,6 +34,10 @@ def network(seed: int = 0, n_classes: int = 3) -> ViewHopNetwork:
     )  # fmt: skip
 
 
+def generators() -> Generators:
+    return Generators(np.random.default_rng(0), torch.Generator().manual_seed(1), torch.Generator().manual_seed(2))
+
+
 POINTS = torch.tensor([[0.0, 0.0], [0.1, 0.0], [3.0, 3.0], [9.0, 0.0], [9.1, 0.2]])
 LINKS = torch.tensor([[0, 0, 1, 3], [1, 2, 2, 4]])
 LABELS = torch.tensor([0, 2, 2, 0])
@@ -57,48 +54,10 @@ def run(n_folds: int = 1, **changes: Any) -> tuple[LinkPosterior, np.ndarray, np
         LABELS,
         LINKS,
         plan,
-        dropout=torch.Generator().manual_seed(1),
-        noise=torch.Generator().manual_seed(2),
+        generators(),
         node_scores=lambda links: links.hop.numpy(),
     )
     return found, losses, samples, folds, plan
-
-
-def log_probabilities(*rows: list[float]) -> Tensor:
-    return torch.log(torch.tensor(rows))
-
-
-def test_predicted_hops_by_hand() -> None:
-    log_p = log_probabilities([0.5, 0.3, 0.2], [0.1, 0.1, 0.8])
-    assert predicted_hop(log_p, "argmax").tolist() == [1.0, 3.0]
-    torch.testing.assert_close(predicted_hop(log_p, "expected"), torch.tensor([1.7, 2.7]))
-
-
-def test_running_moments_equal_those_of_all_samples(rng: np.random.Generator) -> None:
-    logits = rng.normal(size=(7, 3, 4)).astype(np.float32)  # samples, links, classes
-    links = LinkPosterior(5, CPU)
-    for t, sample in enumerate(logits):
-        judged = torch.tensor([0, 2, 4]) if t % 2 else torch.tensor([0, 2])
-        links.add(judged, torch.from_numpy(sample[: len(judged)]), "expected")
-    p = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
-    hops = p @ np.arange(1, 5)
-    seen = [hops[:, 0], None, hops[:, 1], None, hops[1::2, 2]]  # the last link was judged every other time
-    assert links.count.tolist() == [7, 0, 7, 0, 3]
-    for link, values in enumerate(seen):
-        if values is None:
-            assert links.hop[link] == 0 and links.variance[link] == 0
-        else:
-            assert float(links.hop[link]) == pytest.approx(values.mean(), rel=1e-5)
-            assert float(links.variance[link]) == pytest.approx(values.var(), rel=1e-4)
-    assert float(links.probability[4]) == pytest.approx(p[1::2, 2, 0].mean(), rel=1e-5)
-    assert float(links.surprise[4]) == pytest.approx(-np.log(p[1::2, 2, 0]).mean(), rel=1e-5)
-
-
-def test_argmax_moments_by_hand() -> None:
-    links = LinkPosterior(1, CPU)
-    for sample in ([0.9, 0.05, 0.05], [0.2, 0.2, 0.6], [0.7, 0.1, 0.2], [0.1, 0.1, 0.8]):
-        links.add(torch.tensor([0]), log_probabilities(sample), "argmax")  # 1, 3, 1, 3
-    assert float(links.hop[0]) == 2.0 and float(links.variance[0]) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -191,7 +150,7 @@ def test_pairs_are_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     def losses() -> np.ndarray:
         return sample_posterior(
             network(), [Fold([POINTS], torch.arange(4))], draw, LABELS, LINKS, schedule(),
-            dropout=torch.Generator(), noise=torch.Generator(), node_scores=lambda links: links.hop.numpy(),
+            generators(), node_scores=lambda links: links.hop.numpy(),
         )[1]  # fmt: skip
 
     whole = losses()

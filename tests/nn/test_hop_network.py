@@ -33,22 +33,26 @@ def views(graph: AttributedGraph) -> dict[str, Any]:
 
 def test_gcn_network_is_a_gcn_and_an_mlp(random_graph: AttributedGraph) -> None:
     network, view = gcn_network(0), views(random_graph)["gcn"]
-    z = network.represent(view)
-    assert z.shape == (60, 5) and torch.equal(z, network.gcn(*view))
-    assert isinstance(network.gcn, GCN) and network.mlp(z, torch.tensor([[0], [1]])).shape == (1, 4)
+    (z,) = network.represent(view)
+    assert isinstance(network.gcn, GCN) and z.shape == (60, 5) and torch.equal(z, network.gcn(*view))
+    pairs = torch.tensor([[0, 7], [1, 3]])
+    assert torch.equal(network([z], pairs), network.mlp(z[[0, 7]] - z[[1, 3]]))
 
 
-def test_views_are_mapped_side_by_side(random_graph: AttributedGraph) -> None:
-    network, view = view_network(0), views(random_graph)["views"]
-    z = network.represent(view)
-    assert z.shape == (60, 15)
-    for part in range(3):
-        torch.testing.assert_close(z[:, 5 * part : 5 * part + 5], view[part] @ network.weights[part])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_views_are_mapped_side_by_side(random_graph: AttributedGraph, dtype: torch.dtype) -> None:
+    """The difference of mapped rows is the mapped difference of rows, whatever precision the rows are kept in."""
+    network, pairs = view_network(0), torch.tensor([[0, 7], [1, 3]])
+    view = [part.to(dtype) for part in views(random_graph)["views"]]
+    z = torch.cat([part.float() @ weight for part, weight in zip(view, network.weights, strict=True)], dim=1)
+    difference = network.difference(network.represent(view), pairs)
+    assert difference.shape == (2, 15) and difference.dtype == torch.float32
+    torch.testing.assert_close(difference, z[pairs[0]] - z[pairs[1]])
 
 
 def test_a_view_too_few_is_refused(random_graph: AttributedGraph) -> None:
     with pytest.raises(ValueError, match="zip"):
-        view_network(0).represent(views(random_graph)["views"][:2])
+        view_network(0)(views(random_graph)["views"][:2], torch.tensor([[0], [1]]))
 
 
 @pytest.mark.parametrize("kind", ["gcn", "views"])
@@ -57,7 +61,7 @@ def test_weights_travel_as_one_vector(kind: str, random_graph: AttributedGraph) 
     view, pairs = views(random_graph)[kind], torch.tensor([[0, 5, 7], [1, 20, 59]])
 
     def logits(network: HopNetwork) -> torch.Tensor:
-        return network.mlp(network.represent(view), pairs)
+        return network(network.represent(view), pairs)
 
     here, there = make(0), make(1)
     assert not torch.equal(logits(here), logits(there))
@@ -75,6 +79,6 @@ def test_more_layers_reach_farther(path_graph: AttributedGraph) -> None:
         own = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
         changed = own.clone()
         changed[0] += 1.0
-        before, after = (network.represent((propagate(x), propagate)) for x in (own, changed))
+        before, after = (network.represent((propagate(x), propagate))[0] for x in (own, changed))
         moved = (before - after).abs().amax(dim=1) > 1e-7
         assert moved.tolist() == [node <= reach for node in range(6)]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.scale import (
     choose_scaling,
     clipped,
@@ -15,6 +16,7 @@ from hopsight.preprocess.scale import (
     column_quantiles,
     ranked,
     row_scaled,
+    standard_ranks,
 )
 
 TABLE = np.array([[1.0, 0.0, 5.0], [3.0, 0.0, 5.0], [5.0, 0.0, 5.0], [7.0, 8.0, 5.0]])
@@ -110,3 +112,20 @@ def test_a_bag_of_words_is_left_alone(kind: str) -> None:
 def test_zeros_that_are_stored_do_not_count_as_words() -> None:
     stored = sp.csr_array((np.zeros(100), np.tile(np.arange(10), 10), np.arange(0, 101, 10)), shape=(10, 10))
     assert stored.nnz == 100 and choose_scaling(stored) == "none"
+
+
+def test_mixed_is_values_beside_ranks_at_half_weight() -> None:
+    """Values 0, 1, 2, 3 and, beside them, their ranks: the same spacing, half the spread."""
+    column = np.repeat(np.arange(4.0), 250)[:, None]
+    transform = AttributeTransform.fit(column, ["x"], scaling="mixed", rng=np.random.default_rng(0))
+    both = transform.apply(column, ["x"])
+    assert both.shape == (1000, 2) and transform.n_outputs == 2
+    np.testing.assert_allclose(both[::250, 0], (np.arange(4) - 1.5) / np.sqrt(1.25))
+    np.testing.assert_allclose(both[::250, 1], both[::250, 0] / 2, atol=2e-3)
+
+
+def test_ranks_of_a_constant_column_are_zero_and_an_outlier_has_no_weight() -> None:
+    quantiles = column_quantiles(np.column_stack([np.ones(100), np.append(np.arange(99.0), 1e9)]))
+    ranks = standard_ranks(np.array([[1.0, 98.0], [1.0, 1e9]]), quantiles)
+    assert ranks[:, 0].tolist() == [0.0, 0.0]
+    assert 0 < ranks[1, 1] - ranks[0, 1] < 0.1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,15 +13,18 @@ from numpy.typing import NDArray
 from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.detectors.hop_detector import HopDetector, adjacency_of, as_float64
-from hopsight.detectors.posterior import Fold, LinkPosterior
-from hopsight.detectors.splits import fingerprint, hidden_links
+from hopsight.detectors.link_posterior import LinkPosterior
+from hopsight.detectors.locality import local_operator, neighbours_of
+from hopsight.detectors.posterior import Fold
+from hopsight.detectors.splits import hidden_links
 from hopsight.graph import AttributedGraph
 from hopsight.hops import HopPairs
-from hopsight.nn.gcn import normalized_adjacency, propagation
+from hopsight.nn.gcn import propagation
 from hopsight.nn.hop_network import ViewHopNetwork
-from hopsight.nn.spectral import spectral_embedding
 from hopsight.preprocess.scale import choose_scaling
-from hopsight.scores import beyond_degree, fill_unjudged, neighbour_mean, rings
+from hopsight.scores import beyond_degree, degree_trend, fill_unjudged, neighbour_mean, rings
+
+MANY_NODES = 200_000  # beyond, views are kept in half precision: there is one for every fold
 
 
 @dataclass(kw_only=True)
@@ -29,10 +33,9 @@ class CrossHCM(HopDetector):
 
     Four things differ from :class:`HCM`. Links are hidden while they are judged: every repeat splits them into
     ``n_folds`` parts by a hash of (seed, link), and a part is judged from what the others show. A node keeps its
-    own attributes beside those of its neighbourhood and its place in the network (X, ÂX and the leading
-    eigenvectors of Â, mapped linearly, no message passing). A node's links are read twice, as expected hop
-    counts and as −log p(one hop). And links that close triangles of strangers count extra: see
-    :func:`hopsight.scores.rings`.
+    own attributes beside those of its neighbourhood (X and ÂX, mapped linearly, no message passing), and many
+    principal components of them. A node's links are read twice, as expected hop counts and as −log p(one hop).
+    And links that close triangles of strangers count extra: see :func:`hopsight.scores.rings`.
 
     ``decision_score_`` (``score="cross"``) is the larger of two numbers, each in robust standard deviations beyond
     what nodes of like degree have: how far the node's links look (the mean of its hop counts and of its surprise),
@@ -43,13 +46,11 @@ class CrossHCM(HopDetector):
     ----------
     n_folds, n_repeats
         Parts the links are split into (one is hidden at a time), and how many splits there are.
-    n_structure
-        Eigenvectors of Â that describe a node's place; 0 leaves them out.
     scaling, similarity
-        ``"auto"``: a bag of words is left as it is and compared by cosine; other attributes are standardised,
-        clipped at five standard deviations and compared by distance.
+        ``"auto"``: a bag of words is left as it is and compared by cosine; other attributes are ``"mixed"``
+        (standardised and clipped, and their ranks at half weight beside them) and compared by distance.
     n_units, mlp_units, …
-        As in :class:`HCM`; ``n_units`` is the width of each view.
+        As in :class:`HCM`; ``n_units`` is the width of each of the two views.
 
     Examples
     --------
@@ -61,13 +62,11 @@ class CrossHCM(HopDetector):
 
     _SCORES: ClassVar[tuple[str, ...]] = ("cross", "far", "hav", "ahp")
 
-    n_folds: int = 2
-    n_repeats: int = 6
-    n_structure: int = 64
+    n_folds: int = 3
+    n_repeats: int = 4
     n_units: int = 64
-    n_components: int | None = 64
+    n_components: int | None = 256
     drop_ratio: float = 0.4
-    max_pairs: int = 32_768
     n_samples: int = 40
     score: str = "cross"
 
@@ -76,12 +75,11 @@ class CrossHCM(HopDetector):
         check_count("n_folds", self.n_folds, low=2)
         check_count("n_epochs", self.n_epochs, low=self.n_folds)  # every link is judged once at least
         check_count("n_repeats", self.n_repeats)
-        check_count("n_structure", self.n_structure, low=0)
 
     def _scaling(self, graph: AttributedGraph) -> str:
         if self.scaling != "auto":
             return self.scaling
-        return "none" if choose_scaling(graph.attributes) == "none" else "clipped"
+        return "none" if choose_scaling(graph.attributes) == "none" else "mixed"
 
     def _similarity(self) -> str:
         if self.similarity != "auto":
@@ -89,9 +87,8 @@ class CrossHCM(HopDetector):
         return "cosine" if self.transform_.scaling in ("none", "row") else "euclidean"
 
     def _network(self, n_inputs: int, n_classes: int, directed: bool, generator: torch.Generator) -> ViewHopNetwork:
-        structure = [self.n_structure_] if self.n_structure_ else []
         return ViewHopNetwork(
-            [n_inputs, n_inputs, *structure],
+            [n_inputs, n_inputs],
             n_units=self.n_units,
             mlp_units=self.mlp_units,
             n_classes=n_classes,
@@ -100,56 +97,38 @@ class CrossHCM(HopDetector):
         )
 
     def _prepare(self, graph: AttributedGraph, attributes: FloatArray) -> None:
-        """Fix what must stay the same for new graphs: the size of the views, their unit, and who was seen."""
+        """Fix the unit of the views, which must stay the same for new graphs."""
         self.unit_ = float(attributes.std()) or 1.0
-        self.n_structure_ = min(self.n_structure, graph.n_nodes)
-        self.fingerprint_ = fingerprint(graph)
 
     def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[Fold]:
-        """Return a fold for every hidden part: views of what is left, and the links it judges.
-
-        Every third repeat is blind: it does without the node's place in the network. So the model also learns
-        to judge by attributes and neighbourhoods alone, and that is what it does in a network it was not fitted
-        on, where eigenvectors mean something else.
-        """
-        own = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
-        familiar = fingerprint(graph) == self.fingerprint_
+        """Return a fold for every hidden part: views of what is left, and the links it judges."""
+        scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
+        dtype = torch.float16 if graph.n_nodes > MANY_NODES else torch.float32
+        own = scaled.to(dtype)
         folds = []
-        for number, hidden in enumerate(hidden_links(graph, self.seed, self.n_folds, self.n_repeats)):
+        for hidden in hidden_links(graph, self.seed, self.n_folds, self.n_repeats):
             propagate = propagation(adjacency_of(graph, ~hidden, directed=False), directed=False, device=device)
-            views = [own, propagate(own)]
-            if self.n_structure_ and familiar and not self._is_blind(number):
-                generator = torch.Generator().manual_seed(number)
-                views.append(spectral_embedding(propagate, graph.n_nodes, self.n_structure_, generator=generator))
-            elif self.n_structure_:
-                views.append(torch.zeros(graph.n_nodes, self.n_structure_, device=device))
-            folds.append(Fold(views, torch.from_numpy(np.flatnonzero(hidden)).to(device)))
-        if graph is getattr(self, "graph_", None):  # not a renumbered copy, however familiar
-            self._seen = folds
+            judged = torch.from_numpy(np.flatnonzero(hidden)).to(device)
+            folds.append(Fold([own, propagate(scaled).to(dtype)], judged))
         return folds
-
-    def _is_blind(self, fold: int) -> bool:
-        return fold // self.n_folds % 3 == 2
 
     def _local_folds(
         self,
         graph: AttributedGraph,
         stays: NDArray[np.bool_],
-        attributes: FloatArray,
         rows: NDArray[np.int64],
         mine: NDArray[np.int64],
         device: torch.device,
     ) -> list[Fold]:
-        """Return the views of the rows: neighbourhoods without the absent links, places as they were in the fit."""
-        seen = getattr(self, "_seen", None) or self._folds(self.graph_, attributes, device)
-        scaled = attributes / self.unit_
-        own = torch.from_numpy(scaled[rows].astype(np.float32)).to(device)
+        """Return the views of the rows: their neighbourhoods without the absent links."""
+        around = neighbours_of(graph, rows)
+        scaled = self._transformed(graph, around) / self.unit_
+        own = torch.from_numpy(scaled[np.searchsorted(around, rows)].astype(np.float32)).to(device)
         folds = []
-        for fold, hidden in zip(seen, hidden_links(graph, self.seed, self.n_folds, self.n_repeats), strict=True):
-            operator = normalized_adjacency(adjacency_of(graph, ~hidden, directed=False))[rows]
-            around = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
-            places = [view[torch.from_numpy(rows).to(device)] for view in fold.view[2:]]
-            folds.append(Fold([own, around, *places], torch.from_numpy(np.flatnonzero(hidden[mine])).to(device)))
+        for hidden in hidden_links(graph, self.seed, self.n_folds, self.n_repeats):
+            operator = local_operator(graph, ~hidden & stays, rows, around)
+            propagated = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
+            folds.append(Fold([own, propagated], torch.from_numpy(np.flatnonzero(hidden[mine])).to(device)))
         return folds
 
     def _draw(
@@ -175,10 +154,36 @@ class CrossHCM(HopDetector):
     def _node_scores(self, graph: AttributedGraph, posterior: LinkPosterior) -> dict[str, FloatArray]:
         scores = super()._node_scores(graph, posterior)
         n_nodes, edges, degrees = graph.n_nodes, graph.edges, graph.degrees
-        strangeness = (1.0 - as_float64(posterior.probability)) ** 2
+        strange = _strangeness(as_float64(posterior.probability))
         hop = neighbour_mean(edges, as_float64(posterior.hop), n_nodes)
         surprise = neighbour_mean(edges, as_float64(posterior.surprise), n_nodes)
-        ring = np.sqrt(neighbour_mean(edges, rings(edges, strangeness, n_nodes), n_nodes))
-        far = (beyond_degree(hop, degrees) + beyond_degree(surprise, degrees)) / 2
-        cross = np.maximum(far, beyond_degree(ring, degrees))
-        return scores | {"far": fill_unjudged(far), "cross": fill_unjudged(cross)}
+        ring = np.sqrt(neighbour_mean(edges, rings(edges, strange, n_nodes), n_nodes))
+        trends = np.stack([degree_trend(values, degrees) for values in (hop, surprise, ring)])
+        far, cross = _combined((hop, surprise, ring), degrees, trends)
+        return scores | {"far": fill_unjudged(far), "cross": fill_unjudged(cross), "trends": trends}
+
+    def _score_again(self, graph: AttributedGraph, node: int, mine: NDArray[np.int64], again: LinkPosterior) -> float:
+        if self.score not in ("far", "cross"):
+            return super()._score_again(graph, node, mine, again)
+        side = np.zeros(graph.n_nodes)  # strangeness of the link to each neighbour
+        side[graph.edges[:, mine].sum(axis=0) - node] = _strangeness(as_float64(again.probability))
+        first, second = graph.edges
+        closing = np.flatnonzero((side[first] > 0) & (side[second] > 0))
+        third = _strangeness(self.edge_probability_[closing])
+        ring = 2.0 * np.sum(side[first[closing]] * side[second[closing]] * third) / mine.size
+        values = as_float64(again.hop).mean(), as_float64(again.surprise).mean(), np.sqrt(ring)
+        far, cross = _combined([np.array([value]) for value in values], np.array([mine.size]), self.trends_)
+        return float((cross if self.score == "cross" else far)[0])
+
+
+def _strangeness(probability: FloatArray) -> FloatArray:
+    return (1.0 - probability) ** 2
+
+
+def _combined(
+    values: Sequence[FloatArray], degrees: NDArray[np.int64], trends: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return "far", the mean of hop count and surprise beyond degree, and "cross", its maximum with the ring."""
+    hop, surprise, ring = (beyond_degree(value, degrees, trend) for value, trend in zip(values, trends, strict=True))
+    far = (hop + surprise) / 2
+    return far, np.maximum(far, ring)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
-from hopsight.detectors.hop_detector import HopDetector
+from hopsight.detectors.hop_detector import HopDetector, adjacency_of
 from hopsight.detectors.posterior import Fold
 from hopsight.graph import AttributedGraph
 from hopsight.nn.gcn import Propagation, normalized_adjacency, propagation, torch_csr
@@ -110,13 +110,12 @@ class HCM(HopDetector):
         self,
         graph: AttributedGraph,
         stays: NDArray[np.bool_],
-        attributes: FloatArray,
         rows: NDArray[np.int64],
         mine: NDArray[np.int64],
         device: torch.device,
     ) -> list[Fold]:
         """Return the view of the rows and of all that can reach them through the remaining layers."""
-        operator = normalized_adjacency(graph.adjacency)
+        operator = normalized_adjacency(adjacency_of(graph, stays, directed=graph.directed))
         ball = np.zeros(graph.n_nodes)
         ball[rows] = 1.0
         for _ in range(self.n_layers - 1):
@@ -126,5 +125,5 @@ class HCM(HopDetector):
         inner = operator[around][:, around]
         forward = torch_csr(inner, device)
         propagate = Propagation(forward, forward)
-        propagated = (operator[around] @ attributes).astype(np.float32)
+        propagated = (operator[around] @ self._transformed(graph)).astype(np.float32)
         return [Fold((torch.from_numpy(propagated).to(device), propagate), torch.arange(mine.size, device=device))]

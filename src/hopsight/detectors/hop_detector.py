@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,21 +16,16 @@ from torch import Tensor
 
 from hopsight.checks import check_choice, check_count, check_not_negative, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector, FloatArray
-from hopsight.detectors.posterior import (
-    OPTIMIZERS,
-    PREDICTIONS,
-    Fold,
-    LinkPosterior,
-    Schedule,
-    replay,
-    sample_posterior,
-)
+from hopsight.detectors.checkpoint import Checkpoint, Generators
+from hopsight.detectors.link_posterior import PREDICTIONS, LinkPosterior
+from hopsight.detectors.posterior import OPTIMIZERS, Fold, Schedule, replay, sample_posterior
+from hopsight.detectors.splits import node_hashes
 from hopsight.detectors.threads import torch_threads
 from hopsight.detectors.training import unit_of
 from hopsight.graph import AttributedGraph
 from hopsight.hops import HopPairs, hop_pairs
 from hopsight.io import as_graph
-from hopsight.nn.device import resolve_device
+from hopsight.nn.device import resolve_device, training_dtype
 from hopsight.nn.hop_network import HopNetwork
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.scores import ahp, fill_unjudged, hav, inferred_variance
@@ -62,7 +59,25 @@ class HopDetector(Detector):
     prediction: str = "expected"
     dropout_at_prediction: bool = False
     deviation: str = "variance"
+    precision: str = "auto"
     score: str = "hav"
+
+    def fit(self, source: Any, callback: Callback | None = None, *, checkpoint: Path | None = None) -> Self:
+        """Learn from a graph and score it.
+
+        Parameters
+        ----------
+        source, callback
+            As for every detector.
+        checkpoint
+            A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit goes on from
+            there, to the same result as if it had not been interrupted; it is left to the caller to remove.
+        """
+        self._checkpoint = checkpoint
+        try:
+            return super().fit(source, callback)
+        finally:
+            del self._checkpoint
 
     @abstractmethod
     def _network(self, n_inputs: int, n_classes: int, directed: bool, generator: torch.Generator) -> HopNetwork:
@@ -77,14 +92,13 @@ class HopDetector(Detector):
         self,
         graph: AttributedGraph,
         stays: NDArray[np.bool_],
-        attributes: FloatArray,
         rows: NDArray[np.int64],
         mine: NDArray[np.int64],
         device: torch.device,
     ) -> list[Fold]:
-        """Return the folds as seen by some rows only; ``judged`` counts within ``mine``, links of ``graph``.
+        """Return the folds as some rows see them, in a graph that has only the links that stay.
 
-        ``stays`` says which links of the fitted graph ``graph`` still has.
+        ``judged`` of a fold counts within ``mine``, links of ``graph``.
         """
 
     def _prepare(self, graph: AttributedGraph, attributes: FloatArray) -> None:
@@ -123,6 +137,7 @@ class HopDetector(Detector):
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("prediction", self.prediction, PREDICTIONS)
         check_choice("deviation", self.deviation, ("variance", "std"))
+        training_dtype(self.precision, torch.device("cpu"))
         check_choice("score", self.score, self._SCORES)
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
@@ -147,7 +162,8 @@ class HopDetector(Detector):
         pairs = self._hop_pairs(graph, kept, for_pairs)
         self.class_sizes_, self.class_errors_ = pairs.sizes, pairs.errors
         self.n_classes_, self.n_pairs_, self.directed_ = pairs.n_classes, pairs.n_pairs, graph.directed
-        network = self._network(attributes.shape[1], pairs.n_classes, graph.directed, _generator(for_weights, "cpu"))
+        self.n_inputs_ = attributes.shape[1]
+        network = self._network(self.n_inputs_, pairs.n_classes, graph.directed, _generator(for_weights, "cpu"))
         network.to(device)
         folds = self._folds(graph, attributes, device)
         with torch_threads(pairs.n_pairs * pairs.n_classes) as hold:
@@ -164,10 +180,10 @@ class HopDetector(Detector):
                 torch.from_numpy(pairs.labels).to(device),
                 torch.from_numpy(graph.edges.copy()).to(device),
                 self._schedule(),
-                dropout=_generator(for_dropout, device),
-                noise=_generator(for_noise, device),
-                callback=callback,
+                Generators(for_pairs, _generator(for_dropout, device), _generator(for_noise, device)),
                 node_scores=lambda found: self._node_scores(graph, found)[self.score],
+                callback=callback,
+                checkpoint=Checkpoint(self._checkpoint, self._key(graph)),
             )
         return self._keep(graph, posterior)
 
@@ -186,11 +202,24 @@ class HopDetector(Detector):
         return Schedule(
             self.optimizer, self.lr, self.lr_decay, self.weight_decay, self.temperature, self.n_epochs, self.burn_in,
             self.n_samples, self.dropout, self.dropout_at_prediction, self.prediction,
+            training_dtype(self.precision, resolve_device(self.device)),
         )  # fmt: skip
 
-    def _transformed(self, graph: AttributedGraph) -> FloatArray:
-        """Return dense attributes, in a unit that single precision can hold."""
-        attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
+    def _key(self, graph: AttributedGraph) -> str:
+        """Return what a checkpoint belongs to: these parameters on this network, to the last value."""
+        if self._checkpoint is None:
+            return ""
+        content = graph.attributes
+        values = [content.data, content.indices, content.indptr] if sp.issparse(content) else [content]
+        digest = sha256(f"{self!r} {torch.__version__}".encode())
+        for part in (graph.edges, node_hashes(graph.node_ids), *values):
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
+
+    def _transformed(self, graph: AttributedGraph, rows: NDArray[np.int64] | None = None) -> FloatArray:
+        """Return dense attributes (of some rows), in a unit that single precision can hold."""
+        chosen = graph.attributes if rows is None else graph.attributes[rows]
+        attributes = self.transform_.apply(chosen, graph.attribute_names)
         dense = attributes.toarray() if sp.issparse(attributes) else attributes
         return dense if self.magnitude_ == 1.0 else dense / self.magnitude_
 
@@ -203,6 +232,8 @@ class HopDetector(Detector):
         self.edge_surprise_ = as_float64(posterior.surprise)
         nodes = self._node_scores(graph, posterior)
         self.ahp_, self.iv_, self.hav_ = nodes["ahp"], nodes["iv"], nodes["hav"]
+        if "trends" in nodes:
+            self.trends_ = nodes["trends"]
         self.judged_ = graph.degrees > 0
         return nodes[self.score]
 
@@ -230,38 +261,35 @@ class HopDetector(Detector):
         """Return the score a node would have if some links (positions in ``graph.edges``) were absent.
 
         The node's other links are judged again by every posterior sample, in a network without the absent ones;
-        links elsewhere keep the judgement of the fit.
+        links elsewhere, and what the node is compared with, stay as in the fit.
         """
-        if not hasattr(self, "graph_"):
-            self.graph_ = graph  # a detector read from disk keeps none
         stays = np.ones(graph.n_edges, dtype=np.bool_)
         stays[links] = False
-        adjacency = adjacency_of(graph, stays, directed=graph.directed)
-        reduced = replace(graph, adjacency=adjacency, n_duplicates=0, n_self_loops=0)
-        mine = np.flatnonzero((reduced.edges == node).any(axis=0))
+        mine = np.flatnonzero(((graph.edges[0] == node) | (graph.edges[1] == node)) & stays)
         if mine.size == 0:
             raise ValueError("a node without links cannot be judged")
-        rows, ends = np.unique(reduced.edges[:, mine], return_inverse=True)
+        rows, ends = np.unique(graph.edges[:, mine], return_inverse=True)
         device = resolve_device(self.device)
-        attributes = self._transformed(graph)
-        network = self._network(attributes.shape[1], self.n_classes_, self.directed_, torch.Generator()).to(device)
-        folds = self._local_folds(reduced, stays, attributes, rows, mine, device)
-        local = torch.from_numpy(ends.reshape(2, -1)).to(device)
-        again = replay(network, folds, local, self.samples_, self._schedule())
-        values = [self.edge_hop_, self.edge_variance_, self.edge_probability_, self.edge_surprise_]
-        if self.deviation == "std":
-            values[1] = values[1] ** 2
-        values = [value[stays] for value in values]
-        for value, new in zip(values, (again.hop, again.variance, again.probability, again.surprise), strict=True):
-            value[mine] = as_float64(new)
-        return float(self._node_scores(reduced, LinkPosterior.of(*values))[self.score][node])
+        network = self._network(self.n_inputs_, self.n_classes_, self.directed_, torch.Generator()).to(device)
+        with torch_threads(mine.size):
+            folds = self._local_folds(graph, stays, rows, mine, device)
+            local = torch.from_numpy(ends.reshape(2, -1)).to(device)
+            again = replay(network, folds, local, self.samples_, self._schedule())
+        return self._score_again(graph, node, mine, again)
+
+    def _score_again(self, graph: AttributedGraph, node: int, mine: NDArray[np.int64], again: LinkPosterior) -> float:
+        """Return the chosen score of a node from its links' new predictions."""
+        mean, spread = float(as_float64(again.hop).mean()), float(self._deviation(again).mean())
+        if self.score == "ahp":
+            return mean
+        return mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
 
     def _replay(self, graph: AttributedGraph) -> LinkPosterior:
         if not hasattr(self, "samples_"):
             raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
         device = resolve_device(self.device)
         attributes = self._transformed(graph)
-        network = self._network(attributes.shape[1], self.n_classes_, self.directed_, torch.Generator())
+        network = self._network(self.n_inputs_, self.n_classes_, self.directed_, torch.Generator())
         network.to(device)
         links = torch.from_numpy(graph.edges.copy()).to(device)
         return replay(network, self._folds(graph, attributes, device), links, self.samples_, self._schedule())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,11 +14,12 @@ from torch.nn.functional import cross_entropy
 from torch.optim import SGD, Adam, Optimizer
 
 from hopsight.detectors.base import Callback, Epoch
+from hopsight.detectors.checkpoint import Checkpoint, Generators, Progress
+from hopsight.detectors.link_posterior import LinkPosterior
 from hopsight.nn.hop_network import HopNetwork
 from hopsight.nn.sgld import SGLD
 
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
-PREDICTIONS = ("argmax", "expected")
 LINKS_AT_ONCE = 1 << 15
 PAIRS_IN_MEMORY = 1 << 23
 
@@ -48,6 +49,7 @@ class Schedule:
     dropout: float
     dropout_at_prediction: bool
     prediction: str
+    dtype: torch.dtype = torch.float32  # of matrix products while training; judging is always in single precision
 
     def sample_epochs(self, n_folds: int = 1) -> list[int]:
         """Return the epochs that end in a posterior sample: whole rounds over the folds, spread after the burn-in."""
@@ -57,52 +59,6 @@ class Schedule:
         start = max(0, self.n_epochs - n_rounds * n_folds)
         epochs = (start + turn * n_folds + fold for turn in sorted(rounds) for fold in range(n_folds))
         return [epoch for epoch in epochs if epoch < self.n_epochs]
-
-
-class LinkPosterior:
-    """Running mean and variance of every link's predictions (Welford), never T×m in memory."""
-
-    def __init__(self, n_links: int, device: torch.device) -> None:
-        self.count = torch.zeros(n_links, device=device)
-        self.hop = torch.zeros(n_links, device=device)
-        self.square = torch.zeros(n_links, device=device)
-        self.probability = torch.zeros(n_links, device=device)
-        self.surprise = torch.zeros(n_links, device=device)
-
-    def add(self, links: Tensor, logits: Tensor, prediction: str) -> None:
-        """Take in one posterior sample's logits for some links."""
-        log_p = torch.log_softmax(logits, dim=1)
-        hop = predicted_hop(log_p, prediction)
-        count = self.count[links] + 1
-        mean = self.hop[links]
-        shift = hop - mean
-        self.count[links] = count
-        self.hop[links] = mean + shift / count
-        self.square[links] += shift * (hop - self.hop[links])
-        self.probability[links] += (log_p[:, 0].exp() - self.probability[links]) / count
-        self.surprise[links] += (-log_p[:, 0] - self.surprise[links]) / count
-
-    @classmethod
-    def of(cls, hop: FloatArray, variance: FloatArray, probability: FloatArray, surprise: FloatArray) -> Self:
-        """Return a posterior with given means, as one sample's worth."""
-        posterior = cls(hop.size, torch.device("cpu"))
-        posterior.count += 1
-        values = (hop, variance, probability, surprise)
-        posterior.hop, posterior.square, posterior.probability, posterior.surprise = map(torch.from_numpy, values)
-        return posterior
-
-    @property
-    def variance(self) -> Tensor:
-        """Squared deviation over T, as in the paper."""
-        return self.square / self.count.clamp(min=1)
-
-
-def predicted_hop(log_p: Tensor, prediction: str) -> Tensor:
-    """Turn class probabilities into a hop count: the likeliest class (from 1), or the expectation."""
-    if prediction == "argmax":
-        return log_p.argmax(dim=1).to(log_p.dtype) + 1
-    hops = torch.arange(1, log_p.shape[1] + 1, dtype=log_p.dtype, device=log_p.device)
-    return log_p.exp() @ hops
 
 
 def make_optimizer(network: HopNetwork, schedule: Schedule, n_observations: int, noise: torch.Generator) -> Optimizer:
@@ -130,11 +86,11 @@ def sample_posterior(
     labels: Tensor,
     links: Tensor,
     schedule: Schedule,
+    generators: Generators,
     *,
-    dropout: torch.Generator,
-    noise: torch.Generator,
-    callback: Callback | None = None,
     node_scores: Callable[[LinkPosterior], FloatArray],
+    callback: Callback | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[LinkPosterior, FloatArray, NDArray[np.float32]]:
     """Train, and judge the links of each sampled epoch's fold; return their posterior, the losses and the samples.
 
@@ -143,47 +99,71 @@ def sample_posterior(
     network, folds
         The model, and what it sees: epoch t trains and judges on fold t mod len(folds).
     draw
-        ``draw(epoch, n)`` returns the pairs of the next n epochs, (n, 2, n_pairs).
+        ``draw(epoch, n)`` returns the pairs of the next n epochs, (n, 2, n_pairs), by ``generators.pairs``.
     labels
         Hop class of every pair of an epoch.
     links
         (2, n_links) all links of the graph.
     schedule
         Optimiser and sampling.
-    dropout, noise
-        Generators of dropout masks and of Langevin noise.
-    callback
-        Told after every epoch; its ``scores()`` judge all links with the current weights alone.
+    generators
+        Sources of chance.
     node_scores
         From a posterior of the links to scores of the nodes, for the callback.
+    callback
+        Told after every epoch; its ``scores()`` judge all links with the current weights alone.
+    checkpoint
+        Where to begin, if it holds a state, and where to leave one from time to time.
     """
-    optimizer = make_optimizer(network, schedule, labels.numel(), noise)
+    optimizer = make_optimizer(network, schedule, labels.numel(), generators.noise)
     posterior = LinkPosterior(links.shape[1], links.device)
+    progress = Progress(network, optimizer, posterior, generators, np.empty(schedule.n_epochs), [])
+    keeper = checkpoint or Checkpoint(None, "")
+    first = progress.restore(keeper)
     sampled = set(schedule.sample_epochs(len(folds)))
-    losses, samples = np.empty(schedule.n_epochs), []
     chunk = max(1, min(schedule.n_epochs, PAIRS_IN_MEMORY // labels.numel()))
-    pairs = torch.empty(0)
-    for epoch in range(schedule.n_epochs):
-        if epoch % chunk == 0:
-            pairs = draw(epoch, min(chunk, schedule.n_epochs - epoch))
+    pairs = None
+    for epoch in range(first, schedule.n_epochs):
+        if pairs is None or epoch % chunk == 0:
+            progress.before_draw = generators.pairs.bit_generator.state
+            start = epoch - epoch % chunk
+            pairs = draw(start, min(chunk, schedule.n_epochs - start))
         for group in optimizer.param_groups:
             group["lr"] = schedule.lr * (1 + epoch) ** -schedule.lr_decay
         fold = folds[epoch % len(folds)]
-        optimizer.zero_grad()
-        z = network.represent(fold.view, dropout=schedule.dropout, generator=dropout)
-        logits = network.mlp(z, pairs[epoch % chunk], dropout=schedule.dropout, generator=dropout)
-        loss = cross_entropy(logits, labels)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        losses[epoch] = _finite(loss, epoch)
+        loss = _step(network, fold, pairs[epoch % chunk], labels, optimizer, schedule, generators.dropout)
+        progress.losses[epoch] = _finite(loss, epoch)
         if epoch in sampled:
-            samples.append(network.flat_weights().cpu().numpy())
-            judge(network, fold, links, posterior, schedule, dropout)
+            progress.samples.append(network.flat_weights().cpu())
+            judge(network, fold, links, posterior, schedule, generators.dropout)
         if callback is not None:
-            callback(
-                Epoch(epoch + 1, schedule.n_epochs, losses[epoch], _now(network, folds, links, schedule, node_scores))
-            )
-    return posterior, losses, np.stack(samples)
+            now = _now(network, folds, links, schedule, node_scores)
+            callback(Epoch(epoch + 1, schedule.n_epochs, progress.losses[epoch], now))
+        if (epoch + 1) % chunk == 0:
+            progress.before_draw = generators.pairs.bit_generator.state  # the next chunk is drawn from here
+        if keeper.due:
+            progress.save(keeper, epoch + 1)
+    return posterior, progress.losses, torch.stack(progress.samples).numpy()
+
+
+def _step(
+    network: HopNetwork,
+    fold: Fold,
+    pairs: Tensor,
+    labels: Tensor,
+    optimizer: Optimizer,
+    schedule: Schedule,
+    dropout: torch.Generator,
+) -> Tensor:
+    """Descend the hop loss once and return it."""
+    optimizer.zero_grad()
+    with torch.autocast(labels.device.type, torch.bfloat16, enabled=schedule.dtype == torch.bfloat16):
+        nodes = network.represent(fold.view, dropout=schedule.dropout, generator=dropout)
+        logits = network(nodes, pairs, dropout=schedule.dropout, generator=dropout)
+    loss = cross_entropy(logits.float(), labels)
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return loss
 
 
 @torch.no_grad()
@@ -197,9 +177,9 @@ def judge(
 ) -> None:
     """Add the current weights' predictions for a fold's links to the posterior."""
     share = schedule.dropout if schedule.dropout_at_prediction else 0.0
-    z = network.represent(fold.view, dropout=share, generator=dropout)
+    nodes = network.represent(fold.view, dropout=share, generator=dropout)
     for part in torch.split(fold.judged, LINKS_AT_ONCE):
-        logits = network.mlp(z, links[:, part], dropout=share, generator=dropout)
+        logits = network(nodes, links[:, part], dropout=share, generator=dropout)
         posterior.add(part, logits, schedule.prediction)
 
 

@@ -35,13 +35,6 @@ def hidden_links(graph: AttributedGraph, seed: int | None, n_folds: int, n_repea
     return masks
 
 
-def fingerprint(graph: AttributedGraph) -> int:
-    """Return a number that any other set of links or ids would change."""
-    nodes = node_hashes(graph.node_ids)
-    links = mix(nodes[graph.edges[0]] + nodes[graph.edges[1]])
-    return int(links.sum() ^ mix(nodes).sum()) % 2**63
-
-
 def node_hashes(node_ids: NDArray[np.object_] | NDArray[np.int64]) -> HashArray:
     """Return 64 bits of BLAKE2b of every id written as text, so that 7 and "7" agree."""
     digests = b"".join(blake2b(str(node).encode(errors="surrogatepass"), digest_size=8).digest() for node in node_ids)

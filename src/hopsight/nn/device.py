@@ -15,3 +15,16 @@ def resolve_device(name: str) -> torch.device:
     if name != "cpu" and not torch.cuda.is_available():
         raise ValueError(f"device {name!r} was asked for, but this machine has no CUDA device: use --device cpu")
     return torch.device(name)
+
+
+def training_dtype(precision: str, device: torch.device) -> torch.dtype:
+    """Return the type of matrix products in training: half the bits where the processor has tiles for them.
+
+    ``"auto"`` is bfloat16 on processors with AMX (two to three times as fast there, and a learned model does not
+    notice) and float32 everywhere else; ``"float32"`` and ``"bfloat16"`` insist.
+    """
+    check_choice("precision", precision, ("auto", "float32", "bfloat16"))
+    if precision == "auto":
+        tiles = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+        precision = "bfloat16" if device.type == "cpu" and tiles() else "float32"
+    return torch.bfloat16 if precision == "bfloat16" else torch.float32

@@ -129,13 +129,14 @@ def drop(values: Tensor, share: float, generator: torch.Generator | None) -> Ten
 
 
 class _Propagate(torch.autograd.Function):
-    """Sparse product whose backward pass is another sparse product, not a dense n×n one."""
+    """Sparse product whose backward pass is another sparse product, not a dense n×n one; never in half precision."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, forward: Tensor, backward: Tensor) -> Tensor:
-        ctx.operator = backward
-        return forward @ values
+        ctx.operator, ctx.dtype = backward, values.dtype
+        with torch.autocast(values.device.type, enabled=False):
+            return forward @ values.to(forward.dtype)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return ctx.operator @ gradient, None, None
+        return (ctx.operator @ gradient).to(ctx.dtype), None, None

@@ -14,15 +14,30 @@ from hopsight.nn.mlp import HopMLP
 
 
 class HopNetwork(nn.Module):
-    """Base of both models: :meth:`represent` gives Z, the MLP does the rest."""
+    """Base of both models: :meth:`represent` looks at the nodes, :meth:`forward` at pairs of them."""
 
     mlp: HopMLP
 
     def represent(
         self, view: Sequence[Tensor | Propagation], *, dropout: float = 0.0, generator: torch.Generator | None = None
-    ) -> Tensor:
-        """Return Z (n_nodes, width) from what the network sees of the graph."""
+    ) -> Sequence[Tensor]:
+        """Return matrices with a row a node, from what the network sees of the graph."""
         raise NotImplementedError
+
+    def difference(self, nodes: Sequence[Tensor], pairs: Tensor) -> Tensor:
+        """Return z_m − z_n of every pair. Shapes: pairs (2, n_pairs) -> (n_pairs, width)."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        nodes: Sequence[Tensor],
+        pairs: Tensor,
+        *,
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Return the logits of the hop classes for pairs of represented nodes: (n_pairs, n_classes)."""
+        return self.mlp(self.difference(nodes, pairs), dropout=dropout, generator=generator)
 
     def flat_weights(self) -> Tensor:
         """Return all weights as one vector, a posterior sample."""
@@ -58,18 +73,23 @@ class GCNHopNetwork(HopNetwork):
 
     def represent(
         self, view: Sequence[Tensor | Propagation], *, dropout: float = 0.0, generator: torch.Generator | None = None
-    ) -> Tensor:
+    ) -> Sequence[Tensor]:
         """Return Z = GCN(X, A)."""
         propagated, propagate = view
         assert isinstance(propagated, Tensor) and isinstance(propagate, Propagation)
-        return self.gcn(propagated, propagate, dropout=dropout, generator=generator)
+        return [self.gcn(propagated, propagate, dropout=dropout, generator=generator)]
+
+    def difference(self, nodes: Sequence[Tensor], pairs: Tensor) -> Tensor:
+        """Return z_m − z_n."""
+        return _differences(nodes[0], pairs)
 
 
 class ViewHopNetwork(HopNetwork):
     """CrossHCM's model: every view of a node mapped linearly, side by side. A view is (X, ÂX, structure).
 
     Nothing is smoothed away (the node's own attributes keep a place of their own), and no message passes while
-    training: the views of each fold are computed once.
+    training: the views of each fold are computed once. Since z is linear in the views, z_m − z_n comes from the
+    difference of their rows, and only the nodes of a pair are ever looked at: a step costs the same in any graph.
     """
 
     def __init__(
@@ -88,6 +108,16 @@ class ViewHopNetwork(HopNetwork):
 
     def represent(
         self, view: Sequence[Tensor | Propagation], *, dropout: float = 0.0, generator: torch.Generator | None = None
-    ) -> Tensor:
-        """Return Z = [X W₀, ÂX W₁, …]."""
-        return torch.cat([part @ weight for part, weight in zip(view, self.weights, strict=True)], dim=1)
+    ) -> Sequence[Tensor]:
+        """Return the views as they are."""
+        return [part for part in view if isinstance(part, Tensor)]
+
+    def difference(self, nodes: Sequence[Tensor], pairs: Tensor) -> Tensor:
+        """Return [(x_m − x_n) W₀, (ÂX_m − ÂX_n) W₁, …]."""
+        parts = zip(nodes, self.weights, strict=True)
+        return torch.cat([_differences(rows, pairs) @ weight for rows, weight in parts], dim=1)
+
+
+def _differences(rows: Tensor, pairs: Tensor) -> Tensor:
+    """Return rows[m] − rows[n] of every pair, in single precision whatever the rows are kept in."""
+    return rows.index_select(0, pairs[0]).float() - rows.index_select(0, pairs[1]).float()

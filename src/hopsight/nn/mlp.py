@@ -28,13 +28,9 @@ class HopMLP(nn.Module):
         self.directed = directed
         self.weights, self.biases = draw_layers([n_inputs, n_units, n_classes], generator)
 
-    def forward(
-        self, z: Tensor, pairs: Tensor, *, dropout: float = 0.0, generator: torch.Generator | None = None
-    ) -> Tensor:
-        """Return logits. Shapes: z (n_nodes, n_inputs), pairs (2, n_pairs) -> (n_pairs, n_classes)."""
-        difference = z.index_select(0, pairs[0]) - z.index_select(0, pairs[1])
-        if not self.directed:
-            difference = difference.abs()
-        hidden = torch.relu(torch.addmm(self.biases[0], difference, self.weights[0]))
+    def forward(self, difference: Tensor, *, dropout: float = 0.0, generator: torch.Generator | None = None) -> Tensor:
+        """Return logits from z_m − z_n. Shapes: (n_pairs, n_inputs) -> (n_pairs, n_classes)."""
+        distance = difference if self.directed else difference.abs()
+        hidden = torch.relu(torch.addmm(self.biases[0], distance, self.weights[0]))
         hidden = drop(hidden, dropout, generator)
         return torch.addmm(self.biases[1], hidden, self.weights[1])

@@ -96,5 +96,5 @@ class SGLD(Optimizer):
             state["step"], state["square"] = 0, torch.zeros_like(weights)
         state["step"] += 1
         state["square"].mul_(self.smoothing).addcmul_(gradient, gradient, value=1 - self.smoothing)
-        corrected = state["square"] / (1 - self.smoothing ** state["step"])
+        corrected = state["square"] / (1 - self.smoothing ** int(state["step"]))
         return 1.0 / (corrected.sqrt() + self.epsilon)

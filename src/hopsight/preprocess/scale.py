@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank")
+SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
 LIMIT = 5.0  # standard deviations at which "clipped" stops
+RANK_WEIGHT = 0.5  # "mixed" is "clipped" beside ranks that vary half as much
 
 FloatArray = NDArray[np.float64]
 
@@ -79,6 +80,12 @@ def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
         upto = np.searchsorted(quantiles[:, column], dense[:, column], side="right")
         out[:, column] = (below + upto) / (2.0 * last) - 0.5
     return out
+
+
+def standard_ranks(attributes: Any, quantiles: FloatArray) -> FloatArray:
+    """Return ranks in units of their standard deviation, which is smaller where values are tied."""
+    spread = ranked(quantiles, quantiles).std(axis=0)
+    return ranked(attributes, quantiles) / np.where(spread > 0, spread, 1.0)
 
 
 def clipped(attributes: Any, centre: FloatArray, scale: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hopsight.checks import check_choice, check_count
 from hopsight.preprocess.pca import principal_axes
 from hopsight.preprocess.scale import (
+    RANK_WEIGHT,
     SCALINGS,
     choose_scaling,
     clipped,
@@ -20,6 +21,7 @@ from hopsight.preprocess.scale import (
     column_quantiles,
     ranked,
     row_scaled,
+    standard_ranks,
 )
 
 FloatArray = NDArray[np.float64]
@@ -43,7 +45,7 @@ class AttributeTransform:
     scaling: str
     centre: FloatArray  # (n_columns,)
     scale: FloatArray  # (n_columns,)
-    quantiles: FloatArray | None = None  # (1001, n_columns), scaling = "rank" only
+    quantiles: FloatArray | None = None  # (1001, n_columns), for ranks
     axes: FloatArray | None = None  # (n_components, n_columns)
     origin: FloatArray | None = None  # (n_components,) where the mean of the fit lies on the axes
 
@@ -65,12 +67,12 @@ class AttributeTransform:
             scaling = choose_scaling(attributes)
         n_columns = attributes.shape[1]
         plain = cls(list(names), scaling, np.zeros(n_columns), np.ones(n_columns))
-        if scaling == "rank":
+        if scaling in ("rank", "mixed"):
             plain = replace(plain, quantiles=column_quantiles(attributes))
-        elif scaling in ("standard", "clipped"):
+        if scaling in ("standard", "clipped", "mixed"):
             centre, scale = column_moments(attributes)
             plain = replace(plain, centre=centre, scale=scale)
-        if n_components is None or n_components >= n_columns:
+        if n_components is None or n_components >= plain.n_outputs:
             return plain
         prepared, centre, scale = plain._prepared(attributes)
         if scaling != "standard":
@@ -81,7 +83,9 @@ class AttributeTransform:
     @property
     def n_outputs(self) -> int:
         """Number of columns that :meth:`apply` returns."""
-        return len(self.names) if self.axes is None else len(self.axes)
+        if self.axes is not None:
+            return len(self.axes)
+        return len(self.names) * (2 if self.scaling == "mixed" else 1)
 
     def apply(self, attributes: Any, names: Sequence[str]) -> Any:
         """Transform the attributes of any graph that has the columns of the fit.
@@ -98,14 +102,18 @@ class AttributeTransform:
 
     def _prepared(self, attributes: Any) -> tuple[Any, FloatArray, FloatArray]:
         """Return the scaled attributes, and the centring and division still to come (they would densify)."""
-        nothing = np.zeros_like(self.centre), np.ones_like(self.scale)
+        if self.scaling == "standard":
+            return attributes.astype(np.float64, copy=False), self.centre, self.scale
+        prepared = attributes.astype(np.float64, copy=False)
         if self.scaling == "row":
-            return row_scaled(attributes), *nothing
-        if self.quantiles is not None:
-            return ranked(attributes, self.quantiles), *nothing
-        if self.scaling == "clipped":
-            return clipped(attributes, self.centre, self.scale), *nothing
-        return attributes.astype(np.float64, copy=False), self.centre, self.scale
+            prepared = row_scaled(attributes)
+        elif self.scaling in ("clipped", "mixed"):
+            prepared = clipped(attributes, self.centre, self.scale)
+        if self.quantiles is not None and self.scaling == "rank":
+            prepared = ranked(attributes, self.quantiles)
+        elif self.quantiles is not None:
+            prepared = np.hstack([prepared, RANK_WEIGHT * standard_ranks(attributes, self.quantiles)])
+        return prepared, np.zeros(prepared.shape[1]), np.ones(prepared.shape[1])
 
 
 def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:

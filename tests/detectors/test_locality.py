@@ -1,0 +1,25 @@
+"""A few rows of Â are those of the whole Â."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hopsight.detectors.hop_detector import adjacency_of
+from hopsight.detectors.locality import local_operator, neighbours_of
+from hopsight.nn.gcn import normalized_adjacency
+from toys import two_groups
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_local_operator_is_a_part_of_the_whole(directed: bool, rng: np.random.Generator) -> None:
+    graph = two_groups(0, directed=directed)
+    visible = rng.random(graph.n_edges) < 0.7
+    whole = normalized_adjacency(adjacency_of(graph, visible, directed=False)).toarray()
+    rows = np.array([3, 17, 60])
+    around = neighbours_of(graph, rows)
+    near = graph.adjacency.toarray()[rows].any(axis=0) | graph.adjacency.toarray()[:, rows].any(axis=1)
+    assert set(around.tolist()) == set(np.flatnonzero(near).tolist()) | set(rows.tolist())
+    part = local_operator(graph, visible, rows, around).toarray()
+    np.testing.assert_allclose(part, whole[np.ix_(rows, around)], rtol=1e-6)
+    assert whole[rows].sum() == pytest.approx(part.sum(), rel=1e-6)  # nothing lies outside
