@@ -178,10 +178,18 @@ def test_benchmark_killed_at_twenty_moments(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet", ".mat", ".npz", ".graphml", ".pt"])
 def test_damaged_files_through_the_command_line(
-    suffix: str, tmp_path: Path, two_cliques: AttributedGraph, capsys: pytest.CaptureFixture[str]
+    suffix: str,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    two_cliques: AttributedGraph,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """25 of each of eight formats: refused in one sentence or used, within seconds, nothing written elsewhere."""
     import hopsight.io as formats
+
+    here = tmp_path_factory.mktemp("here")
+    monkeypatch.chdir(here)
 
     source = tmp_path / f"network{suffix}"
     if suffix == ".pt":
@@ -210,6 +218,7 @@ def test_damaged_files_through_the_command_line(
         assert (code == 2) == (sum(line.startswith("hopsight: ") for line in error.splitlines()) == 1)
         victim.write_bytes(originals[victim])
         assert {path.name for path in tmp_path.iterdir()} - {path.name for path in files} <= {"out", "out.npz"}
+        assert list(here.iterdir()) == []
 
 
 def damaged(content: bytes, rnd: random.Random) -> bytes:
@@ -239,6 +248,52 @@ def test_a_full_disk_gets_one_sentence_and_leaves_nothing(tmp_path: Path) -> Non
     assert len(error.splitlines()) == 1
     assert error.startswith("hopsight: ")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".graphml", ".mat", ".npz"])
+def test_a_full_disk_while_a_network_is_written(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hopsight.datasets import make_demo
+    from hopsight.io import write
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    write(make_demo(), tmp_path / "demo.npz")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, before[1]))  # Python ignores the signal that comes with it
+    try:
+        code = main(["convert", str(tmp_path / "demo.npz"), str(tmp_path / f"copy{suffix}")])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    lines = capsys.readouterr().err.splitlines()
+    assert code == 2
+    assert len(lines) == 1 and lines[0].startswith("hopsight: cannot write")
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.npz"]
+
+
+def test_a_read_only_input_folder_is_fine_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_cliques: AttributedGraph
+) -> None:
+    """Nothing appears beside the input, whatever its format; root could write there, so the listing is what counts."""
+    import hopsight.io as formats
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    data = tmp_path / "data"
+    data.mkdir()
+    suffixes = (".csv", ".csv.gz", ".parquet", ".mat", ".npz", ".graphml")
+    for suffix in suffixes:
+        formats.write(two_cliques, data / f"network{suffix}")
+    for path in data.iterdir():
+        path.chmod(0o444)
+    data.chmod(0o555)
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in data.iterdir()}
+    monkeypatch.chdir(tmp_path)
+    for suffix in suffixes:
+        command = ["detect", str(data / f"network{suffix}"), "--detector", "lof", "--top", "1", "--quiet"]
+        assert main([*command, "--out", f"out{suffix}"]) == 0
+        assert main(["rerun", f"out{suffix}/run.json", "--quiet"]) == 0
+    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in data.iterdir()} == before
+    data.chmod(0o755)
 
 
 def test_the_second_of_two_runs_into_one_folder_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import hopsight
-from hopsight.detectors import DETECTORS
+from hopsight.detectors import DETECTORS, storage
 from hopsight.detectors.dominant import DOMINANT
 from hopsight.detectors.madan import MADAN
 from hopsight.detectors.storage import load_detector
@@ -156,6 +156,20 @@ def test_a_pickle_never_runs(folder: Path, name: str, tmp_path: Path, monkeypatc
     assert not (tmp_path / "sprung").exists()
     pickle.loads((folder / name).read_bytes())  # the trap is a real one
     assert (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("name", ["predict", "__class__", "_fit", "seed", "a b_", "__x__"])
+def test_a_forged_checksum_sets_fitted_values_only(folder: Path, name: str) -> None:
+    """Whoever edits the file can compute the sum anew: still no method or parameter is replaced."""
+
+    def forge(record: dict[str, Any]) -> None:
+        record["values"][name] = 7
+        record.pop("checksum")
+        record["checksum"] = storage._checksum(record, (folder / "arrays.safetensors").read_bytes())
+
+    edit_record(forge)(folder)
+    with pytest.raises(ValueError, match=f"is damaged: '{name}' is no fitted value"):
+        load_detector(folder)
 
 
 def test_no_pickle_is_written(folder: Path) -> None:

@@ -116,3 +116,25 @@ def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Not a directory"), claim(tmp_path / "file" / "out", NAMES):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="this system cannot refuse to follow a link")
+def test_links_that_somebody_put_there_lead_nowhere(tmp_path: Path) -> None:
+    """In a folder that others may write to, no name of ours becomes a way to a file elsewhere."""
+    mine, out = tmp_path / "mine", tmp_path / "out"
+    mine.mkdir()
+    (mine / "letter").write_text("dear")
+    out.mkdir()
+    (out / LOCK).symlink_to(mine / "letter")
+    with pytest.raises(OSError), claim(out, NAMES):
+        raise AssertionError("it should not begin")
+    (out / LOCK).unlink()
+    for name in (STAGING, CHECKPOINT):
+        (out / name).symlink_to(mine)
+    write_run(out, "first")
+    (out / "scores.csv").unlink()
+    (out / "scores.csv").symlink_to(mine / "letter")
+    write_run(out, "second")
+    assert (out / "scores.csv").read_text() == "second" and not (out / "scores.csv").is_symlink()
+    assert [path.name for path in mine.iterdir()] == ["letter"]
+    assert (mine / "letter").read_text() == "dear"

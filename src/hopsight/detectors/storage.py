@@ -16,7 +16,7 @@ from hopsight.preprocess import AttributeTransform
 
 FORMAT = "hopsight-detector"
 VERSION = 1
-NOT_SAVED = frozenset({"graph_"})  # the network stays where the user keeps it
+NOT_SAVED = frozenset({"graph_", "seconds_"})  # the network stays where the user keeps it, and timings differ
 
 
 def save_detector(detector: Any, folder: Path) -> None:
@@ -76,6 +76,8 @@ def load_detector(path: str | Path) -> Any:
         parameters = {name: _tuple(value) for name, value in record["parameters"].items()}
         detector = get_detector(record["detector"])(**parameters)
         for name, value in _unflatten(arrays, record["values"]).items():
+            if not name.isidentifier() or name.startswith("_") or not name.endswith("_") or hasattr(detector, name):
+                raise ValueError(f"{name!r} is no fitted value")
             setattr(detector, name, value)
     except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
         raise ValueError(f"the saved detector in {folder} is damaged: {error}") from None

@@ -98,7 +98,7 @@ def _lock(folder: Path) -> IO[str]:
     path = folder / LOCK
     for _ in range(10):
         folder.mkdir(parents=True, exist_ok=True)
-        handle = path.open("a+", encoding="utf-8")
+        handle = open(path, "a+", encoding="utf-8", opener=_open_itself)  # noqa: SIM115 (held while the run lasts)
         if not _try_lock(handle):
             handle.seek(0)
             process = handle.read().strip() or "unknown"
@@ -113,6 +113,11 @@ def _lock(folder: Path) -> IO[str]:
             return handle
         handle.close()  # its owner removed it between our opening and our locking: once more
     raise OSError(f"cannot lock {folder}")
+
+
+def _open_itself(path: str, flags: int) -> int:
+    """Open a file but not what a link of that name points to: it will be emptied."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 if sys.platform == "win32":
