@@ -44,12 +44,6 @@ def main() -> None:
         print(json.dumps(fit(Path(options.child), options.detectors[0], options.libraries[0], options.seed)))
         return
     rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for network in options.networks:
-            path = Path(folder) / f"{network}.npz"
-            write_npz(make(network, options.seed), path)
-            for detector in options.detectors:
-                rows += compare(path, detector, options)
     result = {
         "machine": machine(),
         "threads": options.threads,
@@ -57,7 +51,13 @@ def main() -> None:
         "seed": options.seed,
         "rows": rows,
     }
-    options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        for network in options.networks:
+            path = Path(folder) / f"{network}.npz"
+            write_npz(make(network, options.seed), path)
+            for detector in options.detectors:
+                rows += compare(path, detector, options)
+                options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def make(network: str, seed: int) -> AttributedGraph:
