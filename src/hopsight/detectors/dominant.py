@@ -275,7 +275,7 @@ class DOMINANT(Detector):
         activation, drawn = "none", None
         if self.decoder == "sigmoid":
             activation = "sigmoid"
-            drawn = sample_rows(self.n_rows, n_nodes, rows, links.squares.device)
+            drawn = sample_rows(self.n_rows, n_nodes, rows, links.squares.device, halved=not root)
         of_attributes = row_loss(rebuilt.left, rebuilt.right, inputs.attributes, self.attribute_activation_, root=root)
         of_links = row_loss(rebuilt.units, rebuilt.units, links, activation, root=root, rows=drawn)
         total = self.attribute_weight * of_attributes + (1 - self.attribute_weight) * of_links

@@ -63,7 +63,7 @@ class ResGCN(Detector):
     scaling, n_components
         Of the attributes, see :class:`hopsight.preprocess.AttributeTransform`.
     n_rows
-        Rows of A that one epoch looks at, drawn anew each time; ``"auto"``: all, or in large networks as many as
+        Rows of A that one epoch looks at, drawn anew each time; ``"auto"``: all up to 8,192 nodes, above as many as
         make 33 million pairs.
 
     Attributes
@@ -82,7 +82,8 @@ class ResGCN(Detector):
     The paper prints an unnormalised Ã in the first layer, ends the residual net at width 64 though R must be n × d,
     and gives neither γ, nor the number of epochs, nor initial weights. Here: Â everywhere, one more, d-wide
     layer, attention from the second layer on, γ = 0.1, 300 epochs, Glorot weights. λ is the paper's for Amazon;
-    it reduces large bags of words to 20 components first.
+    it reduces large bags of words to 20 components first. As σ(Z Zᵀ) and A are symmetric, a pair of nodes is looked at
+    once.
 
     References
     ----------
