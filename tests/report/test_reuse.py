@@ -13,7 +13,7 @@ import pytest
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
 from hopsight.report.progress import LineProgress
-from hopsight.report.record import read_record
+from hopsight.report.record import read_record, write_record
 from hopsight.report.reuse import node_in, reopen, rerun, score
 from hopsight.report.run import Request, Source, detect
 
@@ -130,3 +130,25 @@ def test_an_edited_record_is_refused(finished: Path) -> None:
     (finished / "run.json").write_text(json.dumps(record))
     with pytest.raises(ValueError, match="how to repeat"):
         rerun(finished / "run.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("detector", ["lof"]),
+        ("device", None),
+        ("top", "many"),
+        ("settings", {"n_epochs": 6}),
+        ("settings", 5),
+        ("source", None),
+        ("source", {"path": 7, "ignore": []}),
+        ("source", {"path": None, "ignore": [None]}),
+        ("unheard of", 1),
+    ],
+)
+def test_a_record_with_values_of_other_types_is_refused(tmp_path: Path, name: str, value: object) -> None:
+    request = {"detector": "lof", "source": {"path": "nowhere.npz", "ignore": []}, "settings": {}, name: value}
+    write_record(tmp_path / "run.json", {"command": "detect", "request": request})
+    with pytest.raises(ValueError, match="does not say how to repeat the run"):
+        rerun(tmp_path / "run.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 import numpy as np
 
@@ -99,15 +100,35 @@ def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress |
     target = folder or _beside(record_path)
     if record.get("command") == "score":
         try:
+            _check_types(Source, record["source"])
             model, source = Path(record["model"]), Source.from_record(record["source"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"the record does not say how to repeat the run: {error}") from None
         return score(model, source, target, progress=progress)
-    before = record.get("inputs") or {}
+    _check_types(Request, record.get("request"))
+    _check_types(Source, record["request"].get("source"))
+    before = record["inputs"] if isinstance(record.get("inputs"), dict) else {}
     for path, checksum in checksums(*before).items():
         if progress is not None and checksum != before[path]:
             progress.say(f"{path} has changed since the first run: the result will differ")
     return detect(Request.from_record(record), target, progress=progress)
+
+
+def _check_types(kind: type, values: Any) -> None:
+    """Refuse a part of a record in which a value has another type than there: people edit these files by hand."""
+    hints = get_type_hints(kind)
+    if not isinstance(values, dict):
+        raise ValueError(f"the record does not say how to repeat the run: no {kind.__name__.lower()}")
+    for name, value in values.items():
+        expected = get_origin(hints.get(name)) or hints.get(name)
+        if expected in (tuple, Source, Mapping):  # as JSON has them
+            inside = list(value.values()) if isinstance(value, dict) else value
+            fits = isinstance(value, list if expected is tuple else dict)
+            fits = fits and (expected is Source or all(isinstance(entry, str) for entry in inside))
+        else:
+            fits = expected is not None and isinstance(value, hints[name])
+        if not fits:
+            raise ValueError(f"the record does not say how to repeat the run: {name} cannot be {value!r}")
 
 
 def _beside(record_path: Path) -> Path:
