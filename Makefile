@@ -6,14 +6,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := hopsight-demo
 
 LOWEST := $(VENV)/lowest
+AUDIT := $(VENV)/audit
 
-.PHONY: help demo test test-long test-lowest lint bench browser clean
+.PHONY: help demo test test-long test-lowest audit lint bench browser clean
 
 help:
 	@echo "make demo         find the planted anomalies of the built-in network, report in $(DEMO)/"
 	@echo "make test         lint, types, import layers and tests"
 	@echo "make test-long    the tests that take minutes"
 	@echo "make test-lowest  the tests with the oldest versions that pyproject.toml allows (torch aside)"
+	@echo "make audit        look the versions of constraints.txt up among known vulnerabilities (asks pypi.org)"
 	@echo "make lint         lint, types and import layers only"
 	@echo "make bench        the quick suite of experiments, results in bench-out/"
 	@echo "make clean        remove what the other targets made"
@@ -31,6 +33,10 @@ test-long: $(VENV)/.installed-dev browser
 # Old libraries warn about each other; that is not ours to mend.
 test-lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -W ignore::DeprecationWarning
+
+# --strict: without it pip-audit succeeds even where it could look nothing up.
+audit: $(AUDIT)/.installed
+	$(AUDIT)/bin/pip-audit -r constraints.txt --no-deps --disable-pip --strict
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -77,6 +83,11 @@ $(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	  print(*[need.replace('>=', '==') for need in needs if not need.startswith('torch>')], sep='\n')" \
 	  >> $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install -c $(LOWEST)/constraints.txt -e ".[dev]"
+	touch $@
+
+$(AUDIT)/.installed: $(VENV)/.made
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip --disable-pip-version-check --quiet install pip-audit
 	touch $@
 
 clean:
