@@ -21,10 +21,11 @@ from scipy.stats import spearmanr
 
 from hopsight.detectors.storage import load_detector
 from hopsight.graph import AttributedGraph
-from toys import renumbered
+from toys import renumbered, two_groups
 
 Make = Callable[..., Any]
 
+JUDGES = {"HCM", "CrossHCM", "DOMINANT", "ResGCN"}  # they learn a model that can score other graphs
 RANDOM = {"HCM", "CrossHCM", "DOMINANT"}  # they draw pairs of nodes, or drop units of them, by position
 
 
@@ -237,8 +238,30 @@ def check_new_graphs_are_judged_or_refused(make: Make, graph: AttributedGraph) -
         scores = model.decision_function(graph)
     except ValueError as error:
         assert str(error) == f"{type(model).__name__} can only judge the graph it was fitted on"
+        assert type(model).__name__ not in JUDGES
         return
     np.testing.assert_allclose(scores, model.decision_score_, atol=1e-4)
+
+
+def check_other_nodes_are_judged_by_the_names_of_their_columns(make: Make, graph: AttributedGraph) -> None:
+    """Other nodes get the same scores from a loaded model, columns in any order; a missing column is refused."""
+    model = make().fit(graph)
+    if type(model).__name__ not in JUDGES:
+        return
+    other = two_groups(8, n_each=15)
+    assert not set(other.node_ids) & set(graph.node_ids)
+    scores = model.decision_function(other)
+    assert_scores(scores, 30)
+    with TemporaryDirectory() as folder:
+        model.save(folder)
+        loaded = load_detector(folder)
+    assert np.array_equal(loaded.decision_function(other), scores)
+    names = list(other.attribute_names)
+    order = [3, 0, 4, 2, 1]
+    turned = with_attributes(other, other.attributes[:, order], attribute_names=[names[place] for place in order])
+    np.testing.assert_allclose(loaded.decision_function(turned), scores, rtol=1e-5, atol=1e-6 * abs(scores).max())
+    with pytest.raises(ValueError, match=f"'?{names[2]}'?"):
+        loaded.decision_function(with_attributes(other, other.attributes[:, :2], attribute_names=names[:2]))
 
 
 def check_repr_shows_the_parameters(make: Make, graph: AttributedGraph) -> None:

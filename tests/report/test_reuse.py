@@ -16,6 +16,7 @@ from hopsight.report.progress import LineProgress
 from hopsight.report.record import read_record, write_record
 from hopsight.report.reuse import node_in, reopen, rerun, score
 from hopsight.report.run import Request, Source, detect
+from toys import QUICK, two_groups
 
 FAST = {"n_epochs": "6", "burn_in": "3", "min_class_pairs": "10"}
 
@@ -71,6 +72,18 @@ def test_the_training_network_gets_its_scores_back(finished: Path, network: Path
     score(finished / inside, Source(path=str(network)), tmp_path / "new")
     assert scores(tmp_path / "new") == pytest.approx(scores(finished), abs=1e-4)
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["run.json", "scores.csv"]
+
+
+@pytest.mark.parametrize("name", ["hcm", "cross_hcm", "dominant", "resgcn"])
+def test_other_nodes_are_scored_with_the_model_of_a_run(tmp_path: Path, name: str) -> None:
+    settings = {key: str(value) for key, value in QUICK[name].items()}
+    for seed in (1, 2):
+        write_npz(two_groups(seed, n_each=20), tmp_path / f"{seed}.npz")
+    detect(Request(source=Source(path=str(tmp_path / "1.npz")), detector=name, settings=settings), tmp_path / "run")
+    score(tmp_path / "run", Source(path=str(tmp_path / "2.npz")), tmp_path / "new")
+    written = scores(tmp_path / "new")
+    assert set(written) == {f"2-{node}" for node in range(40)}
+    assert np.isfinite(list(written.values())).all() and len(set(written.values())) > 10
 
 
 def test_scores_of_a_saved_model_can_be_repeated_but_not_explained(
