@@ -5,10 +5,15 @@ The public names below are imported when they are first used, so that ``import h
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+# Threads that wait for work should sleep: with other programs on the machine, spinning ones make a fit up to
+# sixty times as slow. It only counts if torch has not been imported yet, and never overrides the user's choice.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from hopsight.datasets import inject, make_demo, make_network

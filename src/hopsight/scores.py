@@ -73,8 +73,9 @@ def beyond_degree(values: FloatArray, degrees: NDArray[np.int64], trend: FloatAr
 
 
 def degree_trend(values: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
-    """Return the seven numbers that :func:`beyond_degree` needs: mean and deviation of log degree, three
-    coefficients of the parabola, and median and width of what it leaves.
+    """Return the seven numbers that :func:`beyond_degree` needs.
+
+    They are mean and deviation of log degree, three coefficients of the parabola, median and width of what is left.
     """
     judged = ~np.isnan(values)
     if not judged.any():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hopsight.detectors.hop_detector import adjacency_of
-from hopsight.detectors.locality import local_operator, neighbours_of
+from hopsight.detectors.locality import links_at, local_operator
+from hopsight.graph import AttributedGraph
 from hopsight.nn.gcn import normalized_adjacency
 from toys import two_groups
 
@@ -17,9 +18,15 @@ def test_local_operator_is_a_part_of_the_whole(directed: bool, rng: np.random.Ge
     visible = rng.random(graph.n_edges) < 0.7
     whole = normalized_adjacency(adjacency_of(graph, visible, directed=False)).toarray()
     rows = np.array([3, 17, 60])
-    around = neighbours_of(graph, rows)
+    around = np.union1d(rows, graph.edges[:, links_at(graph, rows)])
     near = graph.adjacency.toarray()[rows].any(axis=0) | graph.adjacency.toarray()[:, rows].any(axis=1)
     assert set(around.tolist()) == set(np.flatnonzero(near).tolist()) | set(rows.tolist())
-    part = local_operator(graph, visible, rows, around).toarray()
+    links = links_at(graph, around)
+    part = local_operator(graph.edges[:, links[visible[links]]], rows, around, directed=directed).toarray()
     np.testing.assert_allclose(part, whole[np.ix_(rows, around)], rtol=1e-6)
     assert whole[rows].sum() == pytest.approx(part.sum(), rel=1e-6)  # nothing lies outside
+
+
+def test_links_at_some_nodes() -> None:
+    path = AttributedGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], np.zeros((5, 1)))
+    assert links_at(path, np.array([0, 3])).tolist() == [0, 2, 3]

@@ -135,7 +135,7 @@ def test_fewer_epochs_than_folds_can_still_be_replayed() -> None:
 
 def test_links_are_judged_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run()[0]
-    monkeypatch.setattr(posterior, "LINKS_AT_ONCE", 3)
+    monkeypatch.setattr(posterior, "AT_ONCE", 3)
     torch.testing.assert_close(run()[0].hop, whole.hop)
 
 

@@ -91,3 +91,9 @@ def test_hashes_are_the_same_everywhere() -> None:
     assert node_hashes(np.array([7, 8])).tolist() == node_hashes(np.array(["7", "8"], dtype=object)).tolist()
     step = 0x9E3779B97F4A7C15
     assert mix(np.array([step, 2 * step % 2**64], dtype=np.uint64)).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+
+
+def test_some_links_are_hidden_as_they_are_among_all(named: AttributedGraph) -> None:
+    some = np.array([1, 4, 7, named.n_edges - 1])
+    for mask, part in zip(hidden_links(named, 3, 3, 2), hidden_links(named, 3, 3, 2, some), strict=True):
+        assert mask[some].tolist() == part.tolist()

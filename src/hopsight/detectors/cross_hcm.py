@@ -14,7 +14,7 @@ from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.detectors.hop_detector import HopDetector, adjacency_of, as_float64
 from hopsight.detectors.link_posterior import LinkPosterior
-from hopsight.detectors.locality import local_operator, neighbours_of
+from hopsight.detectors.locality import links_at, local_operator
 from hopsight.detectors.posterior import Fold
 from hopsight.detectors.splits import hidden_links
 from hopsight.graph import AttributedGraph
@@ -121,14 +121,16 @@ class CrossHCM(HopDetector):
         device: torch.device,
     ) -> list[Fold]:
         """Return the views of the rows: their neighbourhoods without the absent links."""
-        around = neighbours_of(graph, rows)
+        around = np.union1d(rows, graph.edges[:, links_at(graph, rows)])
+        near = links_at(graph, around)
+        links, stay, judged = graph.edges[:, near], stays[near], np.searchsorted(near, mine)
         scaled = self._transformed(graph, around) / self.unit_
         own = torch.from_numpy(scaled[np.searchsorted(around, rows)].astype(np.float32)).to(device)
         folds = []
-        for hidden in hidden_links(graph, self.seed, self.n_folds, self.n_repeats):
-            operator = local_operator(graph, ~hidden & stays, rows, around)
+        for hidden in hidden_links(graph, self.seed, self.n_folds, self.n_repeats, near):
+            operator = local_operator(links[:, ~hidden & stay], rows, around, directed=graph.directed)
             propagated = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
-            folds.append(Fold([own, propagated], torch.from_numpy(np.flatnonzero(hidden[mine])).to(device)))
+            folds.append(Fold([own, propagated], torch.from_numpy(np.flatnonzero(hidden[judged])).to(device)))
         return folds
 
     def _draw(

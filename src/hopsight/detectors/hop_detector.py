@@ -20,6 +20,7 @@ from hopsight.detectors.checkpoint import Checkpoint, Generators
 from hopsight.detectors.link_posterior import PREDICTIONS, LinkPosterior
 from hopsight.detectors.posterior import OPTIMIZERS, Fold, Schedule, replay, sample_posterior
 from hopsight.detectors.splits import node_hashes
+from hopsight.detectors.stage_clock import StageClock
 from hopsight.detectors.threads import torch_threads
 from hopsight.detectors.training import unit_of
 from hopsight.graph import AttributedGraph
@@ -146,18 +147,11 @@ class HopDetector(Detector):
         if graph.n_edges == 0:
             raise ValueError("the network has no link, so there is no neighbour to judge a node by")
         for_transform, for_drop, for_pairs, for_weights, for_dropout, for_noise = rng.spawn(6)
-        self.transform_ = AttributeTransform.fit(
-            graph.attributes,
-            graph.attribute_names,
-            scaling=self._scaling(graph),
-            n_components=self.n_components,
-            rng=for_transform,
-        )
-        self.magnitude_ = 1.0
-        attributes = self._transformed(graph)
-        self.magnitude_ = unit_of(attributes)
-        attributes = attributes / self.magnitude_
+        clock = StageClock(callback)
+        clock.begin("attributes")
+        attributes = self._fit_transform(graph, for_transform)
         self._prepare(graph, attributes)
+        clock.begin("hops")
         kept = drop_edges(edge_similarity(attributes, graph.edges, self._similarity()), self.drop_ratio, rng=for_drop)
         pairs = self._hop_pairs(graph, kept, for_pairs)
         self.class_sizes_, self.class_errors_ = pairs.sizes, pairs.errors
@@ -165,7 +159,10 @@ class HopDetector(Detector):
         self.n_inputs_ = attributes.shape[1]
         network = self._network(self.n_inputs_, pairs.n_classes, graph.directed, _generator(for_weights, "cpu"))
         network.to(device)
+        clock.begin("views")
         folds = self._folds(graph, attributes, device)
+        del attributes  # large, and the folds have what they need of it
+        clock.begin("train")
         with torch_threads(pairs.n_pairs * pairs.n_classes) as hold:
 
             def draw(epoch: int, n_epochs: int) -> Tensor:
@@ -184,8 +181,26 @@ class HopDetector(Detector):
                 node_scores=lambda found: self._node_scores(graph, found)[self.score],
                 callback=callback,
                 checkpoint=Checkpoint(self._checkpoint, self._key(graph)),
+                clock=clock,
             )
-        return self._keep(graph, posterior)
+        clock.begin("scores")
+        scores = self._keep(graph, posterior)
+        self.seconds_ = clock.end()
+        return scores
+
+    def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
+        """Learn how attributes are transformed, and return them so."""
+        self.transform_ = AttributeTransform.fit(
+            graph.attributes,
+            graph.attribute_names,
+            scaling=self._scaling(graph),
+            n_components=self.n_components,
+            rng=rng,
+        )
+        self.magnitude_ = 1.0
+        attributes = self._transformed(graph)
+        self.magnitude_ = unit_of(attributes)
+        return attributes / self.magnitude_
 
     def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> HopPairs:
         return hop_pairs(

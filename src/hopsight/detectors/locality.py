@@ -13,23 +13,35 @@ from hopsight.graph import AttributedGraph
 IntArray = NDArray[np.int64]
 
 
-def neighbours_of(graph: AttributedGraph, rows: IntArray) -> IntArray:
-    """Return the rows and all that share a link with one of them, in order."""
-    return np.union1d(rows, graph.edges[:, np.isin(graph.edges, rows).any(axis=0)])
+def links_at(graph: AttributedGraph, nodes: IntArray) -> IntArray:
+    """Return the positions of all links with an end among the nodes."""
+    chosen = np.zeros(graph.n_nodes, dtype=np.bool_)
+    chosen[nodes] = True
+    return np.flatnonzero(chosen[graph.edges[0]] | chosen[graph.edges[1]])
 
 
-def local_operator(graph: AttributedGraph, visible: NDArray[np.bool_], rows: IntArray, around: IntArray) -> Any:
-    """Return rows × around of Â = D̃^{-1/2} (A + I) D̃^{-1/2}, A the visible links whatever their direction.
+def local_operator(links: IntArray, rows: IntArray, around: IntArray, *, directed: bool) -> Any:
+    """Return rows × around of Â = D̃^{-1/2} (A + I) D̃^{-1/2}.
 
-    >>> path = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)))
-    >>> local_operator(path, np.array([True, True]), np.array([0]), np.array([0, 1])).toarray().round(3).tolist()
+    Parameters
+    ----------
+    links
+        (2, n) the visible links at the nodes of ``around``; more do no harm.
+    rows, around
+        Sorted nodes: those asked for, and they with all their neighbours.
+    directed
+        Whether links are arcs, of which two both ways count as one.
+
+    Examples
+    --------
+    >>> path = np.array([[0, 1], [1, 2]])
+    >>> local_operator(path, np.array([0]), np.array([0, 1]), directed=False).toarray().round(3).tolist()
     [[0.5, 0.408]]
     """
-    links = graph.edges[:, visible]
-    if graph.directed:  # arcs both ways are one link
+    if directed:
         links = np.unique(np.sort(links, axis=0), axis=1)
-    inverse = 1.0 / np.sqrt(1.0 + np.bincount(links.ravel(), minlength=graph.n_nodes))
-    is_row = np.zeros(graph.n_nodes, dtype=np.bool_)
+    inverse = 1.0 / np.sqrt(1.0 + np.bincount(links.ravel(), minlength=around[-1] + 1))
+    is_row = np.zeros(inverse.size, dtype=np.bool_)
     is_row[rows] = True
     forth, back = links[:, is_row[links[0]]], links[::-1, is_row[links[1]]]
     source = np.concatenate([forth[0], back[0], rows])

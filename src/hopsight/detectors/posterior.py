@@ -16,11 +16,13 @@ from torch.optim import SGD, Adam, Optimizer
 from hopsight.detectors.base import Callback, Epoch
 from hopsight.detectors.checkpoint import Checkpoint, Generators, Progress
 from hopsight.detectors.link_posterior import LinkPosterior
+from hopsight.detectors.stage_clock import StageClock
 from hopsight.nn.hop_network import HopNetwork
 from hopsight.nn.sgld import SGLD
 
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
-LINKS_AT_ONCE = 1 << 15
+AT_ONCE = 1 << 13
+AT_ONCE_ON_GPU = 1 << 20
 PAIRS_IN_MEMORY = 1 << 23
 
 FloatArray = NDArray[np.float64]
@@ -91,6 +93,7 @@ def sample_posterior(
     node_scores: Callable[[LinkPosterior], FloatArray],
     callback: Callback | None = None,
     checkpoint: Checkpoint | None = None,
+    clock: StageClock | None = None,
 ) -> tuple[LinkPosterior, FloatArray, NDArray[np.float32]]:
     """Train, and judge the links of each sampled epoch's fold; return their posterior, the losses and the samples.
 
@@ -114,11 +117,13 @@ def sample_posterior(
         Told after every epoch; its ``scores()`` judge all links with the current weights alone.
     checkpoint
         Where to begin, if it holds a state, and where to leave one from time to time.
+    clock
+        Told of the stages "pairs", "train" and "judge".
     """
     optimizer = make_optimizer(network, schedule, labels.numel(), generators.noise)
     posterior = LinkPosterior(links.shape[1], links.device)
     progress = Progress(network, optimizer, posterior, generators, np.empty(schedule.n_epochs), [])
-    keeper = checkpoint or Checkpoint(None, "")
+    keeper, watch = checkpoint or Checkpoint(None, ""), clock or StageClock(None)
     first = progress.restore(keeper)
     sampled = set(schedule.sample_epochs(len(folds)))
     chunk = max(1, min(schedule.n_epochs, PAIRS_IN_MEMORY // labels.numel()))
@@ -127,15 +132,19 @@ def sample_posterior(
         if pairs is None or epoch % chunk == 0:
             progress.before_draw = generators.pairs.bit_generator.state
             start = epoch - epoch % chunk
+            watch.begin("pairs")
             pairs = draw(start, min(chunk, schedule.n_epochs - start))
+            watch.begin("train")
         for group in optimizer.param_groups:
             group["lr"] = schedule.lr * (1 + epoch) ** -schedule.lr_decay
         fold = folds[epoch % len(folds)]
         loss = _step(network, fold, pairs[epoch % chunk], labels, optimizer, schedule, generators.dropout)
         progress.losses[epoch] = _finite(loss, epoch)
         if epoch in sampled:
+            watch.begin("judge")
             progress.samples.append(network.flat_weights().cpu())
             judge(network, fold, links, posterior, schedule, generators.dropout)
+            watch.begin("train")
         if callback is not None:
             now = _now(network, folds, links, schedule, node_scores)
             callback(Epoch(epoch + 1, schedule.n_epochs, progress.losses[epoch], now))
@@ -155,15 +164,29 @@ def _step(
     schedule: Schedule,
     dropout: torch.Generator,
 ) -> Tensor:
-    """Descend the hop loss once and return it."""
+    """Descend the hop loss once and return it; gradients add up over blocks of pairs that fit a processor's cache."""
+    device, half = labels.device.type, schedule.dtype == torch.bfloat16
     optimizer.zero_grad()
-    with torch.autocast(labels.device.type, torch.bfloat16, enabled=schedule.dtype == torch.bfloat16):
+    with torch.autocast(device, torch.bfloat16, enabled=half):
         nodes = network.represent(fold.view, dropout=schedule.dropout, generator=dropout)
-        logits = network(nodes, pairs, dropout=schedule.dropout, generator=dropout)
-    loss = cross_entropy(logits.float(), labels)
-    loss.backward()  # type: ignore[no-untyped-call]
+    leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in nodes]
+    total = torch.zeros((), device=labels.device)
+    for block, wanted in zip(*(t.split(_at_once(device), dim=-1) for t in (pairs, labels)), strict=True):
+        with torch.autocast(device, torch.bfloat16, enabled=half):
+            logits = network(leaves, block, dropout=schedule.dropout, generator=dropout)
+        loss = cross_entropy(logits.float(), wanted, reduction="sum") / labels.numel()
+        loss.backward()  # type: ignore[no-untyped-call]
+        total += loss.detach()
+    for rows, leaf in zip(nodes, leaves, strict=True):
+        if leaf.grad is not None:
+            rows.backward(leaf.grad)  # type: ignore[no-untyped-call]
     optimizer.step()
-    return loss
+    return total
+
+
+def _at_once(device: str) -> int:
+    """Return how many pairs or links to work on at a time: few enough for a cache, or enough to fill a GPU."""
+    return AT_ONCE if device == "cpu" else AT_ONCE_ON_GPU
 
 
 @torch.no_grad()
@@ -178,7 +201,7 @@ def judge(
     """Add the current weights' predictions for a fold's links to the posterior."""
     share = schedule.dropout if schedule.dropout_at_prediction else 0.0
     nodes = network.represent(fold.view, dropout=share, generator=dropout)
-    for part in torch.split(fold.judged, LINKS_AT_ONCE):
+    for part in torch.split(fold.judged, _at_once(links.device.type)):
         logits = network(nodes, links[:, part], dropout=share, generator=dropout)
         posterior.add(part, logits, schedule.prediction)
 

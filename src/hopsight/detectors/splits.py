@@ -12,8 +12,14 @@ from hopsight.graph import AttributedGraph
 HashArray = NDArray[np.uint64]
 
 
-def hidden_links(graph: AttributedGraph, seed: int | None, n_folds: int, n_repeats: int) -> list[NDArray[np.bool_]]:
-    """Return n_folds × n_repeats masks over the links; in every repeat each link is hidden exactly once.
+def hidden_links(
+    graph: AttributedGraph,
+    seed: int | None,
+    n_folds: int,
+    n_repeats: int,
+    links: NDArray[np.int64] | None = None,
+) -> list[NDArray[np.bool_]]:
+    """Return n_folds × n_repeats masks over the links (or some of them); every repeat hides each exactly once.
 
     Two ends give a link's hash h, whatever their order; repeat r puts the link into part
     ⌊mix(h + r·φ) · n_folds / 2⁶⁴⌋. Only ids and the seed matter, not the position of a node.
@@ -25,8 +31,12 @@ def hidden_links(graph: AttributedGraph, seed: int | None, n_folds: int, n_repea
     >>> len(masks), [(masks[2 * r] ^ masks[2 * r + 1]).all().item() for r in range(3)]
     (6, [True, True, True])
     """
-    nodes = node_hashes(graph.node_ids)
-    link = mix((nodes[graph.edges[0]] + nodes[graph.edges[1]]) ^ mix(np.uint64((seed or 0) % 2**64)))
+    if links is None:
+        source, target = node_hashes(graph.node_ids)[graph.edges]
+    else:
+        nodes, ends = np.unique(graph.edges[:, links], return_inverse=True)
+        source, target = node_hashes(graph.node_ids[nodes])[ends.reshape(2, -1)]
+    link = mix((source + target) ^ mix(np.uint64((seed or 0) % 2**64)))
     masks = []
     for repeat in range(n_repeats):
         drawn = mix(link + np.uint64((repeat * 0x9E3779B97F4A7C15) % 2**64))

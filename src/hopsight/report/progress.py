@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 5.0
 SECONDS_OF_SPEED = 30.0
 VERBS = {"load": "reading", "fit": "fitting", "score": "scoring", "explain": "explaining", "write": "writing"}
+PARTS = {  # of a fit that takes long before its first epoch
+    "attributes": "reducing attributes",
+    "hops": "counting hops",
+    "views": "looking at neighbourhoods",
+    "pairs": "drawing pairs",
+    "train": "learning",
+    "judge": "learning and judging links",
+    "scores": "scoring nodes",
+}
 
 
 class Progress:
@@ -24,8 +33,17 @@ class Progress:
         self.stage = VERBS.get(stage, stage)
         self.marks: deque[tuple[float, int]] = deque()
 
+    def part(self, name: str) -> None:
+        """Note what a fit is about to do."""
+        self.stage = PARTS.get(name, name)
+        self.show(0, 0, "…")
+
+    def __call__(self, epoch: Epoch) -> None:
+        """Be the callback that a detector calls."""
+        self.epoch(epoch)
+
     def epoch(self, epoch: Epoch) -> None:
-        """Note one epoch of the fit; this is the callback that a detector calls."""
+        """Note one epoch of the fit."""
         self.step(epoch.number, epoch.total, "epochs", f"loss {epoch.loss:.4g}")
 
     def step(self, number: int, total: int, unit: str, detail: str) -> None:
@@ -101,7 +119,9 @@ class BarProgress(Progress):
 
     def show(self, number: int, total: int, text: str) -> None:
         """Move the bar."""
-        self.display.update(self.task, total=total, completed=number, detail=one_line(text))
+        self.display.update(
+            self.task, description=self.stage, total=total or None, completed=number, detail=one_line(text)
+        )
 
     def say(self, text: str) -> None:
         """Print above the bar; a name in the text is never taken for markup."""

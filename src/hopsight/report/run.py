@@ -152,7 +152,11 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
         }
         with stages.stage("write"):
             _write_tables(claimed.staging, graph, detector)
-        record |= {"seconds": stages.seconds, "peak_memory_bytes": memory_in_use("VmHWM")}
+        record |= {
+            "seconds": stages.seconds,
+            "fit_seconds": getattr(detector, "seconds_", {}),
+            "peak_memory_bytes": memory_in_use("VmHWM"),
+        }
         with stages.stage("explain"):
             _write_reasons(claimed.staging, graph, detector, order[: request.top], record)
         record["peak_memory_bytes"] = memory_in_use("VmHWM")
@@ -199,11 +203,11 @@ def _fit(detector: Any, graph: AttributedGraph, claimed: Claim, *, resume: bool,
     if "checkpoint" in inspect.signature(detector.fit).parameters:
         if not resume:
             claimed.discard_checkpoint()
-        detector.fit(graph, callback=progress.epoch, checkpoint=claimed.checkpoint)
+        detector.fit(graph, callback=progress, checkpoint=claimed.checkpoint)
         return
     if resume:
         progress.say(f"{type(detector).__name__} keeps no checkpoint: --resume starts it from the beginning")
-    detector.fit(graph, callback=progress.epoch)
+    detector.fit(graph, callback=progress)
 
 
 def _record(request: Request, graph: AttributedGraph, detector: Any) -> dict[str, Any]:

@@ -1,0 +1,42 @@
+"""How long each stage of a fit takes, told to whoever watches."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Any
+
+
+class StageClock:
+    """Times stages that follow one another, and may come again.
+
+    A callback with a method ``part`` is told the name of every stage as it begins.
+
+    >>> clock = StageClock(None)
+    >>> clock.begin("hops"); clock.begin("train"); clock.begin("hops")
+    >>> list(clock.end())
+    ['hops', 'train']
+    """
+
+    def __init__(self, callback: Any) -> None:
+        self._tell = getattr(callback, "part", None)
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._stage: str | None = None
+        self._since = 0.0
+
+    def begin(self, stage: str) -> None:
+        """End the stage that runs, and begin another."""
+        if self._tell is not None and stage not in self._seconds:
+            self._tell(stage)
+        self._switch(stage)
+
+    def end(self) -> dict[str, float]:
+        """End the last stage and return the seconds of each."""
+        self._switch(None)
+        return dict(self._seconds)
+
+    def _switch(self, stage: str | None) -> None:
+        now = time.perf_counter()
+        if self._stage is not None:
+            self._seconds[self._stage] += now - self._since
+        self._stage, self._since = stage, now
