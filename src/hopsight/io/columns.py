@@ -151,6 +151,16 @@ def _text(column: pl.Series, missing: str, notices: list[str] | None) -> Block |
 
 def _numbers(column: pl.Series, numbers: pl.Series, missing: str, notices: list[str] | None) -> Block:
     """Check a column of numbers; an empty cell or NaN counts as missing, infinity is always refused."""
+    if numbers.null_count() or not np.isfinite(numbers.to_numpy()).all():  # numpy is quicker in telling, and most are
+        numbers = _filled(column, numbers, missing, notices)
+    values = numbers.to_numpy()
+    if column.name.strip().lower() in TRUTH_NAMES and np.isin(values, (0, 1)).all():
+        notice(f"column {column.name!r} looks like a truth and is used as an attribute: name it as label", notices)
+    return Block([column.name], _compact(values[:, None]))
+
+
+def _filled(column: pl.Series, numbers: pl.Series, missing: str, notices: list[str] | None) -> pl.Series:
+    """Return a column of numbers with the mean in its empty cells, if that is wanted."""
     infinite = numbers.is_infinite().fill_null(False)
     if infinite.any():
         where = int(infinite.arg_true()[0])
@@ -163,10 +173,7 @@ def _numbers(column: pl.Series, numbers: pl.Series, missing: str, notices: list[
             raise ValueError(f"column {column.name!r} has no value at all: ignore it")
         notice(f"column {column.name!r}: empty cells ({int(empty.sum()):,}) got the mean of the others", notices)
         numbers = numbers.fill_nan(None).fill_null(known.mean())
-    values = numbers.to_numpy()
-    if column.name.strip().lower() in TRUTH_NAMES and np.isin(values, (0, 1)).all():
-        notice(f"column {column.name!r} looks like a truth and is used as an attribute: name it as label", notices)
-    return Block([column.name], _compact(values[:, None]))
+    return numbers
 
 
 def _categories(column: pl.Series, empty: pl.Series, missing: str, notices: list[str] | None) -> Block | None:

@@ -71,12 +71,12 @@ def distinct(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     >>> distinct(["x", "id", "x"], ["id"])
     ['x', 'id_2', 'x_2']
     """
-    seen, unique_names = set(taken), []
+    seen, last, unique_names = set(taken), dict[str, int](), []
     for name in names:
-        unique, number = name, 1
+        unique = name
         while unique in seen:
-            number += 1
-            unique = f"{name}_{number}"
+            last[name] = last.get(name, 1) + 1  # goes on where it was: thousands may have one name
+            unique = f"{name}_{last[name]}"
         seen.add(unique)
         unique_names.append(unique)
     return unique_names
