@@ -21,8 +21,8 @@ CLIQUES = {"blogcatalog": 10, "flickr": 15, "acm": 20}  # of 15 nodes each, as i
 SETTINGS: dict[str, Any] = {
     "default": hs.HCM,
     "authors": hs.HCM.authors,
-    "adam": lambda **changes: hs.HCM(n_epochs=300, lr=0.003, **changes),
-    "psgld": lambda **changes: hs.HCM(n_epochs=300, optimizer="psgld", lr=0.003, **changes),
+    "adam": lambda **changes: hs.HCM(n_epochs=300, **changes),
+    "psgld": lambda **changes: hs.HCM(n_epochs=300, optimizer="psgld", lr=0.03, lr_decay=0.5, **changes),
 }
 
 

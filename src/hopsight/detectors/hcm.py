@@ -65,13 +65,13 @@ class HCM(HopDetector):
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
-        """Return the paper's sizes and formulas, with preconditioned SGLD (its literal SGLD diverges).
+        """Return the paper's sizes and formulas, with preconditioned SGLD and steps that shrink (its own diverge).
 
         The paper uses ``n_layers=4`` for Amazon and Enron.
         """
         settings: dict[str, Any] = {
-            "max_pairs": 1_000_000, "similarity": "auto", "score": "hav", "optimizer": "psgld", "lr": 0.003,
-            "temperature": 1e-3, "n_epochs": 300, "burn_in": 100, "n_samples": 200,
+            "max_pairs": 1_000_000, "similarity": "auto", "score": "hav", "optimizer": "psgld", "lr": 0.03,
+            "lr_decay": 0.5, "temperature": 1e-3, "n_epochs": 300, "burn_in": 100, "n_samples": 200,
         }  # fmt: skip
         return cls(**(settings | changes))
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, svds
+from threadpoolctl import threadpool_limits
 
 FloatArray = NDArray[np.float64]
 
@@ -60,5 +61,6 @@ def _from_products(
 
     operator = LinearOperator(matrix.shape, matvec=forward, rmatvec=backward, dtype=np.float64)
     start = rng.normal(size=min(matrix.shape))
-    _, values, axes = svds(operator, k=n_components, v0=start, solver="arpack", return_singular_vectors="vh")
+    with threadpool_limits(1, user_api="blas"):  # products with single vectors: a second thread only waits
+        _, values, axes = svds(operator, k=n_components, v0=start, solver="arpack", return_singular_vectors="vh")
     return np.asarray(axes[np.argsort(-values)])
