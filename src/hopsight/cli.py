@@ -97,6 +97,7 @@ def detect(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from an interrupted run in the folder.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop above this size, such as 8GB.")] = None,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
+    master: Annotated[str | None, typer.Option(help="Spark cluster; default: all cores of this machine.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Load a network, fit a detector, rank and explain its nodes, write a report."""
@@ -113,6 +114,14 @@ def detect(
         source=where, detector=detector, preset=preset, seed=seed, device=device, top=top,
         settings=split_settings(settings or ()), memory_limit=memory_limit, engine=engine,
     )  # fmt: skip
+    if engine == "spark":
+        from hopsight import on_spark
+
+        with _progress(quiet) as progress:
+            on_spark.detect(request, out, master=master, progress=progress)
+        return
+    if master is not None:
+        raise ValueError(f"master is for --engine spark, got {master!r}")
     try:
         with _progress(quiet) as progress:
             result = run.detect(request, out, resume=resume, progress=progress)
@@ -228,6 +237,7 @@ def bench(
     experiments: Annotated[list[str] | None, typer.Option(help="Only these experiments; may be repeated.")] = None,
     repetitions: Annotated[int | None, typer.Option(help="Injections of each network.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Seeds of each injection.")] = None,
+    protocol: Annotated[str, typer.Option(help="How anomalies are planted: dominant, hcm or leak-free.")] = "dominant",
     workers: Annotated[int, typer.Option(help="Worker processes.")] = 1,
     time_limit: Annotated[float, typer.Option(help="Seconds for one fit.")] = 3600.0,
     memory_limit: Annotated[str | None, typer.Option(help="Memory of one worker, such as 8GB.")] = None,
@@ -244,7 +254,8 @@ def bench(
         progress.begin("bench")
         report = run(
             suite, out, networks=networks, detectors=detectors, experiments=experiments, repetitions=repetitions,
-            seeds=seeds, workers=workers, time_limit=time_limit, device=device, retry=retry, data_dir=data_dir,
+            seeds=seeds, protocol=protocol, workers=workers, time_limit=time_limit, device=device, retry=retry,
+            data_dir=data_dir,
             memory_limit=None if memory_limit is None else parse_size(memory_limit),
             progress=lambda at: progress.step(at.done, at.total, "fits", f"{at.cell.detector} on {at.cell.network}"),
         )  # fmt: skip

@@ -1,0 +1,277 @@
+"""Nodes in blocks, links in cells: the shape that every stage's data has on the cluster.
+
+A node belongs to one of q blocks by its hash, and has a position there. A link belongs to the cell (i, j), i ≤ j, of
+its two blocks, so the links of a hub are spread over q cells. A matrix with a row a node is stored as pieces
+``(fold, block, piece, kind, payload)``; the payload holds up to ``PIECE`` rows as raw bytes. A stage sends every block
+to the q cells that touch it, works there on whole arrays, and adds up what the cells return for a block: the join and
+the group-by of a row-wise plan, with the partial aggregation done first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PIECE = 1 << 15
+NO_FOLD = -1
+
+BLOCK = "fold int, block int, piece int, kind string, payload binary"
+SENT = "fold int, cell int, block int, piece int, kind string, payload binary"
+
+Array = NDArray[Any]
+Kernel = Callable[["Layout", int, int, dict[str, Array], dict[str, Array]], Iterable[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How many nodes each block has, and how many tasks a shuffle makes."""
+
+    sizes: tuple[int, ...]
+    n_tasks: int
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks, q."""
+        return len(self.sizes)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return sum(self.sizes)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The two blocks of every cell.
+
+        >>> Layout((5, 5), 1).pairs
+        [(0, 0), (0, 1), (1, 1)]
+        """
+        return [(i, j) for i in range(self.n_blocks) for j in range(i, self.n_blocks)]
+
+    def cells_of(self, block: int) -> list[int]:
+        """Return the cells that touch a block."""
+        return [cell for cell, pair in enumerate(self.pairs) if block in pair]
+
+    def rows(self, block: int, piece: int) -> int:
+        """Return how many nodes a piece holds."""
+        return min(PIECE, self.sizes[block] - piece * PIECE)
+
+
+def cell_of(i: Array, j: Array, n_blocks: int) -> Array:
+    """Return the number of the cell (i, j), i ≤ j, in the order of :attr:`Layout.pairs`.
+
+    >>> cell_of(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).tolist()
+    [0, 1, 2]
+    """
+    return i * n_blocks - i * (i - 1) // 2 + j - i
+
+
+def pieces(fold: int, block: int, kind: str, rows: Array) -> Iterator[dict[str, Any]]:
+    """Cut a matrix of a whole block into pieces."""
+    for start in range(0, max(1, len(rows)), PIECE):
+        part = np.ascontiguousarray(rows[start : start + PIECE])
+        yield {"fold": fold, "block": block, "piece": start // PIECE, "kind": kind, "payload": part}
+
+
+def whole(parts: Sequence[tuple[int, Any]], dtype: Any, n_rows: int) -> Array:
+    """Put the pieces of a block together again: (n_rows, width)."""
+    flat = [np.frombuffer(payload, dtype=dtype) for _, payload in sorted(parts, key=lambda part: part[0])]
+    joined = flat[0] if len(flat) == 1 else np.concatenate(flat)
+    return joined.reshape(n_rows, -1 if n_rows else 0)
+
+
+def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """Return the rows of an Arrow table; a binary cell is a buffer, not a copy."""
+    columns = {name: table.column(name) for name in table.schema.names}
+    for row in range(table.num_rows):
+        cells = {name: column[row] for name, column in columns.items()}
+        yield {name: c.as_buffer() if pa.types.is_binary(c.type) else c.as_py() for name, c in cells.items()}
+
+
+def each_row(function: Callable[[dict[str, Any]], Iterable[dict[str, Any]]], schema: str) -> Any:
+    """Return the Arrow function that turns every row into some rows."""
+    names = arrow_schema(schema)
+
+    def apply(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in rows_of(batch):
+                for made in function(row):
+                    yield one_row(made, names)
+
+    return apply
+
+
+def one_row(row: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch of a single row: payloads are large, and are not copied."""
+    return pa.RecordBatch.from_arrays([_one_cell(row[f.name], f.type) for f in schema], schema=schema)
+
+
+def _one_cell(value: Any, kind: pa.DataType) -> pa.Array:
+    if not pa.types.is_binary(kind):
+        return pa.array([value], kind)
+    content = pa.py_buffer(np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value)
+    ends = pa.py_buffer(np.array([0, content.size], dtype=np.int32))
+    return pa.Array.from_buffers(kind, 1, [None, ends, content])
+
+
+def arrow_schema(ddl: str) -> pa.Schema:
+    """Return the Arrow form of a Spark schema of whole numbers, text and bytes.
+
+    >>> arrow_schema("cell int, payload binary").names
+    ['cell', 'payload']
+    """
+    kinds = {
+        "int": pa.int32(),
+        "long": pa.int64(),
+        "string": pa.string(),
+        "binary": pa.binary(),
+        "double": pa.float64(),
+    }
+    return pa.schema([(name, kinds[kind]) for name, kind in (field.split() for field in ddl.split(", "))])
+
+
+def send(blocks: DataFrame, layout: Layout, folds: Sequence[int] | None = None) -> DataFrame:
+    """Send every piece to the cells that touch its block; ``folds`` makes a copy for each of them."""
+
+    def copies(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for fold in folds if folds is not None else (row["fold"],):
+            for cell in layout.cells_of(row["block"]):
+                yield row | {"fold": fold, "cell": cell}
+
+    return blocks.mapInArrow(each_row(copies, SENT), SENT)
+
+
+def on_cells(
+    sent: DataFrame,
+    cells: DataFrame,
+    layout: Layout,
+    folds: Sequence[int],
+    kernel: Kernel,
+    types: dict[str, Any],
+    schema: str,
+) -> DataFrame:
+    """Bring the blocks and the links of each (fold, cell) together and apply a kernel.
+
+    Parameters
+    ----------
+    sent
+        What :func:`send` returned; several may be united.
+    cells
+        One row a cell: ``cell`` and binary columns.
+    folds
+        The folds that need the links.
+    kernel
+        ``kernel(layout, fold, cell, blocks, links)`` yields rows; ``blocks["kind0"]`` and ``blocks["kind1"]`` are the
+        matrices of the cell's first and second block, ``links`` the arrays of the cell.
+    types
+        Element type of every kind of block, and of every column of the cells.
+    schema
+        Of the rows that the kernel yields.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    copies = cells.withColumn("fold", F.explode(F.array([F.lit(fold) for fold in folds])))
+    names = arrow_schema(schema)
+    empty = {name: np.empty(0, dtype=types[name]) for name in cells.columns if name in types}
+
+    def apply(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
+        fold, cell = (part.as_py() for part in key)
+        blocks = _matrices(left, layout, layout.pairs[cell], types)
+        links = empty
+        for row in rows_of(right):
+            links = {name: np.frombuffer(row[name], dtype=types[name]) for name in empty}
+        made = [one_row(row, names) for row in kernel(layout, fold, cell, blocks, links)]
+        return pa.Table.from_batches(made, names)
+
+    n_tasks = min(layout.n_tasks, len(folds) * len(layout.pairs))
+    left = sent.repartition(n_tasks, "fold", "cell").groupBy("fold", "cell")
+    right = copies.repartition(n_tasks, "fold", "cell").groupBy("fold", "cell")
+    return left.cogroup(right).applyInArrow(apply, schema)
+
+
+def added(partial: DataFrame, layout: Layout, dtype: Any, *, op: Any = np.add) -> DataFrame:
+    """Add up what the cells returned for each piece of a block, in the order of the cells.
+
+    ``partial`` has the columns of a block and ``cell``; ``op`` replaces the addition.
+    """
+    if layout.n_blocks == 1:
+        return partial.drop("cell")  # there is one cell, and nothing to add
+    names = arrow_schema(BLOCK)
+
+    def total(key: Any, table: pa.Table) -> pa.Table:
+        fold, block, piece, kind = (part.as_py() for part in key)
+        result = sum_parts(rows_of(table), dtype, op)
+        row = {"fold": fold, "block": block, "piece": piece, "kind": kind, "payload": result}
+        return pa.Table.from_batches([one_row(row, names)])
+
+    keys = ("fold", "block", "piece", "kind")
+    return partial.repartition(layout.n_tasks, *keys).groupBy(*keys).applyInArrow(total, BLOCK)
+
+
+def sum_parts(rows: Iterable[dict[str, Any]], dtype: Any, op: Any = np.add) -> Array:
+    """Add up the payloads of some rows in the order of their cells, so that the rounding is always the same."""
+    ordered = sorted(rows, key=lambda row: row["cell"])
+    return reduce(op, [np.frombuffer(row["payload"], dtype=dtype) for row in ordered])
+
+
+def gathered(
+    frame: DataFrame, function: Callable[[dict[str, Any]], Iterable[tuple[int, Array]]], *, op: Any = np.add
+) -> dict[int, Array]:
+    """Add up small float64 arrays on the way to the driver: a partition sends one array a key, never its rows."""
+    schema = "key int, payload binary"
+    names = arrow_schema(schema)
+
+    def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        sums: dict[int, Array] = {}
+        for batch in batches:
+            for row in rows_of(batch):
+                for key, value in function(row):
+                    sums[key] = op(sums[key], value) if key in sums else value
+        for key, value in sums.items():
+            yield one_row({"key": key, "payload": value.tobytes()}, names)
+
+    totals: dict[int, Array] = {}
+    for row in frame.mapInArrow(partial, schema).collect():
+        value = np.frombuffer(row["payload"], dtype=np.float64)
+        totals[row["key"]] = op(totals[row["key"]], value) if row["key"] in totals else value
+    return totals
+
+
+def kept(frame: DataFrame) -> DataFrame:
+    """Keep a table for the stages that read it again: in memory, what does not fit on disk."""
+    from pyspark import StorageLevel
+
+    return frame.persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def done(frame: DataFrame) -> DataFrame:
+    """Keep a table and make it now, so that its work counts where it belongs."""
+    table = kept(frame)
+    table.count()
+    return table
+
+
+def piece_matrix(row: dict[str, Any], layout: Layout, dtype: Any) -> Array:
+    """Return a piece as a matrix with a row a node."""
+    return np.frombuffer(row["payload"], dtype=dtype).reshape(layout.rows(row["block"], row["piece"]), -1)
+
+
+def _matrices(table: pa.Table, layout: Layout, pair: tuple[int, int], types: dict[str, Any]) -> dict[str, Array]:
+    found: dict[tuple[str, int], list[tuple[int, Any]]] = {}
+    for row in rows_of(table):
+        found.setdefault((row["kind"], row["block"]), []).append((row["piece"], row["payload"]))
+    kinds = {kind for kind, _ in found}
+    return {
+        f"{kind}{side}": whole(found[kind, block], types[kind], layout.sizes[block])
+        for kind in kinds
+        for side, block in enumerate(pair)
+    }

@@ -1,0 +1,104 @@
+"""Scoring of links with an Arrow function: every fold judges what it hides, with the samples drawn on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+
+from hopsight.detectors.cross_hcm import CrossHCM
+from hopsight.detectors.link_posterior import LinkPosterior
+from hopsight.detectors.posterior import Fold, judge
+from hopsight.spark.blocks import SENT, Layout, arrow_schema, each_row, on_cells, one_row, rows_of
+from hopsight.spark.folds import Splits
+from hopsight.spark.network import LINK_TYPES
+from hopsight.spark.training import VIEWS, Trained
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Array = NDArray[Any]
+
+JUDGED = "cell int, u binary, v binary, values binary"
+JUDGED_TYPES: dict[str, Any] = {"u": np.int32, "v": np.int32, "values": np.float64}
+PARTIAL = "cell int, fold int, payload binary"
+FIELDS = ("count", "hop", "square", "probability", "surprise")
+
+
+def send_views(views: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
+    """Send the views of every block to the cells that touch it; X goes there once for every fold."""
+
+    def copies(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for fold in splits.folds if row["kind"] == "x" else (row["fold"],):
+            for cell in layout.cells_of(row["block"]):
+                yield row | {"fold": fold, "cell": cell}
+
+    return views.mapInArrow(each_row(copies, SENT), SENT)
+
+
+def judged_links(
+    sent: DataFrame, cells: DataFrame, layout: Layout, splits: Splits, detector: CrossHCM, trained: Trained
+) -> DataFrame:
+    """Return, for the links of every cell, mean hop count, its variance, p(one hop) and surprise over all samples."""
+    epochs = detector._schedule().sample_epochs(len(splits.folds))
+    n_folds = len(splits.folds)
+    samples = sent.sparkSession.sparkContext.broadcast(trained.samples)
+
+    def judge_cell(
+        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+    ) -> Iterator[dict[str, Any]]:
+        i, j = layout.pairs[cell]
+        hidden = splits.hidden(links["hash"], fold)
+        ends = np.stack([links["u"][hidden], links["v"][hidden] + (0 if i == j else layout.sizes[i])])
+        views = _cell_views(blocks, i == j)
+        fold_view = Fold(views, torch.arange(ends.shape[1]))
+        posterior = LinkPosterior(ends.shape[1], torch.device("cpu"))
+        network = detector._network(trained.n_inputs, trained.n_classes, False, torch.Generator())
+        for epoch, flat in zip(epochs, samples.value, strict=True):
+            if epoch % n_folds == fold:
+                network.set_flat_weights(flat)
+                judge(network, fold_view, torch.from_numpy(ends.astype(np.int64)), posterior, detector._schedule())
+        found = np.stack([getattr(posterior, name).numpy() for name in FIELDS])
+        yield {"cell": cell, "fold": fold, "payload": found.astype(np.float64)}
+
+    types = VIEWS | LINK_TYPES
+    partial = on_cells(sent, cells, layout, splits.folds, judge_cell, types, PARTIAL)
+    return _merged(partial, cells, splits)
+
+
+def _cell_views(blocks: dict[str, Array], same: bool) -> list[torch.Tensor]:
+    """Return the views of both blocks' nodes, one below the other."""
+    sides = (0,) if same else (0, 1)
+    views = [np.concatenate([blocks[f"{kind}{side}"] for side in sides]) for kind in VIEWS]
+    return [torch.from_numpy(view) for view in views]
+
+
+def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
+    """Put the folds' means and squared deviations of every link together (Chan's rule)."""
+    names = arrow_schema(JUDGED)
+
+    def merge(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
+        cell = next(rows_of(right))
+        hashes = np.frombuffer(cell["hash"], dtype=np.uint64)
+        total = np.zeros((len(FIELDS), hashes.size))
+        for row in sorted(rows_of(left), key=lambda row: row["fold"]):
+            mine = np.flatnonzero(splits.hidden(hashes, row["fold"]))
+            new = np.frombuffer(row["payload"]).reshape(len(FIELDS), -1)
+            old = total[:, mine]
+            count = old[0] + new[0]
+            share = np.divide(new[0], count, out=np.zeros_like(count), where=count > 0)
+            shift = new[1] - old[1]
+            total[0, mine] = count
+            total[1, mine] = old[1] + shift * share
+            total[2, mine] = old[2] + new[2] + shift**2 * old[0] * share
+            total[3:, mine] = old[3:] + (new[3:] - old[3:]) * share
+        variance = total[2] / np.maximum(total[0], 1.0)
+        values = np.stack([total[1], variance, total[3], total[4]])
+        row = {"cell": key[0].as_py(), "u": cell["u"], "v": cell["v"], "values": values}
+        return pa.Table.from_batches([one_row(row, names)])
+
+    return partial.groupBy("cell").cogroup(cells.groupBy("cell")).applyInArrow(merge, JUDGED)

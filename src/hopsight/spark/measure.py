@@ -1,0 +1,82 @@
+"""What each stage moved: rows and bytes shuffled, tasks, and how even they were, as Spark itself counted them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MANY_TASKS = 100_000
+
+
+class Measures:
+    """Seconds, tasks, rows and bytes of every stage of a run.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    begin, end
+        Told when a stage begins, and how many seconds it took.
+
+    Attributes
+    ----------
+    stages
+        By name: ``seconds``, ``tasks``, ``shuffle_rows``, ``shuffle_bytes`` (written) and ``largest_task``, the share
+        of the work in the largest task of the stage's longest step with more than one task.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        begin: Callable[[str], None] = lambda name: None,
+        end: Callable[[str, float], None] = lambda name, seconds: None,
+    ) -> None:
+        self.stages: dict[str, dict[str, float]] = {}
+        self._context = spark.sparkContext
+        self._begin, self._end = begin, end
+        self._seen: set[tuple[int, int]] = {(step.stageId(), step.attemptId()) for step in self._steps()}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure one stage."""
+        self._begin(name)
+        self._context.setJobDescription(f"hopsight: {name}")
+        start = time.perf_counter()
+        yield
+        seconds = time.perf_counter() - start
+        self._context.setJobDescription(None)
+        self.stages[name] = {"seconds": seconds, **self._new_steps()}
+        self._end(name, seconds)
+
+    def _new_steps(self) -> dict[str, float]:
+        steps = [step for step in self._steps() if (step.stageId(), step.attemptId()) not in self._seen]
+        self._seen |= {(step.stageId(), step.attemptId()) for step in steps}
+        counted = {
+            "tasks": sum(step.numCompleteTasks() for step in steps),
+            "shuffle_rows": sum(step.shuffleWriteRecords() for step in steps),
+            "shuffle_bytes": sum(step.shuffleWriteBytes() for step in steps),
+        }
+        several = [step for step in steps if step.numCompleteTasks() > 1]
+        longest = max(several, key=lambda step: step.executorRunTime(), default=None)
+        return counted | {"largest_task": 1.0 if longest is None else self._largest(longest)}
+
+    def _steps(self) -> list[Any]:
+        """Return what Spark calls stages, all that it remembers."""
+        core = self._context._jsc.sc()
+        core.listenerBus().waitUntilEmpty()
+        gateway = self._context._gateway
+        nothing = gateway.new_array(gateway.jvm.double, 0)
+        found = core.statusStore().stageList(None, False, False, nothing, gateway.jvm.java.util.ArrayList())
+        return [found.apply(number) for number in range(found.size())]
+
+    def _largest(self, step: Any) -> float:
+        store = self._context._jsc.sc().statusStore()
+        tasks = store.taskList(step.stageId(), step.attemptId(), MANY_TASKS)
+        metrics = [tasks.apply(number).taskMetrics() for number in range(tasks.size())]
+        times = [metric.get().executorRunTime() for metric in metrics if metric.isDefined()]
+        return max(times) / sum(times) if times and sum(times) else 1.0

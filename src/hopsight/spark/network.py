@@ -1,0 +1,213 @@
+"""Nodes with positions and links in cells: from two tables to the blocks that the other stages work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hopsight.detectors.splits import mix, node_hashes
+from hopsight.preprocess import AttributeTransform
+from hopsight.spark.attributes import matrix_of, transformed
+from hopsight.spark.blocks import (
+    BLOCK,
+    NO_FOLD,
+    PIECE,
+    SENT,
+    Layout,
+    added,
+    arrow_schema,
+    cell_of,
+    each_row,
+    one_row,
+    pieces,
+)
+from hopsight.spark.folds import Splits
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CELL = "cell int, u binary, v binary, hash binary, counts binary"
+LINK_TYPES = {"u": np.int32, "v": np.int32, "hash": np.uint64, "counts": np.int64}
+HUB_SHARE = 0.125  # of a task's links that one node may have before it is looked up apart
+FEW_LINKS = 10_000  # are no trouble anyway
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network as blocks and cells.
+
+    Attributes
+    ----------
+    nodes
+        One row a node: ``id, row, hash, order, block, position, x`` (x: transformed attributes without their unit).
+    cells
+        One row a cell: positions of both ends (``u`` in the first block, ``v`` in the second), the sum of their
+        hashes, each as bytes; links sorted by (u, v), each once.
+    layout
+        Blocks and tasks.
+    n_links, n_duplicates, n_self_loops
+        Links that count, that were merged, that were removed.
+    """
+
+    nodes: DataFrame
+    cells: DataFrame
+    layout: Layout
+    n_links: int
+    n_duplicates: int
+    n_self_loops: int
+
+
+def hashed(nodes: DataFrame) -> DataFrame:
+    """Add ``hash``: 64 bits of the id written as text, as :func:`hopsight.detectors.splits.node_hashes`."""
+    from pyspark.sql.types import StructType
+
+    schema = StructType(list(nodes.schema.fields)).add("hash", "long")
+
+    def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            ids = np.array(batch.column("id").to_pylist(), dtype=object)
+            yield batch.append_column("hash", pa.array(node_hashes(ids).view(np.int64)))
+
+    return nodes.mapInArrow(add, schema)
+
+
+def placed(nodes: DataFrame, transform: AttributeTransform, n_blocks: int, seed: np.uint64) -> DataFrame:
+    """Transform the attributes and give every node its block, its position there and its place among the sources."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind = dict(nodes.dtypes)["id"]
+    kind = "long" if kind == "bigint" else kind
+
+    def place(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            hashes = batch.column("hash").to_numpy().view(np.uint64)
+            order = (mix(hashes ^ seed) ^ np.uint64(1 << 63)).view(np.int64)  # signed, in the order of the unsigned
+            block = ((mix(hashes) >> np.uint64(32)) * np.uint64(n_blocks) >> np.uint64(32)).astype(np.int32)
+            x = transformed(matrix_of(batch).astype(np.float64, copy=False), transform)
+            lists = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1]).cast(pa.list_(pa.float64()))
+            columns = [batch.column("id"), batch.column("row"), batch.column("hash"), pa.array(order), pa.array(block)]
+            yield pa.RecordBatch.from_arrays([*columns, lists], ["id", "row", "hash", "order", "block", "x"])
+
+    made = nodes.mapInArrow(place, f"id {kind}, row long, hash long, order long, block int, x array<double>")
+    inside = Window.partitionBy("block").orderBy("hash", "id")
+    return made.withColumn("position", F.row_number().over(inside) - 1)
+
+
+def x_blocks(nodes: DataFrame, layout: Layout, unit: float) -> DataFrame:
+    """Return the attributes in their unit as blocks of float32, and the hashes as blocks of uint64."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = arrow_schema(BLOCK)
+
+    def pack(key: Any, table: pa.Table) -> pa.Table:
+        block, piece = (part.as_py() for part in key)
+        order = np.argsort(table.column("position").to_numpy())
+        x = matrix_of(table.combine_chunks().to_batches()[0], "x")[order]
+        hashes = table.column("hash").to_numpy()[order]
+        made = {"x": (x / unit).astype(np.float32), "hash": hashes.view(np.uint64)}
+        rows = ({"fold": NO_FOLD, "block": block, "piece": piece, "kind": k, "payload": v} for k, v in made.items())
+        return pa.Table.from_batches([one_row(row, names) for row in rows])
+
+    piece = F.floor(F.col("position") / PIECE).cast("int").alias("piece")
+    with_piece = nodes.select("block", "position", "hash", "x", piece)
+    return with_piece.groupBy("block", "piece").applyInArrow(pack, BLOCK)
+
+
+def link_ends(links: DataFrame, nodes: DataFrame, n_tasks: int) -> DataFrame:
+    """Find the block, position and hash of both ends; a node without a row leaves nulls.
+
+    Nodes with very many links are few: they are looked up in a table that every task has, the others by a join,
+    so that no task gets all links of a hub.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    table = nodes.select("id", F.struct("block", "position", "hash").alias("place"))
+    hubs = _hubs(links, n_tasks)
+    for end in ("source", "target"):
+        found = table.select(F.col("id").alias(end), F.col("place").alias(f"{end}_place"))
+        if not hubs:
+            links = links.join(found, end, "left")
+            continue
+        is_hub = F.col(end).isin(hubs)
+        many = links.filter(is_hub).join(F.broadcast(found.filter(is_hub)), end, "left")
+        links = links.filter(~is_hub).join(found, end, "left").unionByName(many)
+    return links
+
+
+def _hubs(links: DataFrame, n_tasks: int) -> list[Any]:
+    """Return the nodes whose links would fill a good part of a task."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    most = HUB_SHARE * 2 * links.count() / n_tasks
+    if most < FEW_LINKS:
+        return []
+    ends = links.select(F.col("source").alias("id")).unionAll(links.select(F.col("target").alias("id")))
+    return [row["id"] for row in ends.groupBy("id").count().filter(F.col("count") > most).select("id").collect()]
+
+
+def packed_cells(ends: DataFrame, n_blocks: int) -> DataFrame:
+    """Put links into cells: self-loops go, duplicates are merged, both are counted (loops, duplicates, links)."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    fields = [(end, name) for end in ("source", "target") for name in ("block", "position", "hash")]
+    place = [F.col(f"{end}_place.{name}").alias(f"{end}_{name}") for end, name in fields]
+    schema = "cell int, u int, v int, hash long"
+
+    def locate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            block, position, hashes = (
+                np.stack([batch.column(f"{end}_{field}").to_numpy() for end in ("source", "target")])
+                for field in ("block", "position", "hash")
+            )
+            swap = (block[0] > block[1]) | ((block[0] == block[1]) & (position[0] > position[1]))
+            block, position = (np.where(swap, ends[::-1], ends) for ends in (block, position))
+            cell = cell_of(block[0], block[1], n_blocks).astype(np.int32)
+            total = (hashes[0].view(np.uint64) + hashes[1].view(np.uint64)).view(np.int64)
+            columns = [cell, position[0].astype(np.int32), position[1].astype(np.int32), total]
+            yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], ["cell", "u", "v", "hash"])
+
+    names = arrow_schema(CELL)
+    layout = Layout((0,) * n_blocks, 1)
+    diagonal = {cell for cell, (i, j) in enumerate(layout.pairs) if i == j}
+
+    def pack(key: Any, table: pa.Table) -> pa.Table:
+        cell = key[0].as_py()
+        u, v, hashes = (table.column(name).to_numpy() for name in ("u", "v", "hash"))
+        real = u >= 0
+        stays = real & (u != v) if cell in diagonal else real
+        n_loops = int(real.sum() - stays.sum())
+        u, v, hashes = u[stays], v[stays], hashes[stays]
+        _, first = np.unique((u.astype(np.int64) << 32) | v, return_index=True)
+        counts = np.array([n_loops, u.size - first.size, first.size], dtype=np.int64)
+        row = {"cell": cell, "u": u[first], "v": v[first], "hash": hashes[first], "counts": counts}
+        return pa.Table.from_batches([one_row(row, names)])
+
+    located = ends.select(*place).mapInArrow(locate, schema)
+    none = [(cell, -1, -1, 0) for cell in range(len(layout.pairs))]  # so that every cell has a row
+    with_all = located.unionAll(ends.sparkSession.createDataFrame(none, schema))
+    return with_all.groupBy("cell").applyInArrow(pack, CELL)
+
+
+def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
+    """Return, for every node, its number of links and how many of them each fold still shows: kind ``degree``."""
+
+    def count(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        i, j = layout.pairs[row["cell"]]
+        u, v, hashes = (np.frombuffer(row[name], dtype=LINK_TYPES[name]) for name in ("u", "v", "hash"))
+        seen = [np.ones(u.size, dtype=np.bool_), *(splits.visible(hashes, fold) for fold in splits.folds)]
+        blocks = {b: np.zeros((layout.sizes[b], len(seen)), dtype=np.int32) for b in (i, j)}
+        for column, mask in enumerate(seen):
+            blocks[i][:, column] += np.bincount(u[mask], minlength=layout.sizes[i]).astype(np.int32)
+            blocks[j][:, column] += np.bincount(v[mask], minlength=layout.sizes[j]).astype(np.int32)
+        for block, rows in blocks.items():
+            for piece in pieces(NO_FOLD, block, "degree", rows):
+                yield piece | {"cell": row["cell"]}
+
+    return added(cells.mapInArrow(each_row(count, SENT), SENT), layout, np.int32)

@@ -1,0 +1,206 @@
+"""From judged links to scores of nodes: sums at both ends, what nodes of like degree have, and the final score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hopsight.checks import check_choice
+from hopsight.scores import beyond_degree
+from hopsight.spark.blocks import (
+    BLOCK,
+    NO_FOLD,
+    PIECE,
+    SENT,
+    Layout,
+    arrow_schema,
+    each_row,
+    gathered,
+    kept,
+    one_row,
+    piece_matrix,
+    pieces,
+    rows_of,
+    sum_parts,
+)
+from hopsight.spark.order import quantiles, sortable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Array = NDArray[Any]
+
+MEANS = ("degree", "hop", "deviation", "surprise", "ring")  # columns of the blocks "means"
+SCORES = ("degree", "ahp", "iv", "hav", "far", "cross")  # columns of the blocks "scores"
+
+
+def mean_blocks(judged: DataFrame, rings: DataFrame, layout: Layout, deviation: str) -> DataFrame:
+    """Return blocks ``means``: degree and, NaN without links, mean hop, deviation, surprise and root mean ring."""
+
+    def sums(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        i, j = layout.pairs[row["cell"]]
+        ends = [np.frombuffer(row[name], dtype=np.int32) for name in ("u", "v")]
+        hop, variance, _, surprise = np.frombuffer(row["values"]).reshape(4, -1)
+        values = (np.ones_like(hop), hop, np.sqrt(variance) if deviation == "std" else variance, surprise)
+        blocks = {block: np.zeros((layout.sizes[block], len(values))) for block in (i, j)}
+        for block, end in zip((i, j), ends, strict=True):
+            for column, value in enumerate(values):
+                blocks[block][:, column] += np.bincount(end, value, layout.sizes[block])
+        for block, total in blocks.items():
+            yield from ({**piece, "cell": row["cell"]} for piece in pieces(NO_FOLD, block, "sums", total))
+
+    names = arrow_schema(BLOCK)
+
+    def put_together(key: Any, table: pa.Table) -> pa.Table:
+        block, piece = (part.as_py() for part in key)
+        n_rows = layout.rows(block, piece)
+        rows = list(rows_of(table))
+        total, ring = (
+            sum_parts(parts, np.float64).reshape(n_rows, -1) if parts else np.zeros((n_rows, 1))
+            for parts in ([row for row in rows if row["kind"] == kind] for kind in ("sums", "ring"))
+        )
+        count = np.where(total[:, :1] > 0, total[:, :1], np.nan)
+        means = np.hstack([total[:, :1], total[:, 1:] / count, np.sqrt(2.0 * ring / count)])
+        row = {"fold": NO_FOLD, "block": block, "piece": piece, "kind": "means", "payload": means}
+        return pa.Table.from_batches([one_row(row, names)])
+
+    partial = judged.mapInArrow(each_row(sums, SENT), SENT).unionAll(rings)
+    return (
+        partial.repartition(layout.n_tasks, "block", "piece")
+        .groupBy("block", "piece")
+        .applyInArrow(put_together, BLOCK)
+    )
+
+
+def degree_trends(means: DataFrame, layout: Layout) -> tuple[Array, int]:
+    """Return :func:`hopsight.scores.degree_trend` of hop, surprise and ring, and the number of nodes with links."""
+
+    def levels(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
+        level = np.log(_judged(row, layout)[:, 0])
+        yield 0, np.array([level.size, level.sum(), (level**2).sum()])
+
+    n_judged, total, squares = gathered(means, levels)[0]
+    mean = total / n_judged
+    spread = float(np.sqrt(max(squares / n_judged - mean**2, 0.0)))
+    spread = spread if spread > 1e-7 else 1.0
+
+    def products(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
+        rows = _judged(row, layout)
+        powers = np.vander((np.log(rows[:, 0]) - mean) / spread, 3)
+        yield 0, np.concatenate([(powers.T @ powers).ravel(), (powers.T @ rows[:, _LEVELLED]).ravel()])
+
+    found = gathered(means, products)[0]
+    parabolas = np.linalg.lstsq(found[:9].reshape(3, 3), found[9:].reshape(3, 3), rcond=1e-10)[0].T
+    plain = [np.array([mean, spread, *parabola, 0.0, 1.0]) for parabola in parabolas]
+
+    def rest(row: dict[str, Any]) -> Array:
+        rows = _judged(row, layout)
+        return np.stack([beyond_degree(rows[:, c], rows[:, 0], t) for c, t in zip(_LEVELLED, plain, strict=True)])
+
+    low_middle_high = quantiles(
+        means,
+        lambda row: [(column, sortable(values)) for column, values in enumerate(rest(row))],
+        [(column, level) for column in range(3) for level in (0.25, 0.5, 0.75)],
+        int(n_judged),
+    ).reshape(3, 3)
+    widths = (low_middle_high[:, 2] - low_middle_high[:, 0]) / 1.349
+    if (widths <= 1e-12).any():
+        moments = gathered(means, lambda row: [(0, np.stack([rest(row), rest(row) ** 2]).sum(axis=2).ravel())])[0]
+        first, second = moments.reshape(2, 3) / n_judged
+        widths = np.where(widths > 1e-12, widths, np.sqrt(np.maximum(second - first**2, 0.0)))
+    widths = np.where(widths > 1e-12, widths, 1.0)
+    trends = [[*t[:5], m, w] for t, m, w in zip(plain, low_middle_high[:, 1], widths, strict=True)]
+    return np.array(trends), int(n_judged)
+
+
+def score_blocks(means: DataFrame, layout: Layout, trends: Array, n_judged: int) -> DataFrame:
+    """Return blocks ``scores``: degree, ahp, iv, hav, far, cross; nodes without links get the median of the others."""
+    highest = gathered(means, lambda row: [(0, _judged(row, layout)[:, 1:3].max(axis=0, initial=0.0))], op=np.maximum)[
+        0
+    ]
+
+    def combine(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        degree, hop, deviation, surprise, ring = piece_matrix(row, layout, np.float64).T
+        level = np.maximum(degree, 1.0)
+        far_hop, far_surprise, far_ring = (
+            beyond_degree(value, level, trend) for value, trend in zip((hop, surprise, ring), trends, strict=True)
+        )
+        far = (far_hop + far_surprise) / 2
+        parts = [
+            values / top if top > 0 else np.zeros_like(values)
+            for values, top in zip((hop, deviation), highest, strict=True)
+        ]
+        made = np.column_stack([degree, hop, deviation, parts[0] + parts[1], far, np.maximum(far, far_ring)])
+        yield {**row, "kind": "scores", "payload": made}
+
+    scores = means.mapInArrow(each_row(combine, BLOCK), BLOCK)
+    if n_judged == layout.n_nodes:
+        return scores
+    columns = range(1, len(SCORES))
+    medians = quantiles(
+        kept(scores),
+        lambda row: [(column, sortable(_judged(row, layout)[:, column])) for column in columns],
+        [(column, 0.5) for column in columns],
+        n_judged,
+    )
+
+    def fill(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        rows = piece_matrix(row, layout, np.float64).copy()
+        rows[rows[:, 0] == 0, 1:] = medians
+        yield {**row, "payload": rows}
+
+    return scores.mapInArrow(each_row(fill, BLOCK), BLOCK)
+
+
+def score_threshold(scores: DataFrame, layout: Layout, score: str, contamination: float | str) -> float:
+    """Return the score above which a node is flagged, as :func:`hopsight.detectors.predict.threshold`."""
+    column = SCORES.index(score)
+
+    def keys(row: dict[str, Any]) -> list[tuple[int, Any]]:
+        return [(0, sortable(piece_matrix(row, layout, np.float64)[:, column]))]
+
+    if contamination != "auto":
+        return float(quantiles(scores, keys, [(0, 1.0 - float(contamination))], layout.n_nodes)[0])
+    centre = float(quantiles(scores, keys, [(0, 0.5)], layout.n_nodes)[0])
+
+    def above(row: dict[str, Any]) -> Array:
+        values = piece_matrix(row, layout, np.float64)[:, column]
+        return values[values >= centre] - centre
+
+    n_above = int(gathered(scores, lambda row: [(0, np.array([float(above(row).size)]))])[0][0])
+    median = quantiles(scores, lambda row: [(0, sortable(above(row)))], [(0, 0.5)], n_above)[0]
+    return float(centre + 3.5 * 1.4826 * median)
+
+
+def score_rows(scores: DataFrame, layout: Layout, score: str) -> DataFrame:
+    """Return one row a node: block, position, score, judged, degree, ahp, iv, hav."""
+    check_choice("score", score, SCORES[1:])
+    schema = "block int, position int, score double, judged int, degree long, ahp double, iv double, hav double"
+    column = SCORES.index(score)
+
+    def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in rows_of(batch):
+                rows = piece_matrix(row, layout, np.float64)
+                position = np.arange(len(rows), dtype=np.int32) + row["piece"] * PIECE
+                block = np.full(len(rows), row["block"], dtype=np.int32)
+                judged, degree = (rows[:, 0] > 0).astype(np.int32), rows[:, 0].astype(np.int64)
+                columns: Sequence[Array] = [block, position, rows[:, column], judged, degree, *rows[:, 1:4].T]
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array(np.ascontiguousarray(values)) for values in columns],
+                    [field.split()[0] for field in schema.split(", ")],
+                )
+
+    return scores.mapInArrow(unpack, schema)
+
+
+_LEVELLED = [1, 3, 4]  # hop, surprise and ring among the means
+
+
+def _judged(row: dict[str, Any], layout: Layout) -> Array:
+    rows = piece_matrix(row, layout, np.float64)
+    return rows[rows[:, 0] > 0]

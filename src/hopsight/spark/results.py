@@ -1,0 +1,91 @@
+"""What a detection on Spark returns: tables of nodes and links with the columns that one machine writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hopsight.spark.blocks import Layout, kept, rows_of
+from hopsight.spark.tables import numbered
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Detection:
+    """A finished detection; both tables are still on the cluster.
+
+    Attributes
+    ----------
+    scores
+        One row a node, most anomalous first: node, rank, score, flagged, judged, degree, ahp, iv, hav.
+    links
+        One row a link, farthest-looking first: source, target, rank, hop, probability, variance.
+    threshold
+        The score above which a node is flagged.
+    losses
+        Of every epoch.
+    network
+        Sizes, and what was merged or removed.
+    stages
+        Seconds, tasks, rows and bytes shuffled, by stage.
+    notices
+        What the user may want to know.
+    """
+
+    scores: DataFrame
+    links: DataFrame
+    threshold: float
+    losses: NDArray[np.float64]
+    network: dict[str, Any]
+    stages: dict[str, dict[str, float]]
+    notices: list[str]
+
+
+def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame:
+    """Return the scores with ids and ranks; equal scores keep the order of the node table."""
+    named = rows.join(nodes.select("id", "row", "block", "position"), ["block", "position"])
+    ordered = kept(named.orderBy("score", "row", ascending=[False, True]).drop("block", "position", "row"))
+    flagged = f"cast(score > cast('{threshold!r}' as double) as int) as flagged"
+    return numbered(ordered).selectExpr(
+        "id as node", "row + 1 as rank", "score", flagged, "judged", "degree", "ahp", "iv", "hav"
+    )
+
+
+def link_table(links: DataFrame, layout: Layout, nodes: DataFrame) -> DataFrame:
+    """Return the links with ids and ranks, the farther end hop first."""
+    schema = "a int, b int, u int, v int, hop double, probability double, variance double"
+    names = [part.split()[0] for part in schema.split(", ")]
+
+    def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in rows_of(batch):
+                u, v = (np.frombuffer(row[name], dtype=np.int32) for name in ("u", "v"))
+                hop, variance, probability, _ = np.frombuffer(row["values"]).reshape(4, -1)
+                a, b = (np.full(u.size, block, dtype=np.int32) for block in layout.pairs[row["cell"]])
+                columns = (a, b, u, v, hop, probability, variance)
+                yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
+
+    rows = links.mapInArrow(unpack, schema)
+    for end, block, position in (("one", "a", "u"), ("other", "b", "v")):
+        ids = nodes.selectExpr(f"id as {end}", f"row as {end}_row", f"block as {block}", f"position as {position}")
+        rows = rows.join(ids, [block, position])
+    first = "one_row < other_row"  # as on one machine, where a link begins at the node that comes first in the table
+    ends = rows.selectExpr(
+        f"if({first}, one, other) as source",
+        f"if({first}, other, one) as target",
+        f"if({first}, one_row, other_row) as source_row",
+        f"if({first}, other_row, one_row) as target_row",
+        "hop",
+        "probability",
+        "variance",
+    )
+    keys = ("hop", "probability", "source_row", "target_row")
+    ordered = kept(ends.orderBy(*keys, ascending=[False, True, True, True]).drop("source_row", "target_row"))
+    return numbered(ordered).selectExpr("source", "target", "row + 1 as rank", "hop", "probability", "variance")

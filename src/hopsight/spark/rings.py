@@ -1,0 +1,149 @@
+"""Triangles of strangers on the cluster: links from the smaller degree to the larger, two blocks of lists at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+from numpy.typing import NDArray
+
+from hopsight.spark.blocks import (
+    BLOCK,
+    NO_FOLD,
+    SENT,
+    Layout,
+    arrow_schema,
+    each_row,
+    on_cells,
+    one_row,
+    piece_matrix,
+    pieces,
+    rows_of,
+    send,
+)
+from hopsight.spark.judging import JUDGED_TYPES
+from hopsight.spark.pairs import offsets
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Array = NDArray[Any]
+
+LISTS = "block int, cell int, source binary, target binary, strangeness binary"
+ROUTED = "first int, second int, cell int, source binary, target binary, strangeness binary"
+LIST_TYPES: dict[str, Any] = {"source": np.int64, "target": np.int64, "strangeness": np.float64}
+
+
+def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame:
+    """Return parts of the sum, over a node's triangles, of the product of their sides' strangeness: kind ``ring``.
+
+    A triangle u → v → w is found where the lists of u and v meet, in the task of their two blocks. No list is longer
+    than √(2m), whatever the degree of a hub.
+    """
+    lists = oriented(judged, degrees, layout)
+    n_blocks = layout.n_blocks
+
+    def route(as_first: bool) -> Any:
+        def copies(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+            for other in range(n_blocks):
+                ends = (row["block"], other) if as_first else (other, row["block"])
+                yield {**row, "first": ends[0], "second": ends[1]}
+
+        return each_row(copies, ROUTED)
+
+    names = arrow_schema(SENT)
+
+    def close(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
+        first, second = (part.as_py() for part in key)
+        total = triangle_sums(_lists(left), _lists(right), offsets(layout), second, layout.n_nodes)
+        made = []
+        for block, start in enumerate(offsets(layout)[:-1]):
+            part = total[start : start + layout.sizes[block]]
+            if part.any():
+                rows = pieces(NO_FOLD, block, "ring", part[:, None])
+                made += [one_row({**row, "cell": first * n_blocks + second}, names) for row in rows]
+        return pa.Table.from_batches(made, names)
+
+    n_tasks = min(layout.n_tasks, n_blocks**2)
+    left, right = (
+        lists.mapInArrow(route(as_first), ROUTED).repartition(n_tasks, "first", "second").groupBy("first", "second")
+        for as_first in (True, False)
+    )
+    return left.cogroup(right).applyInArrow(close, SENT)
+
+
+def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame:
+    """Return the links as lists from the end of smaller degree; nodes have one number in the whole network."""
+    first = offsets(layout)
+
+    def only_degree(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        column = np.ascontiguousarray(piece_matrix(row, layout, np.int32)[:, :1])
+        yield {**row, "payload": column}
+
+    def direct(
+        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+    ) -> Iterator[dict[str, Any]]:
+        i, j = layout.pairs[cell]
+        u, v = links["u"].astype(np.int64), links["v"].astype(np.int64)
+        strangeness = (1.0 - links["values"].reshape(4, -1)[2]) ** 2
+        a, b = blocks["degree0"][u, 0], blocks["degree1"][v, 0]
+        forward = a <= b  # u comes first where the degrees are the same: blocks and positions are in order
+        ends = np.stack([first[i] + u, first[j] + v])
+        for block, mask, (source, target) in ((i, forward, ends), (j, ~forward, ends[::-1])):
+            made = {"source": source[mask], "target": target[mask], "strangeness": strangeness[mask]}
+            yield {"block": block, "cell": cell} | made
+
+    slim = degrees.mapInArrow(each_row(only_degree, BLOCK), BLOCK)
+    types = JUDGED_TYPES | {"degree": np.int32}
+    return on_cells(send(slim, layout), judged, layout, [NO_FOLD], direct, types, LISTS)
+
+
+def triangle_sums(left: tuple[Array, ...], right: tuple[Array, ...], first: Array, second: int, n_nodes: int) -> Array:
+    """Return what triangles with u in the left lists and v in the right ones (block ``second``) add to each node."""
+    total = np.zeros(n_nodes)
+    _close(*left, *right, first[second], first[second + 1], total)
+    return total
+
+
+def _lists(table: pa.Table) -> tuple[Array, Array, Array, Array]:
+    """Return sorted sources, where the list of each begins, targets and strangeness."""
+    found = [[np.frombuffer(row[name], dtype=LIST_TYPES[name]) for name in LIST_TYPES] for row in rows_of(table)]
+    if not found:
+        empty = np.empty(0, dtype=np.int64)
+        return empty, np.zeros(1, dtype=np.int64), empty, np.empty(0)
+    source, target, strangeness = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort((target, source))
+    nodes, start = np.unique(source[order], return_index=True)
+    return nodes, np.append(start, source.size), target[order], strangeness[order]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _close(
+    left_nodes: Any, left_start: Any, left_target: Any, left_value: Any,
+    right_nodes: Any, right_start: Any, right_target: Any, right_value: Any,
+    low: int, high: int, total: Any,
+) -> None:  # fmt: skip
+    for at in range(left_nodes.size):
+        for link in range(left_start[at], left_start[at + 1]):
+            v = left_target[link]
+            if v < low or v >= high:
+                continue
+            where = np.searchsorted(right_nodes, v)
+            if where == right_nodes.size or right_nodes[where] != v:
+                continue
+            i, j = left_start[at], right_start[where]
+            while i < left_start[at + 1] and j < right_start[where + 1]:
+                if left_target[i] < right_target[j]:
+                    i += 1
+                elif left_target[i] > right_target[j]:
+                    j += 1
+                else:
+                    product = left_value[link] * left_value[i] * right_value[j]
+                    total[left_nodes[at]] += product
+                    total[v] += product
+                    total[left_target[i]] += product
+                    i += 1
+                    j += 1

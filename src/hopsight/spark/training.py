@@ -1,0 +1,127 @@
+"""Training on the driver: the loop of one machine, on the views of the nodes that the pool of pairs names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from hopsight.detectors.base import Callback
+from hopsight.detectors.checkpoint import Generators
+from hopsight.detectors.cross_hcm import CrossHCM
+from hopsight.detectors.hop_detector import _generator
+from hopsight.detectors.posterior import Fold, sample_posterior
+from hopsight.detectors.threads import torch_threads
+from hopsight.nn.device import resolve_device
+from hopsight.pools import PairPool
+from hopsight.spark.blocks import BLOCK, NO_FOLD, PIECE, Layout, each_row, piece_matrix
+from hopsight.spark.pairs import offsets
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Array = NDArray[Any]
+
+VIEWS = {"x": np.float32, "ax": np.float32}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Posterior samples (n_samples, n_weights), the losses, and the shape of the network."""
+
+    samples: NDArray[np.float32]
+    losses: NDArray[np.float64]
+    n_inputs: int
+    n_classes: int
+
+
+def chosen_rows(views: DataFrame, layout: Layout, pool: PairPool) -> DataFrame:
+    """Return the views of the pool's nodes only, in the order of their numbers; a fold has its own nodes.
+
+    Rows of X belong to no fold and are there for every node of the pool.
+    """
+    first = offsets(layout)
+    mine = {fold: _members(pool, fold) for fold in range(len(pool.pools))}
+    everyone = np.unique(np.concatenate(list(mine.values())))
+
+    def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        start = first[row["block"]] + row["piece"] * PIECE
+        end = start + layout.rows(row["block"], row["piece"])
+        members = everyone if row["fold"] == NO_FOLD else mine[row["fold"]]
+        here = members[np.searchsorted(members, start) : np.searchsorted(members, end)] - start
+        if here.size:
+            yield row | {"payload": piece_matrix(row, layout, VIEWS[row["kind"]])[here]}
+
+    return views.mapInArrow(each_row(choose, BLOCK), BLOCK)
+
+
+def train(
+    spark: SparkSession,
+    path: str,
+    detector: CrossHCM,
+    pool: PairPool,
+    rngs: tuple[np.random.Generator, ...],
+    callback: Callback | None = None,
+) -> Trained:
+    """Read the views of the pool from Parquet and sample the posterior, as :class:`CrossHCM` does."""
+    device = resolve_device(detector.device)
+    for_pairs, for_weights, for_dropout, for_noise = rngs
+    local, folds = _local(_read(spark, path), pool, device)
+    n_inputs = folds[0].view[0].shape[1]
+    network = detector._network(n_inputs, pool.n_classes, False, _generator(for_weights, "cpu")).to(device)
+    with torch_threads(pool.n_pairs * pool.n_classes) as hold:
+
+        def draw(epoch: int, n_epochs: int) -> torch.Tensor:
+            drawn = local.draw(epoch, n_epochs, rng=for_pairs)
+            hold()
+            return torch.from_numpy(drawn).to(device)
+
+        _, losses, samples = sample_posterior(
+            network,
+            folds,
+            draw,
+            torch.from_numpy(pool.labels).to(device),
+            torch.empty((2, 0), dtype=torch.int64, device=device),
+            detector._schedule(),
+            Generators(for_pairs, _generator(for_dropout, device), _generator(for_noise, device)),
+            node_scores=_no_scores,
+            callback=callback,
+        )
+    return Trained(samples, losses, n_inputs, pool.n_classes)
+
+
+def _members(pool: PairPool, fold: int) -> Array:
+    return np.unique(np.concatenate([pairs.ravel() for pairs in pool.pools[fold]]))
+
+
+def _read(spark: SparkSession, path: str) -> dict[tuple[int, str], Array]:
+    """Return the rows of every fold and kind, in the order of the nodes' numbers."""
+    rows = sorted(spark.read.parquet(path).collect(), key=lambda row: (row["block"], row["piece"]))
+    found: dict[tuple[int, str], list[Array]] = {}
+    for row in rows:
+        part = np.frombuffer(row["payload"], dtype=VIEWS[row["kind"]])
+        found.setdefault((row["fold"], row["kind"]), []).append(part)
+    return {key: np.concatenate(parts) for key, parts in found.items()}
+
+
+def _local(rows: dict[tuple[int, str], Array], pool: PairPool, device: torch.device) -> tuple[PairPool, list[Fold]]:
+    """Count the pool's nodes anew in every fold, and give the fold the views of its own."""
+    n_folds = len(pool.pools)
+    mine = [_members(pool, fold) for fold in range(n_folds)]
+    everyone = np.unique(np.concatenate(mine))
+    x = rows[NO_FOLD, "x"].reshape(everyone.size, -1)
+    judged = torch.empty(0, dtype=torch.int64, device=device)
+    folds, pools = [], []
+    for fold, members in enumerate(mine):
+        views = [x[np.searchsorted(everyone, members)], rows[fold, "ax"].reshape(members.size, -1)]
+        folds.append(Fold([torch.from_numpy(np.array(view)).to(device) for view in views], judged))
+        pools.append([np.searchsorted(members, pairs) for pairs in pool.pools[fold]])
+    return replace(pool, pools=pools), folds
+
+
+def _no_scores(_: Any) -> NDArray[np.float64]:
+    raise ValueError("scores of single epochs are not available with the spark engine")

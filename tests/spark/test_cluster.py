@@ -1,0 +1,31 @@
+"""Two real worker processes: the same scores, also when one of them dies in the middle."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopsight.spark.session import missing_parts
+
+SCRIPT = Path(__file__).resolve().parents[1] / "spark_cluster.py"
+
+
+def run(out: Path, *stage: str) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, str(SCRIPT), str(out), *stage], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(out.read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(missing_parts() is not None, reason=str(missing_parts()))
+def test_losing_an_executor_changes_no_score(tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole.json")
+    assert whole["killed"] == []
+    broken = run(tmp_path / "broken.json", "judge")
+    assert len(broken["killed"]) == 1
+    assert broken["scores"] == whole["scores"]

@@ -1,0 +1,63 @@
+"""The whole detection: the scores of one machine, from two DataFrames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from hopsight.detectors.cross_hcm import CrossHCM
+from hopsight.graph import AttributedGraph
+from hopsight.spark.detection import detect
+from spark_stages import QUICK, PooledCrossHCM
+
+
+def by_node(detected: Any, network: AttributedGraph) -> dict[str, np.ndarray]:
+    rows = {row["node"]: row for row in detected.scores.collect()}
+    assert len(rows) == network.n_nodes
+    ordered = [rows[node] for node in network.node_ids]
+    return {name: np.array([row[name] for row in ordered]) for name in detected.scores.columns}
+
+
+def test_scores_are_those_of_one_machine(detected: Any, reference: PooledCrossHCM, network: AttributedGraph) -> None:
+    found = by_node(detected, network)
+    assert spearmanr(found["score"], reference.decision_score_)[0] > 0.999
+    np.testing.assert_allclose(found["score"], reference.decision_score_, atol=0.02)
+    for name in ("ahp", "iv", "hav"):
+        np.testing.assert_allclose(found[name], getattr(reference, f"{name}_"), atol=0.01)
+    np.testing.assert_array_equal(found["degree"], network.degrees)
+    np.testing.assert_array_equal(found["judged"], network.degrees > 0)
+    assert detected.threshold == pytest.approx(reference.threshold_, abs=0.02)
+    np.testing.assert_allclose(detected.losses, reference.loss_, rtol=1e-3)
+
+
+def test_links_are_those_of_one_machine(detected: Any, reference: PooledCrossHCM, network: AttributedGraph) -> None:
+    rows = {(row["source"], row["target"]): row for row in detected.links.collect()}
+    ordered = [rows[tuple(pair)] for pair in network.node_ids[network.edges].T.tolist()]
+    assert len(rows) == network.n_edges
+    for name in ("hop", "probability", "variance"):
+        wanted = getattr(reference, f"edge_{name}_")
+        np.testing.assert_allclose([row[name] for row in ordered], wanted, atol=0.01)
+
+
+def test_sizes_and_notices(detected: Any, network: AttributedGraph) -> None:
+    assert detected.network["n_nodes"] == network.n_nodes
+    assert detected.network["n_edges"] == network.n_edges
+    assert "1 links stood there more than once and were merged" in detected.notices
+    assert "1 links from a node to itself were removed" in detected.notices
+
+
+def test_links_to_unknown_nodes_are_refused_in_the_same_words(frames: tuple[Any, Any]) -> None:
+    links, nodes = frames
+    strange = links.sparkSession.createDataFrame([("who?", links.first()["source"])], links.schema)
+    with pytest.raises(ValueError, match=r"^node 'who\?' is in a link but has no row in the node table$"):
+        detect(links.unionAll(strange), nodes, CrossHCM(**QUICK))
+
+
+def test_bad_parameters_are_refused_before_any_work(frames: tuple[Any, Any]) -> None:
+    with pytest.raises(ValueError, match="n_folds must be at least 2"):
+        detect(*frames, CrossHCM(n_folds=1))
+    with pytest.raises(ValueError, match="contamination"):
+        detect(*frames, CrossHCM(contamination=0.9))

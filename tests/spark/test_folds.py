@@ -1,0 +1,19 @@
+"""Hidden links: every engine hides the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopsight.detectors.splits import hidden_links, node_hashes
+from hopsight.graph import AttributedGraph
+from hopsight.spark.folds import Splits
+
+
+def test_folds_are_those_of_one_machine(network: AttributedGraph) -> None:
+    hashes = node_hashes(network.node_ids)
+    sums = hashes[network.edges[0]] + hashes[network.edges[1]]
+    splits = Splits(11, 3, 4)
+    assert len(splits.folds) == 12
+    for fold, hidden in zip(splits.folds, hidden_links(network, 11, 3, 4), strict=True):
+        np.testing.assert_array_equal(splits.hidden(sums, fold), hidden)
+        np.testing.assert_array_equal(splits.visible(sums, fold), ~hidden)

@@ -1,0 +1,27 @@
+"""Measurements: every stage has its seconds, and those that move data say how much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hopsight.spark.measure import Measures
+
+STAGES = ["read", "attributes", "index", "links", "pairs", "views", "sample", "train", "judge", "score", "rank"]
+
+
+def test_stages_of_a_detection(detected: Any) -> None:
+    assert list(detected.stages) == STAGES
+    for name in ("links", "pairs", "judge"):
+        assert detected.stages[name]["shuffle_bytes"] > 1000
+        assert detected.stages[name]["shuffle_rows"] > 0
+    assert detected.stages["train"]["shuffle_bytes"] == 0
+
+
+def test_rows_of_a_shuffle_are_counted(spark: Any) -> None:
+    told: list[str] = []
+    measures = Measures(spark, begin=told.append)
+    with measures.stage("shuffle"):
+        spark.range(1000).repartition(3, "id").foreach(lambda row: None)
+    assert told == ["shuffle"]
+    assert measures.stages["shuffle"]["shuffle_rows"] == 1000
+    assert 0 < measures.stages["shuffle"]["largest_task"] <= 1

@@ -1,0 +1,26 @@
+"""Tables of results: the columns, the order and the ranks that one machine writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopsight.report.outputs import NODE_COLUMNS
+
+
+def test_nodes_are_ranked(detected: Any) -> None:
+    assert detected.scores.columns == ["node", "rank", "score", "flagged", "judged", "degree", *NODE_COLUMNS]
+    rows = detected.scores.orderBy("rank").collect()
+    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+    scores = np.array([row["score"] for row in rows])
+    assert (np.diff(scores) <= 0).all()
+    assert [row["flagged"] for row in rows] == (scores > detected.threshold).astype(int).tolist()
+    assert sum(row["flagged"] for row in rows) == 15  # a tenth of 150
+
+
+def test_links_are_ranked(detected: Any) -> None:
+    assert detected.links.columns == ["source", "target", "rank", "hop", "probability", "variance"]
+    rows = detected.links.orderBy("rank").collect()
+    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+    assert (np.diff([row["hop"] for row in rows]) <= 0).all()

@@ -1,0 +1,61 @@
+"""Run a small detection on two worker processes, kill one of them on request, and write the scores.
+
+    python tests/spark_cluster.py OUT.json [STAGE]
+
+STAGE names the stage in the middle of which an executor is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+
+from hopsight.detectors.cross_hcm import CrossHCM
+from hopsight.spark.detection import detect
+from hopsight.spark.measure import Measures
+from hopsight.spark.session import open_session
+from spark_stages import QUICK
+from toys import two_groups
+
+BACKEND = "CoarseGrainedExecutorBackend"
+
+
+def executors() -> list[psutil.Process]:
+    """Return the worker processes of this driver."""
+    below = psutil.Process().children(recursive=True)
+    return [process for process in below if BACKEND in " ".join(process.cmdline())]
+
+
+def main() -> None:
+    """Detect, and perhaps lose an executor on the way."""
+    out, doomed = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
+    graph = two_groups(2, n_each=75)
+    spark = open_session("local-cluster[2,1,2048]")
+    source, target = graph.node_ids[graph.edges].tolist()
+    links = spark.createDataFrame(pa.table({"source": source, "target": target})).repartition(4)
+    columns = {name: graph.attributes[:, number] for number, name in enumerate(graph.attribute_names)}
+    nodes = spark.createDataFrame(pa.table({"id": graph.node_ids.tolist(), **columns}))
+    killed: list[int] = []
+
+    def kill() -> None:
+        victim = executors()[0]
+        killed.append(victim.pid)
+        victim.kill()
+
+    def begin(stage: str) -> None:
+        if stage == doomed:
+            threading.Timer(1.0, kill).start()
+
+    found = detect(links, nodes, CrossHCM(**QUICK), n_blocks=2, measures=Measures(spark, begin))
+    scores = {row["node"]: row["score"] for row in found.scores.collect()}
+    out.write_text(json.dumps({"scores": scores, "killed": killed, "executors": len(executors())}), encoding="utf-8")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
