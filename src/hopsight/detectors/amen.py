@@ -114,7 +114,8 @@ def unit_interval(attributes: Any) -> Any:
         attributes = attributes.toarray()
     low, high = (_column_extreme(attributes, pick) for pick in ("min", "max"))
     width = high / 2 - low / 2  # halves, as the difference of the largest floats overflows
-    varies = width > 1e-12 * np.maximum(abs(low), abs(high))
+    # numbers below the smallest normal one lose digits, and numpy 1.26 warns of dividing by them
+    varies = width > np.maximum(1e-12 * np.maximum(abs(low), abs(high)), np.finfo(np.float64).tiny)
     low, width = low[varies], width[varies]
     if not sp.issparse(attributes):
         return sp.csr_array((attributes[:, varies] / 2 - low / 2) / width)

@@ -17,6 +17,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.nn.adam import Adam
 
 FloatArray = NDArray[np.float64]
+TINY = float(np.finfo(np.float64).tiny)  # below it numbers lose digits, and numpy 1.26 warns of dividing them
 
 
 def undirected(graph: AttributedGraph) -> Any:
@@ -27,11 +28,11 @@ def undirected(graph: AttributedGraph) -> Any:
 def unit_of(attributes: Any) -> float:
     """Return 1, or the largest magnitude where it is too far from 1 for sums of fourth powers in single precision.
 
-    >>> unit_of(np.array([[0.0, -700.0]])), unit_of(np.array([[1e-12, 5e-12]]))
-    (1.0, 5e-12)
+    >>> unit_of(np.array([[0.0, -700.0]])), unit_of(np.array([[1e-12, 5e-12]])), unit_of(np.array([[2e-309]]))
+    (1.0, 5e-12, 1.0)
     """
     largest = float(abs(attributes).max())
-    return 1.0 if largest == 0.0 or 1e-4 <= largest <= 1e4 else largest
+    return 1.0 if largest < TINY or 1e-4 <= largest <= 1e4 else largest
 
 
 def train(
