@@ -23,6 +23,7 @@ QUICK = (
     "mlp_units=8",
     "min_class_pairs=20",
 )
+pytestmark = pytest.mark.timeout(900)
 needs_spark = pytest.mark.skipif(missing_parts() is not None, reason=str(missing_parts()))
 
 

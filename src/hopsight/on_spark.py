@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
     from hopsight.spark.results import Detection
 
-FILES = ("scores.csv", "scores.parquet", "edges.csv", "edges.parquet", RECORD)
+FILES = ("scores.csv", "scores.parquet", "edges.csv", "edges.parquet", "explanations.json", "report.html", RECORD)
 DETECTOR = "cross_hcm"
 
 
 def detect(request: Request, folder: Path, *, master: str | None = None, progress: Progress | None = None) -> None:
     """Detect on Spark, write the tables and ``run.json``, and print the top of the ranking."""
+    from hopsight.spark.excerpt import excerpt
     from hopsight.spark.session import open_session
+    from hopsight.spark_report import write_reasons
 
     show = progress or Progress()
     _check(request)
@@ -64,6 +66,9 @@ def detect(request: Request, folder: Path, *, master: str | None = None, progres
             "seconds": {name: stage["seconds"] for name, stage in found.stages.items()},
             "warnings": [*remarks, *(notice for notice in found.notices if notice not in remarks)],
         }
+        show.begin("explain")
+        part = excerpt(found, request.top)
+        write_reasons(claimed.staging, part, detector, found.attribute_names, found.threshold, record)
         write_record(claimed.staging / RECORD, record)
         claimed.publish()
     _show(found, folder, request.top, n_flagged)
@@ -162,4 +167,4 @@ def _show(found: Detection, folder: Path, top: int, n_flagged: int) -> None:
         table.add_row(str(row["rank"]), shown(row["node"]), *cells)
     out.print(table)
     out.print(f"{n_flagged:,} nodes are flagged (score above {found.threshold:.4g}).")
-    out.print(Text(f"Written: {', '.join(str(folder / name) for name in ('scores.csv', 'edges.csv', RECORD))}"))
+    out.print(Text(f"Written: {', '.join(str(folder / name) for name in ('report.html', 'scores.csv', RECORD))}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.stats import spearmanr
 
 from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.graph import AttributedGraph
-from hopsight.spark.detection import detect
+from hopsight.spark.detection import Engine, detect
 from spark_stages import QUICK, PooledCrossHCM
 
 
@@ -61,3 +62,12 @@ def test_bad_parameters_are_refused_before_any_work(frames: tuple[Any, Any]) -> 
         detect(*frames, CrossHCM(n_folds=1))
     with pytest.raises(ValueError, match="contamination"):
         detect(*frames, CrossHCM(contamination=0.9))
+
+
+def test_blocks_fit_into_memory_and_keep_all_cores_busy() -> None:
+    engine = Engine(CrossHCM(), lambda name: nullcontext(), None, "")
+    assert engine._choose_blocks(100_000, 64, 6) == 1
+    assert engine._choose_blocks(100_000_000, 64, 6) == 24
+    n_blocks = engine._choose_blocks(1_000_000, 64, 2400)
+    assert 12 * n_blocks * (n_blocks + 1) // 2 >= 2400
+    assert engine._choose_blocks(40, 4, 2400) == 1

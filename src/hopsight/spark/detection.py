@@ -35,7 +35,7 @@ from hopsight.spark.training import Trained
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LARGEST_BLOCK = 1 << 20  # nodes
+LARGEST_BLOCK = 1 << 28  # numbers in a view of one block; a task holds two views of two blocks
 MANY_NODES = 50_000  # from here on there are more tasks than cores
 SMALLEST_BLOCK = 32
 
@@ -100,7 +100,8 @@ def detect(
                 )
         engine = Engine(detector, found.stage, n_blocks, work, callback)
         names = [name for plan in plans for name in plan.names]
-        judged = engine.run(encoded(tables.nodes, plans), tables.links, names)
+        features = encoded(tables.nodes, plans)
+        judged = engine.run(features, tables.links, names)
         net = judged.net
         with found.stage("rank"):
             rows = score_rows(judged.scores, net.layout, detector.score)
@@ -116,7 +117,8 @@ def detect(
     ):
         if count:
             notice(f"{count:,} links {what}", notices)
-    return Detection(scores, ranked, judged.threshold, judged.trained.losses, sizes, found.stages, notices)
+    losses = judged.trained.losses
+    return Detection(scores, ranked, judged.threshold, losses, sizes, found.stages, notices, features, names)
 
 
 @contextmanager
@@ -211,7 +213,7 @@ class Engine:
     ) -> tuple[DataFrame, Layout, float]:
         """Place the nodes, and find the unit of their attributes."""
         n_tasks = hashed.sparkSession.sparkContext.defaultParallelism * (1 if n_nodes < MANY_NODES else 3)
-        n_blocks = self.n_blocks or self._choose_blocks(n_nodes, n_tasks)
+        n_blocks = self.n_blocks or self._choose_blocks(n_nodes, transform.n_outputs, n_tasks)
         placed = kept(network.placed(hashed, transform, n_blocks, seed))
 
         def extent(batch: pa.RecordBatch) -> Array:
@@ -230,9 +232,9 @@ class Engine:
         layout = Layout(tuple(counts.get(block, 0) for block in range(n_blocks)), n_tasks)
         return placed, layout, magnitude * (deviation or 1.0)
 
-    def _choose_blocks(self, n_nodes: int, n_tasks: int) -> int:
+    def _choose_blocks(self, n_nodes: int, width: int, n_tasks: int) -> int:
         """Return the fewest blocks that fit into a task's memory and give every core something to do."""
-        n_blocks = max(1, -(-n_nodes // LARGEST_BLOCK))
+        n_blocks = max(1, -(-n_nodes * width // LARGEST_BLOCK))
         n_folds = self.detector.n_folds * self.detector.n_repeats
         while n_folds * n_blocks * (n_blocks + 1) // 2 < n_tasks and n_nodes >= 2 * n_blocks * SMALLEST_BLOCK:
             n_blocks += 1

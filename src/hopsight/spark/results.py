@@ -37,6 +37,8 @@ class Detection:
         Seconds, tasks, rows and bytes shuffled, by stage.
     notices
         What the user may want to know.
+    nodes, attribute_names
+        Attributes as numbers: ``id, features``, and what each is called.
     """
 
     scores: DataFrame
@@ -46,6 +48,8 @@ class Detection:
     network: dict[str, Any]
     stages: dict[str, dict[str, float]]
     notices: list[str]
+    nodes: DataFrame
+    attribute_names: list[str]
 
 
 def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame:

@@ -1,0 +1,33 @@
+"""The excerpt for a report: the top nodes with all that is said of them, and a sample of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopsight.graph import AttributedGraph
+from hopsight.spark import excerpt as module
+from hopsight.spark.excerpt import excerpt
+
+
+def test_top_nodes_come_with_their_farthest_neighbours(
+    detected: Any, network: AttributedGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "NEIGHBOURS", 3)
+    monkeypatch.setattr(module, "BACKGROUND", 20)
+    part = excerpt(detected, 4)
+    ranks = part.nodes["rank"]
+    assert ranks[part.top].tolist() == [1, 2, 3, 4]
+    assert 15 <= part.background.size <= 20
+    assert len(part.nodes["node"]) <= 4 + 4 * 3 + 20
+    place = {node: position for position, node in enumerate(network.node_ids)}
+    wanted = network.attributes[[place[node] for node in part.nodes["node"]]]
+    np.testing.assert_allclose(part.features, wanted)
+    linked = {frozenset(pair) for pair in network.node_ids[network.edges].T.tolist()}
+    for source, target in zip(part.links["source"], part.links["target"], strict=True):
+        assert frozenset((part.nodes["node"][source], part.nodes["node"][target])) in linked
+    for position in part.top:
+        mine = (part.links["source"] == position) | (part.links["target"] == position)
+        assert mine.sum() >= min(3, part.nodes["degree"][position])
