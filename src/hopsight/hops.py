@@ -127,7 +127,7 @@ def hop_pairs(
     directed
         Count hops along the arcs, and (a, b) apart from (b, a).
     max_sources
-        Number of nodes to search from; all of them up to 20,000 nodes, 8,192 or 1,024 sampled ones beyond.
+        Number of nodes to search from; all of them up to 20,000 nodes, 8,192 or 4,096 sampled ones beyond.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def hop_pairs(
     if edges.shape[1] == 0:
         raise ValueError("no link is left to learn hop counts from")
     if max_sources is None:
-        max_sources = n_nodes if n_nodes <= EXACT_NODES else 8192 if n_nodes <= LARGE_NODES else 1024
+        max_sources = n_nodes if n_nodes <= EXACT_NODES else 8192 if n_nodes <= LARGE_NODES else 4096
     sources = np.arange(n_nodes) if max_sources >= n_nodes else np.sort(rng.choice(n_nodes, max_sources, replace=False))
     searched = sp.csr_array(adjacency.T) if directed else adjacency
     positions = _positions(sources, n_nodes)
