@@ -15,7 +15,7 @@ from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.detectors.splits import mix
 from hopsight.graph import AttributedGraph
 from hopsight.spark.session import missing_parts
-from spark_stages import QUICK, Made, PooledCrossHCM
+from spark_stages import QUICK, Made
 from toys import two_groups
 
 
@@ -68,9 +68,9 @@ def frames(spark: Any, network: AttributedGraph) -> tuple[Any, Any]:
 
 
 @pytest.fixture(scope="session")
-def reference(network: AttributedGraph) -> PooledCrossHCM:
+def reference(network: AttributedGraph) -> CrossHCM:
     """Return the detection on one machine."""
-    return PooledCrossHCM(**QUICK).fit(network)
+    return CrossHCM(**QUICK).fit(network)
 
 
 @pytest.fixture(scope="session")

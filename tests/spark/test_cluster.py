@@ -17,7 +17,8 @@ SCRIPT = Path(__file__).resolve().parents[1] / "spark_cluster.py"
 
 def run(out: Path, *stage: str) -> dict[str, Any]:
     done = subprocess.run([sys.executable, str(SCRIPT), str(out), *stage], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    said = [line for line in done.stderr.splitlines() if not line.startswith(("\tat ", "        at "))]
+    assert done.returncode == 0, "\n".join(said[:80])
     return json.loads(out.read_text(encoding="utf-8"))
 
 

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.graph import AttributedGraph
 from hopsight.spark.detection import Engine, detect
-from spark_stages import QUICK, PooledCrossHCM
+from spark_stages import QUICK
 
 
 def by_node(detected: Any, network: AttributedGraph) -> dict[str, np.ndarray]:
@@ -22,7 +22,7 @@ def by_node(detected: Any, network: AttributedGraph) -> dict[str, np.ndarray]:
     return {name: np.array([row[name] for row in ordered]) for name in detected.scores.columns}
 
 
-def test_scores_are_those_of_one_machine(detected: Any, reference: PooledCrossHCM, network: AttributedGraph) -> None:
+def test_scores_are_those_of_one_machine(detected: Any, reference: CrossHCM, network: AttributedGraph) -> None:
     found = by_node(detected, network)
     assert spearmanr(found["score"], reference.decision_score_)[0] > 0.999
     np.testing.assert_allclose(found["score"], reference.decision_score_, atol=0.02)
@@ -34,7 +34,7 @@ def test_scores_are_those_of_one_machine(detected: Any, reference: PooledCrossHC
     np.testing.assert_allclose(detected.losses, reference.loss_, rtol=1e-3)
 
 
-def test_links_are_those_of_one_machine(detected: Any, reference: PooledCrossHCM, network: AttributedGraph) -> None:
+def test_links_are_those_of_one_machine(detected: Any, reference: CrossHCM, network: AttributedGraph) -> None:
     rows = {(row["source"], row["target"]): row for row in detected.links.collect()}
     ordered = [rows[tuple(pair)] for pair in network.node_ids[network.edges].T.tolist()]
     assert len(rows) == network.n_edges

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from spark_stages import Made, PooledCrossHCM, number_of
+from spark_stages import Made, CrossHCM, number_of
 
 
-def test_the_pool_is_that_of_one_machine(made: Made, network: AttributedGraph, reference: PooledCrossHCM) -> None:
+def test_the_pool_is_that_of_one_machine(made: Made, network: AttributedGraph, reference: CrossHCM) -> None:
     from hopsight.detectors.splits import mix
     from hopsight.preprocess import drop_edges, edge_similarity
 

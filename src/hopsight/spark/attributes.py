@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-SAMPLED_VALUES = 1 << 25  # numbers that the driver looks at where the columns are too many for their covariances
+SAMPLED_VALUES = 1 << 23  # numbers that the driver looks at where the columns are too many for their covariances
 
 
 def fit_transform(
@@ -32,7 +32,7 @@ def fit_transform(
     """Return the transformation of :meth:`AttributeTransform.fit` for a column ``features``, and the number of nodes.
 
     Means, deviations and covariances are sums over partitions. Ranks, and principal axes of more than 512 columns,
-    come from the rows with the smallest hashes instead, as many as hold 2²⁵ numbers that are not zero: all of them in
+    come from the rows with the smallest hashes instead, as many as hold 2²³ numbers that are not zero: all of them in
     a network that fits on one machine.
     """
     check_choice("scaling", scaling, SCALINGS)

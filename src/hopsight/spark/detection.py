@@ -206,6 +206,8 @@ class Engine:
             trends, n_judged = ranking.degree_trends(means, layout)
             scores = kept(ranking.score_blocks(means, layout, trends, n_judged))
             threshold = ranking.score_threshold(scores, layout, detector.score, detector.contamination)
+        for frame in (hashed, x, degrees, around, means):
+            frame.unpersist()  # what is left over is the user's to keep or to drop
         return Judged(net, transform, trained, judged, scores, threshold, trends)
 
     def _index(
