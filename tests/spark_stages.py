@@ -7,32 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.detectors.cross_hcm import CrossHCM
-from hopsight.detectors.hop_detector import adjacency_of
-from hopsight.detectors.splits import hidden_links, mix, node_hashes
 from hopsight.graph import AttributedGraph
-from hopsight.pools import PairPool, pair_pool
 
 QUICK = {
     "n_units": 16, "mlp_units": 16, "n_epochs": 40, "burn_in": 20, "n_samples": 8, "min_class_pairs": 20,
     "n_folds": 2, "n_repeats": 2, "precision": "float32", "seed": 3,
 }  # fmt: skip
-
-
-@dataclass(kw_only=True)
-class PooledCrossHCM(CrossHCM):
-    """CrossHCM that trains on the pool of pairs, as the Spark engine does."""
-
-    def _hop_pairs(self, graph: AttributedGraph, kept: Any, rng: Any) -> PairPool:
-        hidden = [mask[kept] for mask in hidden_links(graph, self.seed, self.n_folds, self.n_repeats)]
-        return pair_pool(
-            adjacency_of(graph, kept, directed=False), hidden, graph.edges[:, kept], node_hashes(graph.node_ids),
-            mix(np.uint64((self.seed or 0) + 1))[0], n_classes=self.n_classes, sampling_ratio=self.sampling_ratio,
-            max_pairs=self.max_pairs, min_class_pairs=self.min_class_pairs,
-        )  # fmt: skip
-
-    def _draw(self, pairs: Any, folds: Any, kept: Any, rng: Any, epoch: int, n_epochs: int) -> Any:
-        return pairs.draw(epoch, n_epochs, rng=rng)
 
 
 @dataclass

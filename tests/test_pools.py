@@ -90,7 +90,7 @@ def test_many_pairs_are_dealt_out_and_bounded() -> None:
 
 def test_large_networks_have_fewer_sources() -> None:
     assert source_count(50) == 50
-    assert source_count(10**9) == 512
+    assert source_count(10**9) == 2048
 
 
 def test_a_complete_network_is_refused() -> None:

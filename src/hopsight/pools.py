@@ -6,22 +6,24 @@ in a class, the pool keeps those with the smallest hashes. Training then draws i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
+from numba import get_num_threads, njit
 from numpy.typing import NDArray
 
+from hopsight.checks import check_count
 from hopsight.hops import WORD, _merge, _parts, _search
 
 IntArray = NDArray[np.int64]
 HashArray = NDArray[np.uint64]
 
-SEARCHED_PAIRS = 1 << 28  # pairs of a source and a node that are looked at, as long as there are
-LEAST_SOURCES, MOST_SOURCES = 512, 8192
+SEARCHED_PAIRS = 1 << 31  # pairs of a source and a node that are looked at, as long as there are
+LEAST_SOURCES, MOST_SOURCES = 2048, 8192
 POOL_A_FOLD = 16_384  # pairs of one class that a fold may draw from
 
 
@@ -93,6 +95,8 @@ def pair_pool(
     ValueError
         If there is no link, or every pair is linked.
     """
+    check_count("n_classes", n_classes, low=2)
+    check_count("max_pairs", max_pairs, low=2)
     if edges.shape[1] == 0:
         raise ValueError("no link is left to learn hop counts from")
     sources = np.argsort(scramble(hashes ^ seed), kind="stable")[: source_count(hashes.size)]
@@ -166,7 +170,7 @@ def source_count(n_nodes: int) -> int:
     """Return from how many nodes to search: all of a small network, fewer the larger it is.
 
     >>> source_count(2_400), source_count(100_000), source_count(1_000_000)
-    (2400, 2684, 512)
+    (2400, 8192, 2147)
     """
     return min(n_nodes, max(LEAST_SOURCES, min(MOST_SOURCES, SEARCHED_PAIRS // n_nodes)))
 
@@ -196,20 +200,32 @@ def _batches(sources: IntArray) -> list[IntArray]:
     return [sources[start : start + WORD] for start in range(0, sources.size, WORD)]
 
 
+def _in_threads(work: Callable[[IntArray], Any], batches: Sequence[IntArray]) -> list[Any]:
+    """Do the batches side by side (compiled code lets go of the interpreter); the results keep their order."""
+    with ThreadPoolExecutor(get_num_threads()) as pool:
+        return list(pool.map(work, batches))
+
+
 def _counts(searched: Any, sources: IntArray, n_classes: int) -> IntArray:
     """Count the nodes at 1, …, C−1 and ≥ C hops of every source."""
     parts = _parts(searched)
-    return np.concatenate([count(_search(*parts, batch, n_classes - 1), batch.size) for batch in _batches(sources)])
+
+    def counted(batch: IntArray) -> Any:
+        return count(_search(*parts, batch, n_classes - 1), batch.size)
+
+    return np.concatenate(_in_threads(counted, _batches(sources)))
 
 
 def _collect(searched: Any, sources: IntArray, hashes: HashArray, seed: np.uint64, plan: PoolPlan) -> list[IntArray]:
     """Return, for every class beyond one hop, the pairs below the limit in the order of their hashes."""
     parts = _parts(searched)
     n_hops = len(plan.limits) - 1
-    found = [
-        below(_search(*parts, batch, n_hops), hashes[batch], hashes, seed, plan.class_of_hop, plan.limits)
-        for batch in _batches(sources)
-    ]
+
+    def chosen(batch: IntArray) -> Any:
+        reached = _search(*parts, batch, n_hops)
+        return below(reached, hashes[batch], hashes, seed, plan.class_of_hop, plan.limits)
+
+    found = _in_threads(chosen, _batches(sources))
     bit, target, kind, rank = (np.concatenate(column) for column in zip(*found, strict=True))
     source = sources[bit + WORD * np.repeat(np.arange(len(found)), [len(part[0]) for part in found])]
     order = np.argsort(rank, kind="stable")

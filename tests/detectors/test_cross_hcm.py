@@ -70,7 +70,7 @@ def test_pairs_of_one_hop_are_taken_from_hidden_links() -> None:
     folds = model._folds(graph, model._transformed(graph), CPU)
     kept = np.ones(graph.n_edges, dtype=bool)
     pairs = model._hop_pairs(graph, kept, np.random.default_rng(0))
-    drawn = model._draw(pairs, folds, kept, np.random.default_rng(0), 5, 2 * len(folds))
+    drawn = model._draw(pairs, np.random.default_rng(0), 5, 2 * len(folds))
     ends = {tuple(link): number for number, link in enumerate(graph.edges.T.tolist())}
     for step, (source, target) in enumerate(drawn):
         hidden = set(folds[(5 + step) % len(folds)].judged.tolist())

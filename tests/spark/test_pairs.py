@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from spark_stages import Made, CrossHCM, number_of
+from spark_stages import CrossHCM, Made, number_of
 
 
 def test_the_pool_is_that_of_one_machine(made: Made, network: AttributedGraph, reference: CrossHCM) -> None:

@@ -16,11 +16,11 @@ from hopsight.detectors.hop_detector import HopDetector, adjacency_of, as_float6
 from hopsight.detectors.link_posterior import LinkPosterior
 from hopsight.detectors.locality import links_at, local_operator
 from hopsight.detectors.posterior import Fold
-from hopsight.detectors.splits import hidden_links
+from hopsight.detectors.splits import hidden_links, mix, node_hashes
 from hopsight.graph import AttributedGraph
-from hopsight.hops import HopPairs
 from hopsight.nn.gcn import propagation
 from hopsight.nn.hop_network import ViewHopNetwork
+from hopsight.pools import PairPool, pair_pool
 from hopsight.preprocess.scale import choose_scaling
 from hopsight.scores import beyond_degree, degree_trend, fill_unjudged, neighbour_mean, rings
 
@@ -133,25 +133,24 @@ class CrossHCM(HopDetector):
             folds.append(Fold([own, propagated], torch.from_numpy(np.flatnonzero(hidden[judged])).to(device)))
         return folds
 
-    def _draw(
-        self,
-        pairs: HopPairs,
-        folds: list[Fold],
-        kept: NDArray[np.bool_],
-        rng: np.random.Generator,
-        epoch: int,
-        n_epochs: int,
-    ) -> NDArray[np.int64]:
-        """Draw as HCM does, but take the pairs of one hop from the links that the epoch's fold hides."""
-        drawn = pairs.draw(n_epochs, rng=rng)
-        edges = self.graph_.edges
-        candidates = [judged[kept[judged]] for judged in (fold.judged.cpu().numpy() for fold in folds)]
-        for step in range(n_epochs):
-            hidden = candidates[(epoch + step) % len(folds)]
-            if hidden.size:
-                chosen = rng.choice(hidden, pairs.n_pairs, replace=hidden.size < pairs.n_pairs)
-                drawn[step, :, : pairs.n_pairs] = edges[:, chosen]
-        return drawn
+    def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> PairPool:
+        """Return the pairs to learn from, chosen by hashes, those of one hop from the links that a fold hides."""
+        hidden = [mask[kept] for mask in hidden_links(graph, self.seed, self.n_folds, self.n_repeats)]
+        return pair_pool(
+            adjacency_of(graph, kept, directed=graph.directed),
+            hidden,
+            graph.edges[:, kept],
+            node_hashes(graph.node_ids),
+            mix(np.uint64((self.seed or 0) + 1))[0],
+            n_classes=self.n_classes,
+            sampling_ratio=self.sampling_ratio,
+            max_pairs=self.max_pairs,
+            min_class_pairs=self.min_class_pairs,
+            directed=graph.directed,
+        )
+
+    def _draw(self, pairs: PairPool, rng: np.random.Generator, epoch: int, n_epochs: int) -> NDArray[np.int64]:
+        return pairs.draw(epoch, n_epochs, rng=rng)
 
     def _node_scores(self, graph: AttributedGraph, posterior: LinkPosterior) -> dict[str, FloatArray]:
         scores = super()._node_scores(graph, posterior)

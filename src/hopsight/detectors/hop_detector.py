@@ -24,7 +24,7 @@ from hopsight.detectors.stage_clock import StageClock
 from hopsight.detectors.threads import torch_threads
 from hopsight.detectors.training import unit_of
 from hopsight.graph import AttributedGraph
-from hopsight.hops import HopPairs, hop_pairs
+from hopsight.hops import hop_pairs
 from hopsight.io import as_graph
 from hopsight.nn.device import resolve_device, training_dtype
 from hopsight.nn.hop_network import HopNetwork
@@ -111,16 +111,8 @@ class HopDetector(Detector):
     def _similarity(self) -> str:
         return self.similarity
 
-    def _draw(
-        self,
-        pairs: HopPairs,
-        folds: list[Fold],
-        kept: NDArray[np.bool_],
-        rng: np.random.Generator,
-        epoch: int,
-        n_epochs: int,
-    ) -> NDArray[np.int64]:
-        """Return the pairs of the next epochs."""
+    def _draw(self, pairs: Any, rng: np.random.Generator, epoch: int, n_epochs: int) -> NDArray[np.int64]:
+        """Return the pairs of the epochs from ``epoch`` on."""
         return pairs.draw(n_epochs, rng=rng)
 
     def _check(self) -> None:
@@ -166,7 +158,7 @@ class HopDetector(Detector):
         with torch_threads(pairs.n_pairs * pairs.n_classes) as hold:
 
             def draw(epoch: int, n_epochs: int) -> Tensor:
-                drawn = self._draw(pairs, folds, kept, for_pairs, epoch, n_epochs)
+                drawn = self._draw(pairs, for_pairs, epoch, n_epochs)
                 hold()
                 return torch.from_numpy(drawn).to(device)
 
@@ -202,7 +194,8 @@ class HopDetector(Detector):
         self.magnitude_ = unit_of(attributes)
         return attributes / self.magnitude_
 
-    def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> HopPairs:
+    def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> Any:
+        """Return what pairs are drawn from: counts of the hop classes, and :meth:`_draw`'s argument."""
         return hop_pairs(
             adjacency_of(graph, kept, directed=graph.directed),
             n_classes=self.n_classes,

@@ -171,7 +171,7 @@ def _step(
         nodes = network.represent(fold.view, dropout=schedule.dropout, generator=dropout)
     leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in nodes]
     total = torch.zeros((), device=labels.device)
-    for block, wanted in zip(*(t.split(_at_once(device), dim=-1) for t in (pairs, labels)), strict=True):
+    for block, wanted in zip(*(torch.split(t, _at_once(device), dim=-1) for t in (pairs, labels)), strict=True):
         with torch.autocast(device, torch.bfloat16, enabled=half):
             logits = network(leaves, block, dropout=schedule.dropout, generator=dropout)
         loss = cross_entropy(logits.float(), wanted, reduction="sum") / labels.numel()
