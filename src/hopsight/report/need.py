@@ -20,11 +20,12 @@ from hopsight.graph import AttributedGraph
 from hopsight.report.progress import duration
 from hopsight.report.record import memory_in_use
 
-LIBRARIES = 300e6  # Python, numpy, scipy, polars
+LIBRARIES = 400e6  # Python, numpy, scipy, polars
 TORCH = 220e6
 GRAPH_COPIES = 2.5  # the network as read, its preprocessed form, the file being written
 PAIRS_KEPT = 1 << 23  # pairs are drawn for many epochs at once, up to this number
-OPERATIONS_PER_SECOND = 3e10
+OPERATIONS_PER_SECOND = 6e10
+MANY_NODES = 200_000  # as in detectors/cross_hcm.py, which needs torch to be imported
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 # n×d matrices of float64 that the other detectors hold at once
 DENSE_COPIES = {"LOF": 3, "AMEN": 3, "Radar": 14, "ANOMALOUS": 14, "DOMINANT": 8, "ResGCN": 8, "MADAN": 6}
@@ -53,21 +54,26 @@ def expected_need(graph: AttributedGraph, detector: Any) -> Need:
 def _hop_need(graph: AttributedGraph, detector: Any) -> tuple[float, float]:
     """Return bytes and operations of HCM and its relatives.
 
-    With n nodes, m links, d columns, u units, h MLP units, L layers, p pairs an epoch, T epochs and s samples: training
-    keeps (3u + 4h) numbers a pair and u(L + 1) a node; an epoch costs 6(p·u·h + n·d·u + 2m·u·L) operations and a sample
-    2m·u·h more.
+    With n nodes, m links, d columns, u units, L layers and p pairs an epoch: an epoch costs 6·p products of the network,
+    a sample 2 for every link it judges. HCM's GCN adds 6(n·d·u + 2m·u·L) an epoch and keeps u(L + 1) numbers a node;
+    CrossHCM keeps a view of d numbers a node for every fold, in half precision where there are many nodes.
     """
     n_nodes, n_links = graph.n_nodes, graph.n_edges
-    units, mlp_units, layers = detector.n_units, detector.mlp_units, getattr(detector, "n_layers", 2)
-    width = min(graph.n_attributes, detector.n_components or graph.n_attributes)
-    sampled = detector.n_classes * detector.sampling_ratio * (1 - detector.drop_ratio) * n_links
-    pairs = min(detector.max_pairs, sampled)
-    kept = 2 * 16 * min(PAIRS_KEPT, detector.n_epochs * pairs)
-    memory = TORCH + kept + 4 * pairs * (3 * units + 4 * mlp_units) + 60 * n_links
-    memory += 4 * n_nodes * (units * (layers + 1) + 3 * width)
-    epoch = 6.0 * (pairs * units * mlp_units + n_nodes * width * units + 2 * n_links * units * layers)
-    samples = min(detector.n_samples, detector.n_epochs - detector.burn_in)
-    return memory, detector.n_epochs * epoch + samples * 2.0 * n_links * units * mlp_units
+    units, mlp_units, epochs = detector.n_units, detector.mlp_units, detector.n_epochs
+    pairs = min(detector.max_pairs, detector.n_classes * detector.sampling_ratio * n_links)
+    samples = min(detector.n_samples, epochs - detector.burn_in)
+    memory = TORCH + 32 * min(PAIRS_KEPT, epochs * pairs) + 120 * n_links
+    if hasattr(detector, "n_folds"):
+        width = min(2 * graph.n_attributes, detector.n_components or 2 * graph.n_attributes)
+        views = 1 + detector.n_folds * detector.n_repeats
+        memory += n_nodes * width * (24 + views * (2 if n_nodes > MANY_NODES else 4))
+        product, node, judged = 2 * (width * units + units * mlp_units), 0.0, samples * n_links / detector.n_folds
+    else:
+        width, layers = min(graph.n_attributes, detector.n_components or graph.n_attributes), detector.n_layers
+        memory += 4 * n_nodes * (2 * units * (layers + 1) + 3 * width) + 4 * pairs * (3 * units + 4 * mlp_units)
+        product, judged = units * mlp_units, samples * n_links
+        node = n_nodes * width * units + 2 * n_links * units * layers
+    return memory, 6.0 * epochs * (pairs * product + node) + 2.0 * judged * product
 
 
 def _other_need(graph: AttributedGraph, detector: Any) -> tuple[float, float]:
