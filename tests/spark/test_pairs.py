@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.graph import AttributedGraph
-from spark_stages import CrossHCM, Made, number_of
+from spark_stages import Made, number_of
 
 
 def test_the_pool_is_that_of_one_machine(made: Made, network: AttributedGraph, reference: CrossHCM) -> None:
