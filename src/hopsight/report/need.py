@@ -54,7 +54,7 @@ def expected_need(graph: AttributedGraph, detector: Any) -> Need:
 def _hop_need(graph: AttributedGraph, detector: Any) -> tuple[float, float]:
     """Return bytes and operations of HCM and its relatives.
 
-    With n nodes, m links, d columns, u units, L layers and p pairs an epoch: an epoch costs 6·p products of the network,
+    With n nodes, m links, d columns, u units, L layers and p pairs an epoch: an epoch costs 6·p products of the model,
     a sample 2 for every link it judges. HCM's GCN adds 6(n·d·u + 2m·u·L) an epoch and keeps u(L + 1) numbers a node;
     CrossHCM keeps a view of d numbers a node for every fold, in half precision where there are many nodes.
     """
