@@ -325,3 +325,25 @@ def test_ctrl_c_stops_within_ten_seconds_and_leaves_no_result(tmp_path: Path) ->
     assert "Traceback" not in error
     assert error.splitlines()[-1].startswith("hopsight: stopped")
     assert not (tmp_path / "out" / "run.json").exists()
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_detection_is_resumed_to_the_same_bytes(tmp_path: Path, signal_number: int) -> None:
+    """Stop it, or kill it, once it has begun to learn: with --resume it ends as if nothing had happened."""
+    settings = [part for text in ("n_epochs=60", "burn_in=30", "max_pairs=4000") for part in ("--set", text)]
+    command = ["detect", "--detector", "cross_hcm", "--top", "1", *settings]
+    finish(*command, "--out", str(tmp_path / "whole"))
+    folder = tmp_path / "stopped"
+    process = start(*command, "--out", str(folder))
+    while not (folder / ".hopsight-checkpoint").exists():
+        assert process.poll() is None, "ended before its first checkpoint"
+        time.sleep(0.005)
+    process.send_signal(signal_number)
+    _, error = process.communicate(timeout=10)
+    assert not (folder / "run.json").exists()
+    if signal_number == signal.SIGINT:
+        assert error.splitlines()[-1] == "hopsight: stopped; the same command with --resume goes on from here"
+    finish(*command, "--out", str(folder), "--resume")
+    for name in ("scores.csv", "edges.csv"):
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert not (folder / ".hopsight-checkpoint").exists()
