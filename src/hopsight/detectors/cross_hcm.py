@@ -141,7 +141,7 @@ class CrossHCM(HopDetector):
             hidden,
             graph.edges[:, kept],
             node_hashes(graph.node_ids),
-            mix(np.uint64((self.seed or 0) + 1))[0],
+            mix(np.uint64(((self.seed or 0) + 1) % 2**64))[0],
             n_classes=self.n_classes,
             sampling_ratio=self.sampling_ratio,
             max_pairs=self.max_pairs,
