@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.spark.blocks import (
+    PIECE,
     SENT,
     Layout,
     added,
@@ -29,11 +30,11 @@ def test_every_pair_of_blocks_has_one_cell() -> None:
 
 
 def test_a_matrix_comes_back_from_its_pieces() -> None:
-    rows = np.arange(2 * 40_000, dtype=np.float32).reshape(-1, 2)
+    rows = np.arange(2 * (PIECE + 7), dtype=np.float32).reshape(-1, 2)
     cut = list(pieces(0, 1, "x", rows))
     assert [row["piece"] for row in cut] == [0, 1]
     parts = [(row["piece"], row["payload"].tobytes()) for row in reversed(cut)]
-    np.testing.assert_array_equal(whole(parts, np.float32, 40_000), rows)
+    np.testing.assert_array_equal(whole(parts, np.float32, PIECE + 7), rows)
 
 
 def test_a_row_keeps_its_bytes() -> None:

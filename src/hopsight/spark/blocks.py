@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PIECE = 1 << 15
+PIECE = 1 << 12  # rows; a node has up to 4 KB in the widest matrix, the search from 8,192 sources
 NO_FOLD = -1
 
 BLOCK = "fold int, block int, piece int, kind string, payload binary"
@@ -246,16 +246,16 @@ def gathered(
     return totals
 
 
-def kept(frame: DataFrame) -> DataFrame:
-    """Keep a table for the stages that read it again: in memory, what does not fit on disk."""
+def kept(frame: DataFrame, *, large: bool = False) -> DataFrame:
+    """Keep a table for the stages that read it again: in memory, what does not fit and what is large on disk."""
     from pyspark import StorageLevel
 
-    return frame.persist(StorageLevel.MEMORY_AND_DISK)
+    return frame.persist(StorageLevel.DISK_ONLY if large else StorageLevel.MEMORY_AND_DISK)
 
 
-def done(frame: DataFrame) -> DataFrame:
+def done(frame: DataFrame, *, large: bool = False) -> DataFrame:
     """Keep a table and make it now, so that its work counts where it belongs."""
-    table = kept(frame)
+    table = kept(frame, large=large)
     table.count()
     return table
 

@@ -190,7 +190,7 @@ class Engine:
             pool = self._pairs(net, x, splits, seed)
         with self.stage("views"):
             shown = x.filter("kind = 'x'").unionAll(degrees)
-            around = done(views.neighbourhoods(shown, net.cells, layout, splits))
+            around = done(views.neighbourhoods(shown, net.cells, layout, splits), large=True)
             seen = x.filter("kind = 'x'").unionAll(around)
         with self.stage("sample"):
             path = self._sample(seen, layout, pool)

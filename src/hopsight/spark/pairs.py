@@ -109,12 +109,12 @@ def searched(
             for block, bits in ((i, into[0]), (j, into[1])):
                 yield from ({**row, "cell": cell} for row in pieces(NO_FOLD, block, "reach", bits))
 
-    state = kept(x.mapInArrow(each_row(start, BLOCK), BLOCK))
+    state = x.mapInArrow(each_row(start, BLOCK), BLOCK)
     for _ in range(n_hops):
         sent = state.mapInArrow(each_row(_to_cells(layout, n_words), SENT), SENT)
         partial = on_cells(sent, cells, layout, [NO_FOLD], widen, TYPES, SENT)
         state = added(partial, layout, np.uint64, op=_or_last(n_words))
-    return kept(state)
+    return kept(state, large=True)
 
 
 def pool_of(
