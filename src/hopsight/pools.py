@@ -22,7 +22,7 @@ from hopsight.hops import WORD, _merge, _parts, _search
 IntArray = NDArray[np.int64]
 HashArray = NDArray[np.uint64]
 
-SEARCHED_PAIRS = 1 << 31  # pairs of a source and a node that are looked at, as long as there are
+SEARCHED_PAIRS = 1 << 32  # pairs of a source and a node that are looked at, as long as there are
 LEAST_SOURCES, MOST_SOURCES = 2048, 8192
 POOL_A_FOLD = 16_384  # pairs of one class that a fold may draw from
 
@@ -170,7 +170,7 @@ def source_count(n_nodes: int) -> int:
     """Return from how many nodes to search: all of a small network, fewer the larger it is.
 
     >>> source_count(2_400), source_count(100_000), source_count(1_000_000)
-    (2400, 8192, 2147)
+    (2400, 8192, 4294)
     """
     return min(n_nodes, max(LEAST_SOURCES, min(MOST_SOURCES, SEARCHED_PAIRS // n_nodes)))
 
