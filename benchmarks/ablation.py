@@ -57,6 +57,13 @@ class WithoutNeighbours(CrossHCM):
         return [Fold([fold.view[0], torch.zeros_like(fold.view[1])], fold.judged) for fold in folds]
 
 
+class WithoutRanks(CrossHCM):
+    """Clips values and puts no ranks beside them."""
+
+    def _scaling(self, graph: AttributedGraph) -> str:
+        return {"mixed": "clipped"}.get(super()._scaling(graph), super()._scaling(graph))
+
+
 class WithoutDegrees(CrossHCM):
     """Combines the readings in their own robust deviations, whatever a node's degree."""
 
@@ -76,7 +83,7 @@ VARIANTS: dict[str, Any] = {
     "without the node's own attributes": WithoutOwn,
     "without its neighbourhood": WithoutNeighbours,
     "20 components": lambda **k: CrossHCM(n_components=20, **k),
-    "without ranks": lambda **k: CrossHCM(scaling="auto-clipped", **k),
+    "without ranks": WithoutRanks,
     "without rings": lambda **k: CrossHCM(score="far", **k),
     "without the correction for degree": WithoutDegrees,
     "one split instead of four": lambda **k: CrossHCM(n_repeats=1, **k),
@@ -123,9 +130,6 @@ def fit(network: str, number: int, variant: str, leak_free: bool, device: str, d
         graph = inject(graph, n_cliques=setup.n_cliques, clique_size=15, protocol=protocol, seed=number)
     seed = 0 if setup.n_cliques else number
     model = VARIANTS[variant](seed=seed, device=device)
-    if model.scaling == "auto-clipped":
-        model.scaling = "auto"
-        model.scaling = "none" if model._scaling(graph) == "none" else "clipped"
     model.fit(graph)
     auc = float(roc_auc(graph.labels, model.decision_score_))
     return {"network": network, "number": number, "variant": variant, "roc_auc": auc}

@@ -19,8 +19,8 @@ import torch
 
 from hopsight.benchmark.networks import SETUPS
 from hopsight.datasets import inject
-from hopsight.detectors import cross_hcm
 from hopsight.detectors.cross_hcm import CrossHCM
+from hopsight.detectors.splits import pool_seed
 from hopsight.graph import AttributedGraph
 from hopsight.load import load
 
@@ -31,12 +31,7 @@ class Watched(CrossHCM):
     """Keeps what is needed to draw pairs again."""
 
     def _hop_pairs(self, graph: AttributedGraph, kept: Any, rng: np.random.Generator) -> Any:
-        seed = cross_hcm.mix
-        try:
-            cross_hcm.mix = lambda word: seed(word + np.uint64(1000))
-            self.pairs = super()._hop_pairs(graph, kept, rng)  # to be tested with, not trained on
-        finally:
-            cross_hcm.mix = seed
+        self.pairs = self._pool(graph, kept, pool_seed(self.seed + 1000))  # to be tested with, not trained on
         return super()._hop_pairs(graph, kept, rng)
 
     def _folds(self, graph: AttributedGraph, attributes: Any, device: torch.device) -> Any:

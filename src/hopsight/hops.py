@@ -149,15 +149,35 @@ def hop_pairs(
     positions = _positions(sources, n_nodes)
     counts, everything = _count_hops(*_parts(searched), sources, positions, n_classes - 1, directed)
     sizes, errors = _sizes(counts, everything, n_nodes, edges.shape[1], directed)
+    class_of_hop, pools, n_pairs = choose_classes(
+        sizes, counts, edges.shape[1],
+        sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
+    )  # fmt: skip
+    return HopPairs(sizes, errors, class_of_hop, pools.size, n_pairs, searched, edges, sources, counts, directed)
+
+
+def choose_classes(
+    sizes: NDArray[np.float64],
+    counts: IntArray,
+    n_links: int,
+    *,
+    sampling_ratio: float,
+    max_pairs: int,
+    min_class_pairs: int,
+) -> tuple[IntArray, IntArray, int]:
+    """Return the class of each hop after small ones merged, the pairs at hand in each class, and those an epoch draws.
+
+    ``sizes`` are those of the whole network, ``counts`` (n_sources, C) what the searched sources stand for.
+    """
     class_of_hop = _merge(sizes, min_class_pairs)
     n_kept = int(class_of_hop.max()) + 1
     pools = np.array([counts[:, class_of_hop == kept].sum() for kept in range(n_kept)])
-    pools[0] = edges.shape[1]
+    pools[0] = n_links
     if n_kept < 2 or pools.min() == 0:
         raise ValueError("every pair of nodes is linked: there is no hop count to learn")
     smallest = min(sizes[class_of_hop == kept].sum() for kept in range(n_kept))
     n_pairs = int(min(max(1, sampling_ratio * smallest), max_pairs // n_kept, pools.min()))
-    return HopPairs(sizes, errors, class_of_hop, n_kept, max(1, n_pairs), searched, edges, sources, counts, directed)
+    return class_of_hop, pools, max(1, n_pairs)
 
 
 def hop_classes(adjacency: Any, n_classes: int, *, directed: bool = False) -> NDArray[np.int64]:

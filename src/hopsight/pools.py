@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numba import get_num_threads, njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
-from hopsight.hops import WORD, _merge, _parts, _search
+from hopsight.hops import WORD, _parts, _search, choose_classes
 
 IntArray = NDArray[np.int64]
 HashArray = NDArray[np.uint64]
@@ -152,18 +153,14 @@ def plan_pool(
     spread = counts.std(axis=0, ddof=1) if n_sources > 1 else np.full(n_classes, np.inf)
     errors = np.zeros(n_classes) if n_sources == n_nodes else weight * spread / np.sqrt(n_sources)
     sizes[0], errors[0] = n_links, 0.0
-    class_of_hop = _merge(sizes, min_class_pairs)
-    n_kept = int(class_of_hop.max()) + 1
-    pools = np.array([counts[:, class_of_hop == kept].sum() for kept in range(n_kept)])
-    pools[0] = n_links
-    if n_kept < 2 or pools.min() == 0:
-        raise ValueError("every pair of nodes is linked: there is no hop count to learn")
-    smallest = min(sizes[class_of_hop == kept].sum() for kept in range(n_kept))
-    n_pairs = max(1, int(min(max(1, sampling_ratio * smallest), max_pairs // n_kept, pools.min())))
+    class_of_hop, pools, n_pairs = choose_classes(
+        sizes, counts, n_links,
+        sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
+    )  # fmt: skip
     wanted = n_folds * POOL_A_FOLD
     shares = np.minimum((wanted + 8 * np.sqrt(wanted)) / np.maximum(pools, 1), 1.0)[class_of_hop]
     limits = np.where(shares < 1.0, shares * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
-    return PoolPlan(sizes, errors, class_of_hop, n_kept, n_pairs, wanted, limits)
+    return PoolPlan(sizes, errors, class_of_hop, pools.size, n_pairs, wanted, limits)
 
 
 def source_count(n_nodes: int) -> int:
@@ -189,8 +186,9 @@ def pair_hashes(hashes: HashArray, pairs: IntArray, seed: np.uint64) -> HashArra
     return scramble((hashes[pairs[0]] + hashes[pairs[1]]) ^ seed)
 
 
+@register_jitable  # type: ignore[untyped-decorator]
 def scramble(words: Any) -> Any:
-    """Scramble 64-bit words (the finaliser of SplitMix64), as in :func:`hopsight.detectors.splits.mix`."""
+    """Scramble 64-bit words (the finaliser of SplitMix64), in NumPy and in compiled code."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
@@ -267,10 +265,7 @@ def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop
                 hop += 1
             if hop == 0 or class_of_hop[hop - 1] == 0:  # the source itself, or a link
                 continue
-            word = (hashes[node] + source_hashes[bit]) ^ seed
-            word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            word = word ^ (word >> np.uint64(31))
+            word = scramble((hashes[node] + source_hashes[bit]) ^ seed)
             if word > limits[hop - 1]:
                 continue
             if size == room:

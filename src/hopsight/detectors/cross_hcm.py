@@ -16,15 +16,13 @@ from hopsight.detectors.hop_detector import HopDetector, adjacency_of, as_float6
 from hopsight.detectors.link_posterior import LinkPosterior
 from hopsight.detectors.locality import links_at, local_operator
 from hopsight.detectors.posterior import Fold
-from hopsight.detectors.splits import hidden_links, mix, node_hashes
+from hopsight.detectors.splits import MANY_NODES, hidden_links, node_hashes, pool_seed
 from hopsight.graph import AttributedGraph
 from hopsight.nn.gcn import propagation
 from hopsight.nn.hop_network import ViewHopNetwork
 from hopsight.pools import PairPool, pair_pool
 from hopsight.preprocess.scale import choose_scaling
 from hopsight.scores import beyond_degree, degree_trend, fill_unjudged, neighbour_mean, rings
-
-MANY_NODES = 200_000  # beyond, views are kept in half precision: there is one for every fold
 
 
 @dataclass(kw_only=True)
@@ -134,6 +132,9 @@ class CrossHCM(HopDetector):
         return folds
 
     def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> PairPool:
+        return self._pool(graph, kept, pool_seed(self.seed))
+
+    def _pool(self, graph: AttributedGraph, kept: NDArray[np.bool_], seed: np.uint64) -> PairPool:
         """Return the pairs to learn from, chosen by hashes, those of one hop from the links that a fold hides."""
         hidden = [mask[kept] for mask in hidden_links(graph, self.seed, self.n_folds, self.n_repeats)]
         return pair_pool(
@@ -141,7 +142,7 @@ class CrossHCM(HopDetector):
             hidden,
             graph.edges[:, kept],
             node_hashes(graph.node_ids),
-            mix(np.uint64(((self.seed or 0) + 1) % 2**64))[0],
+            seed,
             n_classes=self.n_classes,
             sampling_ratio=self.sampling_ratio,
             max_pairs=self.max_pairs,

@@ -149,12 +149,40 @@ class HopDetector(Detector):
         self.class_sizes_, self.class_errors_ = pairs.sizes, pairs.errors
         self.n_classes_, self.n_pairs_, self.directed_ = pairs.n_classes, pairs.n_pairs, graph.directed
         self.n_inputs_ = attributes.shape[1]
-        network = self._network(self.n_inputs_, pairs.n_classes, graph.directed, _generator(for_weights, "cpu"))
-        network.to(device)
         clock.begin("views")
         folds = self._folds(graph, attributes, device)
         del attributes  # large, and the folds have what they need of it
         clock.begin("train")
+        posterior = self._train(
+            folds,
+            pairs,
+            torch.from_numpy(graph.edges.copy()).to(device),
+            (for_pairs, for_weights, for_dropout, for_noise),
+            node_scores=lambda found: self._node_scores(graph, found)[self.score],
+            callback=callback,
+            checkpoint=Checkpoint(self._checkpoint, self._key(graph)),
+            clock=clock,
+        )
+        clock.begin("scores")
+        scores = self._keep(graph, posterior)
+        self.seconds_ = clock.end()
+        return scores
+
+    def _train(
+        self,
+        folds: list[Fold],
+        pairs: Any,
+        links: Tensor,
+        rngs: tuple[np.random.Generator, ...],
+        **watched: Any,
+    ) -> LinkPosterior:
+        """Sample the posterior, set ``loss_`` and ``samples_``, and return what is known of the links.
+
+        ``rngs`` are for pairs, weights, dropout and noise; ``watched`` goes to :func:`sample_posterior`.
+        """
+        device = links.device
+        for_pairs, for_weights, for_dropout, for_noise = rngs
+        network = self._network(self.n_inputs_, self.n_classes_, self.directed_, _generator(for_weights, "cpu"))
         with torch_threads(pairs.n_pairs * pairs.n_classes) as hold:
 
             def draw(epoch: int, n_epochs: int) -> Tensor:
@@ -163,22 +191,16 @@ class HopDetector(Detector):
                 return torch.from_numpy(drawn).to(device)
 
             posterior, self.loss_, self.samples_ = sample_posterior(
-                network,
+                network.to(device),
                 folds,
                 draw,
                 torch.from_numpy(pairs.labels).to(device),
-                torch.from_numpy(graph.edges.copy()).to(device),
+                links,
                 self._schedule(),
                 Generators(for_pairs, _generator(for_dropout, device), _generator(for_noise, device)),
-                node_scores=lambda found: self._node_scores(graph, found)[self.score],
-                callback=callback,
-                checkpoint=Checkpoint(self._checkpoint, self._key(graph)),
-                clock=clock,
+                **watched,
             )
-        clock.begin("scores")
-        scores = self._keep(graph, posterior)
-        self.seconds_ = clock.end()
-        return scores
+        return posterior
 
     def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         """Learn how attributes are transformed, and return them so."""

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 PREDICTIONS = ("argmax", "expected")
-
-FloatArray = NDArray[np.float64]
 
 
 class LinkPosterior:
@@ -36,15 +30,6 @@ class LinkPosterior:
         self.square[links] += shift * (hop - self.hop[links])
         self.probability[links] += (log_p[:, 0].exp() - self.probability[links]) / count
         self.surprise[links] += (-log_p[:, 0] - self.surprise[links]) / count
-
-    @classmethod
-    def of(cls, hop: FloatArray, variance: FloatArray, probability: FloatArray, surprise: FloatArray) -> Self:
-        """Return a posterior with given means, as one sample's worth."""
-        posterior = cls(hop.size, torch.device("cpu"))
-        posterior.count += 1
-        values = (hop, variance, probability, surprise)
-        posterior.hop, posterior.square, posterior.probability, posterior.surprise = map(torch.from_numpy, values)
-        return posterior
 
     @property
     def variance(self) -> Tensor:

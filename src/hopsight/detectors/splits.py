@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.pools import scramble
 
 HashArray = NDArray[np.uint64]
+
+MANY_NODES = 200_000  # beyond, what folds show of the nodes is kept in half precision: there are many folds
 
 
 def hidden_links(
@@ -52,8 +55,11 @@ def node_hashes(node_ids: NDArray[np.object_] | NDArray[np.int64]) -> HashArray:
 
 
 def mix(values: HashArray | np.uint64) -> HashArray:
-    """Scramble 64-bit words (the finaliser of SplitMix64)."""
-    word = np.atleast_1d(np.asarray(values, dtype=np.uint64))
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
+    """Scramble 64-bit words, one or many, into an array."""
+    scrambled: HashArray = scramble(np.atleast_1d(np.asarray(values, dtype=np.uint64)))
+    return scrambled
+
+
+def pool_seed(seed: int | None) -> np.uint64:
+    """Return the word that decides which pairs the pool of :mod:`hopsight.pools` takes."""
+    return mix(np.uint64(((seed or 0) + 1) % 2**64))[0]

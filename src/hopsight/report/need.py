@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopsight.checks import available_memory
+from hopsight.detectors.splits import MANY_NODES
 from hopsight.graph import AttributedGraph
 from hopsight.report.progress import duration
 from hopsight.report.record import memory_in_use
@@ -25,7 +26,6 @@ TORCH = 220e6
 GRAPH_COPIES = 2.5  # the network as read, its preprocessed form, the file being written
 PAIRS_KEPT = 1 << 23  # pairs are drawn for many epochs at once, up to this number
 OPERATIONS_PER_SECOND = 6e10
-MANY_NODES = 200_000  # as in detectors/cross_hcm.py, which needs torch to be imported
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 # n×d matrices of float64 that the other detectors hold at once
 DENSE_COPIES = {"LOF": 3, "AMEN": 3, "Radar": 14, "ANOMALOUS": 14, "DOMINANT": 8, "ResGCN": 8, "MADAN": 6}

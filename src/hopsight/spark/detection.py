@@ -14,7 +14,7 @@ import pyarrow as pa
 from hopsight.detectors.base import Callback
 from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.detectors.predict import threshold
-from hopsight.detectors.splits import mix
+from hopsight.detectors.splits import pool_seed
 from hopsight.detectors.training import unit_of
 from hopsight.io.notices import notice
 from hopsight.pools import PairPool
@@ -173,7 +173,7 @@ class Engine:
         detector = self.detector
         rngs = np.random.default_rng(detector.seed).spawn(6)
         splits = Splits(detector.seed, detector.n_folds, detector.n_repeats)
-        seed = mix(np.uint64(((detector.seed or 0) + 1) % 2**64))[0]
+        seed = pool_seed(detector.seed)
         with self.stage("attributes"):
             hashed = kept(network.hashed(nodes))
             transform, n_nodes = fit_transform(

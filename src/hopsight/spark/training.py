@@ -11,11 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from hopsight.detectors.base import Callback
-from hopsight.detectors.checkpoint import Generators
 from hopsight.detectors.cross_hcm import CrossHCM
-from hopsight.detectors.hop_detector import _generator
-from hopsight.detectors.posterior import Fold, sample_posterior
-from hopsight.detectors.threads import torch_threads
+from hopsight.detectors.posterior import Fold
 from hopsight.nn.device import resolve_device
 from hopsight.pools import PairPool
 from hopsight.spark.blocks import BLOCK, NO_FOLD, PIECE, Layout, each_row, piece_matrix
@@ -69,29 +66,12 @@ def train(
 ) -> Trained:
     """Read the views of the pool from Parquet and sample the posterior, as :class:`CrossHCM` does."""
     device = resolve_device(detector.device)
-    for_pairs, for_weights, for_dropout, for_noise = rngs
     local, folds = _local(_read(spark, path), pool, device)
-    n_inputs = folds[0].view[0].shape[1]
-    network = detector._network(n_inputs, pool.n_classes, False, _generator(for_weights, "cpu")).to(device)
-    with torch_threads(pool.n_pairs * pool.n_classes) as hold:
-
-        def draw(epoch: int, n_epochs: int) -> torch.Tensor:
-            drawn = local.draw(epoch, n_epochs, rng=for_pairs)
-            hold()
-            return torch.from_numpy(drawn).to(device)
-
-        _, losses, samples = sample_posterior(
-            network,
-            folds,
-            draw,
-            torch.from_numpy(pool.labels).to(device),
-            torch.empty((2, 0), dtype=torch.int64, device=device),
-            detector._schedule(),
-            Generators(for_pairs, _generator(for_dropout, device), _generator(for_noise, device)),
-            node_scores=_no_scores,
-            callback=callback,
-        )
-    return Trained(samples, losses, n_inputs, pool.n_classes)
+    model = replace(detector)  # the detector itself travels to the executors, and should travel light
+    model.n_inputs_, model.n_classes_, model.directed_ = folds[0].view[0].shape[1], pool.n_classes, False
+    no_links = torch.empty((2, 0), dtype=torch.int64, device=device)
+    model._train(folds, local, no_links, rngs, node_scores=_no_scores, callback=callback)
+    return Trained(model.samples_, model.loss_, model.n_inputs_, model.n_classes_)
 
 
 def _members(pool: PairPool, fold: int) -> Array:
