@@ -21,12 +21,17 @@ SWEEPS: Mapping[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
     ),
 }
 
+
+def _sgd(rate: float) -> dict[str, Any]:
+    return {"optimizer": "sgd", "lr": rate, "lr_decay": 0.0}
+
+
 TUNED = "SGD, rate tuned on the loss"
 OPTIMISERS: Mapping[str, dict[str, Any]] = {
     "SGLD, preconditioned": {},
     "the same without noise": {"temperature": 0.0},
-    "SGLD, plain, rate .01": {"optimizer": "sgld", "lr": 0.01, "temperature": 1.0},
-    "SGD, rate .01": {"optimizer": "sgd", "lr": 0.01},
+    "SGLD, plain, rate .01": {"optimizer": "sgld", "lr": 0.01, "lr_decay": 0.0, "temperature": 1.0},
+    "SGD, rate .01": _sgd(0.01),
 }
 RATES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 IN_CURVES = ("SGLD, preconditioned", "the same without noise", "SGD, rate .01")
@@ -163,8 +168,7 @@ def tuning(maker: Maker, places: Sequence[Place]) -> list[Task]:
     tasks = []
     for place in (place for place in places if place.injected and not place.missing):
         for rate in RATES:
-            changes = {"optimizer": "sgd", "lr": rate}
-            cell = maker.cell(place, "hcm-paper", injection=place.injections[0], seed=0, changes=changes)
+            cell = maker.cell(place, "hcm-paper", injection=place.injections[0], seed=0, changes=_sgd(rate))
             tasks.append(Task("tuning", f"{rate:g}", cell))
     return tasks
 
@@ -178,7 +182,7 @@ def tuned_optimiser(
         tried = [task.cell for task in tuning(maker, [place]) if task.cell.key in loss_of]
         if tried:
             best = min(tried, key=lambda cell: loss_of[cell.key])
-            changes = {"optimizer": "sgd", "lr": best.parameters["lr"]}
+            changes = _sgd(best.parameters["lr"])
             tasks += _optimiser_tasks(maker, place, TUNED, changes)
             tasks += _curve_tasks(maker, place, TUNED, changes, n_curves)
     return tasks
