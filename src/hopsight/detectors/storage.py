@@ -12,6 +12,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from hopsight.detectors.well_formed import check_fitted, check_parameters
 from hopsight.preprocess import AttributeTransform
 
 FORMAT = "hopsight-detector"
@@ -74,11 +75,14 @@ def load_detector(path: str | Path) -> Any:
             raise ValueError("it is not as it was written")
         arrays = load(content)
         parameters = {name: _tuple(value) for name, value in record["parameters"].items()}
-        detector = get_detector(record["detector"])(**parameters)
+        kind = get_detector(record["detector"])
+        check_parameters(kind, parameters)
+        detector = kind(**parameters)
         for name, value in _unflatten(arrays, record["values"]).items():
             if not name.isidentifier() or name.startswith("_") or not name.endswith("_") or hasattr(detector, name):
                 raise ValueError(f"{name!r} is no fitted value")
             setattr(detector, name, value)
+        check_fitted(detector)
     except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
         raise ValueError(f"the saved detector in {folder} is damaged: {error}") from None
     return detector
