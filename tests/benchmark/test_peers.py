@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hopsight.benchmark.peers import is_peer, peer_defaults, peer_names, peer_scores
+from hopsight.benchmark.recipes import parameters_of
 from hopsight.benchmark.suites import Options, make_suite
 from hopsight.datasets import make_network
 
@@ -43,6 +44,20 @@ def test_a_seed_decides_the_scores_of_a_peer(name):
     assert one.shape == (graph.n_nodes,)
     assert np.array_equal(one, same)
     assert one.std() > 0
+
+
+@needs_peers
+@pytest.mark.filterwarnings("ignore")
+def test_pyod_works_on_the_device_of_the_cell():
+    graph = make_network(60, n_edges=200)
+    parameters = parameters_of("pyod:DOMINANT", {"epochs": 2}, device="cuda:0")
+    assert parameters["device"] == "cuda:0"
+    assert "device" not in parameters_of("pyod:DOMINANT", {}, device="cpu")
+    here, there = (
+        peer_scores("pyod:DOMINANT", graph, seed=1, parameters={"epochs": 2} | device)
+        for device in ({}, {"device": "cpu"})
+    )
+    assert np.array_equal(here, there)
 
 
 @needs_peers

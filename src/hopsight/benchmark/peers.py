@@ -59,9 +59,11 @@ def peer_scores(detector: str, graph: AttributedGraph, *, seed: int, parameters:
         x=torch.from_numpy(np.array(X, dtype=np.float32)),
         edge_index=torch.from_numpy(np.stack([adjacency.row, adjacency.col]).astype(np.int64)),
     )
-    model = _peer_class(detector)(**parameters)
-    with _whole_graph_loader():
-        model.fit(data)
+    chosen = dict(parameters)
+    device = chosen.pop("device", None)  # PyOD has no such parameter: it works where torch's default is
+    model = _peer_class(detector)(**chosen)
+    with _whole_graph_loader(), torch.device(device) if device else contextlib.nullcontext():
+        model.fit(data.to(device) if device else data)
     scores = model.decision_score_ if detector.startswith("pygod:") else model.decision_scores_
     return np.asarray(scores, dtype=np.float64).ravel()
 

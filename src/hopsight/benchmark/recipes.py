@@ -119,4 +119,6 @@ def _peer_parameters(recipe: str, changes: Mapping[str, Any], device: str) -> di
         return dict(changes)
     if "gpu" in parameters:
         parameters["gpu"] = 0 if device.startswith("cuda") else -1
+    elif device.startswith("cuda") and recipe.startswith("pyod:"):
+        parameters["device"] = device
     return parameters | {name: value for name, value in changes.items() if name in parameters}

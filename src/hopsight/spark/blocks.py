@@ -270,8 +270,5 @@ def _matrices(table: pa.Table, layout: Layout, pair: tuple[int, int], types: dic
     for row in rows_of(table):
         found.setdefault((row["kind"], row["block"]), []).append((row["piece"], row["payload"]))
     kinds = {kind for kind, _ in found}
-    return {
-        f"{kind}{side}": whole(found[kind, block], types[kind], layout.sizes[block])
-        for kind in kinds
-        for side, block in enumerate(pair)
-    }
+    made = {key: whole(parts, types[key[0]], layout.sizes[key[1]]) for key, parts in found.items()}
+    return {f"{kind}{side}": made[kind, block] for kind in kinds for side, block in enumerate(pair)}

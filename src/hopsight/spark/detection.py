@@ -191,12 +191,12 @@ class Engine:
         with self.stage("views"):
             shown = x.filter("kind = 'x'").unionAll(degrees)
             around = done(views.neighbourhoods(shown, net.cells, layout, splits), large=True)
-            seen = x.filter("kind = 'x'").unionAll(around)
+            seen = views.kept_views(x.filter("kind = 'x'"), layout).unionAll(around)
         with self.stage("sample"):
             path = self._sample(seen, layout, pool)
         with self.stage("train"):
             spark = links.sparkSession
-            trained = training.train(spark, path, detector, pool, tuple(rngs[2:]), self.callback)
+            trained = training.train(spark, path, layout, detector, pool, tuple(rngs[2:]), self.callback)
         with self.stage("judge"):
             sent = judging.send_views(seen, layout, splits)
             judged = done(judging.judged_links(sent, net.cells, layout, splits, detector, trained))
@@ -260,7 +260,7 @@ class Engine:
         likened = kept(pairs.likened(x, net.cells, layout, detector._similarity()))
         limit = pairs.drop_limit(likened, net.n_links, detector.drop_ratio)
         sources = pairs.sources_of(net.nodes, layout.n_nodes)
-        state = pairs.searched(x, likened, layout, sources, limit, detector.n_classes - 1)
+        state = pairs.searched(x, pairs.staying(likened, limit), layout, sources, detector.n_classes - 1)
         settings = ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")
         pool = pairs.pool_of(
             state, likened, layout, splits, sources, limit, seed, **{name: getattr(detector, name) for name in settings}

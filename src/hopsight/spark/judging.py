@@ -17,6 +17,7 @@ from hopsight.spark.blocks import SENT, Layout, arrow_schema, each_row, on_cells
 from hopsight.spark.folds import Splits
 from hopsight.spark.network import LINK_TYPES
 from hopsight.spark.training import VIEWS, Trained
+from hopsight.spark.views import view_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -65,8 +66,8 @@ def judged_links(
         found = np.stack([getattr(posterior, name).numpy() for name in FIELDS])
         yield {"cell": cell, "fold": fold, "payload": found.astype(np.float64)}
 
-    types = VIEWS | LINK_TYPES
-    partial = on_cells(sent, cells, layout, splits.folds, judge_cell, types, PARTIAL)
+    types = {**dict.fromkeys(VIEWS, view_type(layout)), **LINK_TYPES}
+    partial = on_cells(sent, cells.select("cell", "u", "v", "hash"), layout, splits.folds, judge_cell, types, PARTIAL)
     return _merged(partial, cells, splits)
 
 

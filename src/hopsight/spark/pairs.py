@@ -13,7 +13,6 @@ from hopsight.hops import WORD
 from hopsight.pools import POOL_A_FOLD, PairPool, PoolPlan, below, count, plan_pool, scramble, source_count
 from hopsight.preprocess import edge_similarity
 from hopsight.spark.blocks import (
-    BLOCK,
     NO_FOLD,
     PIECE,
     SENT,
@@ -36,7 +35,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+PORTION = 8 * WORD  # sources that a task searches from
+
 KEYED = f"{CELL}, likeness binary"
+STAYING = "cell int, u binary, v binary"
 TYPES: dict[str, Any] = {"x": np.float32, "hash": np.uint64, "reach": np.uint64, "likeness": np.uint64, **LINK_TYPES}
 
 
@@ -54,7 +56,7 @@ def likened(x: DataFrame, cells: DataFrame, layout: Layout, similarity: str) -> 
         word = high | (scramble(links["hash"]) >> np.uint64(35))
         yield {"cell": cell, "likeness": word, **{name: links[name] for name in LINK_TYPES}}
 
-    return on_cells(send(x, layout), cells, layout, [NO_FOLD], compare, TYPES, KEYED)
+    return on_cells(send(x.filter("kind = 'x'"), layout), cells, layout, [NO_FOLD], compare, TYPES, KEYED)
 
 
 def drop_limit(cells: DataFrame, n_links: int, drop_ratio: float) -> np.uint64:
@@ -72,48 +74,54 @@ def sources_of(nodes: DataFrame, n_nodes: int) -> tuple[Array, Array, Array]:
     return block, position, hashes.view(np.uint64)
 
 
+def staying(cells: DataFrame, limit: np.uint64) -> DataFrame:
+    """Return cells with the links that stay, without what the search does not look at."""
+
+    def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        stays = np.frombuffer(row["likeness"], dtype=np.uint64) > limit
+        yield {"cell": row["cell"], **{end: np.frombuffer(row[end], dtype=np.int32)[stays] for end in ("u", "v")}}
+
+    return cells.mapInArrow(each_row(choose, STAYING), STAYING)
+
+
 def searched(
-    x: DataFrame, cells: DataFrame, layout: Layout, sources: tuple[Array, Array, Array], limit: np.uint64, n_hops: int
+    x: DataFrame, cells: DataFrame, layout: Layout, sources: tuple[Array, Array, Array], n_hops: int
 ) -> DataFrame:
-    """Search from all sources at once, a bit each, along the links that stay.
+    """Search from all sources, a bit each, along the links of ``cells``.
 
-    Returns blocks [hash, C₀, C₁, …]: bit b of Cₕ says that source b is at most h hops away. A step is a product with
-    A + I in which OR takes the place of +.
+    The sources are taken in portions, each a "fold" of its own: blocks [hash, C₀, C₁, …], where bit b of Cₕ says that
+    source b of the portion is at most h hops away. A step is a product with A + I in which OR takes the place of +.
+    A single block takes all its steps in one task; several exchange the newest bits after each.
     """
-    block, position, _ = sources
-    n_words = -(-block.size // WORD)
-
-    def start(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        if row["kind"] != "hash":
-            return
-        hashes = piece_matrix(row, layout, np.uint64)
-        bits = np.zeros((len(hashes), n_words), dtype=np.uint64)
-        first = row["piece"] * PIECE
-        here = np.flatnonzero((block == row["block"]) & (position >= first) & (position < first + len(hashes)))
-        np.bitwise_or.at(bits, (position[here] - first, here // WORD), np.uint64(1) << (here % WORD).astype(np.uint64))
-        yield {**row, "kind": "reach", "payload": np.hstack([hashes, bits])}
+    at_once = n_hops if layout.n_blocks == 1 else 1
+    portions = list(range(-(-sources[0].size // PORTION)))
 
     def widen(
-        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+        layout: Layout, portion: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
-        stays = links["likeness"] > limit
-        u, v = links["u"][stays], links["v"][stays]
-        newest = [np.ascontiguousarray(blocks[f"reach{side}"][:, -n_words:]) for side in (0, 1)]
-        into = [np.zeros_like(newest[0]), np.zeros_like(newest[1])]
-        _spread(u, v, newest[0], newest[1], into[0], into[1])
-        if i == j:
-            total = np.hstack([blocks["reach0"], into[0] | into[1] | newest[0]])
-            yield from ({**row, "cell": cell} for row in pieces(NO_FOLD, i, "reach", total))
-        else:
-            for block, bits in ((i, into[0]), (j, into[1])):
-                yield from ({**row, "cell": cell} for row in pieces(NO_FOLD, block, "reach", bits))
+        n_words = _n_words(sources[0].size, portion)
+        known = [
+            blocks[f"reach{side}"]
+            if f"reach{side}" in blocks
+            else np.hstack([blocks[f"hash{side}"], _start(sources, portion, block, layout.sizes[block])])
+            for side, block in enumerate((i, j))
+        ]
+        for _ in range(at_once):
+            newest = [np.ascontiguousarray(rows[:, -n_words:]) for rows in known]
+            into = [np.zeros_like(newest[0]), np.zeros_like(newest[1])]
+            _spread(links["u"], links["v"], newest[0], newest[1], into[0], into[1])
+            if i == j:
+                known[0] = known[1] = np.hstack([known[0], into[0] | into[1] | newest[0]])
+        parts = [(i, known[0])] if i == j else [(i, into[0]), (j, into[1])]
+        for block, rows in parts:
+            yield from ({**row, "cell": cell} for row in pieces(portion, block, "reach", rows))
 
-    state = x.mapInArrow(each_row(start, BLOCK), BLOCK)
-    for _ in range(n_hops):
-        sent = state.mapInArrow(each_row(_to_cells(layout, n_words), SENT), SENT)
-        partial = on_cells(sent, cells, layout, [NO_FOLD], widen, TYPES, SENT)
-        state = added(partial, layout, np.uint64, op=_or_last(n_words))
+    sent = send(x.filter("kind = 'hash'"), layout, portions)
+    for step in range(1, n_hops + 1, at_once):
+        partial = on_cells(sent, cells, layout, portions, widen, TYPES, SENT)
+        state = added(partial, layout, np.uint64, op=_or_last(step + 1))
+        sent = state.mapInArrow(each_row(_to_cells(layout, sources[0].size), SENT), SENT)
     return kept(state, large=True)
 
 
@@ -146,10 +154,25 @@ def offsets(layout: Layout) -> Array:
     return np.concatenate([[0], np.cumsum(layout.sizes)]).astype(np.int64)
 
 
-def _to_cells(layout: Layout, n_words: int) -> Any:
+def _n_words(n_sources: int, portion: int) -> int:
+    """Return how many words the bits of a portion of the sources take."""
+    return -(-min(PORTION, n_sources - portion * PORTION) // WORD)
+
+
+def _start(sources: tuple[Array, Array, Array], portion: int, block: int, n_rows: int) -> Array:
+    """Return C₀ of a block: every source of the portion reaches itself."""
+    bits = np.zeros((n_rows, _n_words(sources[0].size, portion)), dtype=np.uint64)
+    home, position = (part[portion * PORTION : (portion + 1) * PORTION] for part in sources[:2])
+    here = np.flatnonzero(home == block)
+    np.bitwise_or.at(bits, (position[here], here // WORD), np.uint64(1) << (here % WORD).astype(np.uint64))
+    return bits
+
+
+def _to_cells(layout: Layout, n_sources: int) -> Any:
     """Send the newest bits to every cell of a block, and all that is known to the one cell of its own."""
 
     def copies(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        n_words = _n_words(n_sources, row["fold"])
         newest = np.ascontiguousarray(piece_matrix(row, layout, np.uint64)[:, -n_words:])
         for cell in layout.cells_of(row["block"]):
             i, j = layout.pairs[cell]
@@ -158,16 +181,17 @@ def _to_cells(layout: Layout, n_words: int) -> Any:
     return copies
 
 
-def _or_last(n_words: int) -> Any:
-    """Return the OR of two flat matrices, the narrower of which holds only the last ``n_words`` columns."""
+def _or_last(n_matrices: int) -> Any:
+    """Return the OR of two flat matrices, [hash, C₀, …] with so many C, and a narrower one that goes to the last."""
 
     def either(a: Array, b: Array) -> Array:
         if a.size == b.size:
             return a | b
         wide, narrow = (a, b) if a.size > b.size else (b, a)
-        rows = narrow.reshape(-1, n_words)
-        total = wide.reshape(len(rows), -1).copy()
-        total[:, -n_words:] |= rows
+        n_rows = wide.size - n_matrices * narrow.size
+        total = wide.reshape(n_rows, -1).copy()
+        rows = narrow.reshape(n_rows, -1)
+        total[:, -rows.shape[1] :] |= rows
         return total.ravel()
 
     return either
@@ -181,14 +205,15 @@ def _exact(rows: Array, word: int, n_words: int) -> Array:
 
 def _class_counts(state: DataFrame, layout: Layout, n_sources: int, n_classes: int) -> NDArray[np.int64]:
     """Return how many nodes are at 1, …, C−1 and ≥ C hops of every source."""
-    n_words = -(-n_sources // WORD)
 
     def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
-        rows = piece_matrix(row, layout, np.uint64)
+        rows, n_words = piece_matrix(row, layout, np.uint64), _n_words(n_sources, row["fold"])
         found = [count(_exact(rows, word, n_words), WORD)[:, :-1] for word in range(n_words)]
-        yield 0, np.concatenate(found).astype(np.float64).ravel()
+        yield row["fold"], np.concatenate(found).astype(np.float64).ravel()
 
-    near = gathered(state, counts)[0].reshape(-1, n_classes - 1)[:n_sources].astype(np.int64)
+    found = gathered(state, counts)
+    near = np.concatenate([found[portion] for portion in sorted(found)]).reshape(-1, n_classes - 1)
+    near = near[:n_sources].astype(np.int64)
     return np.column_stack([near, layout.n_nodes - 1 - near.sum(axis=1)])
 
 
@@ -208,18 +233,18 @@ def _far_pairs(
     state: DataFrame, layout: Layout, sources: tuple[Array, Array, Array], seed: np.uint64, plan: PoolPlan
 ) -> list[Array]:
     """Return the pairs of every class beyond one hop, in the order of their hashes."""
-    first, n_words = offsets(layout), -(-sources[0].size // WORD)
+    first = offsets(layout)
 
     def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        rows = piece_matrix(row, layout, np.uint64)
+        rows, n_words = piece_matrix(row, layout, np.uint64), _n_words(sources[0].size, row["fold"])
         hashes = np.ascontiguousarray(rows[:, 0])
         start = first[row["block"]] + row["piece"] * PIECE
         for word in range(n_words):
-            here = sources[2][word * WORD : (word + 1) * WORD]
+            before = row["fold"] * PORTION + word * WORD
             reached = _exact(rows, word, n_words)
+            here = sources[2][before : before + WORD]
             bit, node, kind, rank = below(reached, here, hashes, seed, plan.class_of_hop, plan.limits)
-            found = np.stack([bit + word * WORD, node + start, kind, rank.view(np.int64)])
-            yield {"payload": found}
+            yield {"payload": np.stack([bit + before, node + start, kind, rank.view(np.int64)])}
 
     schema = "payload binary"
     made = state.mapInArrow(each_row(find, schema), schema).collect()

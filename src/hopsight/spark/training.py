@@ -17,13 +17,14 @@ from hopsight.nn.device import resolve_device
 from hopsight.pools import PairPool
 from hopsight.spark.blocks import BLOCK, NO_FOLD, PIECE, Layout, each_row, piece_matrix
 from hopsight.spark.pairs import offsets
+from hopsight.spark.views import view_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Array = NDArray[Any]
 
-VIEWS = {"x": np.float32, "ax": np.float32}
+VIEWS = ("x", "ax")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def chosen_rows(views: DataFrame, layout: Layout, pool: PairPool) -> DataFrame:
         members = everyone if row["fold"] == NO_FOLD else mine[row["fold"]]
         here = members[np.searchsorted(members, start) : np.searchsorted(members, end)] - start
         if here.size:
-            yield row | {"payload": piece_matrix(row, layout, VIEWS[row["kind"]])[here]}
+            yield row | {"payload": piece_matrix(row, layout, view_type(layout))[here]}
 
     return views.mapInArrow(each_row(choose, BLOCK), BLOCK)
 
@@ -59,6 +60,7 @@ def chosen_rows(views: DataFrame, layout: Layout, pool: PairPool) -> DataFrame:
 def train(
     spark: SparkSession,
     path: str,
+    layout: Layout,
     detector: CrossHCM,
     pool: PairPool,
     rngs: tuple[np.random.Generator, ...],
@@ -66,7 +68,7 @@ def train(
 ) -> Trained:
     """Read the views of the pool from Parquet and sample the posterior, as :class:`CrossHCM` does."""
     device = resolve_device(detector.device)
-    local, folds = _local(_read(spark, path), pool, device)
+    local, folds = _local(_read(spark, path, view_type(layout)), pool, device)
     model = replace(detector)  # the detector itself travels to the executors, and should travel light
     model.n_inputs_, model.n_classes_, model.directed_ = folds[0].view[0].shape[1], pool.n_classes, False
     no_links = torch.empty((2, 0), dtype=torch.int64, device=device)
@@ -78,12 +80,12 @@ def _members(pool: PairPool, fold: int) -> Array:
     return np.unique(np.concatenate([pairs.ravel() for pairs in pool.pools[fold]]))
 
 
-def _read(spark: SparkSession, path: str) -> dict[tuple[int, str], Array]:
+def _read(spark: SparkSession, path: str, kind: Any) -> dict[tuple[int, str], Array]:
     """Return the rows of every fold and kind, in the order of the nodes' numbers."""
     rows = sorted(spark.read.parquet(path).collect(), key=lambda row: (row["block"], row["piece"]))
     found: dict[tuple[int, str], list[Array]] = {}
     for row in rows:
-        part = np.frombuffer(row["payload"], dtype=VIEWS[row["kind"]])
+        part = np.frombuffer(row["payload"], dtype=kind)
         found.setdefault((row["fold"], row["kind"]), []).append(part)
     return {key: np.concatenate(parts) for key, parts in found.items()}
 

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.spark.blocks import SENT, Layout, added, on_cells, pieces, send
+from hopsight.detectors.splits import MANY_NODES
+from hopsight.spark.blocks import BLOCK, SENT, Layout, added, each_row, on_cells, pieces, send
 from hopsight.spark.folds import Splits
 from hopsight.spark.network import LINK_TYPES
 
@@ -21,28 +22,59 @@ Array = NDArray[Any]
 TYPES: dict[str, Any] = {"x": np.float32, "degree": np.int32, **LINK_TYPES}
 
 
+def view_type(layout: Layout) -> Any:
+    """Return the type that views are kept in: half precision in large networks, as on one machine."""
+    return np.float16 if layout.n_nodes > MANY_NODES else np.float32
+
+
+def kept_views(blocks: DataFrame, layout: Layout) -> DataFrame:
+    """Return blocks of float32 in the type that views are kept in."""
+    if view_type(layout) == np.float32:
+        return blocks
+
+    def shorten(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield {**row, "payload": np.frombuffer(row["payload"], dtype=np.float32).astype(np.float16)}
+
+    return blocks.mapInArrow(each_row(shorten, BLOCK), BLOCK)
+
+
 def neighbourhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
-    """Return ÂX of every fold, kind ``ax``, from blocks ``x`` and ``degree``: join with links, group by node."""
+    """Return ÂX of every fold, kind ``ax``, from blocks ``x`` and ``degree``: join with links, group by node.
+
+    A task makes the views of all folds of a repeat, so X travels once for each repeat.
+    """
+    repeats = list(range(splits.n_repeats))
+    alone = layout.n_blocks == 1
 
     def multiply(
-        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+        layout: Layout, repeat: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
+        for fold in splits.folds[repeat * splits.n_folds : (repeat + 1) * splits.n_folds]:
+            for block, rows in product(layout, fold, cell, blocks, links):
+                made = pieces(fold, block, "ax", rows.astype(view_type(layout), copy=False) if alone else rows)
+                yield from ({**row, "cell": cell} for row in made)
+
+    def product(
+        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+    ) -> Iterator[tuple[int, Array]]:
         i, j = layout.pairs[cell]
         seen = splits.visible(links["hash"], fold)
         u, v = links["u"][seen], links["v"][seen]
         operator = sp.csr_array((np.ones(u.size, dtype=np.float32), (u, v)), shape=(layout.sizes[i], layout.sizes[j]))
         roots = [_inverse_roots(blocks[f"degree{side}"], fold) for side in (0, 1)]
-        scaled = [blocks[f"x{side}"] * roots[side] for side in (0, 1)]
+        scaled = [blocks[f"x{side}"] * roots[side] for side in ((0,) if i == j else (0, 1))]
         into_second = operator.T @ scaled[0]
         if i == j:
             into_second += operator @ scaled[0] + scaled[0]
         else:
             into_first = (operator @ scaled[1]) * roots[0]
-            yield from ({**row, "cell": cell} for row in pieces(fold, i, "ax", into_first))
-        yield from ({**row, "cell": cell} for row in pieces(fold, j, "ax", into_second * roots[1]))
+            yield i, into_first
+        into_second *= roots[1]
+        yield j, into_second
 
-    sent = send(blocks, layout, splits.folds)
-    return added(on_cells(sent, cells, layout, splits.folds, multiply, TYPES, SENT), layout, np.float32)
+    sent = send(blocks, layout, repeats)
+    partial = on_cells(sent, cells.select("cell", "u", "v", "hash"), layout, repeats, multiply, TYPES, SENT)
+    return partial.drop("cell") if alone else kept_views(added(partial, layout, np.float32), layout)
 
 
 def _inverse_roots(degrees: Array, fold: int) -> Array:
