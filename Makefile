@@ -72,14 +72,15 @@ $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt -e ".[dev]"
 	touch $(VENV)/.installed $@
 
-# Every lower bound becomes an exact version; torch stays as in constraints.txt.
+# Every lower bound becomes an exact version; torch stays as in constraints.txt. Most of the first time goes into
+# pyspark, which is published as source only: 4 minutes here. pip keeps the wheel it builds for the next time.
 $(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(LOWEST)
 	grep '^torch==' constraints.txt > $(LOWEST)/constraints.txt
 	$(PYTHON) -c "import pathlib, tomllib; \
 	  project = tomllib.loads(pathlib.Path('pyproject.toml').read_text())['project']; \
 	  extras = project['optional-dependencies']; \
-	  needs = project['dependencies'] + extras['pyg'] + extras['networkx']; \
+	  needs = project['dependencies'] + extras['pyg'] + extras['networkx'] + extras['spark']; \
 	  print(*[need.replace('>=', '==') for need in needs if not need.startswith('torch>')], sep='\n')" \
 	  >> $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install -c $(LOWEST)/constraints.txt -e ".[dev]"

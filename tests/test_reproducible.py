@@ -16,7 +16,9 @@ from scipy.stats import spearmanr
 
 from hopsight.cli import main
 from hopsight.datasets import make_demo, make_network
+from hopsight.graph import AttributedGraph
 from hopsight.io import write
+from hopsight.load import load
 from hopsight.metrics import roc_auc
 from toys import QUICK
 
@@ -25,13 +27,13 @@ FIT = """
 import json, sys
 import numpy as np, torch
 import hopsight.detectors.threads as threads
-from hopsight.datasets import make_demo
 from hopsight.detectors import DETECTORS
+from hopsight.io import read
 
 threads.SHORT = 0  # as many threads as for a large network
-demo, found, used = make_demo(), {}, set()
+network, found, used = read(sys.argv[3], notices=[]), {}, set()
 for name, settings in json.loads(sys.argv[2]).items():
-    model = DETECTORS[name](**settings).fit(demo, callback=lambda epoch: used.add(torch.get_num_threads()))
+    model = DETECTORS[name](**settings).fit(network, callback=lambda epoch: used.add(torch.get_num_threads()))
     found[name] = model.decision_score_
 np.savez(sys.argv[1], used=max(used), **found)
 """
@@ -72,29 +74,42 @@ def test_the_same_command_and_its_rerun_give_the_same_bytes(tmp_path: Path, monk
     assert all(other == first for other in others)
 
 
-def scores_with(n_threads: int, settings: dict[str, dict[str, Any]], folder: Path) -> dict[str, np.ndarray]:
+def scores_with(
+    n_threads: int, settings: dict[str, dict[str, Any]], network: Path, folder: Path
+) -> dict[str, np.ndarray]:
     path = folder / f"{n_threads}.npz"
     limits = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(n_threads))
-    subprocess.run([sys.executable, "-c", FIT, str(path), json.dumps(settings)], env=os.environ | limits, check=True)
+    command = [sys.executable, "-c", FIT, str(path), json.dumps(settings), str(network)]
+    subprocess.run(command, env=os.environ | limits, check=True)
     with np.load(path) as found:
         assert found["used"] == n_threads, "torch had another number of threads"
         return {name: found[name] for name in settings}
 
 
-def check_threads(settings: dict[str, dict[str, Any]], folder: Path) -> None:
+def check_threads(settings: dict[str, dict[str, Any]], network: AttributedGraph, folder: Path) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two processors are needed, this process may use one")
-    one, two = (scores_with(n_threads, settings, folder) for n_threads in (1, 2))
-    labels = make_demo().labels
+    write(network, folder / "network.npz")
+    one, two = (scores_with(n_threads, settings, folder / "network.npz", folder) for n_threads in (1, 2))
     for name in settings:
         assert spearmanr(one[name], two[name]).statistic > 0.98, name
-        assert abs(roc_auc(labels, one[name]) - roc_auc(labels, two[name])) < 0.01, name
+        assert abs(roc_auc(network.labels, one[name]) - roc_auc(network.labels, two[name])) < 0.01, name
 
 
 def test_one_and_two_threads_rank_alike(tmp_path: Path) -> None:
-    check_threads({name: QUICK[name] for name in ("cross_hcm", "hcm", "dominant")}, tmp_path)
+    check_threads({name: QUICK[name] for name in ("cross_hcm", "hcm", "dominant")}, make_demo(), tmp_path)
+
+
+DEFAULTS: dict[str, dict[str, Any]] = {name: {} for name in ("cross_hcm", "hcm", "dominant", "resgcn")}
 
 
 @pytest.mark.slow
 def test_one_and_two_threads_rank_alike_with_the_default_settings(tmp_path: Path) -> None:
-    check_threads({name: {} for name in ("cross_hcm", "hcm", "dominant", "resgcn")}, tmp_path)
+    check_threads(DEFAULTS, make_demo(), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_one_and_two_threads_rank_a_real_network_alike(name: str, tmp_path: Path, data_dir: Path) -> None:
+    """Cora with the planted anomalies that it is published with, default settings."""
+    check_threads({name: {}}, load("inj_cora", data_dir=data_dir), tmp_path)
