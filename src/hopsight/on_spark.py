@@ -11,7 +11,7 @@ from hopsight.checks import check_choice, check_count
 from hopsight.io.columns import MISSING
 from hopsight.io.files import TABLE_SUFFIXES, reading
 from hopsight.io.frames import open_table
-from hopsight.report.console import console, shown
+from hopsight.report.console import console, show_ranking
 from hopsight.report.folder import RECORD, claim
 from hopsight.report.outputs import guarded
 from hopsight.report.progress import Progress
@@ -154,17 +154,10 @@ def _write(found: Detection, folder: Path) -> None:
 
 
 def _show(found: Detection, folder: Path, top: int, n_flagged: int) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    out = console()
-    n_nodes = found.network["n_nodes"]
-    table = Table(title=f"The {min(top, n_nodes)} most anomalous of {n_nodes:,} nodes", box=None, title_justify="left")
-    for column in ("rank", "node", "score", "degree", "flagged"):
-        table.add_column(column, justify="left" if column == "node" else "right")
-    for row in found.scores.orderBy("rank").limit(top).collect():
-        cells = (f"{row['score']:.4g}", f"{row['degree']:,}", "yes" if row["flagged"] else "")
-        table.add_row(str(row["rank"]), shown(row["node"]), *cells)
-    out.print(table)
-    out.print(f"{n_flagged:,} nodes are flagged (score above {found.threshold:.4g}).")
-    out.print(Text(f"Written: {', '.join(str(folder / name) for name in ('report.html', 'scores.csv', RECORD))}"))
+    rows = found.scores.orderBy("rank").limit(top).collect()
+    ranked = [(row["node"], row["score"], row["degree"]) for row in rows]
+    show_ranking(ranked, n_nodes=found.network["n_nodes"], n_flagged=n_flagged, threshold=found.threshold)
+    written = ", ".join(str(folder / name) for name in ("report.html", "scores.csv", RECORD))
+    console().print(Text(f"Written: {written}"))

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hopsight.detectors.cross_hcm import CrossHCM
-from hopsight.detectors.splits import mix
 from hopsight.graph import AttributedGraph
 from hopsight.spark.session import missing_parts
 from spark_stages import QUICK, Made
@@ -74,37 +71,49 @@ def reference(network: AttributedGraph) -> CrossHCM:
 
 
 @pytest.fixture(scope="session")
-def made(spark: Any, frames: tuple[Any, Any], network: AttributedGraph, tmp_path_factory: Any) -> Made:
-    """Return nodes in two blocks and links in three cells."""
-    from hopsight.spark import network as stages
-    from hopsight.spark.attributes import fit_transform
-    from hopsight.spark.blocks import kept
-    from hopsight.spark.columns import attribute_plan, encoded
-    from hopsight.spark.detection import Engine
-    from hopsight.spark.folds import Splits
-    from hopsight.spark.session import settings
-    from hopsight.spark.tables import check_tables
+def run(frames: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+    """Return a whole detection on Spark in two blocks, trained apart (the command line trains on the driver).
 
-    model = CrossHCM(**QUICK)
-    engine = Engine(model, lambda name: nullcontext(), 2, str(tmp_path_factory.mktemp("work")))
-    splits = Splits(model.seed, model.n_folds, model.n_repeats)
-    with settings(spark):
-        tables = check_tables(*frames)
-        nodes = stages.hashed(encoded(tables.nodes, attribute_plan(tables.nodes, tables.columns)))
-        transform, n_nodes = fit_transform(
-            nodes, network.attribute_names, scaling="auto", n_components=256, rng=np.random.default_rng(0)
-        )
-        model.transform_ = transform
-        placed, layout, unit = engine._index(nodes, transform, n_nodes, mix(np.uint64(model.seed + 1))[0])
-        x = kept(stages.x_blocks(placed, layout, unit))
-        net = engine._links(tables.links, placed, layout)
-        degrees = kept(stages.degree_blocks(net.cells, layout, splits))
-    return Made(engine, placed, layout, x, net, degrees, splits)
+    With it come the engine that ran, and what it made on the way.
+    """
+    from hopsight.spark import detection
+
+    class Recorded(detection.Engine):
+        def _index(self, *parts: Any) -> Any:
+            engines.append(self)
+            _, _, self.unit = found = super()._index(*parts)
+            return found
+
+        def run(self, *parts: Any) -> Any:
+            ran.append(super().run(*parts))
+            return ran[-1]
+
+    engines: list[Any] = []
+    ran: list[Any] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(detection, "Engine", Recorded)
+        detected = detection.detect(*frames, CrossHCM(**QUICK), n_blocks=2, distributed=True)
+    return detected, engines[0], ran[0]
 
 
 @pytest.fixture(scope="session")
-def detected(frames: tuple[Any, Any]) -> Any:
-    """Return the whole detection on Spark, in two blocks."""
-    from hopsight.spark.detection import detect
+def detected(run: tuple[Any, Any, Any]) -> Any:
+    """Return what the detection found."""
+    return run[0]
 
-    return detect(*frames, CrossHCM(**QUICK), n_blocks=2)
+
+@pytest.fixture(scope="session")
+def made(spark: Any, run: tuple[Any, Any, Any]) -> Made:
+    """Return nodes in two blocks and links in three cells."""
+    from hopsight.spark import network as stages
+    from hopsight.spark.blocks import kept
+    from hopsight.spark.folds import Splits
+    from hopsight.spark.session import settings
+
+    _, engine, judged = run
+    net = judged.net
+    splits = Splits(engine.detector.seed, engine.detector.n_folds, engine.detector.n_repeats)
+    with settings(spark):
+        x = kept(stages.x_blocks(net.nodes, net.layout, engine.unit))
+        degrees = kept(stages.degree_blocks(net.cells, net.layout, splits))
+    return Made(engine, net.nodes, net.layout, x, net, degrees, splits)

@@ -13,11 +13,13 @@ from hopsight.spark.blocks import (
     added,
     arrow_schema,
     cell_of,
+    dealt,
     on_cells,
     one_row,
     pieces,
     rows_of,
     send,
+    task_words,
     whole,
 )
 
@@ -35,6 +37,17 @@ def test_a_matrix_comes_back_from_its_pieces() -> None:
     assert [row["piece"] for row in cut] == [0, 1]
     parts = [(row["piece"], row["payload"].tobytes()) for row in reversed(cut)]
     np.testing.assert_array_equal(whole(parts, np.float32, PIECE + 7), rows)
+
+
+def test_cells_of_all_folds_are_dealt_evenly(spark: Any) -> None:
+    layout = Layout((3, 4, 5), 7)
+    n_tasks, words = dealt(layout, 7)
+    assert (n_tasks, len(words)) == (7, 42)
+    links = [1 if i == j else 2 for i, j in layout.pairs] * 7
+    work = [sum(n for n, word in zip(links, words, strict=True) if word == mine) for mine in set(words)]
+    assert work == [9] * 7  # three cells of two blocks and three of one
+    tasks = spark.createDataFrame([(word,) for word in task_words(7)], "word int").selectExpr("pmod(hash(word), 7) t")
+    assert [row["t"] for row in tasks.collect()] == list(range(7))
 
 
 def test_a_row_keeps_its_bytes() -> None:

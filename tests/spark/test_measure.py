@@ -25,3 +25,11 @@ def test_rows_of_a_shuffle_are_counted(spark: Any) -> None:
     assert told == ["shuffle"]
     assert measures.stages["shuffle"]["shuffle_rows"] == 1000
     assert 0 < measures.stages["shuffle"]["largest_task"] <= 1
+
+
+def test_the_share_of_the_task_that_reads_most(spark: Any) -> None:
+    measures = Measures(spark)
+    with measures.stage("skewed"):
+        frame = spark.range(100_000).selectExpr("if(id < 90000, 7, id) as key", "id")
+        frame.repartition(4, "key").foreach(lambda row: None)
+    assert 0.6 < measures.stages["skewed"]["largest_read"] < 1  # nine tenths of the rows, which compress differently

@@ -35,6 +35,21 @@ def test_blocks_hold_hashes_and_degrees(made: Made, network: AttributedGraph) ->
         np.testing.assert_array_equal(degrees[:, fold + 1], seen)
 
 
+def test_links_of_a_hub_are_spread_over_tasks(spark: Any) -> None:
+    rows = spark.range(400).selectExpr("if(id < 300, 7, id) as node", "id as row")
+    table = spark.range(350).selectExpr("id as node", "10 * id as value")
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    try:
+        joined = stages.looked_up(rows, table, "node", "row", [7], 5).selectExpr("*", "spark_partition_id() as task")
+        found = joined.collect()
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+    assert len(found) == 400
+    for row in found:
+        assert row["value"] == (10 * row["node"] if row["node"] < 350 else None)
+    assert len({row["task"] for row in found if row["node"] == 7}) > 1
+
+
 def test_hubs_are_looked_up_apart(spark: Any, made: Made, monkeypatch: Any) -> None:
     monkeypatch.setattr(stages, "FEW_LINKS", 0)
     ids = [row["id"] for row in made.placed.orderBy("row").limit(60).collect()]

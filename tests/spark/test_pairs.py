@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.graph import AttributedGraph
+from hopsight.spark import pairs as stages
+from hopsight.spark.blocks import BLOCK, NO_FOLD, Layout
 from spark_stages import Made, number_of
 
 
@@ -25,3 +30,24 @@ def test_the_pool_is_that_of_one_machine(made: Made, network: AttributedGraph, r
         for pairs, same in zip(one, two, strict=True):
             ends = np.sort(pairs, axis=0), np.sort(number[same], axis=0)
             np.testing.assert_array_equal(*ends)  # in the same order, too
+
+
+@pytest.mark.parametrize("sizes", [(600,), (350, 250)])
+def test_the_search_counts_the_nodes_of_a_circle(spark: Any, sizes: tuple[int, ...]) -> None:
+    layout = Layout(sizes, 2)
+    first = stages.offsets(layout)
+    ids = np.arange(600)
+    block = np.searchsorted(first[1:], ids, side="right")
+    position = ids - first[block]
+    cells = []
+    for cell, (i, j) in enumerate(layout.pairs):
+        ends = [(a, (a + 1) % 600) for a in range(600)]
+        ends = [pair if block[pair[0]] <= block[pair[1]] else pair[::-1] for pair in ends]
+        mine = np.array([pair for pair in ends if (block[pair[0]], block[pair[1]]) == (i, j)])
+        cells.append((cell, *(position[end].astype(np.int32).tobytes() for end in mine.T)))
+    hashes = ids.astype(np.uint64)
+    x = [(NO_FOLD, b, 0, "hash", hashes[block == b].tobytes()) for b in range(len(sizes))]
+    frames = spark.createDataFrame(x, BLOCK), spark.createDataFrame(cells, stages.STAYING)
+    state = stages.searched(*frames, layout, (block, position, hashes), 3)
+    counts = stages._class_counts(state, layout, 600, 4)  # more sources than a portion has
+    assert counts.tolist() == [[2, 2, 2, 593]] * 600

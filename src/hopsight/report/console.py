@@ -30,15 +30,9 @@ def shown(value: object) -> Text:
 def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
     """Print the top nodes, what was flagged, how the truth was met, and where the files are."""
     out, graph = console(), result.graph
-    table = _table(f"The {min(top, graph.n_nodes)} most anomalous of {graph.n_nodes:,} nodes")
-    for column in ("rank", "node", "score", "degree", "flagged"):
-        table.add_column(column, justify="left" if column == "node" else "right")
-    for rank, node in enumerate(result.order[:top].tolist(), start=1):
-        score = result.scores[node]
-        flagged = "yes" if score > result.threshold else ""
-        table.add_row(str(rank), shown(graph.node_ids[node]), f"{score:.4g}", f"{graph.degrees[node]:,}", flagged)
-    out.print(table)
-    out.print(f"{result.record['n_flagged']:,} nodes are flagged (score above {result.threshold:.4g}).")
+    order = result.order[:top].tolist()
+    ranked = [(graph.node_ids[node], result.scores[node], graph.degrees[node]) for node in order]
+    show_ranking(ranked, n_nodes=graph.n_nodes, n_flagged=result.record["n_flagged"], threshold=result.threshold)
     truth = result.record["labels"]
     if truth is not None:
         out.print(
@@ -47,6 +41,20 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
         )
     total = duration(sum(result.record["seconds"].values()))
     out.print(Text(f"Written in {total}: {', '.join(str(result.folder / name) for name in files)}"))
+
+
+def show_ranking(
+    ranked: Sequence[tuple[object, float, int]], *, n_nodes: int, n_flagged: int, threshold: float
+) -> None:
+    """Print the top nodes, each as (id, score, degree), most anomalous first, and how many are flagged."""
+    out = console()
+    table = _table(f"The {len(ranked)} most anomalous of {n_nodes:,} nodes")
+    for column in ("rank", "node", "score", "degree", "flagged"):
+        table.add_column(column, justify="left" if column == "node" else "right")
+    for rank, (node, score, degree) in enumerate(ranked, start=1):
+        table.add_row(str(rank), shown(node), f"{score:.4g}", f"{degree:,}", "yes" if score > threshold else "")
+    out.print(table)
+    out.print(f"{n_flagged:,} nodes are flagged (score above {threshold:.4g}).")
 
 
 def show_networks(networks: Iterable[Mapping[str, Any]]) -> None:

@@ -180,11 +180,14 @@ def on_cells(
     from pyspark.sql import functions as F  # noqa: N812
 
     copies = cells.withColumn("fold", F.explode(F.array([F.lit(fold) for fold in folds])))
+    n_tasks, tasks = dealt(layout, len(folds))
+    number = F.greatest("fold", F.lit(0)) * len(layout.pairs) + F.col("cell")
+    task = F.element_at(F.split(F.lit(" ".join(map(str, tasks))), " "), number + 1).cast("int").alias("task")
     names = arrow_schema(schema)
     empty = {name: np.empty(0, dtype=types[name]) for name in cells.columns if name in types}
 
     def apply(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
-        fold, cell = (part.as_py() for part in key)
+        _, fold, cell = (part.as_py() for part in key)
         blocks = _matrices(left, layout, layout.pairs[cell], types)
         links = empty
         for row in rows_of(right):
@@ -192,10 +195,52 @@ def on_cells(
         made = [one_row(row, names) for row in kernel(layout, fold, cell, blocks, links)]
         return pa.Table.from_batches(made, names)
 
-    n_tasks = min(layout.n_tasks, len(folds) * len(layout.pairs))
-    left = sent.repartition(n_tasks, "fold", "cell").groupBy("fold", "cell")
-    right = copies.repartition(n_tasks, "fold", "cell").groupBy("fold", "cell")
+    left, right = (
+        side.select(task, "*").repartition(n_tasks, "task").groupBy("task", "fold", "cell") for side in (sent, copies)
+    )
     return left.cogroup(right).applyInArrow(apply, schema)
+
+
+def dealt(layout: Layout, n_folds: int) -> tuple[int, list[int]]:
+    """Return how many tasks there are for the cells of all folds, and for each cell the word that leads to its task.
+
+    Cells of two blocks, which have twice the links of the others, are dealt first: no task gets many more than another.
+    """
+    n_cells = len(layout.pairs)
+    n_tasks = min(layout.n_tasks, n_folds * n_cells)
+    words = task_words(n_tasks)
+    keys = [(i == j, fold * n_cells + cell) for fold in range(n_folds) for cell, (i, j) in enumerate(layout.pairs)]
+    task = {key: turn % n_tasks for turn, (_, key) in enumerate(sorted(keys))}
+    return n_tasks, [words[task[key]] for key in range(n_folds * n_cells)]
+
+
+def task_words(n_tasks: int) -> list[int]:
+    """Return, for every task, a whole number that Spark's hash partitioning sends there.
+
+    >>> len(set(task_words(5)))
+    5
+    """
+    words: dict[int, int] = {}
+    word = 0
+    while len(words) < n_tasks:
+        words.setdefault(_spark_hash(word) % n_tasks, word)
+        word += 1
+    return [words[task] for task in range(n_tasks)]
+
+
+def _spark_hash(value: int) -> int:
+    """Return Spark's ``hash`` of an int: Murmur3 with the seed 42."""
+    full = 0xFFFFFFFF
+
+    def turned(word: int, bits: int) -> int:
+        return ((word << bits) | (word >> (32 - bits))) & full
+
+    mixed = turned((value & full) * 0xCC9E2D51 & full, 15) * 0x1B873593 & full
+    word = (turned(42 ^ mixed, 13) * 5 + 0xE6546B64) & full ^ 4
+    word = (word ^ (word >> 16)) * 0x85EBCA6B & full
+    word = (word ^ (word >> 13)) * 0xC2B2AE35 & full
+    word ^= word >> 16
+    return word - (1 << 32) if word >> 31 else word
 
 
 def added(partial: DataFrame, layout: Layout, dtype: Any, *, op: Any = np.add) -> DataFrame:

@@ -33,7 +33,7 @@ from hopsight.spark.tables import check_known, check_tables, check_unique, conce
 from hopsight.spark.training import Trained
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 LARGEST_BLOCK = 1 << 28  # numbers in a view of one block; a task holds two views of two blocks
 MANY_NODES = 50_000  # from here on there are more tasks than cores
@@ -58,6 +58,7 @@ def detect(
     folder: str | None = None,
     measures: Measures | None = None,
     callback: Callback | None = None,
+    distributed: bool = False,
 ) -> Detection:
     """Find the nodes and links of a network in two DataFrames that do not belong where they are.
 
@@ -80,6 +81,9 @@ def detect(
         Where the sample to train on is written, seen by driver and executors; None is a temporary folder here.
     measures, callback
         Told of stages and of epochs.
+    distributed
+        Train in a process that pyspark's TorchDistributor starts, on an executor where there are any, instead of in
+        this one; see :func:`hopsight.spark.distributed.train_apart`. The result is the same, and no epoch is told.
     """
     detector = replace(detector or CrossHCM())  # a copy: what is fitted belongs to this run
     detector._check()
@@ -98,15 +102,16 @@ def detect(
                 plans = attribute_plan(
                     tables.nodes, tables.columns, label=label, ignore=ignore, missing=missing, notices=notices
                 )
-        engine = Engine(detector, found.stage, n_blocks, work, callback)
+        engine = Engine(detector, found.stage, n_blocks, work, callback, distributed)
         names = [name for plan in plans for name in plan.names]
         features = encoded(tables.nodes, plans)
         judged = engine.run(features, tables.links, names)
         net = judged.net
         with found.stage("rank"):
-            rows = score_rows(judged.scores, net.layout, detector.score)
+            rows = kept(score_rows(judged.scores, net.layout, detector.score))
             scores = done(node_table(rows, net.nodes, judged.threshold))
-            ranked = done(link_table(judged.links, net.layout, net.nodes))
+            ranked = done(link_table(judged.links, net.layout, net.nodes, rows, net.n_links))
+            rows.unpersist()
     sizes = {
         "n_nodes": net.layout.n_nodes, "n_edges": net.n_links, "n_attributes": len(names),
         "n_duplicates": net.n_duplicates, "n_self_loops": net.n_self_loops, "n_blocks": net.layout.n_blocks,
@@ -160,6 +165,8 @@ class Engine:
         Where the pool of pairs is written, a path that driver and executors share.
     callback
         Told of every epoch.
+    distributed
+        Whether another process trains.
     """
 
     detector: CrossHCM
@@ -167,6 +174,7 @@ class Engine:
     n_blocks: int | None
     folder: str
     callback: Callback | None = None
+    distributed: bool = False
 
     def run(self, nodes: DataFrame, links: DataFrame, names: list[str]) -> Judged:
         """Judge links ``source, target`` between nodes ``id, row, features``."""
@@ -195,8 +203,7 @@ class Engine:
         with self.stage("sample"):
             path = self._sample(seen, layout, pool)
         with self.stage("train"):
-            spark = links.sparkSession
-            trained = training.train(spark, path, layout, detector, pool, tuple(rngs[2:]), self.callback)
+            trained = self._train(links.sparkSession, path, layout, pool, tuple(rngs[2:]))
         with self.stage("judge"):
             sent = judging.send_views(seen, layout, splits)
             judged = done(judging.judged_links(sent, net.cells, layout, splits, detector, trained))
@@ -274,3 +281,13 @@ class Engine:
         path = f"{self.folder}/pool"
         training.chosen_rows(seen, layout, pool).write.mode("overwrite").parquet(path)
         return path
+
+    def _train(
+        self, spark: SparkSession, path: str, layout: Layout, pool: PairPool, rngs: tuple[np.random.Generator, ...]
+    ) -> Trained:
+        """Train here or where Spark puts it."""
+        if not self.distributed:
+            return training.train(spark, path, layout, self.detector, pool, rngs, self.callback)
+        from hopsight.spark.distributed import train_apart
+
+        return train_apart(spark, path, views.view_type(layout), self.detector, pool, rngs)

@@ -26,8 +26,9 @@ class Measures:
     Attributes
     ----------
     stages
-        By name: ``seconds``, ``tasks``, ``shuffle_rows``, ``shuffle_bytes`` (written) and ``largest_task``, the share
-        of the work in the largest task of the stage's longest step with more than one task.
+        By name: ``seconds``, ``tasks``, ``shuffle_rows`` and ``shuffle_bytes`` (written); of the step with more than
+        one task that took most time, ``largest_task``, the share of the longest task in the time of all; and
+        ``largest_read``, of the step that read most from shuffles, the share of the task that read most.
     """
 
     def __init__(
@@ -63,7 +64,11 @@ class Measures:
         }
         several = [step for step in steps if step.numCompleteTasks() > 1]
         longest = max(several, key=lambda step: step.executorRunTime(), default=None)
-        return counted | {"largest_task": 1.0 if longest is None else self._largest(longest)}
+        widest = max(several, key=lambda step: step.shuffleReadBytes(), default=None)
+        return counted | {
+            "largest_task": self._largest(longest, lambda task: task.executorRunTime()),
+            "largest_read": self._largest(widest, _bytes_read),
+        }
 
     def _steps(self) -> list[Any]:
         """Return what Spark calls stages, all that it remembers."""
@@ -74,9 +79,16 @@ class Measures:
         found = core.statusStore().stageList(None, False, False, nothing, gateway.jvm.java.util.ArrayList())
         return [found.apply(number) for number in range(found.size())]
 
-    def _largest(self, step: Any) -> float:
-        store = self._context._jsc.sc().statusStore()
-        tasks = store.taskList(step.stageId(), step.attemptId(), MANY_TASKS)
+    def _largest(self, step: Any, amount: Callable[[Any], int]) -> float:
+        """Return the share of the task that has most of something; 1 where there is nothing to share."""
+        if step is None:
+            return 1.0
+        tasks = self._context._jsc.sc().statusStore().taskList(step.stageId(), step.attemptId(), MANY_TASKS)
         metrics = [tasks.apply(number).taskMetrics() for number in range(tasks.size())]
-        times = [metric.get().executorRunTime() for metric in metrics if metric.isDefined()]
-        return max(times) / sum(times) if times and sum(times) else 1.0
+        amounts = [amount(metric.get()) for metric in metrics if metric.isDefined()]
+        return max(amounts) / sum(amounts) if amounts and sum(amounts) else 1.0
+
+
+def _bytes_read(task: Any) -> int:
+    read = task.shuffleReadMetrics()
+    return int(read.localBytesRead() + read.remoteBytesRead())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 CELL = "cell int, u binary, v binary, hash binary, counts binary"
 LINK_TYPES = {"u": np.int32, "v": np.int32, "hash": np.uint64, "counts": np.int64}
-HUB_SHARE = 0.125  # of a task's links that one node may have before it is looked up apart
+HUB_SHARE = 0.125  # of a task's links that one node may have before they are spread over all tasks
 FEW_LINKS = 10_000  # are no trouble anyway
 
 
@@ -121,32 +121,45 @@ def x_blocks(nodes: DataFrame, layout: Layout, unit: float) -> DataFrame:
 
 
 def link_ends(links: DataFrame, nodes: DataFrame, n_tasks: int) -> DataFrame:
-    """Find the block, position and hash of both ends; a node without a row leaves nulls.
-
-    Nodes with very many links are few: they are looked up in a table that every task has, the others by a join,
-    so that no task gets all links of a hub.
-    """
+    """Find the block, position and hash of both ends; a node without a row leaves nulls."""
     from pyspark.sql import functions as F  # noqa: N812
 
     table = nodes.select("id", F.struct("block", "position", "hash").alias("place"))
     hubs = _hubs(links, n_tasks)
     for end in ("source", "target"):
         found = table.select(F.col("id").alias(end), F.col("place").alias(f"{end}_place"))
-        if not hubs:
-            links = links.join(found, end, "left")
-            continue
-        is_hub = F.col(end).isin(hubs)
-        many = links.filter(is_hub).join(F.broadcast(found.filter(is_hub)), end, "left")
-        links = links.filter(~is_hub).join(found, end, "left").unionByName(many)
+        links = looked_up(links, found, end, "row", hubs, n_tasks)
     return links
+
+
+def looked_up(rows: DataFrame, table: DataFrame, key: str, other: str, hubs: Sequence[Any], n_tasks: int) -> DataFrame:
+    """Join rows with a table that has one row a key; nulls where there is none.
+
+    The rows of a hub would all meet in one task: its row in the table is copied ``n_tasks`` times instead, and a hash
+    of another column says which of the copies a row meets.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not hubs:
+        return rows.join(table, key, "left")
+    is_hub, nothing = F.col(key).isin(list(hubs)), F.lit(0)
+    salted = rows.withColumn("_salt", F.when(is_hub, F.pmod(F.hash(other), F.lit(n_tasks))).otherwise(nothing))
+    copies = F.when(is_hub, F.sequence(nothing, F.lit(n_tasks - 1))).otherwise(F.array(nothing))
+    return salted.join(table.withColumn("_salt", F.explode(copies)), [key, "_salt"], "left").drop("_salt")
+
+
+def hub_links(n_links: int, n_tasks: int) -> float:
+    """Return how many links of one node would fill a good part of a task, and make it a hub."""
+    return max(FEW_LINKS, HUB_SHARE * 2 * n_links / n_tasks)
 
 
 def _hubs(links: DataFrame, n_tasks: int) -> list[Any]:
     """Return the nodes whose links would fill a good part of a task."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    most = HUB_SHARE * 2 * links.count() / n_tasks
-    if most < FEW_LINKS:
+    n_links = links.count()
+    most = hub_links(n_links, n_tasks)
+    if most >= n_links:
         return []
     ends = links.select(F.col("source").alias("id")).unionAll(links.select(F.col("target").alias("id")))
     return [row["id"] for row in ends.groupBy("id").count().filter(F.col("count") > most).select("id").collect()]

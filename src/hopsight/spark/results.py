@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hopsight.spark.blocks import Layout, kept, rows_of
+from hopsight.spark.network import hub_links, looked_up
 from hopsight.spark.tables import numbered
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class Detection:
     attribute_names: list[str]
 
 
+PLACES = 1 << 32  # more than a block has positions
+_PLACE = f"block * {PLACES} + position"
+
+
 def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame:
     """Return the scores with ids and ranks; equal scores keep the order of the node table."""
     named = rows.join(nodes.select("id", "row", "block", "position"), ["block", "position"])
@@ -62,9 +67,9 @@ def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame
     )
 
 
-def link_table(links: DataFrame, layout: Layout, nodes: DataFrame) -> DataFrame:
-    """Return the links with ids and ranks, the farther end hop first."""
-    schema = "a int, b int, u int, v int, hop double, probability double, variance double"
+def link_table(links: DataFrame, layout: Layout, nodes: DataFrame, rows: DataFrame, n_links: int) -> DataFrame:
+    """Return the links with ids and ranks, the farther end hop first; ``rows`` say which nodes are hubs."""
+    schema = "one long, other long, hop double, probability double, variance double"
     names = [part.split()[0] for part in schema.split(", ")]
 
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -72,18 +77,20 @@ def link_table(links: DataFrame, layout: Layout, nodes: DataFrame) -> DataFrame:
             for row in rows_of(batch):
                 u, v = (np.frombuffer(row[name], dtype=np.int32) for name in ("u", "v"))
                 hop, variance, probability, _ = np.frombuffer(row["values"]).reshape(4, -1)
-                a, b = (np.full(u.size, block, dtype=np.int32) for block in layout.pairs[row["cell"]])
-                columns = (a, b, u, v, hop, probability, variance)
+                i, j = layout.pairs[row["cell"]]
+                columns = (i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64), hop, probability, variance)
                 yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
 
-    rows = links.mapInArrow(unpack, schema)
-    for end, block, position in (("one", "a", "u"), ("other", "b", "v")):
-        ids = nodes.selectExpr(f"id as {end}", f"row as {end}_row", f"block as {block}", f"position as {position}")
-        rows = rows.join(ids, [block, position])
+    many = rows.filter(rows["degree"] > hub_links(n_links, layout.n_tasks))
+    hubs = [row["place"] for row in many.selectExpr(f"{_PLACE} as place").collect()]
+    ends = links.mapInArrow(unpack, schema)
+    for end, other in (("one", "other"), ("other", "one")):
+        ids = nodes.selectExpr(f"{_PLACE} as {end}", f"id as {end}_id", f"row as {end}_row")
+        ends = looked_up(ends, ids, end, other, hubs, layout.n_tasks)
     first = "one_row < other_row"  # as on one machine, where a link begins at the node that comes first in the table
-    ends = rows.selectExpr(
-        f"if({first}, one, other) as source",
-        f"if({first}, other, one) as target",
+    ends = ends.selectExpr(
+        f"if({first}, one_id, other_id) as source",
+        f"if({first}, other_id, one_id) as target",
         f"if({first}, one_row, other_row) as source_row",
         f"if({first}, other_row, one_row) as target_row",
         "hop",

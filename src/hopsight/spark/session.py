@@ -52,6 +52,8 @@ def open_session(master: str | None = None) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
     }
+    if (master or DEFAULT_MASTER).startswith("local"):  # elsewhere the workers' Python may find hopsight only later
+        settings["spark.python.daemon.module"] = "hopsight.spark.daemon"
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _this_python():
@@ -77,6 +79,7 @@ def settings(spark: SparkSession) -> Iterator[None]:
     wanted = {
         "spark.sql.shuffle.partitions": str(max(2, 2 * spark.sparkContext.defaultParallelism)),
         "spark.sql.adaptive.enabled": "false",  # tasks are even by construction, and planning again takes time
+        "spark.sql.requireAllClusterKeysForCoPartition": "false",  # the task of a cell is one of several keys
     }
     before = {name: spark.conf.get(name) for name in wanted}
     for name, value in wanted.items():

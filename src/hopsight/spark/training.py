@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -67,8 +67,20 @@ def train(
     callback: Callback | None = None,
 ) -> Trained:
     """Read the views of the pool from Parquet and sample the posterior, as :class:`CrossHCM` does."""
+    rows = views_by_kind(spark.read.parquet(path).collect(), view_type(layout))
+    return sampled(rows, detector, pool, rngs, callback)
+
+
+def sampled(
+    rows: dict[tuple[int, str], Array],
+    detector: CrossHCM,
+    pool: PairPool,
+    rngs: tuple[np.random.Generator, ...],
+    callback: Callback | None = None,
+) -> Trained:
+    """Sample the posterior from the views of the pool's nodes, as :func:`views_by_kind` returned them."""
     device = resolve_device(detector.device)
-    local, folds = _local(_read(spark, path, view_type(layout)), pool, device)
+    local, folds = _local(rows, pool, device)
     model = replace(detector)  # the detector itself travels to the executors, and should travel light
     model.n_inputs_, model.n_classes_, model.directed_ = folds[0].view[0].shape[1], pool.n_classes, False
     no_links = torch.empty((2, 0), dtype=torch.int64, device=device)
@@ -76,18 +88,17 @@ def train(
     return Trained(model.samples_, model.loss_, model.n_inputs_, model.n_classes_)
 
 
-def _members(pool: PairPool, fold: int) -> Array:
-    return np.unique(np.concatenate([pairs.ravel() for pairs in pool.pools[fold]]))
-
-
-def _read(spark: SparkSession, path: str, kind: Any) -> dict[tuple[int, str], Array]:
-    """Return the rows of every fold and kind, in the order of the nodes' numbers."""
-    rows = sorted(spark.read.parquet(path).collect(), key=lambda row: (row["block"], row["piece"]))
+def views_by_kind(rows: Iterable[Any], kind: Any) -> dict[tuple[int, str], Array]:
+    """Return the views of every fold and kind, in the order of the nodes' numbers, from rows of :data:`BLOCK`."""
     found: dict[tuple[int, str], list[Array]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: (row["block"], row["piece"])):
         part = np.frombuffer(row["payload"], dtype=kind)
         found.setdefault((row["fold"], row["kind"]), []).append(part)
     return {key: np.concatenate(parts) for key, parts in found.items()}
+
+
+def _members(pool: PairPool, fold: int) -> Array:
+    return np.unique(np.concatenate([pairs.ravel() for pairs in pool.pools[fold]]))
 
 
 def _local(rows: dict[tuple[int, str], Array], pool: PairPool, device: torch.device) -> tuple[PairPool, list[Fold]]:
