@@ -35,7 +35,7 @@ def test_one_layer_by_hand() -> None:
     with torch.no_grad():
         gcn.weights[0].copy_(torch.tensor([[1.0, -1.0], [2.0, 0.5]]))
         gcn.biases[0].copy_(torch.tensor([0.5, 0.0]))
-    z = gcn(propagate(torch.tensor([[1.0, 2.0], [3.0, -6.0]])), propagate)
+    z = gcn(propagate(torch.tensor([[1.0, 2.0], [3.0, -6.0]])), [])
     # the mean row is (2, -2): 2·1 − 2·2 + 0.5 = −1.5 and −2 − 1 = −3; the last layer is linear, nothing is cut off
     torch.testing.assert_close(z, torch.tensor([[-1.5, -3.0], [-1.5, -3.0]]))
 
@@ -56,7 +56,7 @@ def test_three_layers_equal_dense_algebra(random_graph: AttributedGraph, directe
         hidden = A @ hidden @ weight + bias
         if layer < 2:
             hidden = torch.relu(hidden)
-    sparse = gcn(propagate(X), propagate)
+    sparse = gcn(propagate(X), [propagate, propagate])
     torch.testing.assert_close(sparse, hidden)
     given = torch.randn(60, 5, generator=generator, dtype=torch.float64)
     inputs = [X, *gcn.parameters()]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from hopsight.graph import AttributedGraph
@@ -34,7 +35,7 @@ def views(graph: AttributedGraph) -> dict[str, Any]:
 def test_gcn_network_is_a_gcn_and_an_mlp(random_graph: AttributedGraph) -> None:
     network, view = gcn_network(0), views(random_graph)["gcn"]
     (z,) = network.represent(view)
-    assert isinstance(network.gcn, GCN) and z.shape == (60, 5) and torch.equal(z, network.gcn(*view))
+    assert isinstance(network.gcn, GCN) and z.shape == (60, 5) and torch.equal(z, network.gcn(view[0], view[1:]))
     pairs = torch.tensor([[0, 7], [1, 3]])
     assert torch.equal(network([z], pairs), network.mlp(z[[0, 7]] - z[[1, 3]]))
 
@@ -79,6 +80,31 @@ def test_more_layers_reach_farther(path_graph: AttributedGraph) -> None:
         own = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
         changed = own.clone()
         changed[0] += 1.0
-        before, after = (network.represent((propagate(x), propagate))[0] for x in (own, changed))
+        before, after = (network.represent((propagate(x), *[propagate] * (n_layers - 1)))[0] for x in (own, changed))
         moved = (before - after).abs().amax(dim=1) > 1e-7
         assert moved.tolist() == [node <= reach for node in range(6)]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("n_layers", [1, 2, 3, 4])
+def test_a_few_pairs_are_judged_and_learnt_from_as_in_the_whole_graph(n_layers: int, directed: bool) -> None:
+    """A ring of 400 nodes, so that three pairs see little of it: same logits, same gradients."""
+    source = np.arange(400)
+    arcs = sp.csr_array((np.ones(400), (source, (source + 1) % 400)), shape=(400, 400))
+    propagate = propagation(arcs if directed else arcs + arcs.T, directed=directed, device=CPU)
+    own = torch.randn(400, 6, generator=torch.Generator().manual_seed(0))
+    view = (propagate(own), *[propagate] * (n_layers - 1))
+    network, pairs = gcn_network(0, n_layers), torch.tensor([[3, 7, 3], [250, 3, 399]])
+    near, local = network.focus(view, pairs)
+    assert len(near[0]) <= 5 * (2 * n_layers - 1) and local.max() < 5  # five nodes and what they see
+    found = []
+    for seen, ends in ((view, pairs), (near, local)):
+        logits = network(network.represent(seen), ends)
+        found.append((logits, torch.autograd.grad(logits.square().sum(), list(network.parameters()))))
+    torch.testing.assert_close(found[0], found[1])
+
+
+def test_many_pairs_see_the_whole_graph(random_graph: AttributedGraph) -> None:
+    view, pairs = views(random_graph)["gcn"], torch.arange(60).view(2, 30)
+    near, local = gcn_network(0).focus(view, pairs)
+    assert near is view and local is pairs

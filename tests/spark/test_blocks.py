@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+from hopsight.spark import blocks
 from hopsight.spark.blocks import (
     PIECE,
     SENT,
@@ -19,8 +21,10 @@ from hopsight.spark.blocks import (
     pieces,
     rows_of,
     send,
+    slices,
     task_words,
     whole,
+    whole_cell,
 )
 
 
@@ -37,6 +41,18 @@ def test_a_matrix_comes_back_from_its_pieces() -> None:
     assert [row["piece"] for row in cut] == [0, 1]
     parts = [(row["piece"], row["payload"].tobytes()) for row in reversed(cut)]
     np.testing.assert_array_equal(whole(parts, np.float32, PIECE + 7), rows)
+
+
+def test_links_come_back_from_their_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "SLICE", 4)
+    links = {"u": np.arange(10, dtype=np.int32), "hash": np.arange(10, dtype=np.uint64)}
+    cut = list(slices(3, links))
+    assert [(row["cell"], row["slice"], row["u"].size) for row in cut] == [(3, 0, 4), (3, 1, 4), (3, 2, 2)]
+    types = {"u": np.int32, "hash": np.uint64}
+    again = whole_cell(reversed(cut), types, ["u", "hash"])
+    for name, values in links.items():
+        np.testing.assert_array_equal(again[name], values)
+    assert [row["u"].size for row in slices(3, {"u": np.empty(0)})] == [0]  # a cell without links has a row
 
 
 def test_cells_of_all_folds_are_dealt_evenly(spark: Any) -> None:
@@ -60,12 +76,12 @@ def test_a_row_keeps_its_bytes() -> None:
 def test_cells_together_make_the_product_with_the_adjacency(spark: Any) -> None:
     layout = Layout((2, 3), 2)
     values = np.array([[1.0], [2.0], [4.0], [8.0], [16.0]])
-    blocks = [row for block, rows in enumerate((values[:2], values[2:])) for row in pieces(0, block, "x", rows)]
-    rows = [tuple(bytes(v.tobytes()) if k == "payload" else v for k, v in row.items()) for row in blocks]
+    cut = [row for block, rows in enumerate((values[:2], values[2:])) for row in pieces(0, block, "x", rows)]
+    rows = [tuple(bytes(v.tobytes()) if k == "payload" else v for k, v in row.items()) for row in cut]
     frame = spark.createDataFrame(rows, "fold int, block int, piece int, kind string, payload binary")
     ends = {0: ([0], [1]), 1: ([0, 1], [0, 2]), 2: ([0], [1])}  # links 0-1, 0-2, 1-4, 2-3
-    packed = [(cell, *(np.array(end, dtype=np.int32).tobytes() for end in pair)) for cell, pair in ends.items()]
-    cells = spark.createDataFrame(packed, "cell int, u binary, v binary")
+    packed = [(cell, 0, *(np.array(end, dtype=np.int32).tobytes() for end in pair)) for cell, pair in ends.items()]
+    cells = spark.createDataFrame(packed, "cell int, slice int, u binary, v binary")
 
     def add(layout: Layout, fold: int, cell: int, blocks: dict[str, Any], links: dict[str, Any]) -> Any:
         for side, (end, other) in enumerate((("u", "v"), ("v", "u"))):

@@ -28,9 +28,11 @@ def test_folds_are_put_together(spark: Any) -> None:
             hops.mean(axis=0),
             -hops.mean(axis=0),
         ]
-        rows.append((0, fold, np.stack(means).tobytes()))
-    partial = spark.createDataFrame(rows, "cell int, fold int, payload binary")
-    cells = spark.createDataFrame([(0, b"", b"", hashes.tobytes())], "cell int, u binary, v binary, hash binary")
+        rows.append((0, 2, fold, np.stack(means).tobytes()))
+    partial = spark.createDataFrame(rows, "cell int, slice int, fold int, payload binary")
+    cells = spark.createDataFrame(
+        [(0, 2, b"", b"", hashes.tobytes())], "cell int, slice int, u binary, v binary, hash binary"
+    )
     hop, variance, probability, surprise = np.frombuffer(_merged(partial, cells, splits).first()["values"]).reshape(
         4, -1
     )

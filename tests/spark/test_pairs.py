@@ -44,7 +44,7 @@ def test_the_search_counts_the_nodes_of_a_circle(spark: Any, sizes: tuple[int, .
         ends = [(a, (a + 1) % 600) for a in range(600)]
         ends = [pair if block[pair[0]] <= block[pair[1]] else pair[::-1] for pair in ends]
         mine = np.array([pair for pair in ends if (block[pair[0]], block[pair[1]]) == (i, j)])
-        cells.append((cell, *(position[end].astype(np.int32).tobytes() for end in mine.T)))
+        cells.append((cell, 0, *(position[end].astype(np.int32).tobytes() for end in mine.T)))
     hashes = ids.astype(np.uint64)
     x = [(NO_FOLD, b, 0, "hash", hashes[block == b].tobytes()) for b in range(len(sizes))]
     frames = spark.createDataFrame(x, BLOCK), spark.createDataFrame(cells, stages.STAYING)

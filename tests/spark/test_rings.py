@@ -28,7 +28,7 @@ def test_rings_of_every_node(spark: Any, made: Made, network: AttributedGraph) -
         values[2] = probability
         ends = zip((first[i] + u).tolist(), (first[j] + v).tolist(), strict=True)
         strangeness |= dict(zip((frozenset(pair) for pair in ends), (1 - probability) ** 2, strict=True))
-        rows.append((row["cell"], bytes(row["u"]), bytes(row["v"]), values.tobytes()))
+        rows.append((row["cell"], 0, bytes(row["u"]), bytes(row["v"]), values.tobytes()))
     partial = ring_blocks(spark.createDataFrame(rows, JUDGED), made.degrees, made.layout)
     found = np.zeros(network.n_nodes)
     for row in added(partial, made.layout, np.float64).collect():

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
@@ -104,7 +105,7 @@ class HCM(HopDetector):
         """Return one fold that sees, and judges, every link."""
         propagate = propagation(graph.adjacency, directed=graph.directed, device=device)
         propagated = propagate(torch.from_numpy(attributes.astype(np.float32)).to(device))
-        return [Fold((propagated, propagate), torch.arange(graph.n_edges, device=device))]
+        return [self._fold(propagated, propagate, graph.n_edges)]
 
     def _local_folds(
         self,
@@ -126,4 +127,8 @@ class HCM(HopDetector):
         forward = torch_csr(inner, device)
         propagate = Propagation(forward, forward)
         propagated = (operator[around] @ self._transformed(graph)).astype(np.float32)
-        return [Fold((torch.from_numpy(propagated).to(device), propagate), torch.arange(mine.size, device=device))]
+        return [self._fold(torch.from_numpy(propagated).to(device), propagate, mine.size)]
+
+    def _fold(self, propagated: Tensor, propagate: Propagation, n_links: int) -> Fold:
+        view = (propagated, *[propagate] * (self.n_layers - 1))
+        return Fold(view, torch.arange(n_links, device=propagated.device))

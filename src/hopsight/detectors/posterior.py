@@ -167,8 +167,9 @@ def _step(
     """Descend the hop loss once and return it; gradients add up over blocks of pairs that fit a processor's cache."""
     device, half = labels.device.type, schedule.dtype == torch.bfloat16
     optimizer.zero_grad()
+    view, pairs = network.focus(fold.view, pairs)
     with torch.autocast(device, torch.bfloat16, enabled=half):
-        nodes = network.represent(fold.view, dropout=schedule.dropout, generator=dropout)
+        nodes = network.represent(view, dropout=schedule.dropout, generator=dropout)
     leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in nodes]
     total = torch.zeros((), device=labels.device)
     for block, wanted in zip(*(torch.split(t, _at_once(device), dim=-1) for t in (pairs, labels)), strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -18,12 +19,34 @@ from torch import Tensor, nn
 class Propagation:
     """The operator Â = D̃^{-1/2} (A + I) D̃^{-1/2} on one device, with its transpose for the backward pass."""
 
-    forward: Tensor  # sparse CSR (n_nodes, n_nodes)
+    forward: Tensor  # sparse CSR (n_nodes, n_nodes), or some of its rows
     backward: Tensor  # the same tensor when Â is symmetric
 
     def __call__(self, values: Tensor) -> Tensor:
         """Return Â @ values, differentiable in values."""
         return _Propagate.apply(values, self.forward, self.backward)  # type: ignore[no-untyped-call]
+
+    def rows(self, wanted: Tensor) -> tuple[Propagation, Tensor]:
+        """Return the operator that gives these rows of Â @ values only, and the nodes whose values it takes.
+
+        Where that would be most nodes it takes all of them. On a processor only.
+        """
+        part = self._matrix[wanted.numpy()]
+        used = np.zeros(part.shape[1], dtype=np.bool_)
+        used[part.indices] = True
+        if 2 * used.sum() > used.size:
+            used[:] = True
+        else:
+            number = np.cumsum(used) - 1
+            part = sp.csr_array((part.data, number[part.indices], part.indptr), shape=(part.shape[0], number[-1] + 1))
+        device = self.forward.device
+        chosen = Propagation(torch_csr(part, device), torch_csr(part.T.tocsr(), device))
+        return chosen, torch.from_numpy(np.flatnonzero(used))
+
+    @cached_property
+    def _matrix(self) -> Any:
+        parts = (self.forward.values(), self.forward.col_indices(), self.forward.crow_indices())
+        return sp.csr_array(tuple(part.numpy() for part in parts), shape=tuple(self.forward.shape))
 
 
 def normalized_adjacency(adjacency: Any) -> Any:
@@ -55,7 +78,7 @@ def propagation(
 def torch_csr(matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
     """Return a scipy CSR matrix as a torch sparse CSR tensor."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta|Sparse invariant checks are")
         return torch.sparse_csr_tensor(
             torch.from_numpy(np.array(matrix.indptr, dtype=np.int64)),
             torch.from_numpy(np.array(matrix.indices, dtype=np.int64)),
@@ -90,19 +113,20 @@ class GCN(nn.Module):
     def forward(
         self,
         propagated: Tensor,
-        propagate: Propagation,
+        propagates: Sequence[Propagation],
         *,
         dropout: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Return Z from ÂX, which never changes and is computed once by the caller.
+        """Return Z from ÂX, which never changes and is computed once by the caller, and Â of every further layer.
 
         Shapes: ``propagated`` (n_nodes, n_inputs) -> (n_nodes, n_units).
         """
         hidden = propagated @ self.weights[0] + self.biases[0]
-        for weight, bias in zip(list(self.weights)[1:], list(self.biases)[1:], strict=True):
+        for weight, bias, propagate in zip(list(self.weights)[1:], list(self.biases)[1:], propagates, strict=True):
             hidden = drop(torch.relu(hidden), dropout, generator)
-            hidden = propagate(hidden @ weight) + bias
+            n_out, n_in = propagate.forward.shape
+            hidden = (propagate(hidden @ weight) if n_out == n_in else propagate(hidden) @ weight) + bias
         return hidden
 
 

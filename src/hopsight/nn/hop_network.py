@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +18,10 @@ class HopNetwork(nn.Module):
     """Base of both models: :meth:`represent` looks at the nodes, :meth:`forward` at pairs of them."""
 
     mlp: HopMLP
+
+    def focus(self, view: Sequence[Any], pairs: Tensor) -> tuple[Sequence[Any], Tensor]:
+        """Return as much of a view as some pairs need, and the pairs as positions in it."""
+        return view, pairs
 
     def represent(
         self, view: Sequence[Tensor | Propagation], *, dropout: float = 0.0, generator: torch.Generator | None = None
@@ -54,7 +59,7 @@ class HopNetwork(nn.Module):
 
 
 class GCNHopNetwork(HopNetwork):
-    """The paper's model: GCN on the whole graph, then the MLP. A view is (ÂX, Â)."""
+    """The paper's model: GCN on the whole graph, then the MLP. A view is ÂX, then Â for every further layer."""
 
     def __init__(
         self,
@@ -75,9 +80,21 @@ class GCNHopNetwork(HopNetwork):
         self, view: Sequence[Tensor | Propagation], *, dropout: float = 0.0, generator: torch.Generator | None = None
     ) -> Sequence[Tensor]:
         """Return Z = GCN(X, A)."""
-        propagated, propagate = view
-        assert isinstance(propagated, Tensor) and isinstance(propagate, Propagation)
-        return [self.gcn(propagated, propagate, dropout=dropout, generator=generator)]
+        propagated, *propagates = view
+        return [self.gcn(propagated, propagates, dropout=dropout, generator=generator)]
+
+    def focus(self, view: Sequence[Any], pairs: Tensor) -> tuple[Sequence[Any], Tensor]:
+        """Return what the pairs' nodes see: in a large graph that is little; a GPU is quicker with all of it."""
+        propagated, *propagates = view
+        n_nodes = propagated.shape[0]
+        if pairs.numel() >= n_nodes or propagated.device.type != "cpu":
+            return view, pairs
+        rows, local = torch.unique(pairs, return_inverse=True)
+        for layer in reversed(range(len(propagates))):
+            if rows.numel() == n_nodes:
+                break
+            propagates[layer], rows = propagates[layer].rows(rows)
+        return [propagated[rows], *propagates], local
 
     def difference(self, nodes: Sequence[Tensor], pairs: Tensor) -> Tensor:
         """Return z_m − z_n."""

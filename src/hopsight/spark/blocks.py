@@ -2,7 +2,8 @@
 
 A node belongs to one of q blocks by its hash, and has a position there. A link belongs to the cell (i, j), i ≤ j, of
 its two blocks, so the links of a hub are spread over q cells. A matrix with a row a node is stored as pieces
-``(fold, block, piece, kind, payload)``; the payload holds up to ``PIECE`` rows as raw bytes. A stage sends every block
+``(fold, block, piece, kind, payload)``; the payload holds up to ``PIECE`` rows as raw bytes. The links of a cell
+are stored as slices of up to ``SLICE``, in their order. A stage sends every block
 to the q cells that touch it, works there on whole arrays, and adds up what the cells return for a block: the join and
 the group-by of a row-wise plan, with the partial aggregation done first.
 """
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+SLICE = 1 << 20  # links of a cell in one row of a table, with up to 40 bytes each
 PIECE = 1 << 12  # rows; a node has up to 4 KB in the widest matrix, the search from 8,192 sources
 NO_FOLD = -1
 
@@ -80,6 +82,26 @@ def pieces(fold: int, block: int, kind: str, rows: Array) -> Iterator[dict[str, 
     for start in range(0, max(1, len(rows)), PIECE):
         part = np.ascontiguousarray(rows[start : start + PIECE])
         yield {"fold": fold, "block": block, "piece": start // PIECE, "kind": kind, "payload": part}
+
+
+def slices(cell: int, links: dict[str, Array]) -> Iterator[dict[str, Any]]:
+    """Cut the links of a cell into slices; the last axis of every array is the links'."""
+    n_links = next(iter(links.values())).shape[-1]
+    for number, start in enumerate(range(0, max(1, n_links), SLICE)):
+        part = {name: values[..., start : start + SLICE] for name, values in links.items()}
+        yield {"cell": cell, "slice": number, **part}
+
+
+def whole_cell(rows: Iterable[dict[str, Any]], types: dict[str, Any], names: Iterable[str]) -> dict[str, Array]:
+    """Put the slices of a cell together again; arrays are flat."""
+    ordered = sorted(rows, key=lambda row: row["slice"])
+    if len(ordered) == 1:
+        return {name: np.frombuffer(ordered[0][name], dtype=types[name]) for name in names}
+    empty = {name: np.empty(0, dtype=types[name]) for name in names}
+    return {
+        name: np.concatenate([none, *(np.frombuffer(row[name], dtype=types[name]) for row in ordered)])
+        for name, none in empty.items()
+    }
 
 
 def whole(parts: Sequence[tuple[int, Any]], dtype: Any, n_rows: int) -> Array:
@@ -166,7 +188,7 @@ def on_cells(
     sent
         What :func:`send` returned; several may be united.
     cells
-        One row a cell: ``cell`` and binary columns.
+        ``cell``, ``slice`` and binary columns with an element a link.
     folds
         The folds that need the links.
     kernel
@@ -184,14 +206,12 @@ def on_cells(
     number = F.greatest("fold", F.lit(0)) * len(layout.pairs) + F.col("cell")
     task = F.element_at(F.split(F.lit(" ".join(map(str, tasks))), " "), number + 1).cast("int").alias("task")
     names = arrow_schema(schema)
-    empty = {name: np.empty(0, dtype=types[name]) for name in cells.columns if name in types}
+    columns = [name for name in cells.columns if name in types]
 
     def apply(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
         _, fold, cell = (part.as_py() for part in key)
         blocks = _matrices(left, layout, layout.pairs[cell], types)
-        links = empty
-        for row in rows_of(right):
-            links = {name: np.frombuffer(row[name], dtype=types[name]) for name in empty}
+        links = whole_cell(rows_of(right), types, columns)
         made = [one_row(row, names) for row in kernel(layout, fold, cell, blocks, links)]
         return pa.Table.from_batches(made, names)
 
@@ -201,13 +221,30 @@ def on_cells(
     return left.cogroup(right).applyInArrow(apply, schema)
 
 
+def by_cell(
+    cells: DataFrame,
+    columns: Sequence[str],
+    function: Callable[[int, dict[str, Array]], Iterable[dict[str, Any]]],
+    types: dict[str, Any],
+    schema: str,
+) -> DataFrame:
+    """Turn the links of every cell, its slices put together, into some rows: ``function(cell, links)``."""
+    names = arrow_schema(schema)
+
+    def apply(key: Any, table: pa.Table) -> pa.Table:
+        made = function(key[0].as_py(), whole_cell(rows_of(table), types, columns))
+        return pa.Table.from_batches([one_row(row, names) for row in made], names)
+
+    return cells.select("cell", "slice", *columns).groupBy("cell").applyInArrow(apply, schema)
+
+
 def dealt(layout: Layout, n_folds: int) -> tuple[int, list[int]]:
     """Return how many tasks there are for the cells of all folds, and for each cell the word that leads to its task.
 
     Cells of two blocks, which have twice the links of the others, are dealt first: no task gets many more than another.
     """
     n_cells = len(layout.pairs)
-    n_tasks = min(layout.n_tasks, n_folds * n_cells)
+    n_tasks = max(2, min(layout.n_tasks, n_folds * n_cells))  # Spark would shuffle once more after a single task
     words = task_words(n_tasks)
     keys = [(i == j, fold * n_cells + cell) for fold in range(n_folds) for cell, (i, j) in enumerate(layout.pairs)]
     task = {key: turn % n_tasks for turn, (_, key) in enumerate(sorted(keys))}

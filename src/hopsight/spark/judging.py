@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.detectors.link_posterior import LinkPosterior
 from hopsight.detectors.posterior import Fold, judge
-from hopsight.spark.blocks import SENT, Layout, arrow_schema, each_row, on_cells, one_row, rows_of
+from hopsight.spark.blocks import SENT, SLICE, Layout, arrow_schema, each_row, on_cells, one_row, rows_of
 from hopsight.spark.folds import Splits
 from hopsight.spark.network import LINK_TYPES
 from hopsight.spark.training import VIEWS, Trained
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-JUDGED = "cell int, u binary, v binary, values binary"
-JUDGED_TYPES: dict[str, Any] = {"u": np.int32, "v": np.int32, "values": np.float64}
-PARTIAL = "cell int, fold int, payload binary"
+JUDGED = "cell int, slice int, u binary, v binary, values binary"
+PARTIAL = "cell int, slice int, fold int, payload binary"
 FIELDS = ("count", "hop", "square", "probability", "surprise")
 
 
@@ -63,11 +63,16 @@ def judged_links(
             if epoch % n_folds == fold:
                 network.set_flat_weights(flat)
                 judge(network, fold_view, torch.from_numpy(ends.astype(np.int64)), posterior, detector._schedule())
-        found = np.stack([getattr(posterior, name).numpy() for name in FIELDS])
-        yield {"cell": cell, "fold": fold, "payload": found.astype(np.float64)}
+        found = np.stack([getattr(posterior, name).numpy() for name in FIELDS]).astype(np.float64)
+        starts = range(0, max(1, hidden.size), SLICE)
+        places = np.searchsorted(np.flatnonzero(hidden), [*starts, hidden.size])
+        for number, (start, end) in enumerate(pairwise(places.tolist())):
+            yield {"cell": cell, "slice": number, "fold": fold, "payload": found[:, start:end]}
 
     types = {**dict.fromkeys(VIEWS, view_type(layout)), **LINK_TYPES}
-    partial = on_cells(sent, cells.select("cell", "u", "v", "hash"), layout, splits.folds, judge_cell, types, PARTIAL)
+    partial = on_cells(
+        sent, cells.select("cell", "slice", "u", "v", "hash"), layout, splits.folds, judge_cell, types, PARTIAL
+    )
     return _merged(partial, cells, splits)
 
 
@@ -79,8 +84,9 @@ def _cell_views(blocks: dict[str, Array], same: bool) -> list[torch.Tensor]:
 
 
 def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
-    """Put the folds' means and squared deviations of every link together (Chan's rule)."""
+    """Put the folds' means and squared deviations of every link together (Chan's rule), slice by slice."""
     names = arrow_schema(JUDGED)
+    links = cells.select("cell", "slice", "u", "v", "hash")
 
     def merge(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
         cell = next(rows_of(right))
@@ -99,7 +105,7 @@ def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
             total[3:, mine] = old[3:] + (new[3:] - old[3:]) * share
         variance = total[2] / np.maximum(total[0], 1.0)
         values = np.stack([total[1], variance, total[3], total[4]])
-        row = {"cell": key[0].as_py(), "u": cell["u"], "v": cell["v"], "values": values}
+        row = {**{name: cell[name] for name in ("cell", "slice", "u", "v")}, "values": values}
         return pa.Table.from_batches([one_row(row, names)])
 
-    return partial.groupBy("cell").cogroup(cells.groupBy("cell")).applyInArrow(merge, JUDGED)
+    return partial.groupBy("cell", "slice").cogroup(links.groupBy("cell", "slice")).applyInArrow(merge, JUDGED)

@@ -17,20 +17,22 @@ from hopsight.spark.blocks import (
     NO_FOLD,
     PIECE,
     SENT,
+    Array,
     Layout,
     added,
     arrow_schema,
+    by_cell,
     cell_of,
-    each_row,
     one_row,
     pieces,
+    slices,
 )
 from hopsight.spark.folds import Splits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CELL = "cell int, u binary, v binary, hash binary, counts binary"
+CELL = "cell int, slice int, u binary, v binary, hash binary, counts binary"
 LINK_TYPES = {"u": np.int32, "v": np.int32, "hash": np.uint64, "counts": np.int64}
 HUB_SHARE = 0.125  # of a task's links that one node may have before they are spread over all tasks
 FEW_LINKS = 10_000  # are no trouble anyway
@@ -45,8 +47,8 @@ class Network:
     nodes
         One row a node: ``id, row, hash, order, block, position, x`` (x: transformed attributes without their unit).
     cells
-        One row a cell: positions of both ends (``u`` in the first block, ``v`` in the second), the sum of their
-        hashes, each as bytes; links sorted by (u, v), each once.
+        One row a slice of a cell: positions of both ends (``u`` in the first block, ``v`` in the second), the sum of
+        their hashes, each as bytes; links sorted by (u, v), each once.
     layout
         Blocks and tasks.
     n_links, n_duplicates, n_self_loops
@@ -199,8 +201,9 @@ def packed_cells(ends: DataFrame, n_blocks: int) -> DataFrame:
         u, v, hashes = u[stays], v[stays], hashes[stays]
         _, first = np.unique((u.astype(np.int64) << 32) | v, return_index=True)
         counts = np.array([n_loops, u.size - first.size, first.size], dtype=np.int64)
-        row = {"cell": cell, "u": u[first], "v": v[first], "hash": hashes[first], "counts": counts}
-        return pa.Table.from_batches([one_row(row, names)])
+        cut = slices(cell, {"u": u[first], "v": v[first], "hash": hashes[first]})
+        rows = (row | {"counts": counts if row["slice"] == 0 else np.zeros_like(counts)} for row in cut)
+        return pa.Table.from_batches([one_row(row, names) for row in rows])
 
     located = ends.select(*place).mapInArrow(locate, schema)
     none = [(cell, -1, -1, 0) for cell in range(len(layout.pairs))]  # so that every cell has a row
@@ -210,17 +213,17 @@ def packed_cells(ends: DataFrame, n_blocks: int) -> DataFrame:
 
 def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
     """Return, for every node, its number of links and how many of them each fold still shows: kind ``degree``."""
+    names = ("u", "v", "hash")
 
-    def count(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        i, j = layout.pairs[row["cell"]]
-        u, v, hashes = (np.frombuffer(row[name], dtype=LINK_TYPES[name]) for name in ("u", "v", "hash"))
-        seen = [np.ones(u.size, dtype=np.bool_), *(splits.visible(hashes, fold) for fold in splits.folds)]
-        blocks = {b: np.zeros((layout.sizes[b], len(seen)), dtype=np.int32) for b in (i, j)}
-        for column, mask in enumerate(seen):
-            blocks[i][:, column] += np.bincount(u[mask], minlength=layout.sizes[i]).astype(np.int32)
-            blocks[j][:, column] += np.bincount(v[mask], minlength=layout.sizes[j]).astype(np.int32)
+    def count(cell: int, links: dict[str, Array]) -> Iterator[dict[str, Any]]:
+        i, j = layout.pairs[cell]
+        u, v, hashes = (links[name] for name in names)
+        blocks = {b: np.zeros((layout.sizes[b], len(splits.folds) + 1), dtype=np.int32) for b in (i, j)}
+        for column, fold in enumerate([None, *splits.folds]):
+            seen = slice(None) if fold is None else splits.visible(hashes, fold)
+            blocks[i][:, column] += np.bincount(u[seen], minlength=layout.sizes[i]).astype(np.int32)
+            blocks[j][:, column] += np.bincount(v[seen], minlength=layout.sizes[j]).astype(np.int32)
         for block, rows in blocks.items():
-            for piece in pieces(NO_FOLD, block, "degree", rows):
-                yield piece | {"cell": row["cell"]}
+            yield from (piece | {"cell": cell} for piece in pieces(NO_FOLD, block, "degree", rows))
 
-    return added(cells.mapInArrow(each_row(count, SENT), SENT), layout, np.int32)
+    return added(by_cell(cells, names, count, LINK_TYPES, SENT), layout, np.int32)

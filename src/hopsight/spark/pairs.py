@@ -25,9 +25,10 @@ from hopsight.spark.blocks import (
     piece_matrix,
     pieces,
     send,
+    slices,
 )
 from hopsight.spark.folds import Splits
-from hopsight.spark.network import CELL, LINK_TYPES
+from hopsight.spark.network import LINK_TYPES
 from hopsight.spark.order import nth, sortable
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ Array = NDArray[Any]
 
 PORTION = 8 * WORD  # sources that a task searches from
 
-KEYED = f"{CELL}, likeness binary"
-STAYING = "cell int, u binary, v binary"
+KEYED = "cell int, slice int, u binary, v binary, hash binary, likeness binary"
+STAYING = "cell int, slice int, u binary, v binary"
 TYPES: dict[str, Any] = {"x": np.float32, "hash": np.uint64, "reach": np.uint64, "likeness": np.uint64, **LINK_TYPES}
 
 
@@ -54,9 +55,10 @@ def likened(x: DataFrame, cells: DataFrame, layout: Layout, similarity: str) -> 
         likeness = edge_similarity(rows.astype(np.float64), ends, similarity)
         high = sortable(likeness.astype(np.float32).astype(np.float64)) & ~np.uint64((1 << 29) - 1)
         word = high | (scramble(links["hash"]) >> np.uint64(35))
-        yield {"cell": cell, "likeness": word, **{name: links[name] for name in LINK_TYPES}}
+        yield from slices(cell, {"likeness": word, **links})
 
-    return on_cells(send(x.filter("kind = 'x'"), layout), cells, layout, [NO_FOLD], compare, TYPES, KEYED)
+    links = cells.select("cell", "slice", "u", "v", "hash")
+    return on_cells(send(x.filter("kind = 'x'"), layout), links, layout, [NO_FOLD], compare, TYPES, KEYED)
 
 
 def drop_limit(cells: DataFrame, n_links: int, drop_ratio: float) -> np.uint64:
@@ -79,7 +81,11 @@ def staying(cells: DataFrame, limit: np.uint64) -> DataFrame:
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         stays = np.frombuffer(row["likeness"], dtype=np.uint64) > limit
-        yield {"cell": row["cell"], **{end: np.frombuffer(row[end], dtype=np.int32)[stays] for end in ("u", "v")}}
+        yield {
+            "cell": row["cell"],
+            "slice": row["slice"],
+            **{end: np.frombuffer(row[end], dtype=np.int32)[stays] for end in ("u", "v")},
+        }
 
     return cells.mapInArrow(each_row(choose, STAYING), STAYING)
 

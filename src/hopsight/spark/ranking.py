@@ -18,6 +18,7 @@ from hopsight.spark.blocks import (
     SENT,
     Layout,
     arrow_schema,
+    by_cell,
     each_row,
     gathered,
     kept,
@@ -41,17 +42,21 @@ SCORES = ("degree", "ahp", "iv", "hav", "far", "cross")  # columns of the blocks
 def mean_blocks(judged: DataFrame, rings: DataFrame, layout: Layout, deviation: str) -> DataFrame:
     """Return blocks ``means``: degree and, NaN without links, mean hop, deviation, surprise and root mean ring."""
 
-    def sums(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        i, j = layout.pairs[row["cell"]]
-        ends = [np.frombuffer(row[name], dtype=np.int32) for name in ("u", "v")]
+    def unpack(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         hop, variance, _, surprise = np.frombuffer(row["values"]).reshape(4, -1)
+        yield {**row, "hop": hop, "variance": variance, "surprise": surprise}
+
+    def sums(cell: int, links: dict[str, Array]) -> Iterator[dict[str, Any]]:
+        i, j = layout.pairs[cell]
+        ends = links["u"], links["v"]
+        hop, variance, surprise = (links[name] for name in _SUMMED)
         values = (np.ones_like(hop), hop, np.sqrt(variance) if deviation == "std" else variance, surprise)
         blocks = {block: np.zeros((layout.sizes[block], len(values))) for block in (i, j)}
         for block, end in zip((i, j), ends, strict=True):
             for column, value in enumerate(values):
                 blocks[block][:, column] += np.bincount(end, value, layout.sizes[block])
         for block, total in blocks.items():
-            yield from ({**piece, "cell": row["cell"]} for piece in pieces(NO_FOLD, block, "sums", total))
+            yield from ({**piece, "cell": cell} for piece in pieces(NO_FOLD, block, "sums", total))
 
     names = arrow_schema(BLOCK)
 
@@ -68,7 +73,10 @@ def mean_blocks(judged: DataFrame, rings: DataFrame, layout: Layout, deviation: 
         row = {"fold": NO_FOLD, "block": block, "piece": piece, "kind": "means", "payload": means}
         return pa.Table.from_batches([one_row(row, names)])
 
-    partial = judged.mapInArrow(each_row(sums, SENT), SENT).unionAll(rings)
+    apart = f"cell int, slice int, u binary, v binary, {', '.join(f'{name} binary' for name in _SUMMED)}"
+    types = {"u": np.int32, "v": np.int32, **dict.fromkeys(_SUMMED, np.float64)}
+    summed = by_cell(judged.mapInArrow(each_row(unpack, apart), apart), list(types), sums, types, SENT)
+    partial = summed.unionAll(rings)
     return (
         partial.repartition(layout.n_tasks, "block", "piece")
         .groupBy("block", "piece")
@@ -198,6 +206,7 @@ def score_rows(scores: DataFrame, layout: Layout, score: str) -> DataFrame:
     return scores.mapInArrow(unpack, schema)
 
 
+_SUMMED = ("hop", "variance", "surprise")  # of every link, at both ends
 _LEVELLED = [1, 3, 4]  # hop, surprise and ring among the means
 
 

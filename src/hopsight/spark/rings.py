@@ -23,8 +23,8 @@ from hopsight.spark.blocks import (
     pieces,
     rows_of,
     send,
+    slices,
 )
-from hopsight.spark.judging import JUDGED_TYPES
 from hopsight.spark.pairs import offsets
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+STRANGE = "cell int, slice int, u binary, v binary, strangeness binary"
 LISTS = "block int, cell int, source binary, target binary, strangeness binary"
 ROUTED = "first int, second int, cell int, source binary, target binary, strangeness binary"
 LIST_TYPES: dict[str, Any] = {"source": np.int64, "target": np.int64, "strangeness": np.float64}
@@ -67,7 +68,7 @@ def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFr
                 made += [one_row({**row, "cell": first * n_blocks + second}, names) for row in rows]
         return pa.Table.from_batches(made, names)
 
-    n_tasks = min(layout.n_tasks, n_blocks**2)
+    n_tasks = max(2, min(layout.n_tasks, n_blocks**2))
     left, right = (
         lists.mapInArrow(route(as_first), ROUTED).repartition(n_tasks, "first", "second").groupBy("first", "second")
         for as_first in (True, False)
@@ -88,17 +89,23 @@ def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
         u, v = links["u"].astype(np.int64), links["v"].astype(np.int64)
-        strangeness = (1.0 - links["values"].reshape(4, -1)[2]) ** 2
+        strangeness = links["strangeness"]
         a, b = blocks["degree0"][u, 0], blocks["degree1"][v, 0]
         forward = a <= b  # u comes first where the degrees are the same: blocks and positions are in order
         ends = np.stack([first[i] + u, first[j] + v])
         for block, mask, (source, target) in ((i, forward, ends), (j, ~forward, ends[::-1])):
             made = {"source": source[mask], "target": target[mask], "strangeness": strangeness[mask]}
-            yield {"block": block, "cell": cell} | made
+            yield from ({"block": block, **part} for part in slices(cell, made))
 
     slim = degrees.mapInArrow(each_row(only_degree, BLOCK), BLOCK)
-    types = JUDGED_TYPES | {"degree": np.int32}
-    return on_cells(send(slim, layout), judged, layout, [NO_FOLD], direct, types, LISTS)
+    links = judged.mapInArrow(each_row(_strange, STRANGE), STRANGE)
+    types = {"degree": np.int32, "u": np.int32, "v": np.int32, "strangeness": np.float64}
+    return on_cells(send(slim, layout), links, layout, [NO_FOLD], direct, types, LISTS)
+
+
+def _strange(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    probability = np.frombuffer(row["values"]).reshape(4, -1)[2]
+    yield {**row, "strangeness": (1.0 - probability) ** 2}
 
 
 def triangle_sums(left: tuple[Array, ...], right: tuple[Array, ...], first: Array, second: int, n_nodes: int) -> Array:

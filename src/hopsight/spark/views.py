@@ -73,7 +73,7 @@ def neighbourhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: 
         yield j, into_second
 
     sent = send(blocks, layout, repeats)
-    partial = on_cells(sent, cells.select("cell", "u", "v", "hash"), layout, repeats, multiply, TYPES, SENT)
+    partial = on_cells(sent, cells.select("cell", "slice", "u", "v", "hash"), layout, repeats, multiply, TYPES, SENT)
     return partial.drop("cell") if alone else kept_views(added(partial, layout, np.float32), layout)
 
 
