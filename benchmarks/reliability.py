@@ -30,9 +30,9 @@ NETWORKS = ("flickr", "blogcatalog", "inj_cora", "amazon", "enron")
 class Watched(CrossHCM):
     """Keeps what is needed to draw pairs again."""
 
-    def _hop_pairs(self, graph: AttributedGraph, kept: Any, rng: np.random.Generator) -> Any:
-        self.pairs = self._pool(graph, kept, pool_seed(self.seed + 1000))  # to be tested with, not trained on
-        return super()._hop_pairs(graph, kept, rng)
+    def _pool(self, graph: AttributedGraph, kept: Any, seed: np.uint64) -> Any:
+        self.pairs = super()._pool(graph, kept, pool_seed(self.seed + 1000))  # to be tested with, not trained on
+        return super()._pool(graph, kept, seed)
 
     def _folds(self, graph: AttributedGraph, attributes: Any, device: torch.device) -> Any:
         self.folds = super()._folds(graph, attributes, device)

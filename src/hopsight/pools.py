@@ -54,6 +54,21 @@ class PairPool:
         """Return the class of every pair of an epoch, in the order of :meth:`draw`."""
         return np.repeat(np.arange(self.n_classes), self.n_pairs)
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the pool as arrays with names, for a file."""
+        pools = {f"{f}.{kind}": pairs for f, fold in enumerate(self.pools) for kind, pairs in enumerate(fold)}
+        known = {"sizes": self.sizes, "errors": self.errors, "class_of_hop": self.class_of_hop}
+        return known | pools | {"n_pairs": np.array(self.n_pairs)}
+
+    @classmethod
+    def of(cls, arrays: dict[str, NDArray[Any]]) -> PairPool:
+        """Return the pool of :meth:`arrays`."""
+        class_of_hop = arrays["class_of_hop"]
+        n_classes = int(class_of_hop.max()) + 1
+        n_folds = sum(name.endswith(".0") for name in arrays)
+        pools = [[arrays[f"{f}.{kind}"] for kind in range(n_classes)] for f in range(n_folds)]
+        return cls(arrays["sizes"], arrays["errors"], class_of_hop, n_classes, int(arrays["n_pairs"]), pools)
+
     def draw(self, epoch: int, n_epochs: int, *, rng: np.random.Generator) -> IntArray:
         """Return ``(n_epochs, 2, n_classes · n_pairs)`` pairs; epoch t draws from fold t mod n_folds."""
         drawn = np.empty((n_epochs, 2, self.n_classes, self.n_pairs), dtype=np.int64)
@@ -252,34 +267,43 @@ def count(reached: Any, n_sources: int) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop: Any, limits: Any) -> Any:
-    """Return source, target, class and hash of the pairs whose hash is below the limit of their class."""
-    n_hops, n_nodes = reached.shape[0] - 1, reached.shape[1]
-    room = 1024
-    source, target = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    kind, rank = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint64)
+    """Return source, target, class and hash of the pairs whose hash is below the limit of their class.
+
+    Nearly all pairs are far apart, and nearly all of those have too large a hash: what is done for each is to
+    compute it (64 at a time) and to look.
+    """
+    n_hops, n_nodes, n_sources = reached.shape[0] - 1, reached.shape[1], source_hashes.size
+    found = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint64))
     size = 0
+    words = np.empty(n_sources, dtype=np.uint64)
     for node in range(n_nodes):
-        for bit in range(source_hashes.size):
-            hop = 0
-            while hop <= n_hops and not (reached[hop, node] >> np.uint64(bit)) & np.uint64(1):
-                hop += 1
-            if hop == 0 or class_of_hop[hop - 1] == 0:  # the source itself, or a link
+        for bit in range(n_sources):
+            words[bit] = scramble((hashes[node] + source_hashes[bit]) ^ seed)
+        if size + n_sources > found[0].size:
+            found = _grown(found, 2 * (size + n_sources))
+        source, target, kind, rank = found
+        beyond = ~reached[0, node]
+        for hop in range(1, n_hops + 2):
+            near = hop <= n_hops
+            if near:
+                beyond &= ~reached[hop, node]
+            there = reached[hop, node] if near else beyond
+            if class_of_hop[hop - 1] == 0 or there == 0:  # a link, or nobody
                 continue
-            word = scramble((hashes[node] + source_hashes[bit]) ^ seed)
-            if word > limits[hop - 1]:
-                continue
-            if size == room:
-                room *= 2
-                source, target = _grown(source, room), _grown(target, room)
-                kind, rank = _grown(kind, room), _grown(rank, room)
-            source[size], target[size] = bit, node
-            kind[size], rank[size] = class_of_hop[hop - 1], word
-            size += 1
+            limit = limits[hop - 1]
+            for bit in range(n_sources):
+                if words[bit] <= limit and (there >> np.uint64(bit)) & np.uint64(1):
+                    source[size], target[size] = bit, node
+                    kind[size], rank[size] = class_of_hop[hop - 1], words[bit]
+                    size += 1
+    source, target, kind, rank = found
     return source[:size], target[:size], kind[:size], rank[:size]
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _grown(values: Any, room: int) -> Any:
-    grown = np.empty(room, dtype=values.dtype)
-    grown[: values.size] = values
-    return grown
+def _grown(columns: Any, room: int) -> Any:
+    size = columns[0].size
+    source, target = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    kind, rank = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint64)
+    source[:size], target[:size], kind[:size], rank[:size] = columns
+    return source, target, kind, rank

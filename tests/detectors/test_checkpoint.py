@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.detectors import checkpoint, posterior
+from hopsight.detectors import checkpoint, cross_hcm, posterior
 from hopsight.detectors.base import Epoch
 from toys import quick, two_groups
 
@@ -44,6 +44,27 @@ def test_an_interrupted_fit_goes_on_to_the_same_result(
     again.fit(graph, lambda epoch: epochs.append(epoch.number), checkpoint=tmp_path / "state")
     assert epochs == list(range(moment if moment > 1 else 1, whole.n_epochs + 1))
     for value in ("decision_score_", "loss_", "samples_", "edge_hop_", "edge_variance_"):
+        assert np.array_equal(getattr(again, value), getattr(whole, value)), value
+
+
+def test_what_was_prepared_before_the_first_epoch_is_not_prepared_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pool of pairs takes longest in a large network: stopped after it, a fit goes on from there."""
+    graph = two_groups(0)
+    whole, stopped, again = (quick("cross_hcm") for _ in range(3))
+    whole.fit(graph)
+
+    class Watcher:
+        def part(self, stage: str) -> None:
+            if stage == "views":
+                raise InterruptedFitError
+
+    with pytest.raises(InterruptedFitError):
+        stopped.fit(graph, Watcher(), checkpoint=tmp_path / "state")
+    monkeypatch.setattr(cross_hcm, "pair_pool", None)  # calling it would fail
+    again.fit(graph, checkpoint=tmp_path / "state")
+    for value in ("decision_score_", "loss_", "samples_", "class_sizes_"):
         assert np.array_equal(getattr(again, value), getattr(whole, value)), value
 
 

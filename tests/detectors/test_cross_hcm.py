@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 from hopsight.detectors import cross_hcm
 from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.detectors.posterior import Fold
+from hopsight.detectors.splits import pool_seed
 from hopsight.graph import AttributedGraph
 from hopsight.preprocess import AttributeTransform
 from toys import quick, two_groups
@@ -69,7 +70,7 @@ def test_pairs_of_one_hop_are_taken_from_hidden_links() -> None:
     model: Any = quick("cross_hcm").fit(graph)
     folds = model._folds(graph, model._transformed(graph), CPU)
     kept = np.ones(graph.n_edges, dtype=bool)
-    pairs = model._hop_pairs(graph, kept, np.random.default_rng(0))
+    pairs = model._pool(graph, kept, pool_seed(0))
     drawn = model._draw(pairs, np.random.default_rng(0), 5, 2 * len(folds))
     ends = {tuple(link): number for number, link in enumerate(graph.edges.T.tolist())}
     for step, (source, target) in enumerate(drawn):

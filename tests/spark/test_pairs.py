@@ -15,14 +15,14 @@ from spark_stages import Made, number_of
 
 
 def test_the_pool_is_that_of_one_machine(made: Made, network: AttributedGraph, reference: CrossHCM) -> None:
-    from hopsight.detectors.splits import mix
+    from hopsight.detectors.splits import pool_seed
     from hopsight.preprocess import drop_edges, edge_similarity
 
     attributes = reference._transformed(network)
     likeness = edge_similarity(attributes, network.edges, "euclidean")
     stays = drop_edges(likeness, reference.drop_ratio, rng=np.random.default_rng(0))
-    wanted = reference._hop_pairs(network, stays, None)
-    found = made.engine._pairs(made.net, made.x, made.splits, mix(np.uint64(reference.seed + 1))[0])
+    wanted = reference._pool(network, stays, pool_seed(reference.seed))
+    found = made.engine._pairs(made.net, made.x, made.splits, pool_seed(reference.seed))
     np.testing.assert_allclose(found.sizes, wanted.sizes)
     assert (found.n_classes, found.n_pairs) == (wanted.n_classes, wanted.n_pairs)
     number = number_of(made, network)

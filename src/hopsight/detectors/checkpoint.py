@@ -38,6 +38,7 @@ class Checkpoint:
         self.path = path
         self.key = key
         self._next = 0.0
+        self._always: dict[str, Tensor] = {}
 
     @property
     def due(self) -> bool:
@@ -45,11 +46,11 @@ class Checkpoint:
         return self.path is not None and time.monotonic() >= self._next
 
     def save(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
-        """Write a state; ``values`` is anything JSON can hold."""
+        """Write a state, and what is to be remembered; ``values`` is anything JSON can hold."""
         assert self.path is not None
         start = time.monotonic()
         content = save(
-            {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()},
+            {name: tensor.detach().cpu().contiguous() for name, tensor in (self._always | tensors).items()},
             {"key": self.key, "values": json.dumps(values)},
         )
         partial = self.path.with_name(self.path.name + ".part")
@@ -57,6 +58,18 @@ class Checkpoint:
         partial.replace(self.path)
         end = time.monotonic()
         self._next = end + max(EVERY, SHARE * (end - start))
+
+    def remember(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Write what took long to prepare: it is part of every state from now on."""
+        if self.path is not None:
+            self._always = {f"prepared.{name}": torch.from_numpy(values.copy()) for name, values in arrays.items()}
+            self.save({}, {})
+
+    def recall(self) -> dict[str, NDArray[Any]] | None:
+        """Return what an earlier fit remembered, and remember it again."""
+        tensors, _ = self.load() or ({}, {})
+        self._always = {name: tensor for name, tensor in tensors.items() if name.startswith("prepared.")}
+        return {name.partition(".")[2]: tensor.numpy() for name, tensor in self._always.items()} or None
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Return the state that was kept, or None when there is none.
@@ -115,6 +128,8 @@ class Progress:
         if kept is None:
             return 0
         tensors, values = kept
+        if not values:  # no epoch was done
+            return 0
         self.network.set_flat_weights(tensors["weights"])
         _restore_optimizer(self.optimizer, tensors)
         for name, value in vars(self.posterior).items():

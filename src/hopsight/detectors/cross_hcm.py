@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
+from hopsight.detectors.checkpoint import Checkpoint
 from hopsight.detectors.hop_detector import HopDetector, adjacency_of, as_float64
 from hopsight.detectors.link_posterior import LinkPosterior
 from hopsight.detectors.locality import links_at, local_operator
@@ -131,8 +132,21 @@ class CrossHCM(HopDetector):
             folds.append(Fold([own, propagated], torch.from_numpy(np.flatnonzero(hidden[judged])).to(device)))
         return folds
 
-    def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> PairPool:
-        return self._pool(graph, kept, pool_seed(self.seed))
+    def _hop_pairs(
+        self,
+        graph: AttributedGraph,
+        attributes: FloatArray,
+        for_drop: np.random.Generator,
+        for_pairs: np.random.Generator,
+        checkpoint: Checkpoint,
+    ) -> PairPool:
+        """Return the pool, and keep it in the checkpoint: in a large network it takes a minute."""
+        known = checkpoint.recall()
+        if known is not None:
+            return PairPool.of(known)
+        pool = self._pool(graph, self._kept(graph, attributes, for_drop), pool_seed(self.seed))
+        checkpoint.remember(pool.arrays())
+        return pool
 
     def _pool(self, graph: AttributedGraph, kept: NDArray[np.bool_], seed: np.uint64) -> PairPool:
         """Return the pairs to learn from, chosen by hashes, those of one hop from the links that a fold hides."""

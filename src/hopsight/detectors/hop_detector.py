@@ -144,8 +144,8 @@ class HopDetector(Detector):
         attributes = self._fit_transform(graph, for_transform)
         self._prepare(graph, attributes)
         clock.begin("hops")
-        kept = drop_edges(edge_similarity(attributes, graph.edges, self._similarity()), self.drop_ratio, rng=for_drop)
-        pairs = self._hop_pairs(graph, kept, for_pairs)
+        checkpoint = Checkpoint(self._checkpoint, self._key(graph))
+        pairs = self._hop_pairs(graph, attributes, for_drop, for_pairs, checkpoint)
         self.class_sizes_, self.class_errors_ = pairs.sizes, pairs.errors
         self.n_classes_, self.n_pairs_, self.directed_ = pairs.n_classes, pairs.n_pairs, graph.directed
         self.n_inputs_ = attributes.shape[1]
@@ -160,7 +160,7 @@ class HopDetector(Detector):
             (for_pairs, for_weights, for_dropout, for_noise),
             node_scores=lambda found: self._node_scores(graph, found)[self.score],
             callback=callback,
-            checkpoint=Checkpoint(self._checkpoint, self._key(graph)),
+            checkpoint=checkpoint,
             clock=clock,
         )
         clock.begin("scores")
@@ -216,16 +216,27 @@ class HopDetector(Detector):
         self.magnitude_ = unit_of(attributes)
         return attributes / self.magnitude_
 
-    def _hop_pairs(self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator) -> Any:
+    def _kept(self, graph: AttributedGraph, attributes: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Return which links are alike enough to count hops along."""
+        return drop_edges(edge_similarity(attributes, graph.edges, self._similarity()), self.drop_ratio, rng=rng)
+
+    def _hop_pairs(
+        self,
+        graph: AttributedGraph,
+        attributes: FloatArray,
+        for_drop: np.random.Generator,
+        for_pairs: np.random.Generator,
+        checkpoint: Checkpoint,
+    ) -> Any:
         """Return what pairs are drawn from: counts of the hop classes, and :meth:`_draw`'s argument."""
         return hop_pairs(
-            adjacency_of(graph, kept, directed=graph.directed),
+            adjacency_of(graph, self._kept(graph, attributes, for_drop), directed=graph.directed),
             n_classes=self.n_classes,
             sampling_ratio=self.sampling_ratio,
             max_pairs=self.max_pairs,
             min_class_pairs=self.min_class_pairs,
             directed=graph.directed,
-            rng=rng,
+            rng=for_pairs,
         )
 
     def _schedule(self) -> Schedule:
