@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +49,22 @@ def main() -> None:
     parser.add_argument("--hub", action="store_true", help="link one node to half of all")
     parser.add_argument("--compare", action="store_true", help="fit on one machine too")
     parser.add_argument("--plain", action="store_true", help="do not compress what is shuffled")
+    parser.add_argument("--memory", default="6g", help="heap of the driver's Java, where the tasks are too")
     parser.add_argument("--blocks", type=int)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    graph = network(options)
+    graph: Any = network(options)
+    labels, n_nodes, formula = graph.labels, graph.n_nodes, byte_formula(graph, hs.CrossHCM())
     report: dict[str, Any] = {"nodes": graph.n_nodes, "links": graph.n_edges, "attributes": graph.n_attributes}
-    if options.plain:
-        os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.shuffle.compress=false pyspark-shell"
+    compress = "false" if options.plain else "true"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = (
+        f"--driver-memory {options.memory} --conf spark.shuffle.compress={compress} pyspark-shell"
+    )
     spark = open_session(options.master)
     with tempfile.TemporaryDirectory() as folder:
         write(graph, Path(folder))
+        graph = graph if options.compare else None  # a run on a cluster has no network in its driver
         links, nodes = (spark.read.parquet(f"{folder}/{name}.parquet") for name in ("links", "nodes"))
         watched = Measures(spark, lambda name: print(time.strftime("%X"), name, file=sys.stderr, flush=True))
         memory = PeakMemory()
@@ -67,13 +73,13 @@ def main() -> None:
         found = detect(links, nodes, hs.CrossHCM(seed=0), n_blocks=options.blocks, measures=watched)
         report |= {"seconds": time.perf_counter() - started, "peak_gb": memory.end() / 1e9}
         rows = found.scores.select("node", "score").toArrow()
-    scores = np.empty(graph.n_nodes)
+    scores = np.empty(n_nodes)
     scores[rows["node"].to_numpy()] = rows["score"].to_numpy()
     report["n_blocks"] = found.network["n_blocks"]
-    wanted = expected_bytes(graph, found.network["n_blocks"], hs.CrossHCM())
+    wanted = formula(found.network["n_blocks"])
     report["stages"] = {name: {**stage, "formula_bytes": wanted.get(name)} for name, stage in found.stages.items()}
-    if graph.labels is not None:
-        report["roc_auc"] = hs.metrics.roc_auc(graph.labels, scores)
+    if labels is not None:
+        report["roc_auc"] = hs.metrics.roc_auc(labels, scores)
     if options.compare:
         report |= compare(graph, scores)
     text = json.dumps(report, indent=1)
@@ -144,31 +150,38 @@ def compare(graph: hs.AttributedGraph, scores: np.ndarray) -> dict[str, float]:
     }
 
 
-def expected_bytes(graph: hs.AttributedGraph, q: int, model: hs.CrossHCM) -> dict[str, float]:
-    """Return the bytes that every stage shuffles before compression.
+def byte_formula(graph: hs.AttributedGraph, model: hs.CrossHCM) -> Callable[[int], dict[str, float]]:
+    """Return what gives, for q blocks, the bytes that every stage shuffles before compression; see docs/spark.md.
 
-    n nodes, m links, q blocks, F folds in R repeats, d columns of X, w words of 64 sources in p portions; an id takes 8
-    bytes, a row of numbers 8 a column and 8 of its own, a number of a view b.
+    n nodes, m links, F folds in R repeats, d columns of X, w words of 64 sources in p portions, b bytes for a
+    number of a view; an id takes 8 bytes, a row 12 and 8 for each of its fields.
     """
     n, m = graph.n_nodes, graph.n_edges
     folds, repeats = model.n_folds * model.n_repeats, model.n_repeats
     bag = hs.preprocess.scale.choose_scaling(graph.attributes) == "none"
-    d = min(model.n_components or 10**9, graph.n_attributes * (1 if bag else 2))
+    columns = graph.n_attributes * (1 if bag else 2)
+    return lambda q: stage_bytes(n, m, q, min(model.n_components or columns, columns), folds, repeats, model.drop_ratio)
+
+
+def stage_bytes(n: int, m: int, q: int, d: int, folds: int, repeats: int, dropped: float) -> dict[str, float]:
+    """Return the bytes of every stage."""
     w = -(-source_count(n) // 64)
     p = -(-source_count(n) // PORTION)
     b = 2 if n > MANY_NODES else 4
-    again = q if q > 1 else 0  # one block needs no second shuffle to add up
-    search = p * (8 * q * n + 8 * (1 - model.drop_ratio) * m)
-    if q > 1:
-        search += 2 * p * 8 * (1 - model.drop_ratio) * m + n * (40 * p + 72 * w + 40 * q * w)
+    stay = 8 * (1 - dropped) * m
+    search = p * (8 * q * n + stay)
+    if q > 1:  # what the cells return has to be added up, and a step of the search ends at the border of a block
+        search += 2 * p * stay + n * (40 * p + 72 * w + 40 * q * w)
+    again = q if q > 1 else 0
     return {
-        "index": n * (8 * d + 72) + (n * (8 * d + 56)),
-        "links": 2 * n * 56 + m * (40 + 72) + m * 32 + again * n * 4 * (folds + 1),
-        "pairs": q * n * 4 * d + m * 16 + search,
-        "views": repeats * (q * n * (4 * d + 4 * folds + 4) + m * 16) + again * folds * n * 4 * d,
-        "judge": folds * (q * n * 2 * b * d + m * 16) + repeats * m * 40 + m * 16,
-        "score": q * n * 4 + m * 40 + 2 * q * m * 24 + q * n * 32 + q * q * n * 8,
-        "rank": n * (80 + 32) + n * 80 + m * (48 + 64 + 80) + 2 * n * 32,
+        "read": 36 * n,
+        "index": n * (8 * d + 76),
+        "links": 60 * n + 172 * m + again * n * 4 * (folds + 1),
+        "pairs": q * n * 4 * d + 16 * m + search,
+        "views": repeats * (q * n * (4 * d + 4 * folds + 4) + 16 * m) + again * folds * n * 4 * d,
+        "judge": folds * (q * n * 2 * b * d + 16 * m) + repeats * 40 * m + 16 * m,
+        "score": q * n * 36 + q * q * n * 8 + 48 * m + 48 * q * m,
+        "rank": 232 * n + 188 * m,
     }
 
 

@@ -31,8 +31,10 @@ def spark() -> Iterator[Any]:
         pytest.skip(absent)
     from hopsight.spark.session import open_session
 
-    with warnings.catch_warnings():
+    quick = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' pyspark-shell"  # for a short life
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patched:
         warnings.simplefilter("ignore")  # pyspark leaves sockets open while it starts
+        patched.setenv("PYSPARK_SUBMIT_ARGS", quick)
         session = open_session("local[2]")
     yield session
     session.stop()

@@ -9,6 +9,7 @@ import numpy as np
 from hopsight.detectors.splits import hidden_links, node_hashes
 from hopsight.graph import AttributedGraph
 from hopsight.spark import network as stages
+from hopsight.spark.session import settings
 from spark_stages import Made, dense, number_of
 
 
@@ -40,8 +41,9 @@ def test_links_of_a_hub_are_spread_over_tasks(spark: Any) -> None:
     table = spark.range(350).selectExpr("id as node", "10 * id as value")
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     try:
-        joined = stages.looked_up(rows, table, "node", "row", [7], 5).selectExpr("*", "spark_partition_id() as task")
-        found = joined.collect()
+        with settings(spark):
+            joined = stages.looked_up(rows, table, "node", "row", [7], 5)
+            found = joined.selectExpr("*", "spark_partition_id() as task").collect()
     finally:
         spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
     assert len(found) == 400

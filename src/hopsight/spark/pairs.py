@@ -115,8 +115,7 @@ def searched(
         ]
         for _ in range(at_once):
             newest = [np.ascontiguousarray(rows[:, -n_words:]) for rows in known]
-            into = [np.zeros_like(newest[0]), np.zeros_like(newest[1])]
-            _spread(links["u"], links["v"], newest[0], newest[1], into[0], into[1])
+            into = _given(links["u"], links["v"], newest)
             if i == j:
                 known[0] = known[1] = np.hstack([known[0], into[0] | into[1] | newest[0]])
         parts = [(i, known[0])] if i == j else [(i, into[0]), (j, into[1])]
@@ -209,13 +208,34 @@ def _exact(rows: Array, word: int, n_words: int) -> Array:
     return np.ascontiguousarray(np.concatenate([within[:1], within[1:] & ~within[:-1]]))
 
 
+# Compiled functions are called from functions of this module only: those travel to the workers by name and find what
+# was compiled before, while the compiled function itself would travel as source and be compiled again by every worker.
+
+
+def _near_counts(rows: Array, n_words: int) -> Array:
+    """Return how many nodes are at 1, …, C−1 hops of every source of a portion."""
+    return np.concatenate([count(_exact(rows, word, n_words), WORD)[:, :-1] for word in range(n_words)])
+
+
+def _chosen(rows: Array, word: int, n_words: int, source_hashes: Array, seed: np.uint64, plan: PoolPlan) -> Any:
+    """Return the pairs of 64 sources whose hash is below the limit of their class."""
+    hashes = np.ascontiguousarray(rows[:, 0])
+    return below(_exact(rows, word, n_words), source_hashes, hashes, seed, plan.class_of_hop, plan.limits)
+
+
+def _given(u: Array, v: Array, newest: list[Array]) -> list[Array]:
+    """Return what the bits of each end of the links give to the other end."""
+    into = [np.zeros_like(bits) for bits in newest]
+    _spread(u, v, newest[0], newest[1], into[0], into[1])
+    return into
+
+
 def _class_counts(state: DataFrame, layout: Layout, n_sources: int, n_classes: int) -> NDArray[np.int64]:
     """Return how many nodes are at 1, …, C−1 and ≥ C hops of every source."""
 
     def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
         rows, n_words = piece_matrix(row, layout, np.uint64), _n_words(n_sources, row["fold"])
-        found = [count(_exact(rows, word, n_words), WORD)[:, :-1] for word in range(n_words)]
-        yield row["fold"], np.concatenate(found).astype(np.float64).ravel()
+        yield row["fold"], _near_counts(rows, n_words).astype(np.float64).ravel()
 
     found = gathered(state, counts)
     near = np.concatenate([found[portion] for portion in sorted(found)]).reshape(-1, n_classes - 1)
@@ -243,13 +263,10 @@ def _far_pairs(
 
     def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         rows, n_words = piece_matrix(row, layout, np.uint64), _n_words(sources[0].size, row["fold"])
-        hashes = np.ascontiguousarray(rows[:, 0])
         start = first[row["block"]] + row["piece"] * PIECE
         for word in range(n_words):
             before = row["fold"] * PORTION + word * WORD
-            reached = _exact(rows, word, n_words)
-            here = sources[2][before : before + WORD]
-            bit, node, kind, rank = below(reached, here, hashes, seed, plan.class_of_hop, plan.limits)
+            bit, node, kind, rank = _chosen(rows, word, n_words, sources[2][before : before + WORD], seed, plan)
             yield {"payload": np.stack([bit + before, node + start, kind, rank.view(np.int64)])}
 
     schema = "payload binary"
