@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.detectors.link_posterior import LinkPosterior
 from hopsight.detectors.posterior import Fold, judge
-from hopsight.spark.blocks import SENT, SLICE, Layout, arrow_schema, each_row, on_cells, one_row, rows_of
+from hopsight.spark.blocks import SENT, Layout, arrow_schema, each_row, one_row, rows_of
+from hopsight.spark.cells import SLICE, on_cells
 from hopsight.spark.folds import Splits
 from hopsight.spark.network import LINK_TYPES
 from hopsight.spark.training import VIEWS, Trained

@@ -21,12 +21,11 @@ from hopsight.spark.blocks import (
     Layout,
     added,
     arrow_schema,
-    by_cell,
     cell_of,
     one_row,
     pieces,
-    slices,
 )
+from hopsight.spark.cells import by_cell, slices
 from hopsight.spark.folds import Splits
 
 if TYPE_CHECKING:

@@ -21,12 +21,11 @@ from hopsight.spark.blocks import (
     each_row,
     gathered,
     kept,
-    on_cells,
     piece_matrix,
     pieces,
     send,
-    slices,
 )
+from hopsight.spark.cells import on_cells, slices
 from hopsight.spark.folds import Splits
 from hopsight.spark.network import LINK_TYPES
 from hopsight.spark.order import nth, sortable

@@ -18,7 +18,6 @@ from hopsight.spark.blocks import (
     SENT,
     Layout,
     arrow_schema,
-    by_cell,
     each_row,
     gathered,
     kept,
@@ -28,6 +27,7 @@ from hopsight.spark.blocks import (
     rows_of,
     sum_parts,
 )
+from hopsight.spark.cells import by_cell
 from hopsight.spark.order import quantiles, sortable
 
 if TYPE_CHECKING:

@@ -17,14 +17,13 @@ from hopsight.spark.blocks import (
     Layout,
     arrow_schema,
     each_row,
-    on_cells,
     one_row,
     piece_matrix,
     pieces,
     rows_of,
     send,
-    slices,
 )
+from hopsight.spark.cells import on_cells, slices
 from hopsight.spark.pairs import offsets
 
 if TYPE_CHECKING:

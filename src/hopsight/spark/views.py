@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.detectors.splits import MANY_NODES
-from hopsight.spark.blocks import BLOCK, SENT, Layout, added, each_row, on_cells, pieces, send
+from hopsight.spark.blocks import BLOCK, SENT, Layout, added, each_row, pieces, send
+from hopsight.spark.cells import on_cells
 from hopsight.spark.folds import Splits
 from hopsight.spark.network import LINK_TYPES
 
