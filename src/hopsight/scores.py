@@ -52,8 +52,9 @@ def rings(edges: NDArray[np.int64], strangeness: FloatArray, n_nodes: int) -> Fl
         (degree[edges[0]] == degree[edges[1]]) & (edges[0] > edges[1])
     )  # from the smaller degree to the larger: no list is longer than √(2m)
     source, target = np.where(swap, edges[1], edges[0]), np.where(swap, edges[0], edges[1])
-    order = np.lexsort((target, source))
-    start = np.searchsorted(source[order], np.arange(n_nodes + 1))
+    key = source * n_nodes + target
+    order = np.argsort(key, kind="stable")
+    start = np.searchsorted(key[order], np.arange(n_nodes + 1) * n_nodes)
     return _triangles(start, target[order], order, np.asarray(strangeness, dtype=np.float64))
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.nn.gcn import GCN, draw_weights, drop, normalized_adjacency, propagation
+from hopsight.nn.gcn import GCN, draw_weights, drop, normalized_adjacency, propagation, smoothed
 
 CPU = torch.device("cpu")
 
@@ -84,3 +84,9 @@ def test_dropped_units_keep_their_expectation() -> None:
     assert sorted(set(dropped.flatten().tolist())) == pytest.approx([0.0, 4 / 3])
     assert abs(float(dropped.mean()) - 1) < 4 * (1 / 3 / values.numel()) ** 0.5  # four standard errors
     assert drop(values, 0.0, torch.Generator()) is values and drop(values, 0.5, None) is values
+
+
+def test_smoothing_is_propagation(random_graph: AttributedGraph) -> None:
+    values = torch.from_numpy(random_graph.attributes.astype(np.float32))
+    wanted = propagation(random_graph.adjacency, directed=False, device=CPU)(values)
+    torch.testing.assert_close(smoothed(random_graph.adjacency, values), wanted)

@@ -19,7 +19,7 @@ from hopsight.detectors.locality import links_at, local_operator
 from hopsight.detectors.posterior import Fold
 from hopsight.detectors.splits import MANY_NODES, hidden_links, node_hashes, pool_seed
 from hopsight.graph import AttributedGraph
-from hopsight.nn.gcn import propagation
+from hopsight.nn.gcn import smoothed
 from hopsight.nn.hop_network import ViewHopNetwork
 from hopsight.pools import PairPool, pair_pool
 from hopsight.preprocess.scale import choose_scaling
@@ -106,9 +106,8 @@ class CrossHCM(HopDetector):
         own = scaled.to(dtype)
         folds = []
         for hidden in hidden_links(graph, self.seed, self.n_folds, self.n_repeats):
-            propagate = propagation(adjacency_of(graph, ~hidden, directed=False), directed=False, device=device)
-            judged = torch.from_numpy(np.flatnonzero(hidden)).to(device)
-            folds.append(Fold([own, propagate(scaled).to(dtype)], judged))
+            around = smoothed(adjacency_of(graph, ~hidden, directed=False), scaled)
+            folds.append(Fold([own, around.to(dtype)], torch.from_numpy(np.flatnonzero(hidden)).to(device)))
         return folds
 
     def _local_folds(

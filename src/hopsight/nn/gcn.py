@@ -75,6 +75,18 @@ def propagation(
     return Propagation(forward, backward)
 
 
+def smoothed(adjacency: Any, values: Tensor) -> Tensor:
+    """Return Â @ values for a symmetric 0/1 CSR adjacency, without building Â.
+
+    >>> smoothed(sp.csr_array(np.array([[0, 1], [1, 0]])), torch.tensor([[1.0], [3.0]])).tolist()
+    [[2.0], [2.0]]
+    """
+    degrees = torch.from_numpy(np.diff(adjacency.indptr).astype(np.float32)).to(values.device)
+    scale = torch.rsqrt(degrees + 1.0)[:, None]
+    scaled = values * scale
+    return (torch_csr(adjacency, values.device) @ scaled).add_(scaled).mul_(scale)
+
+
 def torch_csr(matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
     """Return a scipy CSR matrix as a torch sparse CSR tensor."""
     with warnings.catch_warnings():

@@ -18,6 +18,10 @@ def drop_edges(similarity: NDArray[np.float64], drop_ratio: float, *, rng: np.ra
     n_drop = int(np.floor(drop_ratio * similarity.size + 1e-9))  # 0.3 · 10 is 2.9999999999999996
     keep = np.ones(similarity.size, dtype=np.bool_)
     if n_drop:
-        order = np.lexsort((rng.random(similarity.size), similarity))
-        keep[order[:n_drop]] = False
+        chance = rng.random(similarity.size)
+        limit = np.partition(similarity, n_drop - 1)[n_drop - 1]
+        keep = similarity >= limit
+        ties = np.flatnonzero(similarity == limit)
+        n_more = n_drop - np.count_nonzero(~keep)
+        keep[ties[np.argsort(chance[ties])[:n_more]]] = False
     return keep

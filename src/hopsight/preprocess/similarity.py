@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numba import get_num_threads
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 
 SIMILARITIES = ("auto", "jaccard", "cosine", "euclidean")
-BLOCK_VALUES = 1 << 24  # numbers held at a time
+BLOCK_VALUES = 1 << 22  # numbers that a thread holds at a time
 
 FloatArray = NDArray[np.float64]
 
@@ -52,17 +54,21 @@ def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str =
 
 
 def _row_products(rows: Any, edges: NDArray[np.int64]) -> FloatArray:
-    """Return x_i · x_j for every link (i, j), a block of links at a time."""
+    """Return x_i · x_j for every link (i, j), blocks of links at a time, side by side."""
     out = np.empty(edges.shape[1])
     width = max(1, rows.nnz // max(1, rows.shape[0])) if sp.issparse(rows) else rows.shape[1]
     step = max(1, BLOCK_VALUES // width)
-    for start in range(0, edges.shape[1], step):
+
+    def multiply(start: int) -> None:
         part = slice(start, start + step)
         left, right = rows[edges[0, part]], rows[edges[1, part]]
         if sp.issparse(rows):
             out[part] = np.asarray(left.multiply(right).sum(axis=1)).ravel()
         else:
             out[part] = np.einsum("ij,ij->i", left, right)
+
+    with ThreadPoolExecutor(get_num_threads()) as pool:
+        list(pool.map(multiply, range(0, edges.shape[1], step)))
     return out
 
 
