@@ -33,6 +33,7 @@ from scipy.stats import spearmanr
 
 import hopsight as hs
 from hopsight.detectors.splits import MANY_NODES
+from hopsight.metrics import roc_auc
 from hopsight.pools import source_count
 from hopsight.spark.detection import detect
 from hopsight.spark.measure import Measures
@@ -79,7 +80,7 @@ def main() -> None:
     wanted = formula(found.network["n_blocks"])
     report["stages"] = {name: {**stage, "formula_bytes": wanted.get(name)} for name, stage in found.stages.items()}
     if labels is not None:
-        report["roc_auc"] = hs.metrics.roc_auc(labels, scores)
+        report["roc_auc"] = roc_auc(labels, scores)
     if options.compare:
         report |= compare(graph, scores)
     text = json.dumps(report, indent=1)

@@ -62,8 +62,8 @@ def detect(
 ) -> Detection:
     """Find the nodes and links of a network in two DataFrames that do not belong where they are.
 
-    The result is that of :class:`CrossHCM` on one machine, up to rounding. Nothing proportional to the network ever
-    comes to the driver.
+    The result is that of :class:`CrossHCM` on one machine, up to rounding. Links have no direction here. Nothing
+    proportional to the network ever comes to the driver.
 
     Parameters
     ----------
