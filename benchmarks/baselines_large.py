@@ -14,13 +14,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopsight.benchmark import memory
+from hopsight.benchmark.machine import machine, versions
 from hopsight.datasets import inject, make_network
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import read_npz, write_npz
@@ -48,7 +47,13 @@ def main() -> None:
         print(json.dumps(fit(Path(options.child), options.detectors[0], options.seed, options.epochs)))
         return
     rows: list[dict[str, Any]] = []
-    result = {"machine": machine(), "threads": options.threads, "epochs": options.epochs, "seed": options.seed}
+    result = {
+        "machine": machine(),
+        "versions": versions(),
+        "threads": options.threads,
+        "epochs": options.epochs,
+        "seed": options.seed,
+    }
     result["rows"] = rows
     with tempfile.TemporaryDirectory() as folder:
         for network in options.networks:
@@ -136,24 +141,6 @@ def met(row: dict[str, Any]) -> bool:
         and (seconds is None or row["seconds"] <= seconds)
         and (gigabytes is None or row["gb"] <= gigabytes)
     )
-
-
-def machine() -> dict[str, Any]:
-    """Describe what the figures were measured on."""
-    versions = {"python": platform.python_version()}
-    for package in ("hopsight", "numpy", "scipy", "scikit-learn", "numba", "torch"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "absent"
-    return {
-        "system": platform.system(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "memory_gb": round(memory.total() / 1e9, 1),
-        "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
-        "versions": versions,
-    }
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ import torch
 from scipy.stats import spearmanr
 
 import hopsight as hs
+from hopsight.benchmark.machine import machine, versions
 from hopsight.metrics import roc_auc
 
 CLIQUES = {"blogcatalog": 10, "flickr": 15}
@@ -38,9 +38,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("gpu_speed.json"))
     parser.add_argument("--agreement", nargs="*", default=["blogcatalog"])
     options = parser.parse_args()
-    result: dict[str, Any] = {
-        "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "machine": platform.platform(), "rows": [],
-    }  # fmt: skip
+    result: dict[str, Any] = {"machine": machine(), "versions": versions(), "rows": []}
     for network in options.networks:
         graph = network_of(network, options.data_dir)
         for detector in (hs.HCM, hs.CrossHCM):

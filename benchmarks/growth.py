@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from hopsight.benchmark.machine import machine, versions
 from hopsight.datasets import make_network
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--detector", default="cross_hcm")
     parser.add_argument("--out", type=Path, default=Path("growth.json"))
     options = parser.parse_args()
-    result: dict[str, Any] = {"machine": f"{platform.processor()}, {platform.platform()}", "runs": {}}
+    result: dict[str, Any] = {"machine": machine(), "versions": versions(), "runs": {}}
     for n_nodes in options.sizes:
         with tempfile.TemporaryDirectory() as folder:
             run = detect(Path(folder), n_nodes, options.links * n_nodes, options.detector)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import time
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import hopsight as hs
+from hopsight.benchmark.machine import machine, versions
 from hopsight.metrics import roc_auc
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 
@@ -49,7 +49,9 @@ def main() -> None:
         "default": hs.HCM(),
         "cross": hs.CrossHCM(),
     }
-    result: dict[str, Any] = {"machine": machine(options.threads), "schedule": schedule}
+    result: dict[str, Any] = {
+        "machine": machine(), "versions": versions(), "threads": options.threads, "schedule": schedule,
+    }  # fmt: skip
     for name, model in models.items():
         type(model)(n_epochs=12, burn_in=0).fit(warm)  # compiled code is loaded before it is timed
         start = time.perf_counter()
@@ -185,12 +187,6 @@ def _seconds(work: Any) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-def machine(threads: int) -> dict[str, Any]:
-    """Return what a reader needs to know of the machine."""
-    load = os.getloadavg()[0]
-    return {"system": platform.platform(), "threads": threads, "torch": torch.__version__, "load_at_start": load}
 
 
 if __name__ == "__main__":

@@ -13,18 +13,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hopsight.benchmark import memory
+from hopsight.benchmark.machine import machine, versions
 from hopsight.datasets import inject, make_network
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import read_npz, write_npz
@@ -46,6 +45,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     result = {
         "machine": machine(),
+        "versions": versions(),
         "threads": options.threads,
         "repeats": options.repeats,
         "seed": options.seed,
@@ -153,24 +153,6 @@ def scores_of(graph: AttributedGraph, detector: str, library: str, seed: int) ->
     from hopsight.benchmark.peers import peer_scores
 
     return peer_scores(f"{library}:{detector}", graph, seed=seed, parameters={})
-
-
-def machine() -> dict[str, Any]:
-    """Describe what the figures were measured on."""
-    versions = {"python": platform.python_version()}
-    for package in ("hopsight", "numpy", "scipy", "torch", "torch_geometric", "pygod", "pyod"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "absent"
-    return {
-        "system": platform.system(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "memory_gb": round(memory.total() / 1e9, 1),
-        "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
-        "versions": versions,
-    }
 
 
 def _line(row: dict[str, Any]) -> str:

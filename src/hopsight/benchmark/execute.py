@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import platform
 import sys
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 
 from hopsight.benchmark import memory
 from hopsight.benchmark.cells import Cell
+from hopsight.benchmark.machine import machine, versions
 from hopsight.benchmark.measure import curve_point, measure, without_truth
 from hopsight.benchmark.networks import build_graph
 from hopsight.benchmark.peers import is_peer, peer_defaults, peer_scores
@@ -29,8 +28,6 @@ from hopsight.graph import AttributedGraph
 from hopsight.metrics import roc_auc
 
 FloatArray = NDArray[np.float64]
-
-_PACKAGES = ("hopsight", "torch", "numpy", "scipy", "scikit-learn", "pygod", "pyod", "torch_geometric")
 
 
 @dataclass
@@ -67,8 +64,8 @@ def execute(job: dict[str, Any]) -> dict[str, Any]:
         "details": fitted.details,
         "curve": fitted.curve,
         "warnings": messages,
-        "versions": _versions(),
-        "machine": _machine(),
+        "versions": versions(),
+        "machine": machine(),
     }
 
 
@@ -179,29 +176,3 @@ def _sizes(graph: AttributedGraph) -> dict[str, Any]:
         "attributes": graph.n_attributes,
         "anomalies": None if graph.labels is None else int(graph.labels.sum()),
     }
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def _machine() -> dict[str, Any]:
-    return {
-        "system": platform.system(),
-        "processor": platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or None,
-        "device": _accelerator(),
-    }
-
-
-def _accelerator() -> str:
-    """Name the accelerator that ``device="auto"`` would take, without importing torch for it."""
-    torch = sys.modules.get("torch")
-    return str(torch.cuda.get_device_name()) if torch is not None and torch.cuda.is_available() else "cpu"

@@ -1,0 +1,43 @@
+"""What a figure was measured on: the machine, and the versions of what ran there."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from hopsight.benchmark import memory
+
+_PACKAGES = ("hopsight", "torch", "numpy", "scipy", "scikit-learn", "numba", "pygod", "pyod", "torch_geometric")
+
+
+def machine() -> dict[str, Any]:
+    """Describe the machine: processors, memory, how busy it is, and the accelerator that would be used."""
+    return {
+        "system": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or None,
+        "memory_gb": round(memory.total() / 1e9, 1),
+        "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+        "device": _accelerator(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the version of Python and of every package that is there and may change a figure."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _accelerator() -> str:
+    """Name the accelerator that ``device="auto"`` would take, without importing torch for it."""
+    torch = sys.modules.get("torch")
+    return str(torch.cuda.get_device_name()) if torch is not None and torch.cuda.is_available() else "cpu"
