@@ -234,6 +234,25 @@ def damaged(content: bytes, rnd: random.Random) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "1>&- 2>&-"])
+def test_closed_streams_change_no_result(tmp_path: Path, closed: str) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, "detect", "--detector", "lof", "--top", "1"]
+    process = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    reopen(tmp_path / "out")
+
+
+def test_names_that_the_terminal_has_no_letters_for(tmp_path: Path) -> None:
+    (tmp_path / "links.csv").write_text("source,target\nnaïve,日本\n日本,x\n", encoding="utf-8")
+    (tmp_path / "links.nodes.csv").write_text("id,größe\nnaïve,1\n日本,2\nx,9\n", encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}  # as where there are no locales at all
+    command = [*COMMAND, "detect", str(tmp_path / "links.csv"), "--detector", "lof", "--out", str(tmp_path / "out")]
+    process = subprocess.run(command, capture_output=True, env=os.environ | plain)
+    assert process.returncode == 0, process.stderr
+    assert rb"na\xefve" in process.stdout
+    assert "naïve" in (tmp_path / "out" / "scores.csv").read_text(encoding="utf-8")
+
+
 def test_a_full_disk_gets_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
     def small_files_only() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,6 +56,7 @@ class StoppedError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; what goes wrong is one sentence on standard error and exit code 2."""
+    _open_streams()
     try:
         command = typer.main.get_command(app)
         code = int(command.main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)
@@ -350,6 +352,16 @@ def _progress(quiet: bool) -> Iterator[Progress]:
         yield progress
     finally:
         progress.close()
+
+
+def _open_streams() -> None:
+    """Let any name be printed anywhere: a closed stream swallows it, one that lacks a letter shows its number."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (stays open)
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

@@ -37,13 +37,13 @@ def threshold(scores: FloatArray, contamination: float | str) -> float:
     =============  ============  ======  ===========  ===============
     planted        false alarms  recall  nodes wrong  with true share
     =============  ============  ======  ===========  ===============
-    none           .003          –       .003         .000
-    1 %            .001          .70     .004         .003
-    2 %            .002          .87     .005         .005
-    5 %            .000          .71     .015         .013
-    10 %           .001          .34     .067         .033
-    20 %           .000          .02     .197         .078
-    demo, 2 %      .002          .83     .005         .007
+    none           .004          –       .004         .000
+    1 %            .001          .63     .005         .005
+    2 %            .002          .92     .003         .003
+    5 %            .000          .67     .016         .011
+    10 %           .001          .38     .063         .029
+    20 %           .000          .03     .195         .080
+    demo, 2 %      .002          .82     .006         .007
     =============  ============  ======  ===========  ===============
 
     From a tenth of the nodes on, anomalies widen the bulk they are measured against and most are missed: give a number.
