@@ -178,7 +178,7 @@ def stage_bytes(n: int, m: int, q: int, d: int, folds: int, repeats: int, droppe
         "read": 36 * n,
         "index": n * (8 * d + 76),
         "links": 60 * n + 172 * m + again * n * 4 * (folds + 1),
-        "pairs": q * n * 4 * d + 16 * m + search,
+        "pairs": q * n * 8 * d + 16 * m + search,
         "views": repeats * (q * n * (4 * d + 4 * folds + 4) + 16 * m) + again * folds * n * 4 * d,
         "judge": folds * (q * n * 2 * b * d + 16 * m) + repeats * 40 * m + 16 * m,
         "score": q * n * 36 + q * q * n * 8 + 48 * m + 48 * q * m,

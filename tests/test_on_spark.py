@@ -58,6 +58,23 @@ def test_the_folder_has_the_tables_of_one_machine(
     assert record["stages"]["judge"]["shuffle_bytes"] > 0
     assert record["graph"]["n_edges"] == edges.height
     assert record["n_flagged"] == scores["flagged"].sum() == 8
+    settings = [part for setting in QUICK for part in ("--set", setting)]
+    here = [
+        "--nodes",
+        str(tables[1]),
+        "--out",
+        str(tmp_path / "here"),
+        "--label",
+        "hopsight_label",
+        "--quiet",
+        *settings,
+    ]
+    assert main(["detect", str(tables[0]), *here]) == 0
+    alone = pl.read_csv(tmp_path / "here" / "scores.csv")
+    both = scores.join(alone, on="node", suffix="_alone")
+    assert both.height == 80
+    for name in ("score", "ahp", "iv", "hav"):  # in one block even the rounding is that of one machine
+        assert both[name].to_list() == pytest.approx(both[f"{name}_alone"].to_list(), rel=1e-4, abs=1e-4)
 
 
 @needs_spark

@@ -83,7 +83,7 @@ def run(frames: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     class Recorded(detection.Engine):
         def _index(self, *parts: Any) -> Any:
             engines.append(self)
-            _, _, self.unit = found = super()._index(*parts)
+            _, _, *self.units = found = super()._index(*parts)
             return found
 
         def run(self, *parts: Any) -> Any:
@@ -116,6 +116,6 @@ def made(spark: Any, run: tuple[Any, Any, Any]) -> Made:
     net = judged.net
     splits = Splits(engine.detector.seed, engine.detector.n_folds, engine.detector.n_repeats)
     with settings(spark):
-        x = kept(stages.x_blocks(net.nodes, net.layout, engine.unit))
+        x = kept(stages.x_blocks(net.nodes, net.layout, *engine.units))
         degrees = kept(stages.degree_blocks(net.cells, net.layout, splits))
     return Made(engine, net.nodes, net.layout, x, net, degrees, splits)

@@ -188,8 +188,8 @@ class Engine:
                 hashed, names, scaling=detector.scaling, n_components=detector.n_components, rng=rngs[0]
             )
         with self.stage("index"):
-            placed, layout, unit = self._index(hashed, transform, n_nodes, seed)
-            x = done(network.x_blocks(placed, layout, unit))
+            placed, layout, unit, magnitude = self._index(hashed, transform, n_nodes, seed)
+            x = done(network.x_blocks(placed, layout, unit, magnitude), large=True)
         with self.stage("links"):
             net = self._links(links, placed, layout)
             degrees = done(network.degree_blocks(net.cells, layout, splits))
@@ -219,8 +219,8 @@ class Engine:
 
     def _index(
         self, hashed: DataFrame, transform: AttributeTransform, n_nodes: int, seed: np.uint64
-    ) -> tuple[DataFrame, Layout, float]:
-        """Place the nodes, and find the unit of their attributes."""
+    ) -> tuple[DataFrame, Layout, float, float]:
+        """Place the nodes, and find the unit of their attributes and the magnitude it was measured in."""
         n_tasks = hashed.sparkSession.sparkContext.defaultParallelism * (1 if n_nodes < MANY_NODES else 3)
         n_blocks = self.n_blocks or self._choose_blocks(n_nodes, transform.n_outputs, n_tasks)
         placed = kept(network.placed(hashed, transform, n_blocks, seed))
@@ -239,7 +239,7 @@ class Engine:
         deviation = float(np.sqrt(max(squares / size - (total / size) ** 2, 0.0)))
         counts = {row["block"]: row["count"] for row in placed.groupBy("block").count().collect()}
         layout = Layout(tuple(counts.get(block, 0) for block in range(n_blocks)), n_tasks)
-        return placed, layout, magnitude * (deviation or 1.0)
+        return placed, layout, magnitude * (deviation or 1.0), magnitude
 
     def _choose_blocks(self, n_nodes: int, width: int, n_tasks: int) -> int:
         """Return the fewest blocks that fit into a task's memory and give every core something to do."""

@@ -97,12 +97,15 @@ def placed(nodes: DataFrame, transform: AttributeTransform, n_blocks: int, seed:
             yield pa.RecordBatch.from_arrays([*columns, lists], ["id", "row", "hash", "order", "block", "x"])
 
     made = nodes.mapInArrow(place, f"id {kind}, row long, hash long, order long, block int, x array<double>")
-    inside = Window.partitionBy("block").orderBy("hash", "id")
+    inside = Window.partitionBy("block").orderBy("row")  # a single block has the order of one machine, and its rounding
     return made.withColumn("position", F.row_number().over(inside) - 1)
 
 
-def x_blocks(nodes: DataFrame, layout: Layout, unit: float) -> DataFrame:
-    """Return the attributes in their unit as blocks of float32, and the hashes as blocks of uint64."""
+def x_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: float) -> DataFrame:
+    """Return the attributes in their unit as blocks of float32, and the hashes as blocks of uint64.
+
+    Kind ``exact`` is what similarities are taken of: float64, divided by the magnitude alone.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     names = arrow_schema(BLOCK)
@@ -112,7 +115,9 @@ def x_blocks(nodes: DataFrame, layout: Layout, unit: float) -> DataFrame:
         order = np.argsort(table.column("position").to_numpy())
         x = matrix_of(table.combine_chunks().to_batches()[0], "x")[order]
         hashes = table.column("hash").to_numpy()[order]
-        made = {"x": (x / unit).astype(np.float32), "hash": hashes.view(np.uint64)}
+        exact = x if magnitude == 1.0 else x / magnitude
+        scaled = (exact / (unit / magnitude)).astype(np.float32)
+        made = {"x": scaled, "hash": hashes.view(np.uint64), "exact": exact}
         rows = ({"fold": NO_FOLD, "block": block, "piece": piece, "kind": k, "payload": v} for k, v in made.items())
         return pa.Table.from_batches([one_row(row, names) for row in rows])
 

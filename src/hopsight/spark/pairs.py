@@ -39,33 +39,65 @@ PORTION = 8 * WORD  # sources that a task searches from
 
 KEYED = "cell int, slice int, u binary, v binary, hash binary, likeness binary"
 STAYING = "cell int, slice int, u binary, v binary"
-TYPES: dict[str, Any] = {"x": np.float32, "hash": np.uint64, "reach": np.uint64, "likeness": np.uint64, **LINK_TYPES}
+TYPES: dict[str, Any] = {
+    "exact": np.float64,
+    "hash": np.uint64,
+    "reach": np.uint64,
+    "likeness": np.uint64,
+    **LINK_TYPES,
+}
 
 
 def likened(x: DataFrame, cells: DataFrame, layout: Layout, similarity: str) -> DataFrame:
-    """Add to every link a word that sorts as the similarity of its ends, ties by the hash of the link."""
+    """Add to every link a word that sorts as the similarity of its ends."""
 
     def compare(
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
-        rows = blocks["x0"] if i == j else np.concatenate([blocks["x0"], blocks["x1"]])
+        rows = blocks["exact0"] if i == j else np.concatenate([blocks["exact0"], blocks["exact1"]])
         ends = np.stack([links["u"], links["v"] + (0 if i == j else layout.sizes[i])]).astype(np.int64)
-        likeness = edge_similarity(rows.astype(np.float64), ends, similarity)
-        high = sortable(likeness.astype(np.float32).astype(np.float64)) & ~np.uint64((1 << 29) - 1)
-        word = high | (scramble(links["hash"]) >> np.uint64(35))
-        yield from slices(cell, {"likeness": word, **links})
+        yield from slices(cell, {"likeness": sortable(edge_similarity(rows, ends, similarity)), **links})
 
     links = cells.select("cell", "slice", "u", "v", "hash")
-    return on_cells(send(x.filter("kind = 'x'"), layout), links, layout, [NO_FOLD], compare, TYPES, KEYED)
+    return on_cells(send(x.filter("kind = 'exact'"), layout), links, layout, [NO_FOLD], compare, TYPES, KEYED)
 
 
-def drop_limit(cells: DataFrame, n_links: int, drop_ratio: float) -> np.uint64:
-    """Return the word above which a link stays, so that the share R of the least alike goes."""
+Limit = tuple[np.uint64, np.uint64]
+
+
+def drop_limit(cells: DataFrame, n_links: int, drop_ratio: float) -> Limit:
+    """Return the words of similarity and, among equals, of the link's hash above which a link stays.
+
+    The share R of the least alike goes.
+    """
     n_drop = int(np.floor(drop_ratio * n_links + 1e-9))
     if n_drop == 0:
-        return np.uint64(0)
-    return nth(cells, lambda row: [(0, np.frombuffer(row["likeness"], dtype=np.uint64))], [(0, n_drop - 1)], n_links)[0]
+        return np.uint64(0), np.uint64(0)
+    limit = nth(cells, lambda row: [(0, _words(row, "likeness"))], [(0, n_drop - 1)], n_links)[0]
+
+    def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
+        likeness = _words(row, "likeness")
+        yield 0, np.array([(likeness < limit).sum(), (likeness == limit).sum()], dtype=np.float64)
+
+    n_less, n_equal = gathered(cells, counts)[0].astype(np.int64).tolist()
+    if n_less + n_equal == n_drop:
+        return limit, np.uint64(2**64 - 1)
+
+    def ties(row: dict[str, Any]) -> list[tuple[int, Array]]:
+        return [(0, scramble(_words(row, "hash")[_words(row, "likeness") == limit]))]
+
+    return limit, nth(cells, ties, [(0, n_drop - n_less - 1)], n_equal)[0]
+
+
+def stays(row: dict[str, Any], limit: Limit) -> NDArray[np.bool_]:
+    """Return which links of a slice stay."""
+    likeness = _words(row, "likeness")
+    return (likeness > limit[0]) | ((likeness == limit[0]) & (scramble(_words(row, "hash")) > limit[1]))
+
+
+def _words(row: dict[str, Any], name: str) -> NDArray[np.uint64]:
+    return np.frombuffer(row[name], dtype=np.uint64)
 
 
 def sources_of(nodes: DataFrame, n_nodes: int) -> tuple[Array, Array, Array]:
@@ -75,15 +107,15 @@ def sources_of(nodes: DataFrame, n_nodes: int) -> tuple[Array, Array, Array]:
     return block, position, hashes.view(np.uint64)
 
 
-def staying(cells: DataFrame, limit: np.uint64) -> DataFrame:
+def staying(cells: DataFrame, limit: Limit) -> DataFrame:
     """Return cells with the links that stay, without what the search does not look at."""
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        stays = np.frombuffer(row["likeness"], dtype=np.uint64) > limit
+        stay = stays(row, limit)
         yield {
             "cell": row["cell"],
             "slice": row["slice"],
-            **{end: np.frombuffer(row[end], dtype=np.int32)[stays] for end in ("u", "v")},
+            **{end: np.frombuffer(row[end], dtype=np.int32)[stay] for end in ("u", "v")},
         }
 
     return cells.mapInArrow(each_row(choose, STAYING), STAYING)
@@ -135,7 +167,7 @@ def pool_of(
     layout: Layout,
     splits: Splits,
     sources: tuple[Array, Array, Array],
-    limit: np.uint64,
+    limit: Limit,
     seed: np.uint64,
     **settings: Any,
 ) -> PairPool:
@@ -242,14 +274,13 @@ def _class_counts(state: DataFrame, layout: Layout, n_sources: int, n_classes: i
     return np.column_stack([near, layout.n_nodes - 1 - near.sum(axis=1)])
 
 
-def _hidden_counter(splits: Splits, limit: np.uint64) -> Any:
+def _hidden_counter(splits: Splits, limit: Limit) -> Any:
     """Count the links that stay: those that each fold hides, and all."""
 
     def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
-        stays = np.frombuffer(row["likeness"], dtype=np.uint64) > limit
-        hashes = np.frombuffer(row["hash"], dtype=np.uint64)[stays]
+        hashes = _words(row, "hash")[stays(row, limit)]
         hidden = [splits.hidden(hashes, fold).sum() for fold in splits.folds]
-        yield 0, np.array([*hidden, stays.sum()], dtype=np.float64)
+        yield 0, np.array([*hidden, hashes.size], dtype=np.float64)
 
     return counts
 
@@ -280,7 +311,7 @@ def _far_pairs(
 
 
 def _near_pairs(
-    cells: DataFrame, layout: Layout, splits: Splits, limit: np.uint64, seed: np.uint64, hidden: Array
+    cells: DataFrame, layout: Layout, splits: Splits, limit: Limit, seed: np.uint64, hidden: Array
 ) -> list[Array]:
     """Return the links that each fold hides, those with the smallest hashes, in their order."""
     first, folds = offsets(layout), splits.folds
@@ -291,11 +322,11 @@ def _near_pairs(
     def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[row["cell"]]
         u, v, hashes = (np.frombuffer(row[name], dtype=LINK_TYPES[name]) for name in ("u", "v", "hash"))
-        stays = np.frombuffer(row["likeness"], dtype=np.uint64) > limit
+        stay = stays(row, limit)
         rank = scramble(hashes ^ seed)
         for fold in folds:
             mine = splits.hidden(hashes, fold) if hidden[fold] else True
-            chosen = np.flatnonzero(stays & mine & (rank <= limits[fold]))
+            chosen = np.flatnonzero(stay & mine & (rank <= limits[fold]))
             found = [first[i] + u[chosen], first[j] + v[chosen], rank[chosen].view(np.int64)]
             yield {"fold": fold, "payload": np.stack(found).astype(np.int64)}
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
 
 from hopsight.detectors.splits import MANY_NODES
+from hopsight.nn.gcn import smoothed
 from hopsight.spark.blocks import BLOCK, SENT, Layout, added, each_row, pieces, send
 from hopsight.spark.cells import on_cells
 from hopsight.spark.folds import Splits
@@ -61,6 +63,9 @@ def neighbourhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: 
         i, j = layout.pairs[cell]
         seen = splits.visible(links["hash"], fold)
         u, v = links["u"][seen], links["v"][seen]
+        if alone:  # as on one machine, to the bit
+            yield 0, _smoothed(u, v, blocks["x0"])
+            return
         operator = sp.csr_array((np.ones(u.size, dtype=np.float32), (u, v)), shape=(layout.sizes[i], layout.sizes[j]))
         roots = [_inverse_roots(blocks[f"degree{side}"], fold) for side in (0, 1)]
         scaled = [blocks[f"x{side}"] * roots[side] for side in ((0,) if i == j else (0, 1))]
@@ -76,6 +81,14 @@ def neighbourhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: 
     sent = send(blocks, layout, repeats)
     partial = on_cells(sent, cells.select("cell", "slice", "u", "v", "hash"), layout, repeats, multiply, TYPES, SENT)
     return partial.drop("cell") if alone else kept_views(added(partial, layout, np.float32), layout)
+
+
+def _smoothed(u: Array, v: Array, x: Array) -> Array:
+    """Return ÂX of a network in one block."""
+    ends = np.concatenate([u, v]), np.concatenate([v, u])
+    ones = np.ones(2 * u.size, dtype=np.float32)
+    adjacency = sp.coo_array((ones, ends), shape=(len(x), len(x))).tocsr()
+    return np.asarray(smoothed(adjacency, torch.from_numpy(np.array(x))).numpy())
 
 
 def _inverse_roots(degrees: Array, fold: int) -> Array:
