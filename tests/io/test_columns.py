@@ -171,3 +171,14 @@ def test_kinds_go_up_to_three_and_no_flag_may_be_empty() -> None:
     for values in ([0, 4], [0, None], [0.0, 0.5]):
         with pytest.raises(ValueError, match="row 2"):
             flags(pl.Series("kind", values), high=3)
+
+
+@pytest.mark.parametrize("cells", [["1,5", "2,25", "-3,0"], ["1,234", "5,678,901", "12"], ["", "1,5", "2,5"]])
+def test_numbers_with_a_comma_are_refused_not_taken_for_categories(cells: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"column 'size', row \d: '1,\d+' has a comma: write numbers with a point"):
+        encoded("size", cells, missing="mean")
+
+
+def test_words_with_commas_stay_categories() -> None:
+    names, _, _ = encoded("size", ["1,5", "a,b", "2,5"])
+    assert names == ["size=1,5", "size=2,5", "size=a,b"]

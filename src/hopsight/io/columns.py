@@ -146,7 +146,18 @@ def _text(column: pl.Series, missing: str, notices: list[str] | None) -> Block |
     if lower.is_in(["true", "false", ""]).fill_null(True).all():
         truth = lower.replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
         return _numbers(column, truth, missing, notices)
+    _check_commas(words)
     return _categories(words, words.is_null() | (words == ""), missing, notices)
+
+
+def _check_commas(words: pl.Series) -> None:
+    """Refuse numbers written with a comma: as categories they would say nothing, and 1,234 may mean two things."""
+    if (words.str.contains(r"^([+-]?\d+(,\d+)*)?$").fill_null(True)).all():
+        where = int(words.str.contains(",").fill_null(False).arg_true()[0])
+        raise ValueError(
+            f"column {words.name!r}, row {where + 1}: {_short(words[where])} has a comma: "
+            "write numbers with a point, or ignore the column"
+        )
 
 
 def _numbers(column: pl.Series, numbers: pl.Series, missing: str, notices: list[str] | None) -> Block:
