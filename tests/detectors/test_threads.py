@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Barrier, current_thread
+
 import numpy as np
 import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from hopsight.detectors.threads import NARROW, few_threads, n_threads, torch_threads
+from hopsight.detectors.threads import NARROW, few_threads, n_threads, torch_threads, workers
 
 
 def blas_threads() -> list[int]:
@@ -42,3 +44,19 @@ def test_torch_gets_one_thread_for_short_work_and_its_own_back() -> None:
     with torch_threads(10**6):
         assert torch.get_num_threads() == n_threads()
     assert torch.get_num_threads() == before
+
+
+def test_workers_keep_the_order_and_have_one_torch_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hopsight.detectors.threads.n_threads", lambda: 3)
+    both = Barrier(2)
+
+    def work(task: int) -> tuple[int, int, str]:
+        both.wait(timeout=60)  # two are at work at once
+        return task, torch.get_num_threads(), current_thread().name
+
+    with workers(2) as run:
+        found = list(run(work, [7, 3]))
+    assert [task for task, _, _ in found] == [7, 3] and {count for _, count, _ in found} == {1}
+    assert len({name for _, _, name in found}) == 2
+    with workers(1) as run:
+        assert run is map

@@ -183,7 +183,7 @@ class HopDetector(Detector):
         device = links.device
         for_pairs, for_weights, for_dropout, for_noise = rngs
         network = self._network(self.n_inputs_, self.n_classes_, self.directed_, _generator(for_weights, "cpu"))
-        with torch_threads(pairs.n_pairs * pairs.n_classes) as hold:
+        with torch_threads(1) as hold:  # blocks of pairs have a thread each
 
             def draw(epoch: int, n_epochs: int) -> Tensor:
                 drawn = self._draw(pairs, for_pairs, epoch, n_epochs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from hopsight.detectors.base import Callback, Epoch
 from hopsight.detectors.checkpoint import Checkpoint, Generators, Progress
 from hopsight.detectors.link_posterior import LinkPosterior
 from hopsight.detectors.stage_clock import StageClock
+from hopsight.detectors.threads import workers
 from hopsight.nn.hop_network import HopNetwork
 from hopsight.nn.sgld import SGLD
 
@@ -26,6 +27,7 @@ AT_ONCE_ON_GPU = 1 << 20
 PAIRS_IN_MEMORY = 1 << 23
 
 FloatArray = NDArray[np.float64]
+Run = Callable[..., Iterator[Any]]  # map, or one that works on several arguments at once
 
 
 @dataclass(frozen=True)
@@ -126,32 +128,34 @@ def sample_posterior(
     keeper, watch = checkpoint or Checkpoint(None, ""), clock or StageClock(None)
     first = progress.restore(keeper)
     sampled = set(schedule.sample_epochs(len(folds)))
+    n_blocks = 1 if schedule.dropout or links.is_cuda else max(labels.numel(), links.shape[1]) // AT_ONCE + 1
     chunk = max(1, min(schedule.n_epochs, PAIRS_IN_MEMORY // labels.numel()))
     pairs = None
-    for epoch in range(first, schedule.n_epochs):
-        if pairs is None or epoch % chunk == 0:
-            progress.before_draw = generators.pairs.bit_generator.state
-            start = epoch - epoch % chunk
-            watch.begin("pairs")
-            pairs = draw(start, min(chunk, schedule.n_epochs - start))
-            watch.begin("train")
-        for group in optimizer.param_groups:
-            group["lr"] = schedule.lr * (1 + epoch) ** -schedule.lr_decay
-        fold = folds[epoch % len(folds)]
-        loss = _step(network, fold, pairs[epoch % chunk], labels, optimizer, schedule, generators.dropout)
-        progress.losses[epoch] = _finite(loss, epoch)
-        if epoch in sampled:
-            watch.begin("judge")
-            progress.samples.append(network.flat_weights().cpu())
-            judge(network, fold, links, posterior, schedule, generators.dropout)
-            watch.begin("train")
-        if callback is not None:
-            now = _now(network, folds, links, schedule, node_scores)
-            callback(Epoch(epoch + 1, schedule.n_epochs, progress.losses[epoch], now))
-        if (epoch + 1) % chunk == 0:
-            progress.before_draw = generators.pairs.bit_generator.state  # the next chunk is drawn from here
-        if keeper.due:
-            progress.save(keeper, epoch + 1)
+    with workers(n_blocks) as run:  # dropout draws in order, so block after block
+        for epoch in range(first, schedule.n_epochs):
+            if pairs is None or epoch % chunk == 0:
+                progress.before_draw = generators.pairs.bit_generator.state
+                start = epoch - epoch % chunk
+                watch.begin("pairs")
+                pairs = draw(start, min(chunk, schedule.n_epochs - start))
+                watch.begin("train")
+            for group in optimizer.param_groups:
+                group["lr"] = schedule.lr * (1 + epoch) ** -schedule.lr_decay
+            fold = folds[epoch % len(folds)]
+            loss = _step(network, fold, pairs[epoch % chunk], labels, optimizer, schedule, generators.dropout, run)
+            progress.losses[epoch] = _finite(loss, epoch)
+            if epoch in sampled:
+                watch.begin("judge")
+                progress.samples.append(network.flat_weights().cpu())
+                judge(network, fold, links, posterior, schedule, generators.dropout, run)
+                watch.begin("train")
+            if callback is not None:
+                now = _now(network, folds, links, schedule, node_scores)
+                callback(Epoch(epoch + 1, schedule.n_epochs, progress.losses[epoch], now))
+            if (epoch + 1) % chunk == 0:
+                progress.before_draw = generators.pairs.bit_generator.state  # the next chunk is drawn from here
+            if keeper.due:
+                progress.save(keeper, epoch + 1)
     return posterior, progress.losses, torch.stack(progress.samples).numpy()
 
 
@@ -163,6 +167,7 @@ def _step(
     optimizer: Optimizer,
     schedule: Schedule,
     dropout: torch.Generator,
+    run: Run = map,
 ) -> Tensor:
     """Descend the hop loss once and return it; gradients add up over blocks of pairs that fit a processor's cache."""
     device, half = labels.device.type, schedule.dtype == torch.bfloat16
@@ -171,13 +176,20 @@ def _step(
     with torch.autocast(device, torch.bfloat16, enabled=half):
         nodes = network.represent(view, dropout=schedule.dropout, generator=dropout)
     leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in nodes]
-    total = torch.zeros((), device=labels.device)
-    for block, wanted in zip(*(torch.split(t, _at_once(device), dim=-1) for t in (pairs, labels)), strict=True):
-        with torch.autocast(device, torch.bfloat16, enabled=half):
+    learned = [tensor for tensor in (*leaves, *network.parameters()) if tensor.requires_grad]
+
+    def gradients(block: Tensor, wanted: Tensor) -> tuple[Tensor, Sequence[Tensor | None]]:
+        with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
             logits = network(leaves, block, dropout=schedule.dropout, generator=dropout)
         loss = cross_entropy(logits.float(), wanted, reduction="sum") / labels.numel()
-        loss.backward()  # type: ignore[no-untyped-call]
-        total += loss.detach()
+        return loss.detach(), torch.autograd.grad(loss, learned, allow_unused=True)
+
+    total = torch.zeros((), device=labels.device)
+    for loss, parts in run(gradients, *(torch.split(t, _at_once(device), dim=-1) for t in (pairs, labels))):
+        total += loss
+        for tensor, part in zip(learned, parts, strict=True):
+            if part is not None:
+                tensor.grad = part if tensor.grad is None else tensor.grad.add_(part)
     for rows, leaf in zip(nodes, leaves, strict=True):
         if leaf.grad is not None:
             rows.backward(leaf.grad)  # type: ignore[no-untyped-call]
@@ -198,12 +210,18 @@ def judge(
     posterior: LinkPosterior,
     schedule: Schedule,
     dropout: torch.Generator | None = None,
+    run: Run = map,
 ) -> None:
     """Add the current weights' predictions for a fold's links to the posterior."""
     share = schedule.dropout if schedule.dropout_at_prediction else 0.0
     nodes = network.represent(fold.view, dropout=share, generator=dropout)
-    for part in torch.split(fold.judged, _at_once(links.device.type)):
-        logits = network(nodes, links[:, part], dropout=share, generator=dropout)
+    parts = torch.split(fold.judged, _at_once(links.device.type))
+
+    def predict(part: Tensor) -> Tensor:
+        with torch.no_grad():  # every thread has a switch of its own
+            return network(nodes, links[:, part], dropout=share, generator=dropout)
+
+    for part, logits in zip(parts, run(predict, parts), strict=True):
         posterior.add(part, logits, schedule.prediction)
 
 

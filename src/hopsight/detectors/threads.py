@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -49,3 +50,21 @@ def torch_threads(n_rows: int) -> Iterator[Callable[[], None]]:
         yield hold
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def workers(n_tasks: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """Yield a ``map`` that calls a function of several tasks at once, each with one torch thread.
+
+    Threads inside a matrix product split its sums, so that their number changes the last digits, and training turns
+    that into another ranking. Results of these come in the order of the tasks, the same for any number of threads;
+    and on a busy machine nobody waits for the slowest thread of every product.
+    """
+    import torch
+
+    count = min(n_threads(), n_tasks)
+    if count < 2:
+        yield map
+        return
+    with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        yield pool.map
