@@ -26,6 +26,7 @@ TORCH = 220e6
 GRAPH_COPIES = 2.5  # the network as read, its preprocessed form, the file being written
 PAIRS_KEPT = 1 << 23  # pairs are drawn for many epochs at once, up to this number
 OPERATIONS_PER_SECOND = 6e10
+ALL_ELSE = 8e5  # operations that would take as long as reading, preparing, scoring and writing a link (13 µs)
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 # n×d matrices of float64 that the other detectors hold at once
 DENSE_COPIES = {"LOF": 3, "AMEN": 3, "Radar": 14, "ANOMALOUS": 14, "DOMINANT": 8, "ResGCN": 8, "MADAN": 6}
@@ -73,7 +74,7 @@ def _hop_need(graph: AttributedGraph, detector: Any) -> tuple[float, float]:
         memory += 4 * n_nodes * (2 * units * (layers + 1) + 3 * width) + 4 * pairs * (3 * units + 4 * mlp_units)
         product, judged = units * mlp_units, samples * n_links
         node = n_nodes * width * units + 2 * n_links * units * layers
-    return memory, 6.0 * epochs * (pairs * product + node) + 2.0 * judged * product
+    return memory, 6.0 * epochs * (pairs * product + node) + 2.0 * judged * product + ALL_ELSE * n_links
 
 
 def _other_need(graph: AttributedGraph, detector: Any) -> tuple[float, float]:
