@@ -15,7 +15,7 @@ help:
 	@echo "make test         lint, types, import layers and tests"
 	@echo "make test-long    the tests that take minutes"
 	@echo "make test-lowest  the tests with the oldest versions that pyproject.toml allows (torch aside)"
-	@echo "make audit        look the versions of constraints.txt up among known vulnerabilities (asks pypi.org)"
+	@echo "make audit        look the versions of constraints.txt up among known vulnerabilities (asks PyPI)"
 	@echo "make lint         lint, types and import layers only"
 	@echo "make bench        the quick suite of experiments, results in bench-out/"
 	@echo "make clean        remove what the other targets made"
