@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -69,7 +70,18 @@ def test_a_run_that_cannot_fit_is_refused_with_a_suggestion() -> None:
     check_need(Need(10**6, 1.0), 10**9)
 
 
-def test_a_block_that_passes_the_limit_is_stopped() -> None:
+@pytest.mark.parametrize("ignored", [False, True], ids=["in the foreground", "in the background"])
+def test_a_block_that_passes_the_limit_is_stopped(ignored: bool) -> None:
+    handler = signal.SIG_IGN if ignored else signal.default_int_handler
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        check_limit()
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def check_limit() -> None:
     release()  # what earlier tests left to the allocator would be used first, and is counted already
     now = memory_in_use()
     if now is None:

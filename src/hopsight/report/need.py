@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import re
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -117,6 +118,9 @@ def limited(limit: int | None) -> Iterator[None]:
                 return
 
     watcher = threading.Thread(target=watch, daemon=True)
+    deaf = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if deaf:  # a job that a script put into the background does not hear interrupts, not even ours
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     watcher.start()
     try:
         yield
@@ -127,6 +131,8 @@ def limited(limit: int | None) -> Iterator[None]:
     finally:
         done.set()
         watcher.join()
+        if deaf:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def parse_size(text: str) -> int:
