@@ -74,7 +74,7 @@ def test_the_folder_has_the_tables_of_one_machine(
     both = scores.join(alone, on="node", suffix="_alone")
     assert both.height == 80
     for name in ("score", "ahp", "iv", "hav"):  # in one block even the rounding is that of one machine
-        assert both[name].to_list() == pytest.approx(both[f"{name}_alone"].to_list(), rel=0.01, abs=0.01)
+        assert both[name].to_list() == pytest.approx(both[f"{name}_alone"].to_list(), rel=1e-4, abs=1e-4)
 
 
 @needs_spark
