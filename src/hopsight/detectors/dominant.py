@@ -162,8 +162,9 @@ class DOMINANT(Detector):
 
     @classmethod
     def pygod(cls, **changes: Any) -> Self:
-        """Return the settings of PyGOD."""
+        """Return the settings of PyGOD, which takes attributes as they come."""
         settings: dict[str, Any] = {
+            "scaling": "none",
             "final_activation": "none",
             "self_loops": False,
             "attribute_weight": 0.5,

@@ -12,6 +12,7 @@ from hopsight.checks import check_count
 from hopsight.nn.target import Block, Entries, Target
 
 BLOCK_VALUES = 1 << 19  # rebuilt entries held at a time: 2 MB stay in the cache
+BLOCK_VALUES_ON_GPU = 1 << 26  # enough to keep a GPU busy: 256 MB
 MAX_PAIRS = 1 << 25  # pairs of nodes an epoch looks at when the rows are not counted out
 EPSILON = 1e-12  # the square root has no gradient at 0
 
@@ -37,7 +38,7 @@ def row_errors(left: Tensor, right: Tensor, target: Target, activation: str) -> 
     if activation == "none" and target.dense is None:
         return linear_errors(left, right, target)
     out = torch.empty(left.shape[0], dtype=left.dtype, device=left.device)
-    for rows in _blocks(left.shape[0], right.shape[0]):
+    for rows in _blocks(left.shape[0], right):
         error = _activate(left[rows] @ right.T, activation)
         target.subtract_from(error, rows)
         out[rows] = error.square_().sum(1)
@@ -116,7 +117,7 @@ class _RowLoss(torch.autograd.Function):
     ) -> Tensor:
         to_left, to_right = torch.zeros_like(left), torch.zeros_like(right)
         total = torch.zeros((), dtype=torch.float64, device=left.device)
-        for block in _blocks(left.shape[0] if rows is None else rows, right.shape[0]):
+        for block in _blocks(left.shape[0] if rows is None else rows, right):
             part = left[block]
             lengths, bent = _bent_errors(_activate(part @ right.T, activation), target, block, activation)
             if root:
@@ -145,7 +146,7 @@ class _PairLoss(torch.autograd.Function):
         n_rows = units.shape[0]
         slope = torch.zeros_like(units)
         total = torch.zeros((), dtype=torch.float64, device=units.device)
-        for block in runs(n_rows, n_rows):
+        for block in _blocks(n_rows, units):
             part = units[block]
             entries = target.entries(block)
             for start, stop, times in ((block.start, block.stop, 1), (block.stop, n_rows, 2)):
@@ -194,21 +195,28 @@ def _bend(output: Tensor, entries: Entries, activation: str) -> tuple[Tensor, Te
     return lengths, output
 
 
-def _blocks(rows: Tensor | int, n_columns: int) -> Iterator[Block]:
+def _blocks(rows: Tensor | int, right: Tensor) -> Iterator[Any]:
+    """Yield blocks of rows, by number or all of so many, whose products with every row of ``right`` are few enough."""
+    n_values = block_values(right.device)
     if isinstance(rows, int):
-        yield from runs(rows, n_columns)
+        yield from runs(rows, right.shape[0], n_values)
         return
-    for run in runs(rows.numel(), n_columns):
+    for run in runs(rows.numel(), right.shape[0], n_values):
         yield rows[run]
 
 
-def runs(n_rows: int, n_columns: int, n_values: int | None = None) -> Iterator[slice]:
-    """Yield runs of rows of at most so many values, those of a cache when left out.
+def block_values(device: torch.device) -> int:
+    """Return how many values to hold at a time: those of a processor's cache, or enough to fill a GPU."""
+    return BLOCK_VALUES if device.type == "cpu" else BLOCK_VALUES_ON_GPU
+
+
+def runs(n_rows: int, n_columns: int, n_values: int) -> Iterator[slice]:
+    """Yield runs of rows of at most so many values.
 
     >>> [(run.start, run.stop) for run in runs(5, 10, 20)]
     [(0, 2), (2, 4), (4, 5)]
     """
-    step = max(1, (n_values or BLOCK_VALUES) // max(1, n_columns))
+    step = max(1, n_values // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 

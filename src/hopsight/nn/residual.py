@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from hopsight.nn.autoencoder import Inputs, Layers
-from hopsight.nn.reconstruction import runs
+from hopsight.nn.reconstruction import block_values, runs
 from hopsight.nn.target import Target
 
 KEPT_VALUES = 1 << 27  # entries up to which R is held whole (0.5 GB); above, blocks are computed again when needed
@@ -144,7 +144,7 @@ class _AttributeLoss(torch.autograd.Function):
         to_decoded, to_weight = torch.empty_like(decoded), torch.zeros_like(weight)
         to_rows = torch.empty_like(rows)
         total = torch.zeros((), dtype=torch.float64, device=rows.device)
-        for run in runs(*rows.shape):
+        for run in runs(*rows.shape, block_values(rows.device)):
             error = torch.addmm(rows[run], decoded[run], weight, beta=share)
             target.subtract_from(error, slice(start + run.start, start + run.stop))
             total += torch.linalg.vector_norm(error, dim=1).double().square().sum()
