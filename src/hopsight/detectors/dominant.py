@@ -12,13 +12,13 @@ from torch import Generator, Tensor, allclose, device, no_grad
 
 from hopsight.checks import check_choice, check_count, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector
-from hopsight.detectors.threads import torch_threads
 from hopsight.detectors.training import (
     finite,
     flat_weights,
     generators,
     is_constant,
     set_weights,
+    steady,
     train,
     undirected,
     unit_of,
@@ -28,7 +28,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.io import as_graph
 from hopsight.nn.autoencoder import Autoencoder, Inputs
 from hopsight.nn.device import resolve_device
-from hopsight.nn.reconstruction import EPSILON, row_errors, row_loss, sample_rows
+from hopsight.nn.reconstruction import EPSILON, Run, row_errors, row_loss, sample_rows
 from hopsight.nn.target import Target
 from hopsight.preprocess import AttributeTransform
 
@@ -197,8 +197,8 @@ class DOMINANT(Detector):
             network = self._network(inputs, for_weights)
             losses = train(
                 network,
-                lambda: self._loss(network, inputs, links, for_dropout, for_weights),
-                lambda: self._scores(network, inputs, links)[0],
+                lambda: self._loss(network, inputs, links, for_dropout, for_weights, run),
+                lambda: self._scores(network, inputs, links, run)[0],
                 name="DOMINANT",
                 lr=self.lr,
                 n_epochs=self.n_epochs,
@@ -206,9 +206,9 @@ class DOMINANT(Detector):
                 callback=callback,
             )
             self.loss_, self.weights_ = np.array(losses), flat_weights(network)
-            return self._scores(network, inputs, links)
+            return self._scores(network, inputs, links, run)
 
-        with torch_threads(graph.n_nodes):
+        with steady(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), where) as run:
             return until_alive("DOMINANT", attempt, for_training)
 
     def decision_function(self, source: Any) -> FloatArray:
@@ -269,7 +269,9 @@ class DOMINANT(Detector):
         )
         return network.to(inputs.attributes.squares.device)
 
-    def _loss(self, network: Autoencoder, inputs: Inputs, links: Target, dropout: Generator, rows: Generator) -> Tensor:
+    def _loss(
+        self, network: Autoencoder, inputs: Inputs, links: Target, dropout: Generator, rows: Generator, run: Run = map
+    ) -> Tensor:
         rebuilt = network(inputs, dropout=self.dropout, generator=dropout)
         root = self.loss == "mean"
         n_nodes = links.shape[0]
@@ -277,18 +279,19 @@ class DOMINANT(Detector):
         if self.decoder == "sigmoid":
             activation = "sigmoid"
             drawn = sample_rows(self.n_rows, n_nodes, rows, links.squares.device, halved=not root)
-        of_attributes = row_loss(rebuilt.left, rebuilt.right, inputs.attributes, self.attribute_activation_, root=root)
-        of_links = row_loss(rebuilt.units, rebuilt.units, links, activation, root=root, rows=drawn)
+        how = self.attribute_activation_
+        of_attributes = row_loss(rebuilt.left, rebuilt.right, inputs.attributes, how, root=root, run=run)
+        of_links = row_loss(rebuilt.units, rebuilt.units, links, activation, root=root, rows=drawn, run=run)
         total = self.attribute_weight * of_attributes + (1 - self.attribute_weight) * of_links
         return total / n_nodes if root else total
 
     @no_grad()
-    def _scores(self, network: Autoencoder, inputs: Inputs, links: Target) -> tuple[FloatArray, bool]:
+    def _scores(self, network: Autoencoder, inputs: Inputs, links: Target, run: Run = map) -> tuple[FloatArray, bool]:
         """Return one score a node, and whether the network is alive."""
         rebuilt = network(inputs)
         activation = "none" if self.decoder == "linear" else "sigmoid"
-        of_attributes = row_errors(rebuilt.left, rebuilt.right, inputs.attributes, self.attribute_activation_)
-        of_links = row_errors(rebuilt.units, rebuilt.units, links, activation)
+        of_attributes = row_errors(rebuilt.left, rebuilt.right, inputs.attributes, self.attribute_activation_, run)
+        of_links = row_errors(rebuilt.units, rebuilt.units, links, activation, run)
         a = self.attribute_weight
         total = a * (of_attributes + EPSILON).sqrt() + (1 - a) * (of_links + EPSILON).sqrt()
         scores = total.double().cpu().numpy()

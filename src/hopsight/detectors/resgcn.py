@@ -12,13 +12,13 @@ from torch import Tensor
 
 from hopsight.checks import check_count, check_not_negative, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector
-from hopsight.detectors.threads import torch_threads
 from hopsight.detectors.training import (
     finite,
     flat_weights,
     generators,
     is_constant,
     set_weights,
+    steady,
     train,
     undirected,
     unit_of,
@@ -28,14 +28,12 @@ from hopsight.graph import AttributedGraph
 from hopsight.io import as_graph
 from hopsight.nn.autoencoder import Inputs
 from hopsight.nn.device import resolve_device
-from hopsight.nn.reconstruction import row_loss, sample_rows
+from hopsight.nn.reconstruction import Run, row_loss, sample_rows
 from hopsight.nn.residual import ResidualGCN
 from hopsight.nn.target import Target
 from hopsight.preprocess import AttributeTransform
 
 FloatArray = NDArray[np.float64]
-
-PAIRED = 1024  # so many pairs of nodes are worth one row when threads are counted out
 
 
 @dataclass(kw_only=True)
@@ -131,7 +129,7 @@ class ResGCN(Detector):
             network = self._network(inputs, for_weights)
             losses = train(
                 network,
-                lambda: self._loss(network, inputs, links, for_weights),
+                lambda: self._loss(network, inputs, links, for_weights, run),
                 lambda: self._scores(network, inputs),
                 name="ResGCN",
                 lr=self.lr,
@@ -143,7 +141,7 @@ class ResGCN(Detector):
             scores = self._scores(network, inputs)
             return scores, not is_constant(scores)
 
-        with torch_threads(graph.n_nodes**2 // PAIRED):
+        with steady(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), device) as run:
             return until_alive("ResGCN", attempt, for_training)
 
     def decision_function(self, source: Any) -> FloatArray:
@@ -186,11 +184,13 @@ class ResGCN(Detector):
         )
         return network.to(inputs.attributes.squares.device)
 
-    def _loss(self, network: ResidualGCN, inputs: Inputs, links: Target, generator: torch.Generator) -> Tensor:
+    def _loss(
+        self, network: ResidualGCN, inputs: Inputs, links: Target, generator: torch.Generator, run: Run = map
+    ) -> Tensor:
         explained = network(inputs)
         rows = sample_rows(self.n_rows, links.shape[0], generator, links.squares.device, halved=True)
-        of_links = row_loss(explained.units, explained.units, links, "sigmoid", root=False, rows=rows)
-        of_attributes = network.attribute_loss(explained, inputs, self.residual_share)
+        of_links = row_loss(explained.units, explained.units, links, "sigmoid", root=False, rows=rows, run=run)
+        of_attributes = network.attribute_loss(explained, inputs, self.residual_share, run)
         return (1 - self.attribute_weight) * of_links + self.attribute_weight * of_attributes
 
     def _scores(self, network: ResidualGCN, inputs: Inputs) -> FloatArray:

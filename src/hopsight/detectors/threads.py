@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -58,7 +59,7 @@ def workers(n_tasks: int) -> Iterator[Callable[..., Iterator[Any]]]:
 
     Threads inside a matrix product split its sums, so that their number changes the last digits, and training turns
     that into another ranking. Results of these come in the order of the tasks, the same for any number of threads;
-    and on a busy machine nobody waits for the slowest thread of every product.
+    and on a busy machine nobody waits for the slowest thread of every product. Few results wait to be taken.
     """
     import torch
 
@@ -67,4 +68,14 @@ def workers(n_tasks: int) -> Iterator[Callable[..., Iterator[Any]]]:
         yield map
         return
     with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        yield pool.map
+
+        def run(function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterator[Any]:
+            ahead: deque[Future[Any]] = deque()
+            for chosen in zip(*arguments, strict=False):
+                ahead.append(pool.submit(function, *chosen))
+                if len(ahead) > 2 * count:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+
+        yield run

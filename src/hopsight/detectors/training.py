@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hopsight.detectors.base import Callback, Epoch
+from hopsight.detectors.threads import torch_threads, workers
 from hopsight.graph import AttributedGraph
 from hopsight.nn.adam import Adam
+from hopsight.nn.reconstruction import Run, block_values
 
 FloatArray = NDArray[np.float64]
 TINY = float(np.finfo(np.float64).tiny)  # below it numbers lose digits, and numpy 1.26 warns of dividing them
@@ -33,6 +36,17 @@ def unit_of(attributes: Any) -> float:
     """
     largest = float(abs(attributes).max())
     return 1.0 if largest < TINY or 1e-4 <= largest <= 1e4 else largest
+
+
+@contextmanager
+def steady(n_values: int, device: torch.device) -> Iterator[Run]:
+    """Keep torch to one thread and yield a ``map`` that has a thread for every block of so many rebuilt values.
+
+    Sums are then the same for any number of threads, and so is what is learned.
+    """
+    n_blocks = n_values // block_values(device) + 1 if device.type == "cpu" else 1
+    with torch_threads(1), workers(n_blocks) as run:
+        yield run
 
 
 def train(

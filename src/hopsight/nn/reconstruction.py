@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -15,6 +15,8 @@ BLOCK_VALUES = 1 << 19  # rebuilt entries held at a time: 2 MB stay in the cache
 BLOCK_VALUES_ON_GPU = 1 << 26  # enough to keep a GPU busy: 256 MB
 MAX_PAIRS = 1 << 25  # pairs of nodes an epoch looks at when the rows are not counted out
 EPSILON = 1e-12  # the square root has no gradient at 0
+
+Run = Callable[..., Iterator[Any]]  # map, or one that works on several blocks at once
 
 
 def linear_errors(left: Tensor, right: Tensor, target: Target) -> Tensor:
@@ -33,35 +35,45 @@ def linear_errors(left: Tensor, right: Tensor, target: Target) -> Tensor:
 
 
 @torch.no_grad()
-def row_errors(left: Tensor, right: Tensor, target: Target, activation: str) -> Tensor:
+def row_errors(left: Tensor, right: Tensor, target: Target, activation: str, run: Run = map) -> Tensor:
     """Return ‖t_i − f(R l_i)‖² of every row, in blocks; not differentiable."""
     if activation == "none" and target.dense is None:
         return linear_errors(left, right, target)
-    out = torch.empty(left.shape[0], dtype=left.dtype, device=left.device)
-    for rows in _blocks(left.shape[0], right):
+    left, right = left.detach(), right.detach()
+
+    def errors(rows: Block) -> Tensor:
         error = _activate(left[rows] @ right.T, activation)
         target.subtract_from(error, rows)
-        out[rows] = error.square_().sum(1)
-    return out
+        return error.square_().sum(1)
+
+    return torch.cat(list(run(errors, _blocks(left.shape[0], right))))
 
 
 def row_loss(
-    left: Tensor, right: Tensor, target: Target, activation: str, *, root: bool, rows: Tensor | None = None
+    left: Tensor,
+    right: Tensor,
+    target: Target,
+    activation: str,
+    *,
+    root: bool,
+    rows: Tensor | None = None,
+    run: Run = map,
 ) -> Tensor:
     """Return Σ_i √‖t_i − f(R l_i)‖² (``root``) or Σ_i ‖t_i − f(R l_i)‖², differentiable in both factors.
 
-    f is ``"none"``, ``"relu"`` or ``"sigmoid"``. With ``rows``, the sum over these rows, scaled up to all.
+    f is ``"none"``, ``"relu"`` or ``"sigmoid"``. With ``rows``, the sum over these rows, scaled up to all. Blocks of
+    rows are added up in their order, whatever ``run`` does.
     """
     loss: Tensor
     if rows is not None:
-        loss = _RowLoss.apply(left, right, target, activation, root, rows)  # type: ignore[no-untyped-call]
+        loss = _RowLoss.apply(left, right, target, activation, root, rows, run)  # type: ignore[no-untyped-call]
         return loss * (left.shape[0] / rows.numel())
     if activation == "none" and target.dense is None:
         loss = _LinearLoss.apply(left, right, target, root)  # type: ignore[no-untyped-call]
     elif left is right and target.symmetric and activation == "sigmoid" and not root:
-        loss = _PairLoss.apply(left, target)  # type: ignore[no-untyped-call]
+        loss = _PairLoss.apply(left, target, run)  # type: ignore[no-untyped-call]
     else:
-        loss = _RowLoss.apply(left, right, target, activation, root, None)  # type: ignore[no-untyped-call]
+        loss = _RowLoss.apply(left, right, target, activation, root, None, run)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -113,57 +125,75 @@ class _RowLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, left: Tensor, right: Tensor, target: Target, activation: str, root: bool, rows: Tensor | None
+        ctx: Any,
+        left: Tensor,
+        right: Tensor,
+        target: Target,
+        activation: str,
+        root: bool,
+        rows: Tensor | None,
+        run: Run,
     ) -> Tensor:
-        to_left, to_right = torch.zeros_like(left), torch.zeros_like(right)
-        total = torch.zeros((), dtype=torch.float64, device=left.device)
-        for block in _blocks(left.shape[0] if rows is None else rows, right):
+        left, right = left.detach(), right.detach()
+
+        def work(block: Block) -> tuple[Block, Tensor, Tensor, Tensor]:
             part = left[block]
             lengths, bent = _bent_errors(_activate(part @ right.T, activation), target, block, activation)
             if root:
                 norms = (lengths.square_() + EPSILON).sqrt_()
-                total += norms.sum()
+                loss = norms.sum()
                 slope = (1.0 / norms)[:, None]
             else:
-                total += lengths.square_().sum()
+                loss = lengths.square_().sum()
                 slope = torch.full_like(lengths[:, None], 2.0)
-            to_left[block] = (bent @ right).mul_(slope)
-            to_right.addmm_(bent.T, part * slope)
+            return block, loss, (bent @ right).mul_(slope), bent.T @ (part * slope)
+
+        to_left, to_right = torch.zeros_like(left), torch.zeros_like(right)
+        total = torch.zeros((), dtype=torch.float64, device=left.device)
+        for block, loss, own, others in run(work, _blocks(left.shape[0] if rows is None else rows, right)):
+            total += loss
+            to_left[block] = own
+            to_right += others
         ctx.save_for_backward(to_left, to_right)
         return total.to(left.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         to_left, to_right = ctx.saved_tensors
-        return gradient * to_left, gradient * to_right, None, None, None, None
+        return gradient * to_left, gradient * to_right, None, None, None, None, None
 
 
 class _PairLoss(torch.autograd.Function):
     """Σ (t_ij − σ(u_i·u_j))² for a symmetric sparse T: every pair of rows is looked at once."""
 
     @staticmethod
-    def forward(ctx: Any, units: Tensor, target: Target) -> Tensor:
+    def forward(ctx: Any, units: Tensor, target: Target, run: Run) -> Tensor:
+        units = units.detach()
         n_rows = units.shape[0]
+
+        def work(block: slice) -> tuple[slice, Tensor, Tensor, Tensor]:
+            part, entries = units[block], target.entries(block)
+            losses, own = [], torch.zeros_like(part)
+            for start, stop in ((block.start, block.stop), (block.stop, n_rows)):
+                others = units[start:stop]
+                lengths, bent = _bend((part @ others.T).sigmoid_(), entries.between(start, stop), "sigmoid")
+                losses.append(lengths.square_().sum())
+                own.addmm_(bent, others)
+            return block, losses[0] + 2 * losses[1], own, bent.T @ part  # the last: pairs as seen from the other end
+
         slope = torch.zeros_like(units)
         total = torch.zeros((), dtype=torch.float64, device=units.device)
-        for block in _blocks(n_rows, units):
-            part = units[block]
-            entries = target.entries(block)
-            for start, stop, times in ((block.start, block.stop, 1), (block.stop, n_rows, 2)):
-                others = units[start:stop]
-                output = (part @ others.T).sigmoid_()
-                lengths, bent = _bend(output, entries.between(start, stop), "sigmoid")
-                total += times * lengths.square_().sum()
-                slope[block].addmm_(bent, others, alpha=4.0)
-                if times == 2:  # the same pairs as seen from the other end
-                    slope[start:].addmm_(bent.T, part, alpha=4.0)
-        ctx.save_for_backward(slope)
+        for block, loss, own, others in run(work, _blocks(n_rows, units)):
+            total += loss
+            slope[block] += own
+            slope[block.stop :] += others
+        ctx.save_for_backward(slope.mul_(4.0))
         return total.to(units.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         (slope,) = ctx.saved_tensors
-        return gradient * slope, None
+        return gradient * slope, None, None
 
 
 def _bent_errors(output: Tensor, target: Target, block: Block, activation: str) -> tuple[Tensor, Tensor]:

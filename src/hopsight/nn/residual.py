@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from hopsight.nn.autoencoder import Inputs, Layers
-from hopsight.nn.reconstruction import block_values, runs
+from hopsight.nn.reconstruction import Run, block_values, runs
 from hopsight.nn.target import Target
 
 KEPT_VALUES = 1 << 27  # entries up to which R is held whole (0.5 GB); above, blocks are computed again when needed
@@ -89,12 +89,12 @@ class ResidualGCN(nn.Module):
             decoded = torch.relu(decoded @ weight)
         return Explained(hidden, residual, decoded, rows)
 
-    def attribute_loss(self, explained: Explained, inputs: Inputs, residual_share: float) -> Tensor:
+    def attribute_loss(self, explained: Explained, inputs: Inputs, residual_share: float, run: Run = map) -> Tensor:
         """Return ‖X − X̂ − λR‖²; λ is the residual share."""
 
         def loss(decoded: Tensor, rows: Tensor, start: int) -> Tensor:
             weight, target = self.decoder.weights[-1], inputs.attributes
-            part: Tensor = _AttributeLoss.apply(decoded, weight, rows, target, residual_share, start)  # type: ignore[no-untyped-call]
+            part: Tensor = _AttributeLoss.apply(decoded, weight, rows, target, residual_share, start, run)  # type: ignore[no-untyped-call]
             return part
 
         if explained.rows is not None:
@@ -139,25 +139,30 @@ class _AttributeLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, decoded: Tensor, weight: Tensor, rows: Tensor, target: Target, share: float, start: int
+        ctx: Any, decoded: Tensor, weight: Tensor, rows: Tensor, target: Target, share: float, start: int, run: Run
     ) -> Tensor:
+        decoded, weight, rows = decoded.detach(), weight.detach(), rows.detach()
         to_decoded, to_weight = torch.empty_like(decoded), torch.zeros_like(weight)
         to_rows = torch.empty_like(rows)
+
+        def work(block: slice) -> tuple[Tensor, Tensor]:
+            error = torch.addmm(rows[block], decoded[block], weight, beta=share)
+            target.subtract_from(error, slice(start + block.start, start + block.stop))
+            torch.mul(error, 2 * share, out=to_rows[block])
+            torch.mm(error, weight.T, out=to_decoded[block]).mul_(2)
+            return torch.linalg.vector_norm(error, dim=1).double().square().sum(), decoded[block].T @ error
+
         total = torch.zeros((), dtype=torch.float64, device=rows.device)
-        for run in runs(*rows.shape, block_values(rows.device)):
-            error = torch.addmm(rows[run], decoded[run], weight, beta=share)
-            target.subtract_from(error, slice(start + run.start, start + run.stop))
-            total += torch.linalg.vector_norm(error, dim=1).double().square().sum()
-            torch.mul(error, 2 * share, out=to_rows[run])
-            torch.mm(error, weight.T, out=to_decoded[run]).mul_(2)
-            to_weight.addmm_(decoded[run].T, error, alpha=2)
+        for loss, part in run(work, runs(rows.shape[0], rows.shape[1], block_values(rows.device))):
+            total += loss
+            to_weight.add_(part, alpha=2)
         ctx.save_for_backward(to_decoded, to_weight, to_rows)
         return total.to(rows.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         to_decoded, to_weight, to_rows = ctx.saved_tensors
-        return gradient * to_decoded, gradient * to_weight, gradient * to_rows, None, None, None
+        return gradient * to_decoded, gradient * to_weight, gradient * to_rows, None, None, None, None
 
 
 def _before_last(layers: Layers, inputs: Inputs) -> Tensor:
