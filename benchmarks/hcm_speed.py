@@ -91,7 +91,7 @@ def straightforward(graph: hs.AttributedGraph, n_epochs: int, burn_in: int) -> A
     shapes = [(20, UNITS), (UNITS, UNITS), (UNITS, HIDDEN), (HIDDEN, N_CLASSES)]
     weights = [((torch.rand(s, generator=generator) * 2 - 1) * (6 / sum(s)) ** 0.5).requires_grad_() for s in shapes]
     biases = [torch.zeros(shape[1], requires_grad=True) for shape in shapes]
-    optimiser = torch.optim.Adam([*weights, *biases], lr=0.01, weight_decay=5e-8)
+    optimiser = torch.optim.Adam([*weights, *biases], lr=hs.HCM().lr, weight_decay=5e-8)
 
     def logits(pairs: torch.Tensor) -> torch.Tensor:
         hidden = torch.relu(normalised @ (features @ weights[0]) + biases[0])
