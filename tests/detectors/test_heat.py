@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -46,6 +48,23 @@ def test_order_30_is_not_enough_where_the_rule_asks_for_more(
     monkeypatch.setattr(heat, "chebyshev_order", lambda rho: 30)
     short = heat_kept(laplacian, times, solver="chebyshev", rng=rng)
     assert abs(short - naive(laplacian, times)).max() > 0.05
+
+
+def test_an_endless_time_takes_no_memory(laplacian: sp.csr_array, rng: np.random.Generator) -> None:
+    """Weights near zero make times of 10¹⁸: the series that would be needed is not written down to count it."""
+    tracemalloc.start()
+    kept = heat_kept(laplacian, np.array([1e18]), rng=rng)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.isfinite(kept).all() and peak < 1e7
+    with pytest.raises(ValueError, match="GB here"):
+        heat_kept(laplacian, np.array([1e24]), rng=rng, solver="chebyshev", time_limit=np.inf)
+
+
+def test_the_estimated_length_of_a_series_is_a_little_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = chebyshev_order(1e8)
+    monkeypatch.setattr(heat, "LONG", 1e6)
+    assert counted <= chebyshev_order(1e8) < 1.1 * counted
 
 
 def test_probes_are_within_their_stated_error(laplacian: sp.csr_array, rng: np.random.Generator) -> None:

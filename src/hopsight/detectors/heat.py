@@ -24,6 +24,7 @@ SOLVERS = ("auto", "eigh", "chebyshev")
 TOLERANCE = 1e-12  # of the squared heat, from cutting the Chebyshev series
 COLUMNS = 64  # unit vectors that are propagated together
 BATCH_VALUES = 1 << 25  # numbers of a Chebyshev series that are held together
+LONG = 1e9  # ρ from which the length of a series is estimated, not counted
 
 # Rough costs in seconds on two CPU cores, only used to choose a solver and to refuse hopeless runs.
 EIGH_CUBE = 1.2e-10  # per n³
@@ -105,13 +106,14 @@ def plan(
     """Return the cheapest solver that fits, or refuse in one sentence that says what the network needs."""
     order = chebyshev_order(float(times.max(initial=0.0)))
     step = n_links * STEP_LINK + n_nodes * STEP_NODE
-    rows = 8e-9 * n_nodes * times.size
+    rows, series = 8e-9 * n_nodes * times.size, 3 * 8e-9 * order * (times.size + COLUMNS)
     costs = {
         "eigh": Cost("eigh", EIGH_CUBE * n_nodes**3, 5 * 8e-9 * n_nodes**2 + rows),
-        "chebyshev": Cost("chebyshev", n_nodes * order / 2 * step, 5 * 8e-9 * n_nodes * COLUMNS + rows),
+        "chebyshev": Cost("chebyshev", n_nodes * order / 2 * step, 5 * 8e-9 * n_nodes * COLUMNS + rows + series),
     }
     if n_probes is not None:
-        costs = {"probes": Cost("probes", n_probes * order * (step + n_nodes * times.size * 2e-11), 3 * rows)}
+        seconds = n_probes * order * (step + n_nodes * times.size * 2e-11)
+        costs = {"probes": Cost("probes", seconds, 3 * rows + series)}
     elif solver != "auto":
         costs = {solver: costs[solver]}
     if device.type == "cuda":
@@ -132,10 +134,14 @@ def plan(
 def chebyshev_order(rho: float, tolerance: float = TOLERANCE) -> int:
     """Return how many terms of exp(−ρ(1 + x)) = Σ_k (2 − [k=0]) (−1)^k e^{−ρ} I_k(ρ) T_k(x) matter.
 
+    For a very large ρ, a bound that is a little higher.
+
     >>> [chebyshev_order(rho, 1e-8) for rho in (1e2, 1e3, 1e4)]
     [59, 182, 574]
     """
     depth = np.log(2 / tolerance)
+    if rho > LONG:
+        return int(np.sqrt(2 * min(rho, 1e30) * depth))
     terms = 2.0 * ive(np.arange(int(np.sqrt(2 * rho * depth) * 1.5 + depth) + 10), rho)
     tail = np.cumsum(terms[::-1])[::-1]  # tail[k] = everything from term k on
     return max(1, int(np.count_nonzero(tail > tolerance)))
