@@ -26,12 +26,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopsight.benchmark import memory
-from hopsight.benchmark.machine import machine, versions
+from hopsight.benchmark.machine import machine
 from hopsight.datasets import inject, make_network
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import read_npz, write_npz
 from hopsight.load import load
 from hopsight.metrics import roc_auc
+from hopsight.versions import versions
 
 DETECTORS = ("LOF", "AMEN", "Radar", "ANOMALOUS", "DOMINANT", "MADAN", "ResGCN")
 NETWORKS = ("blogcatalog-raw", "generated", "generated-wide")

@@ -22,8 +22,9 @@ import torch
 from scipy.stats import spearmanr
 
 import hopsight as hs
-from hopsight.benchmark.machine import machine, versions
+from hopsight.benchmark.machine import machine
 from hopsight.metrics import roc_auc
+from hopsight.versions import versions
 
 CLIQUES = {"blogcatalog": 10, "flickr": 15}
 SETTINGS = {"n_epochs": 100, "burn_in": 40, "n_samples": 60}

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hopsight.benchmark.machine import machine, versions
+from hopsight.benchmark.machine import machine
 from hopsight.datasets import make_network
+from hopsight.versions import versions
 
 
 def main() -> None:

@@ -23,9 +23,10 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import hopsight as hs
-from hopsight.benchmark.machine import machine, versions
+from hopsight.benchmark.machine import machine
 from hopsight.metrics import roc_auc
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
+from hopsight.versions import versions
 
 N_CLASSES, SHARE, DROP = 4, 0.3, 0.2
 UNITS, HIDDEN = 128, 256

@@ -24,13 +24,14 @@ from typing import Any
 import numpy as np
 
 from hopsight.benchmark import memory
-from hopsight.benchmark.machine import machine, versions
+from hopsight.benchmark.machine import machine
 from hopsight.datasets import inject, make_network
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import read_npz, write_npz
 from hopsight.load import load
 from hopsight.metrics import roc_auc
 from hopsight.preprocess import AttributeTransform
+from hopsight.versions import versions
 
 DETECTORS = ("DOMINANT", "DOMINANT.pygod", "Radar", "ANOMALOUS")
 LIBRARIES = ("hopsight", "pygod", "pyod")

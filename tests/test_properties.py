@@ -62,7 +62,7 @@ def graphs(draw: st.DrawFn) -> AttributedGraph:
 def fits_or_is_refused(name: str, graph: AttributedGraph) -> None:
     model = quick(name, **QUICKER.get(name, {}))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".* collapsed")
+        warnings.filterwarnings("ignore", message=".* collapsed|MADAN's default sigma")
         try:
             model.fit(graph)
         except ValueError as error:

@@ -15,9 +15,10 @@ from hopsight.report.console import console, show_ranking
 from hopsight.report.folder import RECORD, claim
 from hopsight.report.outputs import guarded
 from hopsight.report.progress import Progress
-from hopsight.report.record import checksums, machine, notices, versions, write_record
+from hopsight.report.record import checksums, machine, notices, write_record
 from hopsight.report.run import Request
 from hopsight.report.settings import make_detector
+from hopsight.versions import versions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,9 +20,9 @@ from hopsight.report.record import (
     memory_in_use,
     notices,
     read_record,
-    versions,
     write_record,
 )
+from hopsight.versions import versions
 
 
 def test_what_is_written_is_read_back_as_plain_json(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hopsight.benchmark import memory
 from hopsight.benchmark.cells import Cell
-from hopsight.benchmark.machine import machine, versions
+from hopsight.benchmark.machine import machine
 from hopsight.benchmark.measure import curve_point, measure, without_truth
 from hopsight.benchmark.networks import build_graph
 from hopsight.benchmark.peers import is_peer, peer_defaults, peer_scores
@@ -26,6 +26,7 @@ from hopsight.benchmark.recipes import ORACLE, detector_class, from_plain
 from hopsight.benchmark.trivial import TRIVIAL
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import roc_auc
+from hopsight.versions import versions
 
 FloatArray = NDArray[np.float64]
 

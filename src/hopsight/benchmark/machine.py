@@ -1,16 +1,13 @@
-"""What a figure was measured on: the machine, and the versions of what ran there."""
+"""What a figure was measured on."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from hopsight.benchmark import memory
-
-_PACKAGES = ("hopsight", "torch", "numpy", "scipy", "scikit-learn", "numba", "pygod", "pyod", "torch_geometric")
 
 
 def machine() -> dict[str, Any]:
@@ -24,17 +21,6 @@ def machine() -> dict[str, Any]:
         "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         "device": _accelerator(),
     }
-
-
-def versions() -> dict[str, str]:
-    """Return the version of Python and of every package that is there and may change a figure."""
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def _accelerator() -> str:

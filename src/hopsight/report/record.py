@@ -13,7 +13,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from hopsight.report.folder import FORMAT, RECORD
 
 VERSION = 1
 NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
-PACKAGES = ("hopsight", "torch", "numpy", "scipy", "scikit-learn", "numba", "polars")
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
@@ -62,17 +60,6 @@ def checksums(*paths: str | None) -> dict[str, str]:
         if path is not None and Path(path).is_file():
             with Path(path).open("rb") as file:
                 found[path] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that can change a result."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found
 
 

@@ -21,10 +21,10 @@ from hopsight.report.record import (
     memory_in_use,
     notices,
     read_record,
-    versions,
     write_record,
 )
 from hopsight.report.run import FILES, Request, Result, Source, detect, found
+from hopsight.versions import versions
 
 
 def reopen(folder: Path) -> tuple[Any, AttributedGraph]:

@@ -27,10 +27,10 @@ from hopsight.report.record import (
     machine,
     memory_in_use,
     notices,
-    versions,
     write_record,
 )
 from hopsight.report.settings import make_detector
+from hopsight.versions import versions
 
 FILES = ("scores.csv", "edges.csv", "explanations.json", "report.html", "model", "graph.npz", RECORD)
 MISSING = ("refuse", "mean")
