@@ -178,10 +178,13 @@ def check_sparse_attributes_equal_dense_ones(make: Make, graph: AttributedGraph)
 
 
 def check_scale_of_attributes(make: Make, graph: AttributedGraph) -> None:
-    """Attributes times 1e12 or 1e-12, and one value of 5e11 among small ones, give finite scores."""
+    """Attributes in a unit 1e12 times as large or small rank alike; one of 5e11 among small ones: finite scores."""
+    plain = scores_of(make, graph)
+    for unit in (1e12, 1e-12):
+        assert spearmanr(scores_of(make, with_attributes(graph, graph.attributes * unit)), plain).statistic > 0.9
     outlier = graph.attributes.copy()
     outlier[7, 1] = 5e11
-    for rows in (graph.attributes * 1e12, graph.attributes * 1e-12, outlier, abs(outlier)):
+    for rows in (outlier, abs(outlier)):
         assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
     words = sp.csr_array((np.random.default_rng(2).random((graph.n_nodes, 30)) < 0.08).astype(float))
     for rows in (words * 1e12, words * 1e-12):
@@ -203,8 +206,8 @@ def check_arcs(make: Make, graph: AttributedGraph) -> None:
 
 
 def check_small_networks_are_refused(make: Make, graph: AttributedGraph) -> None:
-    """No node, one node, and nodes without attributes are refused in one sentence."""
-    for n_nodes, n_attributes in ((0, 2), (1, 2), (5, 0)):
+    """No node, one node (LOF aside), and nodes without attributes are refused in one sentence."""
+    for n_nodes, n_attributes in ((0, 2), (make()._LEAST_NODES - 1, 2), (5, 0)):
         small = AttributedGraph(np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_attributes)))
         with pytest.raises(ValueError, match="a network needs at least"):
             make().fit(small)

@@ -58,6 +58,8 @@ def test_the_folder_has_the_tables_of_one_machine(
     assert record["stages"]["judge"]["shuffle_bytes"] > 0
     assert record["graph"]["n_edges"] == edges.height
     assert record["n_flagged"] == scores["flagged"].sum() == 8
+    assert main(["rerun", str(out / "run.json"), "--quiet"]) == 0
+    assert (tmp_path / "out-rerun" / "scores.csv").read_bytes() == (out / "scores.csv").read_bytes()
     settings = [part for setting in QUICK for part in ("--set", setting)]
     here = [
         "--nodes",

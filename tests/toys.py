@@ -66,3 +66,12 @@ def renumbered(graph: AttributedGraph, order: np.ndarray) -> AttributedGraph:
         node_ids=graph.node_ids[order],
         attribute_names=graph.attribute_names,
     )
+
+
+def dense_propagation(graph: AttributedGraph) -> Any:
+    """Return D̃^{-1/2} (A + I) D̃^{-1/2} as a dense float64 tensor, straight from its definition."""
+    import torch
+
+    loops = graph.adjacency.toarray().astype(np.float64) + np.eye(graph.n_nodes)
+    degrees = loops.sum(axis=1)
+    return torch.from_numpy(loops / np.sqrt(np.outer(degrees, degrees)))

@@ -188,11 +188,19 @@ def rerun(
     quiet: Quiet = False,
 ) -> None:
     """Do the same run again."""
+    from hopsight.report import reuse
     from hopsight.report.console import show_result
-    from hopsight.report.reuse import rerun as run_again
+    from hopsight.report.record import read_record
 
+    before = read_record(record)
     with _progress(quiet) as progress:
-        result = run_again(record, out, progress=progress)
+        if isinstance(before.get("request"), dict) and before["request"].get("engine") == "spark":
+            from hopsight import on_spark
+
+            request, master = reuse.request_of(before, progress), before.get("machine", {}).get("master")
+            on_spark.detect(request, out or reuse.beside(record), master=master, progress=progress)
+            return
+        result = reuse.rerun(record, out, progress=progress)
     show_result(result, top=20, files=("scores.csv", "run.json"))
 
 

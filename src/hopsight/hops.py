@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count, check_ratio
+from hopsight.compiled import compiled
 
 IntArray = NDArray[np.int64]
 
@@ -251,7 +252,7 @@ def _positions(sources: IntArray, n_nodes: int) -> IntArray:
     return positions
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _search(indptr: Any, indices: Any, sources: Any, n_hops: int) -> Any:
     """Search from up to 64 sources: bit b of ``reached[h, v]`` says that source b is exactly h hops from v."""
     n_nodes = indptr.size - 1
@@ -272,7 +273,7 @@ def _search(indptr: Any, indices: Any, sources: Any, n_hops: int) -> Any:
     return reached
 
 
-@njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def _stands_for(position: int, start: int, full: Any, directed: bool) -> Any:
     """Return which sources of the batch stand for their pair with this node, so that each pair counts once."""
     if directed or position >= start + 64:
@@ -282,7 +283,7 @@ def _stands_for(position: int, start: int, full: Any, directed: bool) -> Any:
     return full & (np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - (position - start)))
 
 
-@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+@compiled(parallel=True)
 def _count_hops(indptr: Any, indices: Any, sources: Any, positions: Any, n_hops: int, directed: bool) -> Any:
     """Count, per source, the pairs at 1..n_hops hops and beyond: those it stands for, and all of them."""
     n_nodes = indptr.size - 1
@@ -312,7 +313,7 @@ def _count_hops(indptr: Any, indices: Any, sources: Any, positions: Any, n_hops:
     return counts, everything
 
 
-@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+@compiled(parallel=True)
 def _find_targets(
     indptr: Any, indices: Any, sources: Any, positions: Any, n_hops: int, class_of_hop: Any, directed: bool,
     ranks: Any, first: Any,

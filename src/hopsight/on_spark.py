@@ -52,7 +52,7 @@ def detect(request: Request, folder: Path, *, master: str | None = None, progres
         record = {
             "command": "detect",
             "request": dataclasses.asdict(dataclasses.replace(request, source=request.source.repeatable())),
-            "inputs": checksums(request.source.path, request.source.nodes),
+            "inputs": checksums(*request.source.files()),
             "detector": request.detector,
             "parameters": dataclasses.asdict(detector),
             "seed": request.seed,

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import get_num_threads, njit
+from numba import get_num_threads
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
+from hopsight.compiled import compiled
 from hopsight.hops import WORD, _parts, _search, choose_classes
 
 IntArray = NDArray[np.int64]
@@ -246,7 +247,7 @@ def _collect(searched: Any, sources: IntArray, hashes: HashArray, seed: np.uint6
     return [pairs[:, kind == far] for far in range(1, plan.n_classes)]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def count(reached: Any, n_sources: int) -> Any:
     """Count the nodes at 1, …, C−1 and ≥ C hops of each source: bit b of ``reached[h, v]`` is source b at h hops."""
     n_hops, n_nodes = reached.shape[0] - 1, reached.shape[1]
@@ -265,7 +266,7 @@ def count(reached: Any, n_sources: int) -> Any:
     return counts
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop: Any, limits: Any) -> Any:
     """Return source, target, class and hash of the pairs whose hash is below the limit of their class.
 
@@ -300,7 +301,7 @@ def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop
     return source[:size], target[:size], kind[:size], rank[:size]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _grown(columns: Any, room: int) -> Any:
     size = columns[0].size
     source, target = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)

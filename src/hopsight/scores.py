@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hopsight.compiled import compiled
 
 FloatArray = NDArray[np.float64]
 
@@ -119,7 +120,7 @@ def _by_maximum(values: FloatArray) -> Any:
     return values / highest if highest > 0 else np.zeros_like(values)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _triangles(start: Any, target: Any, link: Any, strangeness: Any) -> Any:
     """Add the product of the three sides of every triangle to each of its links."""
     total = np.zeros(link.size)

@@ -123,6 +123,11 @@ def test_without_beta_both_solvers_agree(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(anomalous._solve_exactly(*arguments), anomalous._solve_decoupled(*arguments), atol=1e-12)
 
 
+def test_defaults_are_those_of_the_authors_script() -> None:
+    model = ANOMALOUS()
+    assert (model.alpha, model.beta, model.gamma, model.phi, model.n_rounds) == (0.015, 0.01, 0.009, 0.6, 100)
+
+
 @pytest.mark.parametrize("n_columns", [3, 70])  # few and many
 @pytest.mark.parametrize("seed", range(3))
 def test_the_objective_never_increases(seed: int, n_columns: int) -> None:

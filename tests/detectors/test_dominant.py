@@ -81,13 +81,33 @@ def test_every_preset_trains_and_judges_its_training_graph_again(random_graph: A
     assert np.ptp(model.decision_score_) > 0.1
 
 
-def test_presets_hold_the_published_settings() -> None:
-    assert DOMINANT.torch() == DOMINANT()
-    paper, tf, pygod = DOMINANT.paper(), DOMINANT.tf(lr=0.1), DOMINANT.pygod()
-    assert (paper.encoder_units, paper.attribute_units, paper.structure_units) == ((64, 32, 16), (), ())
-    assert (paper.loss, paper.decoder, paper.self_loops, paper.n_epochs) == ("squared", "sigmoid", False, 300)
-    assert (tf.decoder, tf.bias, tf.dropout, tf.n_epochs, tf.lr) == ("sigmoid", False, 0.0, 300, 0.1)
-    assert (pygod.final_activation, pygod.attribute_weight, pygod.lr, pygod.last_step) == ("none", 0.5, 0.004, False)
+COLUMNS = (
+    "encoder_units", "attribute_units", "structure_units", "decoder", "final_activation", "self_loops", "loss",
+    "attribute_weight", "lr", "n_epochs", "dropout", "bias", "initial", "last_step",
+)  # fmt: skip
+PUBLISHED = {
+    "torch": ((64, 64), (64,), (64,), "linear", "relu", True, "mean", 0.8, 0.005, 100, 0.3, True, "uniform", True),
+    "paper": ((64, 32, 16), (), (), "sigmoid", "relu", False, "squared", 0.6, 0.005, 300, 0.0, True, "glorot", True),
+    "tf": ((64, 64), (64,), (64,), "sigmoid", "relu", True, "mean", 0.8, 5e-4, 300, 0.0, False, "glorot", False),
+    "pygod": ((64, 64), (64,), (64,), "linear", "none", False, "mean", 0.5, 0.004, 100, 0.0, True, "glorot", False),
+}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_hold_the_published_settings(preset: str) -> None:
+    model = getattr(DOMINANT, preset)()
+    assert tuple(getattr(model, name) for name in COLUMNS) == PUBLISHED[preset]
+    assert model.scaling == ("none" if preset == "pygod" else "auto")
+    assert DOMINANT.torch() == DOMINANT() and DOMINANT.tf(lr=0.1).lr == 0.1
+
+
+def test_scores_that_are_all_alike_count_as_a_collapse() -> None:
+    """The network is not dead, and yet says nothing: every node of a complete graph of twins looks the same."""
+    graph = AttributedGraph(np.ones((7, 7)), np.tile([1.0, 2.0, 3.0], (7, 1)))
+    with pytest.warns(UserWarning, match="collapsed") as said:
+        model = DOMINANT(n_epochs=3, scaling="none").fit(graph)
+    assert ["second time" in str(warning.message) for warning in said] == [False, True]
+    assert model.embed(graph).any()
 
 
 def test_loss_is_the_mean_of_the_scores_or_the_squared_sum(random_graph: AttributedGraph) -> None:

@@ -134,3 +134,7 @@ def test_reduced_attributes(random_graph: AttributedGraph) -> None:
 def test_bad_numbers_of_neighbours_are_refused(random_graph: AttributedGraph, k: object) -> None:
     with pytest.raises(ValueError, match="n_neighbors must be"):
         LOF(n_neighbors=k).fit(random_graph)
+
+
+def test_a_node_alone_scores_one() -> None:
+    assert LOF().fit(AttributedGraph(np.zeros((1, 1)), [[3.0]])).decision_score_.tolist() == [1.0]

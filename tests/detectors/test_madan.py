@@ -55,6 +55,30 @@ def test_multi_is_the_mean_mid_rank_over_the_grid(random_graph: AttributedGraph)
     assert model.n_times_ == len(ranks) == 200  # t = 0 leaves all nodes alike
 
 
+@pytest.mark.parametrize("time", [1e9, 1e15, 1e30, 1e300])
+def test_in_the_end_heat_is_spread_over_the_component(time: float) -> None:
+    """A path of three, a pair and a node alone: 1/√3, 1/√2 and 1."""
+    adjacency = np.zeros((6, 6))
+    adjacency[[0, 1, 3], [1, 2, 4]] = 1.0
+    scores = MADAN(t=time, sigma=0.0).fit((adjacency, np.arange(6.0)[:, None])).decision_score_
+    np.testing.assert_allclose(scores, [3**-0.5] * 3 + [2**-0.5] * 2 + [1.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["eigh", "chebyshev"])
+def test_a_network_beside_its_copy_gets_every_score_twice(rng: np.random.Generator, solver: str) -> None:
+    """In 22 columns the links weigh about 10⁻⁵, so that times are long and magnify rounding."""
+    links = np.triu(rng.random((40, 40)) < 0.15, k=1)
+    both = sp.block_diag([links, links]).toarray()
+    attributes = np.tile(rng.normal(size=(40, 22)), (2, 1))
+    weights, _ = link_weights(AttributedGraph(both, attributes))
+    assert weights.sum() / 80 < 1e-4
+    order = rng.permutation(80)
+    scores = MADAN(solver=solver).fit((both[order][:, order], attributes[order])).decision_score_
+    scores = scores[np.argsort(order)]
+    np.testing.assert_allclose(scores[:40], scores[40:], atol=0.01)
+    assert np.ptp(scores) > 0.5
+
+
 def test_default_sigma_is_the_deviation_of_all_scaled_values() -> None:
     graph = AttributedGraph([[0, 1], [1, 0]], [[0.0, 7.0], [1.0, 7.0]])  # scaled: 0, 0, 1, 0
     assert MADAN().fit(graph).sigma_ == pytest.approx(np.sqrt(3) / 4)

@@ -13,10 +13,12 @@ from scipy.stats import binom
 from sklearn.metrics import roc_auc_score
 
 from hopsight.datasets import make_network
+from hopsight.detectors import DETECTORS
 from hopsight.detectors.dominant import DOMINANT
 from hopsight.detectors.lof import LOF
 from hopsight.detectors.predict import answer, confidence, probability, threshold
 from hopsight.detectors.storage import load_detector
+from toys import quick
 
 SCORES = np.arange(1.0, 11.0)
 
@@ -185,8 +187,26 @@ def test_a_script_written_for_pygod_runs() -> None:
         assert prob.shape == conf.shape == (test_data.y.shape[0],)
     with pytest.raises(ValueError, match="prob_method"):
         detector.predict(test_data, return_prob=True, prob_method="something")
+    assert len(detector.predict(test_data, None, True, True, True, "unify", True)) == 4  # flags in PyGOD's order
     pred, emb = detector.predict(test_data, return_emb=True)
     assert emb.shape == (test_data.y.shape[0], 64) and np.array_equal(pred, detector.predict(test_data))
+
+
+@pytest.mark.parametrize("name", list(DETECTORS))
+def test_labels_are_taken_where_pygod_takes_them_and_do_not_matter(name: str) -> None:
+    data = as_data(0)
+    wanted = quick(name).fit(data).decision_score_
+    np.testing.assert_array_equal(quick(name).fit(data, data.y).decision_score_, wanted)
+    model = quick(name).fit(data, label=data.y)
+    np.testing.assert_array_equal(model.decision_score_, wanted)
+    if name in ("hcm", "cross_hcm", "dominant", "resgcn"):
+        np.testing.assert_array_equal(model.decision_function(data, data.y), model.decision_function(data))
+
+
+def test_half_precision_attributes_are_read() -> None:
+    data = as_data(0)
+    data.x = data.x.bfloat16()
+    assert np.isfinite(LOF().fit(data).decision_score_).all()
 
 
 def test_the_same_data_without_y_gives_the_same_scores() -> None:

@@ -33,6 +33,12 @@ def loss_with(graph: AttributedGraph, weights: float, **settings: Any) -> float:
     return float(model._loss(network, inputs, Target.of(graph.adjacency, CPU), torch.Generator()).detach())
 
 
+def test_defaults_are_those_of_the_specification() -> None:
+    model = ResGCN()
+    assert (model.encoder_units, model.residual_units, model.decoder_units) == ((64, 32), (64, 64, 64), (32, 64))
+    assert (model.attribute_weight, model.residual_share, model.gamma, model.lr) == (0.8, 0.1, 0.1, 0.01)
+
+
 def test_without_weights_every_link_is_a_coin_toss(random_graph: AttributedGraph) -> None:
     assert loss_with(random_graph, 0.0, attribute_weight=0.0) == pytest.approx(60**2 / 4)
     assert loss_with(random_graph, 0.0, attribute_weight=1.0) == pytest.approx((random_graph.attributes**2).sum())

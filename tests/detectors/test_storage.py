@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import pickle
 import shutil
@@ -200,3 +201,20 @@ def test_detectors_without_a_network_are_saved_too(name: str, graph: AttributedG
     fitted = DETECTORS[name]().fit(graph)
     fitted.save(tmp_path / name)
     assert np.array_equal(load_detector(tmp_path / name).decision_score_, fitted.decision_score_)
+
+
+def test_a_full_disk_leaves_the_old_model(
+    folder: Path, graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = load_detector(folder).decision_score_
+    whole = Path.write_bytes
+
+    def full(self: Path, content: bytes) -> int:
+        whole(self, content[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        MADAN(t=3.0).fit(graph).save(folder)
+    assert np.array_equal(load_detector(folder).decision_score_, before)
+    assert sorted(path.name for path in folder.iterdir()) == ["arrays.safetensors", "detector.json"]

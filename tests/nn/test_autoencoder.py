@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hopsight.graph import AttributedGraph
 from hopsight.nn.autoencoder import Autoencoder, Inputs, Layers
-from hopsight.nn.gcn import normalized_adjacency
+from toys import dense_propagation
 
 CPU = torch.device("cpu")
 
@@ -38,7 +38,7 @@ def make(
 
 def dense_forward(network: Autoencoder, graph: AttributedGraph) -> tuple[Tensor, Tensor]:
     """Every layer as act(Â H W + b) with dense matrices, in the authors' order."""
-    A = torch.from_numpy(normalized_adjacency(graph.adjacency).toarray()).double()
+    A = dense_propagation(graph)
 
     def block(layers: Layers, values: Tensor) -> Tensor:
         for position, weight in enumerate(layers.weights):

@@ -11,8 +11,8 @@ from torch import Tensor
 from hopsight.graph import AttributedGraph
 from hopsight.nn import reconstruction, residual
 from hopsight.nn.autoencoder import Inputs
-from hopsight.nn.gcn import normalized_adjacency
 from hopsight.nn.residual import ResidualGCN
+from toys import dense_propagation
 
 CPU = torch.device("cpu")
 
@@ -34,7 +34,7 @@ def inputs_of(graph: AttributedGraph, sparse: bool = False) -> Inputs:
 
 def dense_forward(network: ResidualGCN, graph: AttributedGraph) -> tuple[Tensor, Tensor, Tensor]:
     """Return Z, R and X̂, every layer as printed, with dense matrices."""
-    A = torch.from_numpy(normalized_adjacency(graph.adjacency).toarray()).double()
+    A = dense_propagation(graph)
     X = torch.tensor(graph.attributes)
     R = X
     for weight in network.residual.weights:
@@ -72,7 +72,7 @@ def test_loss_and_gradients_equal_the_dense_form(
 
 def test_no_attention_is_a_plain_gcn(random_graph: AttributedGraph) -> None:
     network = make(6, gamma=0.0, encoder_units=(7, 4))
-    A = torch.from_numpy(normalized_adjacency(random_graph.adjacency).toarray()).double()
+    A = dense_propagation(random_graph)
     first, second = network.encoder.weights
     plain = torch.relu(A @ torch.relu(A @ torch.tensor(random_graph.attributes) @ first) @ second)
     torch.testing.assert_close(network(inputs_of(random_graph)).units, plain, atol=1e-8, rtol=1e-8)

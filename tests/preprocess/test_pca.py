@@ -66,3 +66,17 @@ def test_a_large_sparse_matrix_is_never_made_dense(rng: np.random.Generator) -> 
     tracemalloc.stop()
     assert axes.shape == (3, n_columns) and np.isfinite(axes).all()
     assert peak < 100e6
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_few_nodes_with_many_columns_need_no_large_matrix(kind: str, rng: np.random.Generator) -> None:
+    """60 nodes have 59 directions: those of scikit-learn, without 2,000 × 2,000 covariances."""
+    X = rng.normal(size=(60, 2000))
+    given = sp.csr_array(X) if kind == "sparse" else X
+    tracemalloc.start()
+    axes = principal_axes(given, X.mean(axis=0), np.ones(2000), 256, rng=rng)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert axes.shape == (60, 2000) and peak < 2e7
+    wanted = PCA(59, svd_solver="full").fit(X).components_
+    np.testing.assert_allclose(abs(np.sum(axes[:59] * wanted, axis=1)), 1.0, atol=1e-8)

@@ -130,3 +130,16 @@ def test_bad_settings_are_refused(X: np.ndarray) -> None:
         fit(X, scaling="standart")
     with pytest.raises(ValueError, match="n_components must be at least 1, got 0"):
         fit(X, n_components=0)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_category_that_no_new_node_has_is_a_column_of_zeros(kind: str) -> None:
+    names = ["age", "colour=blue", "colour=red"]
+    transform = AttributeTransform.fit(np.eye(3), names, scaling="none", rng=np.random.default_rng(0))
+    new = np.array([[5.0, 1.0, 1.0], [6.0, 0.0, 0.0]])
+    new = sp.csr_array(new) if kind == "sparse" else new
+    applied = transform.apply(new, ["age", "colour=violet", "colour=blue"])
+    applied = applied.toarray() if kind == "sparse" else applied
+    assert applied.tolist() == [[5.0, 1.0, 0.0], [6.0, 0.0, 0.0]]
+    with pytest.raises(ValueError, match=r"lacks 2 attribute\(s\) the model was fitted on, first 'colour=blue'"):
+        transform.apply(new, ["age", "size=1", "size=2"])

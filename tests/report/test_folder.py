@@ -138,3 +138,23 @@ def test_links_that_somebody_put_there_lead_nowhere(tmp_path: Path) -> None:
     assert (out / "scores.csv").read_text() == "second" and not (out / "scores.csv").is_symlink()
     assert [path.name for path in mine.iterdir()] == ["letter"]
     assert (mine / "letter").read_text() == "dear"
+
+
+def test_a_run_interrupted_while_publishing_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "out"
+    write_run(folder, "first")
+    whole, moved = Path.replace, []
+
+    def stop(self: Path, target: Path) -> Path:
+        moved.append(target)
+        if len(moved) == 2:
+            raise KeyboardInterrupt
+        return whole(self, target)
+
+    monkeypatch.setattr(Path, "replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_run(folder, "second")
+    assert not (folder / RECORD).exists()
+    write_run(folder, "third")
+    assert (folder / "scores.csv").read_text() == "third"
+    assert sorted(path.name for path in folder.iterdir()) == ["model", RECORD, "scores.csv"]

@@ -189,3 +189,34 @@ def test_a_record_with_values_of_other_types_is_refused(tmp_path: Path, name: st
     with pytest.raises(ValueError, match="does not say how to repeat the run"):
         rerun(tmp_path / "run.json")
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_node_table_that_was_found_beside_the_links_is_checked_too(tmp_path: Path) -> None:
+    write(two_groups(0), tmp_path / "f.csv")
+    detect(Request(source=Source(path=str(tmp_path / "f.csv")), detector="lof"), tmp_path / "run")
+    assert sorted(Path(path).name for path in read_record(tmp_path / "run")["inputs"]) == ["f.csv", "f.nodes.csv"]
+    stream = io.StringIO()
+    write(two_groups(1), tmp_path / "f.csv")
+    rerun(tmp_path / "run", progress=LineProgress(stream))
+    assert "f.nodes.csv has changed since the first run" in stream.getvalue()
+
+
+def test_a_rerun_finds_a_network_of_the_catalogue_where_it_was(
+    tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOPSIGHT_DATA", str(data_dir))
+    detect(Request(source=Source(path="disney"), detector="lof"), tmp_path / "run")
+    assert len(read_record(tmp_path / "run")["inputs"]) == 1
+    monkeypatch.setenv("HOPSIGHT_DATA", str(tmp_path))
+    assert rerun(tmp_path / "run").folder.name == "run-rerun"
+    assert (tmp_path / "run-rerun" / "scores.csv").read_bytes() == (tmp_path / "run" / "scores.csv").read_bytes()
+
+
+def test_a_rerun_of_scores_says_when_the_network_has_changed(finished: Path, network: Path, tmp_path: Path) -> None:
+    score(finished, Source(path=str(network)), tmp_path / "scored")
+    record = read_record(tmp_path / "scored")
+    record["inputs"] = dict.fromkeys(record["inputs"], "0" * 64)
+    write_record(tmp_path / "scored" / "run.json", record)
+    stream = io.StringIO()
+    rerun(tmp_path / "scored", progress=LineProgress(stream))
+    assert "network.npz has changed since the first run" in stream.getvalue()

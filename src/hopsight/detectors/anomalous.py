@@ -19,6 +19,7 @@ from hopsight.detectors.residuals import (
     Smoother,
     column_normalised,
     conjugate_gradient,
+    enlarged,
     has_settled,
     reduced,
     residual_weights,
@@ -139,7 +140,7 @@ class ANOMALOUS(Detector):
     def _prepare(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         X = reduced(graph, self.n_components, rng=rng)
         if self.scaling == "column":
-            X = column_normalised(X)
+            X = column_normalised(enlarged(X))
         return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
     def _check(self) -> None:

@@ -211,7 +211,7 @@ class DOMINANT(Detector):
         with steady(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), where) as run:
             return until_alive("DOMINANT", attempt, for_training)
 
-    def decision_function(self, source: Any) -> FloatArray:
+    def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit."""
         return finite(self._scores(*self._trained(source))[0], "DOMINANT")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
+from hopsight.compiled import compiled
 from hopsight.detectors.threads import n_threads
 
 FloatArray = NDArray[np.float64]
@@ -74,7 +74,7 @@ def _csr_parts(matrix: Any) -> tuple[Any, Any, Any]:
     return matrix.data.astype(np.float64), matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _judge_egos(
     first: int,
     last: int,
@@ -110,7 +110,7 @@ def _judge_egos(
             squares[ego] += max(0.0, y) ** 2
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _sum_over_members(
     ego: int,
     members: Any,
@@ -141,7 +141,7 @@ def _sum_over_members(
     return n_active
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _add_inner_links(
     ego: int, members: Any, S: Any, X: Any, presence: bool, inside: Any, inner: Any, outer: Any
 ) -> float:
@@ -163,7 +163,7 @@ def _add_inner_links(
     return total
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _add_link(i: int, j: int, s: float, X: Any, presence: bool, inner: Any, outer: Any) -> None:
     """Add an inner link to I_f, and take both its halves out of the sums over all links of the members."""
     a, b = X[2][i], X[2][j]

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from scipy.special import ive
 from torch import Tensor
@@ -123,10 +124,11 @@ def plan(
     fitting = [cost for cost in costs.values() if cost.gigabytes <= memory and cost.seconds <= time_limit]
     if not fitting:
         least = min(costs.values(), key=lambda cost: (cost.gigabytes > memory, cost.seconds))
+        ways = ["raise time_limit"] * (least.seconds > time_limit) + ["set n_probes=256 to estimate"] * (not n_probes)
         raise ValueError(
-            f"exact heat kernels of {n_nodes:,} nodes need about {_duration(least.seconds)} and "
-            f"{least.gigabytes:.1f} GB here (time_limit is {_duration(time_limit)}, {memory:.1f} GB are free): raise "
-            "time_limit, or set n_probes=256 for an approximation"
+            f"MADAN's heat kernels of {n_nodes:,} nodes need about {_duration(least.seconds)} and "
+            f"{least.gigabytes:.1f} GB here (time_limit is {_duration(time_limit)}, {memory:.1f} GB are free): "
+            f"{' or '.join(ways) or 'use another detector'}"
         )
     return min(fitting, key=lambda cost: cost.seconds)
 
@@ -161,6 +163,8 @@ def largest_eigenvalue(laplacian: Any, rng: np.random.Generator) -> float:
 def _from_eigenvectors(laplacian: Any, times: FloatArray, device: torch.device) -> FloatArray:
     """Return Σ_k u_k(i)² exp(−2τ λ_k / λ_max), one eigendecomposition for every time."""
     values, vectors = torch.linalg.eigh(torch.from_numpy(laplacian.toarray()).to(device))
+    laplacian.eliminate_zeros()
+    values[: connected_components(laplacian, directed=False, return_labels=False)] = 0.0  # what rounding left of them
     shares = values.clamp(min=0.0) / values[-1]
     decay = torch.exp(-2.0 * torch.from_numpy(times).to(device)[:, None] * shares)  # (n_times, n_nodes)
     return np.asarray((decay @ vectors.square_().T).cpu().numpy())

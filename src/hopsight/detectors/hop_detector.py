@@ -63,12 +63,14 @@ class HopDetector(Detector):
     precision: str = "auto"
     score: str = "hav"
 
-    def fit(self, source: Any, callback: Callback | None = None, *, checkpoint: Path | None = None) -> Self:
+    def fit(
+        self, source: Any, callback: Callback | Any = None, *, label: Any = None, checkpoint: Path | None = None
+    ) -> Self:
         """Learn from a graph and score it.
 
         Parameters
         ----------
-        source, callback
+        source, callback, label
             As for every detector.
         checkpoint
             A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit goes on from
@@ -291,7 +293,7 @@ class HopDetector(Detector):
         variance = as_float64(posterior.variance)
         return np.sqrt(variance) if self.deviation == "std" else variance
 
-    def decision_function(self, source: Any) -> FloatArray:
+    def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a new graph with the posterior samples and the attribute transformation of the fit."""
         graph = as_graph(source)
         if graph.n_edges == 0:

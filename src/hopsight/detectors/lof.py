@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
+from hopsight.compiled import compiled
 from hopsight.detectors.base import Callback, Detector
 from hopsight.detectors.threads import n_threads
 from hopsight.graph import AttributedGraph
@@ -66,6 +66,8 @@ class LOF(Detector):
     [0.875, 1.3333, 0.875, 2.625]
     """
 
+    _LEAST_NODES: ClassVar[int] = 1
+
     n_neighbors: int = 20
     scaling: str = "none"
     n_components: int | None = None
@@ -80,6 +82,8 @@ class LOF(Detector):
             rng=rng,
         )
         self.scaling_ = transform.scaling
+        if graph.n_nodes == 1:  # nothing to be far from
+            return np.ones(1)
         attributes = transform.apply(graph.attributes, graph.attribute_names)
         return local_outlier_factor(*nearest(attributes, min(self.n_neighbors, graph.n_nodes - 1)))
 
@@ -133,7 +137,7 @@ def _nearest_sparse(rows: Any, k: int) -> tuple[FloatArray, IntArray]:
     return squares, neighbours
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _fill_dense(columns: Any, start: int, squares: Any, neighbours: Any) -> None:
     """Search the nearest of rows start, start + 1, …; one heap a row, its farthest entry in front."""
     d, n = columns.shape
@@ -154,7 +158,7 @@ def _fill_dense(columns: Any, start: int, squares: Any, neighbours: Any) -> None
                     _replace_farthest(squares[r], neighbours[r], total[j], first + j)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _fill_sparse(products: Any, norms: Any, start: int, squares: Any, neighbours: Any) -> None:
     """Search as above by ‖y‖² − 2x·y, which orders the other rows y as their distances from x do."""
     for r in range(products.shape[0]):
@@ -164,7 +168,7 @@ def _fill_sparse(products: Any, norms: Any, start: int, squares: Any, neighbours
                 _replace_farthest(squares[r], neighbours[r], value, j)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _replace_farthest(values: Any, positions: Any, value: float, position: int) -> None:
     """Put an entry in the place of the heap's farthest; among equals the highest position counts as farther."""
     size = len(values)
@@ -185,7 +189,7 @@ def _replace_farthest(values: Any, positions: Any, value: float, position: int) 
     values[at], positions[at] = value, position
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _recompute(data: Any, indices: Any, indptr: Any, neighbours: Any, squares: Any) -> None:
     """Replace the order-only values by squared distances, differences taken column by column."""
     for row in range(neighbours.shape[0]):

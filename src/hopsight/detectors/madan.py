@@ -23,6 +23,7 @@ FloatArray = NDArray[np.float64]
 
 GRID = np.concatenate([[0.0], 10.0 ** np.linspace(0.0, 4.0, 200)])  # the times of the authors' script
 BLOCK_VALUES = 1 << 24  # numbers held at a time
+ROUNDING = 1e-14  # of an eigenvalue, over the largest
 
 
 @dataclass(kw_only=True)
@@ -95,7 +96,7 @@ class MADAN(Detector):
             graph = _reduced(graph, self.n_components, for_axes)
         times = GRID if self.t == "multi" else np.array([float(self.t)])
         weights, self.sigma_ = link_weights(graph, self.sigma)
-        kept = _concentrations(
+        kept, errors = _concentrations(
             weights,
             times,
             rng=for_heat,
@@ -109,7 +110,7 @@ class MADAN(Detector):
         if self.t != "multi":
             self.n_times_ = 1
             return np.asarray(kept[0])
-        scores, self.n_times_ = mean_rank(kept)
+        scores, self.n_times_ = mean_rank(kept, errors)
         return scores
 
     def _check(self) -> torch.device:
@@ -138,7 +139,7 @@ def concentrations(
     [[1.0, 1.0], [0.827006, 0.827006]]
     """
     weights, _ = link_weights(graph, sigma)
-    return _concentrations(weights, times, rng=np.random.default_rng(seed), device=resolve_device(device))
+    return _concentrations(weights, times, rng=np.random.default_rng(seed), device=resolve_device(device))[0]
 
 
 def link_weights(graph: AttributedGraph, sigma: float | None = None) -> tuple[Any, float]:
@@ -166,26 +167,31 @@ def link_weights(graph: AttributedGraph, sigma: float | None = None) -> tuple[An
     return sp.csr_array(upper + upper.T), width
 
 
-def mean_rank(kept: FloatArray) -> tuple[FloatArray, int]:
+def mean_rank(kept: FloatArray, errors: FloatArray | float = 0.0) -> tuple[FloatArray, int]:
     """Return the mean over times of each node's mid-rank, divided by the number of nodes, and how many times count.
+
+    ``errors`` says how exact the heats of each time are: what differs less is a tie, and a time whose heats hardly
+    differ more than that does not count.
 
     >>> mean_rank(np.array([[1.0, 1.0, 1.0], [0.2, 0.2, 0.9]]))
     (array([0.5, 0.5, 1. ]), 1)
     """
-    counts = np.ptp(kept, axis=1) >= 1e-9
+    steps = np.maximum(np.broadcast_to(errors, kept.shape[:1]), 1e-10)
+    counts = np.ptp(kept, axis=1) >= 10 * steps
     if not counts.any():
         return np.full(kept.shape[1], (kept.shape[1] + 1) / (2 * kept.shape[1])), 0
-    # Nodes that are alike differ by rounding only: a tie must stay one.
-    ranks = rankdata(kept[counts].round(10), axis=1)
+    ranks = rankdata((kept[counts] / steps[counts, None]).round(), axis=1)
     return ranks.mean(axis=0) / kept.shape[1], int(counts.sum())
 
 
-def _concentrations(weights: Any, times: FloatArray, **options: Any) -> FloatArray:
+def _concentrations(weights: Any, times: FloatArray, **options: Any) -> tuple[FloatArray, FloatArray]:
+    """Return the heats, and how exact they are at every time: an eigenvalue's rounding is multiplied by the time."""
     strength = np.asarray(weights.sum(axis=1)).ravel()
     mean = strength.mean()
     if not mean > 0.0:
-        return np.ones((len(times), strength.size))
-    return heat_kept(sp.diags_array(strength) - weights, np.asarray(times) / mean, **options)
+        return np.ones((len(times), strength.size)), np.zeros(len(times))
+    rates = np.asarray(times) / mean
+    return heat_kept(sp.diags_array(strength) - weights, rates, **options), ROUNDING * rates
 
 
 def _min_max(attributes: Any) -> tuple[Any, float]:

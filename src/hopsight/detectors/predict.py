@@ -54,7 +54,9 @@ def threshold(scores: FloatArray, contamination: float | str) -> float:
         return float(centre + 3.5 * 1.4826 * np.median(above - centre))
     if isinstance(contamination, str):
         raise ValueError(f"contamination must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
-    check_ratio("contamination", contamination, high=0.5 + 1e-12)
+    check_ratio("contamination", contamination)
+    if contamination > 0.5:
+        raise ValueError(f"contamination must be at most 0.5, got {contamination}")
     return float(np.percentile(scores, 100 * (1 - contamination)))
 
 

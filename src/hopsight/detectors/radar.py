@@ -19,6 +19,7 @@ from hopsight.detectors.residuals import (
     SCALINGS,
     Smoother,
     column_normalised,
+    enlarged,
     has_settled,
     reduced,
     residual_weights,
@@ -125,7 +126,7 @@ class Radar(Detector):
         """Return the attributes as the updates take them, and the share of their squares that is kept."""
         X = reduced(graph, self.n_components, rng=rng)
         if self.scaling == "column":
-            X = column_normalised(X)
+            X = column_normalised(enlarged(X))
         rank = min(X.shape)
         check_memory("Radar", 8 * 14 * graph.n_nodes * min(rank, self.max_rank or rank))
         if self.max_rank is not None and self.max_rank < rank:

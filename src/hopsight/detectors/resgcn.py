@@ -144,7 +144,7 @@ class ResGCN(Detector):
         with steady(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), device) as run:
             return until_alive("ResGCN", attempt, for_training)
 
-    def decision_function(self, source: Any) -> FloatArray:
+    def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit.
 
         The residual of a node depends on its attributes alone: links shape it while training only.

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg.blas import daxpy
 
+from hopsight.compiled import compiled
 from hopsight.graph import AttributedGraph
 from hopsight.preprocess import AttributeTransform
 
@@ -22,6 +22,16 @@ SCALINGS = ("column", "none")
 TOLERANCE = 1e-10  # of conjugate gradients
 MAX_ITERATIONS = 1000
 LARGE = 1_000_000  # numbers that one product with the adjacency matrix reads
+
+
+def enlarged(attributes: Any) -> Any:
+    """Return attributes that are all tiny over the largest of them: in their unit 1e-7 is no small norm.
+
+    >>> enlarged(np.array([[2e-12, 1e-12]])).tolist(), enlarged(np.array([[2.0, 1e-12]])).tolist()
+    ([[1.0, 0.5]], [[2.0, 1e-12]])
+    """
+    largest = float(abs(attributes).max())
+    return attributes / largest if 1e-300 < largest < 10 * SMALLEST_NORM else attributes
 
 
 def column_normalised(attributes: Any) -> Any:
@@ -123,7 +133,7 @@ def _search(parts: tuple[Any, Any, Any], right_side: FloatArray, start: FloatArr
     return solution
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # type: ignore[untyped-decorator]
+@compiled(nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _search_compiled(
     links: Any, indices: Any, indptr: Any, right_side: Any, solution: Any, tolerance: float, max_iterations: int
 ) -> None:
@@ -153,7 +163,7 @@ def _search_compiled(
                 direction[i, f] = residual[i, f] + length / previous * direction[i, f]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # type: ignore[untyped-decorator]
+@compiled(nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _multiply(links: Any, indices: Any, indptr: Any, Z: Any, out: Any) -> float:
     """Set out to (I + S) Z and return the inner product of the two."""
     total = 0.0

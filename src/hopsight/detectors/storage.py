@@ -21,7 +21,10 @@ NOT_SAVED = frozenset({"graph_", "seconds_"})  # the network stays where the use
 
 
 def save_detector(detector: Any, folder: Path) -> None:
-    """Write ``detector.json`` and ``arrays.safetensors``; the JSON comes last and makes the folder valid."""
+    """Write ``detector.json`` and ``arrays.safetensors``; the JSON comes last and makes the folder valid.
+
+    A model that is there already stays until both are on the disk.
+    """
     if not hasattr(detector, "decision_score_"):
         raise ValueError(f"{type(detector).__name__} is not fitted yet: there is nothing to save")
     arrays: dict[str, np.ndarray[Any, Any]] = {}
@@ -39,11 +42,16 @@ def save_detector(detector: Any, folder: Path) -> None:
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     record["checksum"] = _checksum(record, content)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "detector.json").unlink(missing_ok=True)
-    (folder / "arrays.safetensors").write_bytes(content)
-    partial = folder / "detector.json.part"
-    partial.write_text(json.dumps(record, indent=1), encoding="utf-8")
-    partial.replace(folder / "detector.json")
+    files = {"arrays.safetensors": content, "detector.json": json.dumps(record, indent=1).encode()}
+    try:
+        for name, written in files.items():
+            (folder / f"{name}.part").write_bytes(written)
+        (folder / "detector.json").unlink(missing_ok=True)
+        for name in files:
+            (folder / f"{name}.part").replace(folder / name)
+    finally:
+        for name in files:
+            (folder / f"{name}.part").unlink(missing_ok=True)
 
 
 def load_detector(path: str | Path) -> Any:

@@ -118,6 +118,8 @@ def _array(tensor: Any) -> Any:
     if tensor is None or isinstance(tensor, np.ndarray) or sp.issparse(tensor) or not hasattr(tensor, "detach"):
         return tensor
     tensor = tensor.detach().cpu()
+    if str(tensor.dtype) == "torch.bfloat16":  # numpy has no such type
+        tensor = tensor.float()
     if str(tensor.layout) != "torch.strided":
         coo = tensor.to_sparse_coo().coalesce()
         return sp.csr_array((coo.values().numpy(), tuple(coo.indices().numpy())), shape=tuple(tensor.shape))

@@ -80,7 +80,7 @@ def read_tables(
     notices
         List that receives what the user may want to know.
     """
-    beside = _find_nodes(path) if nodes is None else Path(nodes)
+    beside = find_nodes(path) if nodes is None else Path(nodes)
     with reading(path):
         if beside is None:
             raise ValueError("an edge list has no attributes: give the node table too (nodes, --nodes)")
@@ -140,7 +140,8 @@ def node_path(path: Path) -> Path:
     return path.with_name(f"{stem}.nodes{path.name[len(stem) :]}")
 
 
-def _find_nodes(path: Path) -> Path | None:
+def find_nodes(path: Path) -> Path | None:
+    """Return the node table that stands beside an edge list, or None."""
     stem = _stem(path)
     candidates = (node_path(path), *(path.with_name(f"{stem}.nodes{suffix}") for suffix in TABLE_SUFFIXES))
     return next((candidate for candidate in candidates if candidate.is_file() and candidate != path), None)

@@ -49,8 +49,8 @@ class Propagation:
         return sp.csr_array(tuple(part.numpy() for part in parts), shape=tuple(self.forward.shape))
 
 
-def normalized_adjacency(adjacency: Any) -> Any:
-    """Return Â = D̃^{-1/2} (A + I) D̃^{-1/2} as a float32 CSR array.
+def normalized_adjacency(adjacency: Any, dtype: Any = np.float32) -> Any:
+    """Return Â = D̃^{-1/2} (A + I) D̃^{-1/2} as a CSR array.
 
     For a directed graph, D̃ holds out-degrees on the left and in-degrees on the right.
 
@@ -61,7 +61,7 @@ def normalized_adjacency(adjacency: Any) -> Any:
     left = 1.0 / np.sqrt(np.asarray(with_loops.sum(axis=1)).ravel())
     right = 1.0 / np.sqrt(np.asarray(with_loops.sum(axis=0)).ravel())
     rows = np.repeat(np.arange(with_loops.shape[0]), np.diff(with_loops.indptr))
-    with_loops.data = (left[rows] * right[with_loops.indices] * with_loops.data).astype(np.float32)
+    with_loops.data = (left[rows] * right[with_loops.indices] * with_loops.data).astype(dtype)
     return with_loops
 
 
@@ -69,7 +69,7 @@ def propagation(
     adjacency: Any, *, directed: bool, device: torch.device, dtype: torch.dtype = torch.float32
 ) -> Propagation:
     """Put Â of a 0/1 CSR adjacency on a device."""
-    normalized = normalized_adjacency(adjacency)
+    normalized = normalized_adjacency(adjacency, np.float64 if dtype == torch.float64 else np.float32)
     forward = torch_csr(normalized, device, dtype)
     backward = torch_csr(sp.csr_array(normalized.T), device, dtype) if directed else forward
     return Propagation(forward, backward)

@@ -20,13 +20,17 @@ def principal_axes(
 ) -> FloatArray:
     """Return the ``(n_components, n_attributes)`` principal axes of ``(attributes − centre) / scale``.
 
-    The centred matrix M = (X − 1μᵀ)D⁻¹ is never formed. With few columns MᵀM is; with many, only products of M
-    and Mᵀ with vectors are taken (Lanczos). The sign of each axis makes its largest entry positive.
+    The centred matrix M = (X − 1μᵀ)D⁻¹ is not formed unless nearly all of its axes are asked for. With few columns
+    MᵀM is; with many, only products of M and Mᵀ with vectors are taken (Lanczos). The sign of each axis makes its
+    largest entry positive.
     """
     n_nodes, n_columns = attributes.shape
     n_components = min(n_components, n_columns, n_nodes)
-    if n_columns <= SMALL or n_components >= min(n_nodes, n_columns) - 1:
+    if n_columns <= SMALL:
         axes = _from_covariance(attributes, centre, scale, n_components)
+    elif n_components >= min(n_nodes, n_columns) - 1:
+        dense = attributes.toarray() if sp.issparse(attributes) else attributes
+        axes = np.linalg.svd((dense - centre) / scale, full_matrices=False)[2][:n_components]
     else:
         axes = _from_products(attributes, centre, scale, n_components, rng)
     largest = axes[np.arange(len(axes)), abs(axes).argmax(axis=1)]

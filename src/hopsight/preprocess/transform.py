@@ -117,10 +117,18 @@ class AttributeTransform:
 
 
 def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:
+    """Return the columns by name; a category that no node of this network has is a column of zeros."""
     if list(names) == list(wanted):
         return attributes
     position = {name: column for column, name in enumerate(names)}
-    missing = [name for name in wanted if name not in position]
+    coded = {name.partition("=")[0] for name in names if "=" in name}
+    absent = [name for name in wanted if name not in position]
+    missing = [name for name in absent if "=" not in name or name.partition("=")[0] not in coded]
     if missing:
         raise ValueError(f"the network lacks {len(missing)} attribute(s) the model was fitted on, first {missing[0]!r}")
+    if absent:
+        position |= dict.fromkeys(absent, len(names))
+        zeros = np.zeros((attributes.shape[0], 1))
+        sparse = sp.issparse(attributes)
+        attributes = sp.csr_array(sp.hstack([attributes, zeros])) if sparse else np.hstack([attributes, zeros])
     return attributes[:, [position[name] for name in wanted]]

@@ -14,6 +14,7 @@ from typing import IO
 LOCK = ".hopsight-lock"
 STAGING = ".hopsight-partial"
 CHECKPOINT = ".hopsight-checkpoint"
+PUBLISHING = "publishing"  # stands in the staging folder while its files move
 RECORD = "run.json"  # always last: a folder without it is no finished run
 FORMAT = "hopsight-run"  # the first value in run.json
 
@@ -40,12 +41,14 @@ class Claim:
 
         ``run.json`` is taken away first: a run killed between the two renames is not mistaken for a finished one.
         """
+        self.staging.joinpath(PUBLISHING).touch()
         (self.folder / RECORD).unlink(missing_ok=True)
         for name in sorted(self.names, key=lambda name: name == RECORD):
             target, staged = self.folder / name, self.staging / name
             _remove(target)
             if staged.exists():
                 staged.replace(target)
+        self.staging.joinpath(PUBLISHING).unlink()
         self.discard_checkpoint()
 
     def discard_checkpoint(self) -> None:
@@ -79,7 +82,8 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
         _remove(folder / CHECKPOINT)  # bad input or parameters: nothing to go on from
         raise
     finally:
-        _remove(folder / STAGING)
+        if not (folder / STAGING / PUBLISHING).exists():  # else it is half done: the folder must be known as ours
+            _remove(folder / STAGING)
         with suppress(PermissionError):  # Windows keeps a file that is open
             (folder / LOCK).unlink(missing_ok=True)
         lock.close()

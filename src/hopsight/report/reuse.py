@@ -78,6 +78,7 @@ def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, prog
             "command": "score",
             "model": str(model_path.resolve()),
             "source": dataclasses.asdict(source.repeatable()),
+            "inputs": checksums(*source.files()),
             "parameters": dataclasses.asdict(model),
             "versions": versions(),
             "machine": machine(),
@@ -97,21 +98,31 @@ def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, prog
 def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress | None = None) -> Result:
     """Repeat the run of a ``run.json``, into ``folder`` or beside the first one with ``-rerun`` after its name."""
     record = read_record(record_path)
-    target = folder or _beside(record_path)
+    target = folder or beside(record_path)
     if record.get("command") == "score":
         try:
             _check_types(Source, record["source"])
             model, source = Path(record["model"]), Source.from_record(record["source"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"the record does not say how to repeat the run: {error}") from None
+        _say_what_changed(record, progress)
         return score(model, source, target, progress=progress)
+    return detect(request_of(record, progress), target, progress=progress)
+
+
+def request_of(record: Mapping[str, Any], progress: Progress | None = None) -> Request:
+    """Return what a finished detection was asked for, and say which of its files have changed since."""
     _check_types(Request, record.get("request"))
     _check_types(Source, record["request"].get("source"))
+    _say_what_changed(record, progress)
+    return Request.from_record(record)
+
+
+def _say_what_changed(record: Mapping[str, Any], progress: Progress | None) -> None:
     before = record["inputs"] if isinstance(record.get("inputs"), dict) else {}
     for path, checksum in checksums(*before).items():
         if progress is not None and checksum != before[path]:
             progress.say(f"{path} has changed since the first run: the result will differ")
-    return detect(Request.from_record(record), target, progress=progress)
 
 
 def _check_types(kind: type, values: Any) -> None:
@@ -131,7 +142,8 @@ def _check_types(kind: type, values: Any) -> None:
             raise ValueError(f"the record does not say how to repeat the run: {name} cannot be {value!r}")
 
 
-def _beside(record_path: Path) -> Path:
+def beside(record_path: Path) -> Path:
+    """Return where a run is repeated unless somebody says where."""
     run = record_path.resolve()
     run = run if run.is_dir() else run.parent
     return run.with_name(f"{run.name}-rerun")

@@ -79,10 +79,20 @@ class Source:
             data_dir=self.data_dir,
         )
 
+    def files(self) -> list[str]:
+        """Return the files that are read, by their whole paths."""
+        from hopsight.load import files_of
+
+        files = [] if self.path is None else files_of(self.path, self.nodes, data_dir=self.data_dir)
+        return [str(file.resolve()) for file in files]
+
     def repeatable(self) -> Source:
         """Return the same with absolute paths, so that a run can be repeated from anywhere."""
+        data_dir = self.data_dir
+        if self.path is not None and not Path(self.path).exists() and self.files():
+            data_dir = str(Path(self.files()[0]).parent)  # whatever HOPSIGHT_DATA says next time
         return dataclasses.replace(
-            self, path=_absolute(self.path), nodes=_absolute(self.nodes), data_dir=_absolute(self.data_dir)
+            self, path=_absolute(self.path), nodes=_absolute(self.nodes), data_dir=_absolute(data_dir)
         )
 
 
@@ -138,6 +148,10 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
         started = time.time()
         with stages.stage("load"):
             graph = request.source.read()
+        if graph.n_nodes < 2:
+            raise ValueError(
+                f"there is nothing to compare: a network needs at least 2 nodes, this one has {graph.n_nodes}"
+            )
         show.say(str(graph))
         need = expected_need(graph, detector)
         show.say(f"{request.detector} on this network needs {need}")
@@ -191,7 +205,7 @@ def _check(request: Request) -> None:
     check_count("seed", request.seed, low=0)
     check_choice("engine", request.engine, ENGINES)
     if request.engine == "spark":
-        raise ValueError("the spark engine is not available yet: leave out --engine spark")
+        raise ValueError("the spark engine has a function of its own: hopsight.on_spark.detect")
     if request.device != "auto":
         from hopsight.nn.device import resolve_device
 
@@ -215,7 +229,7 @@ def _record(request: Request, graph: AttributedGraph, detector: Any) -> dict[str
     return {
         "command": "detect",
         "request": dataclasses.asdict(repeatable),
-        "inputs": checksums(repeatable.source.path, repeatable.source.nodes),
+        "inputs": checksums(*request.source.files()),
         "detector": request.detector,
         "parameters": dataclasses.asdict(detector),
         "seed": request.seed,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hopsight.compiled import compiled
 from hopsight.hops import WORD
 from hopsight.pools import POOL_A_FOLD, PairPool, PoolPlan, below, count, plan_pool, scramble, source_count
 from hopsight.preprocess import edge_similarity
@@ -341,7 +341,7 @@ def _near_pairs(
     return near
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _spread(u: Any, v: Any, first: Any, second: Any, into_first: Any, into_second: Any) -> None:
     """Give the bits of each end of a link to the other."""
     for link in range(u.size):

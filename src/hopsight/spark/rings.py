@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
+from hopsight.compiled import compiled
 from hopsight.spark.blocks import (
     BLOCK,
     NO_FOLD,
@@ -126,7 +126,7 @@ def _lists(table: pa.Table) -> tuple[Array, Array, Array, Array]:
     return nodes, np.append(start, source.size), target[order], strangeness[order]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _close(
     left_nodes: Any, left_start: Any, left_target: Any, left_value: Any,
     right_nodes: Any, right_start: Any, right_target: Any, right_value: Any,
