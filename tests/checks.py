@@ -235,15 +235,15 @@ def check_saved_detector_is_the_same(make: Make, graph: AttributedGraph) -> None
 
 
 def check_new_graphs_are_judged_or_refused(make: Make, graph: AttributedGraph) -> None:
-    """``decision_function`` gives the training scores back within 1e-4, or says that it cannot judge."""
+    """``decision_function`` gives the training scores back within 1e-4, and judges others or says that it cannot."""
     model = make().fit(graph)
-    try:
-        scores = model.decision_function(graph)
-    except ValueError as error:
-        assert str(error) == f"{type(model).__name__} can only judge the graph it was fitted on"
-        assert type(model).__name__ not in JUDGES
+    np.testing.assert_allclose(model.decision_function(graph), model.decision_score_, atol=1e-4)
+    other = dataclasses.replace(graph, attributes=graph.attributes[::-1])
+    if type(model).__name__ in JUDGES:
+        assert_scores(model.decision_function(other), graph.n_nodes)
         return
-    np.testing.assert_allclose(scores, model.decision_score_, atol=1e-4)
+    with pytest.raises(ValueError, match=f"^{type(model).__name__} can only judge the graph it was fitted on$"):
+        model.decision_function(other)
 
 
 def check_other_nodes_are_judged_by_the_names_of_their_columns(make: Make, graph: AttributedGraph) -> None:

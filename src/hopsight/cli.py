@@ -197,7 +197,8 @@ def rerun(
         if isinstance(before.get("request"), dict) and before["request"].get("engine") == "spark":
             from hopsight import on_spark
 
-            request, master = reuse.request_of(before, progress), before.get("machine", {}).get("master")
+            request, machine = reuse.request_of(before, progress), before.get("machine")
+            master = machine.get("master") if isinstance(machine, dict) else None
             on_spark.detect(request, out or reuse.beside(record), master=master, progress=progress)
             return
         result = reuse.rerun(record, out, progress=progress)

@@ -83,10 +83,13 @@ def load(
 def files_of(source: str | Path, nodes: str | Path | None = None, *, data_dir: str | Path | None = None) -> list[Path]:
     """Return the files that :func:`load` reads for a path or a name, those that it finds by itself too."""
     if _is_file(source):
+        from hopsight.io.files import TABLE_SUFFIXES
         from hopsight.io.tables import find_nodes
 
-        beside = find_nodes(Path(source)) if nodes is None else Path(nodes)
-        return [Path(source)] if beside is None else [Path(source), beside]
+        beside = nodes
+        if nodes is None and str(source).lower().endswith(TABLE_SUFFIXES):
+            beside = find_nodes(Path(source))
+        return [Path(file) for file in (source, beside) if file is not None]
     from hopsight.datasets.catalog import find, is_known
 
     return [find(str(source), data_dir, notices=[])] if is_known(str(source)) else []

@@ -70,11 +70,18 @@ def test_predict_uses_the_training_scores(star_graph: AttributedGraph) -> None:
     assert labels.tolist() == [1, 0, 0, 0, 0, 0] and chances.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 
-def test_predict_before_fit_and_on_new_graphs_is_refused(star_graph: AttributedGraph) -> None:
+def test_predict_before_fit_and_on_new_graphs_is_refused(
+    star_graph: AttributedGraph, path_graph: AttributedGraph, random_graph: AttributedGraph
+) -> None:
     with pytest.raises(ValueError, match="Degree is not fitted yet: call fit first"):
         Degree().predict()
-    with pytest.raises(ValueError, match="Degree can only judge the graph it was fitted on"):
-        Degree().fit(star_graph).predict(star_graph)
+    model = Degree().fit(star_graph)
+    again = AttributedGraph(star_graph.adjacency, star_graph.attributes)
+    assert model.decision_function(again).tolist() == model.decision_score_.tolist()
+    other = AttributedGraph(star_graph.adjacency, star_graph.attributes + 1.0)
+    for graph in (path_graph, random_graph, other):
+        with pytest.raises(ValueError, match="Degree can only judge the graph it was fitted on"):
+            model.predict(graph)
 
 
 def test_scores_that_are_not_numbers_are_refused(star_graph: AttributedGraph) -> None:

@@ -199,8 +199,8 @@ def test_labels_are_taken_where_pygod_takes_them_and_do_not_matter(name: str) ->
     np.testing.assert_array_equal(quick(name).fit(data, data.y).decision_score_, wanted)
     model = quick(name).fit(data, label=data.y)
     np.testing.assert_array_equal(model.decision_score_, wanted)
-    if name in ("hcm", "cross_hcm", "dominant", "resgcn"):
-        np.testing.assert_array_equal(model.decision_function(data, data.y), model.decision_function(data))
+    np.testing.assert_array_equal(model.decision_function(data, data.y), model.decision_function(data))
+    np.testing.assert_allclose(model.predict(data, return_pred=False, return_score=True), wanted, atol=1e-4)
 
 
 def test_half_precision_attributes_are_read() -> None:

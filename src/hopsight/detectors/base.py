@@ -78,7 +78,12 @@ class Detector(ABC):
         return self
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
-        """Score a new graph; only detectors that learn a transferable model can. Nothing looks at ``label``."""
+        """Score a new graph; only detectors that learn a transferable model can, others know the graph of the fit.
+
+        Nothing looks at ``label``.
+        """
+        if hasattr(self, "graph_") and _alike(as_graph(source), self.graph_):
+            return self.decision_score_
         raise ValueError(f"{type(self).__name__} can only judge the graph it was fitted on")
 
     def embed(self, source: Any = None) -> FloatArray:
@@ -116,3 +121,11 @@ class Detector(ABC):
     def save(self, path: str | Path) -> None:
         """Write the fitted detector to a folder: safetensors and JSON, never a pickle."""
         save_detector(self, Path(path))
+
+
+def _alike(graph: AttributedGraph, other: AttributedGraph) -> bool:
+    """Return whether two networks have the same links and attributes."""
+    if graph.adjacency.shape != other.adjacency.shape or graph.attributes.shape != other.attributes.shape:
+        return False
+    differ = graph.attributes != other.attributes
+    return not (graph.adjacency != other.adjacency).nnz and not differ.sum()

@@ -54,8 +54,10 @@ class Source:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Source:
-        """Return the source of a finished run, from its ``run.json``."""
-        return cls(**{**record, "ignore": tuple(record["ignore"])})
+        """Return the source of a finished run, from its ``run.json``; a folder of networks may have gone since."""
+        folder = record["data_dir"]
+        there = folder is not None and Path(folder).is_dir()
+        return cls(**{**record, "ignore": tuple(record["ignore"]), "data_dir": folder if there else None})
 
     def read(self) -> AttributedGraph:
         """Return the network."""
