@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from hopsight import on_spark
 from hopsight.cli import main
 from hopsight.io import write
 from hopsight.spark.session import missing_parts
@@ -42,7 +44,7 @@ def detect(tables: tuple[Path, Path], out: Path, *options: str) -> int:
 
 @needs_spark
 def test_the_folder_has_the_tables_of_one_machine(
-    tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     assert detect(tables, out, "--label", "hopsight_label", "--top", "3") == 0
@@ -58,8 +60,13 @@ def test_the_folder_has_the_tables_of_one_machine(
     assert record["stages"]["judge"]["shuffle_bytes"] > 0
     assert record["graph"]["n_edges"] == edges.height
     assert record["n_flagged"] == scores["flagged"].sum() == 8
-    assert main(["rerun", str(out / "run.json"), "--quiet"]) == 0
-    assert (tmp_path / "out-rerun" / "scores.csv").read_bytes() == (out / "scores.csv").read_bytes()
+    asked: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(on_spark, "detect", lambda request, folder, **options: asked.append((request, folder, options)))
+        assert main(["rerun", str(out / "run.json"), "--quiet"]) == 0
+    ((request, folder, options),) = asked
+    assert (folder, options["master"], request.engine) == (tmp_path / "out-rerun", "local[2]", "spark")
+    assert request.source.path == str(tables[0]) and request.settings["n_epochs"] == "8"
     settings = [part for setting in QUICK for part in ("--set", setting)]
     here = [
         "--nodes",
