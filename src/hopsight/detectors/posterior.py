@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from hopsight.detectors.link_posterior import LinkPosterior
 from hopsight.detectors.stage_clock import StageClock
 from hopsight.detectors.threads import workers
 from hopsight.nn.hop_network import HopNetwork
+from hopsight.nn.reconstruction import Run
 from hopsight.nn.sgld import SGLD
 
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
@@ -27,7 +28,6 @@ AT_ONCE_ON_GPU = 1 << 20
 PAIRS_IN_MEMORY = 1 << 23
 
 FloatArray = NDArray[np.float64]
-Run = Callable[..., Iterator[Any]]  # map, or one that works on several arguments at once
 
 
 @dataclass(frozen=True)

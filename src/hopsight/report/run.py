@@ -91,8 +91,8 @@ class Source:
     def repeatable(self) -> Source:
         """Return the same with absolute paths, so that a run can be repeated from anywhere."""
         data_dir = self.data_dir
-        if self.path is not None and not Path(self.path).exists() and self.files():
-            data_dir = str(Path(self.files()[0]).parent)  # whatever HOPSIGHT_DATA says next time
+        if self.path is not None and not Path(self.path).exists():
+            data_dir = next((str(Path(file).parent) for file in self.files()), data_dir)  # whatever HOPSIGHT_DATA says
         return dataclasses.replace(
             self, path=_absolute(self.path), nodes=_absolute(self.nodes), data_dir=_absolute(data_dir)
         )
