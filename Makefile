@@ -93,4 +93,4 @@ $(AUDIT)/.installed: $(VENV)/.made
 
 clean:
 	rm -rf $(VENV) $(DEMO) hopsight-out bench-out build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples experiments -name __pycache__ -type d -prune -exec rm -rf {} +

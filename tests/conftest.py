@@ -29,7 +29,7 @@ def path_graph() -> AttributedGraph:
 
 @pytest.fixture
 def star_graph() -> AttributedGraph:
-    """Node 0 linked to 1..5."""
+    """Node 0 connected to 1..5."""
     return AttributedGraph.from_edges([0] * 5, range(1, 6), np.arange(12.0).reshape(6, 2))
 
 
@@ -45,7 +45,7 @@ def two_cliques() -> AttributedGraph:
 
 @pytest.fixture
 def random_graph(rng: np.random.Generator) -> AttributedGraph:
-    """60 nodes in three groups, attributes that follow the group, node 59 without any link."""
+    """60 nodes in three groups, attributes that follow the group, node 59 without any edge."""
     group = np.repeat([0, 1, 2], 20)
     chance = np.where(group[:, None] == group[None, :], 0.35, 0.04)
     adjacency = np.triu(rng.random((60, 60)) < chance, k=1)

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pyarrow as pa
 
-from hopsight.detectors.cross_hcm import CrossHCM
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.spark.detection import detect
 from hopsight.spark.measure import Measures
 from hopsight.spark.session import open_session
@@ -37,7 +37,7 @@ def main() -> None:
     graph = two_groups(2, n_each=75)
     spark = open_session("local-cluster[2,1,2048]")
     source, target = graph.node_ids[graph.edges].tolist()
-    links = spark.createDataFrame(pa.table({"source": source, "target": target})).repartition(4)
+    edges = spark.createDataFrame(pa.table({"source": source, "target": target})).repartition(4)
     columns = {name: graph.attributes[:, number] for number, name in enumerate(graph.attribute_names)}
     nodes = spark.createDataFrame(pa.table({"id": graph.node_ids.tolist(), **columns}))
     killed: list[int] = []
@@ -51,7 +51,7 @@ def main() -> None:
         if stage == doomed:
             threading.Timer(1.0, kill).start()
 
-    found = detect(links, nodes, CrossHCM(**QUICK), n_blocks=2, measures=Measures(spark, begin))
+    found = detect(edges, nodes, CrossHCM(**QUICK), n_blocks=2, measures=Measures(spark, begin))
     scores = {row["node"]: row["score"] for row in found.scores.collect()}
     out.write_text(json.dumps({"scores": scores, "killed": killed, "executors": len(executors())}), encoding="utf-8")
     spark.stop()

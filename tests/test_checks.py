@@ -50,17 +50,3 @@ def test_a_wrong_word_gets_the_nearest_right_one() -> None:
         checks.check_choice("score", "hva", ("ahp", "iv", "hav"))
     with pytest.raises(ValueError, match=r"got 'zzz'$"):
         checks.check_choice("score", "zzz", ("ahp", "iv", "hav"))
-
-
-def test_more_memory_than_there_is_gets_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "available_memory", lambda: 2_000_000_000)
-    checks.check_memory("AMEN", 1.9e9)
-    with pytest.raises(ValueError, match=r"AMEN would need about 3.0 GB .* only 2.0 GB"):
-        checks.check_memory("AMEN", 3e9)
-    monkeypatch.setattr(checks, "available_memory", lambda: None)
-    checks.check_memory("AMEN", 1e18)
-
-
-def test_the_memory_of_this_machine_is_plausible() -> None:
-    free = checks.available_memory()
-    assert free is None or 10_000_000 < free < 2**50

@@ -36,13 +36,13 @@ def tables(tmp_path: Path) -> Path:
     """Write two circles of twenty people with a few friends across, ages and cities that fit but for p5."""
     folder = tmp_path / "tables"
     folder.mkdir()
-    links = [
+    edges = [
         (f"p{start + i}", f"p{start + (i + step) % 20}") for start in (0, 20) for step in (1, 2, 3) for i in range(20)
     ]
-    links += [("p5", "p30"), ("p5", "p33"), ("p9", "p25")]
+    edges += [("p5", "p30"), ("p5", "p33"), ("p9", "p25")]
     people = [(f"p{i}", 30 + i % 7, "Delft" if i < 20 else "Lyon") for i in range(40)]
     people[5] = ("p5", 99, "Lyon")
-    write_csv(folder / "edges.csv", ("source", "target"), links)
+    write_csv(folder / "edges.csv", ("source", "target"), edges)
     write_csv(folder / "people.csv", ("id", "age", "city"), people)
     return folder
 
@@ -102,7 +102,7 @@ def test_without_labels_nothing_is_said_about_them(run: Run, tables: Path) -> No
     assert "Known anomalies" not in detect(run, tables)[1]
 
 
-def test_hcm_writes_links_and_its_own_columns(run: Run, tables: Path, tmp_path: Path) -> None:
+def test_hcm_writes_edges_and_its_own_columns(run: Run, tables: Path, tmp_path: Path) -> None:
     code, _, err = detect(
         run, tables, "--detector", "hcm", "--set", "n_epochs=6", "--set", "burn_in=3", "--set", "min_class_pairs=10"
     )
@@ -110,9 +110,9 @@ def test_hcm_writes_links_and_its_own_columns(run: Run, tables: Path, tmp_path: 
     with (tmp_path / "hopsight-out" / "scores.csv").open() as file:
         assert next(csv.reader(file)) == ["node", "rank", "score", "flagged", "judged", "degree", "ahp", "iv", "hav"]
     with (tmp_path / "hopsight-out" / "edges.csv").open() as file:
-        links = list(csv.DictReader(file))
-    assert len(links) == 123
-    assert list(links[0]) == ["source", "target", "rank", "hop", "probability", "variance"]
+        edges = list(csv.DictReader(file))
+    assert len(edges) == 123
+    assert list(edges[0]) == ["source", "target", "rank", "hop", "probability", "variance"]
     assert len(json.loads((tmp_path / "hopsight-out" / "run.json").read_text())["losses"]) == 6
 
 
@@ -252,7 +252,7 @@ def test_ctrl_c_is_exit_code_130(run: Run, tables: Path, tmp_path: Path, monkeyp
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hopsight.detectors.lof.LOF._fit", interrupted)
+    monkeypatch.setattr("hopsight.baselines.lof.LOF._fit", interrupted)
     code, _, err = detect(run, tables)
     assert code == 130
     assert err.splitlines()[-1] == "hopsight: stopped"
@@ -265,7 +265,7 @@ def test_a_defect_is_one_sentence_too_and_a_traceback_only_on_request(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("cogs\ncame loose")
 
-    monkeypatch.setattr("hopsight.detectors.lof.LOF._fit", broken)
+    monkeypatch.setattr("hopsight.baselines.lof.LOF._fit", broken)
     code, _, err = detect(run, tables)
     assert code == 1
     assert err.splitlines()[-1] == ("hopsight: unexpected RuntimeError: cogs came loose (HOPSIGHT_DEBUG=1 shows where)")
@@ -279,7 +279,7 @@ def test_a_full_disk_is_one_sentence(run: Run, tables: Path, tmp_path: Path, mon
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "scores.csv")
 
-    monkeypatch.setattr("hopsight.report.run.write_scores", full)
+    monkeypatch.setattr("hopsight.runs.detect.write_scores", full)
     assert_refused(detect(run, tables), "No space left on device")
     assert left_behind(tmp_path) == []
 
@@ -333,7 +333,7 @@ def test_score_judges_a_new_network_with_a_saved_model(run: Run, tables: Path, t
 def test_convert_and_info(run: Run, tables: Path, tmp_path: Path) -> None:
     code, out, err = run("convert", tables / "edges.csv", "network.npz", "--nodes", tables / "people.csv")
     assert code == 0, err
-    assert "40 nodes, 123 undirected links" in out
+    assert "40 nodes, 123 undirected edges" in out
     code, out, err = run("data", "info", "network.npz")
     assert code == 0, err
     assert "123" in out
@@ -351,7 +351,7 @@ def test_inject_plants_what_was_asked_for(run: Run, tables: Path, tmp_path: Path
     assert left_behind(tmp_path) == ["network.npz", "planted.npz"]
 
 
-def test_the_catalogue_is_listed(run: Run) -> None:
+def test_the_catalog_is_listed(run: Run) -> None:
     code, out, err = run("data", "list")
     assert code == 0, err
     assert "blogcatalog" in out

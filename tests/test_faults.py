@@ -18,7 +18,7 @@ import pytest
 
 from hopsight.cli import main
 from hopsight.graph import AttributedGraph
-from hopsight.report.reuse import reopen
+from hopsight.runs.reuse import reopen
 
 CONTENT = bytes(range(256)) * 2000
 COMMAND = [sys.executable, "-c", "import sys; from hopsight.cli import main; sys.exit(main())"]
@@ -131,7 +131,7 @@ def check_killed_fetch(folder: Path, times: int) -> None:
     program = (
         "import sys\n"
         "from hopsight.datasets.download import fetch\n"
-        "from hopsight.datasets.networks import Network, Size\n"
+        "from hopsight.datasets.published import Network, Size\n"
         "toy = Network(name='toy', kind='organic', size=Size(2, 1, 1, 0), repository='a/b', commit='c', path='toy.mat',"
         f" sha256='{checksum}', citation='nobody')\n"
         "fetch(toy, base_url=sys.argv[1], cache_dir=sys.argv[2])"
@@ -195,8 +195,8 @@ def test_damaged_files_through_the_command_line(
     if suffix == ".pt":
         import torch
 
-        links = torch.tensor(two_cliques.edges.copy())
-        torch.save({"x": torch.tensor(two_cliques.attributes.copy()), "edge_index": links}, source)
+        edges = torch.tensor(two_cliques.edges.copy())
+        torch.save({"x": torch.tensor(two_cliques.attributes.copy()), "edge_index": edges}, source)
     else:
         formats.write(two_cliques, source)
     files = sorted(tmp_path.iterdir())
@@ -244,10 +244,10 @@ def test_closed_streams_change_no_result(tmp_path: Path, closed: str) -> None:
 
 
 def test_names_that_the_terminal_has_no_letters_for(tmp_path: Path) -> None:
-    (tmp_path / "links.csv").write_text("source,target\nnaïve,日本\n日本,x\n", encoding="utf-8")
-    (tmp_path / "links.nodes.csv").write_text("id,größe\nnaïve,1\n日本,2\nx,9\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("source,target\nnaïve,日本\n日本,x\n", encoding="utf-8")
+    (tmp_path / "edges.nodes.csv").write_text("id,größe\nnaïve,1\n日本,2\nx,9\n", encoding="utf-8")
     plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}  # as where there are no locales at all
-    command = [*COMMAND, "detect", str(tmp_path / "links.csv"), "--detector", "lof", "--out", str(tmp_path / "out")]
+    command = [*COMMAND, "detect", str(tmp_path / "edges.csv"), "--detector", "lof", "--out", str(tmp_path / "out")]
     process = subprocess.run(command, capture_output=True, env=os.environ | plain)
     assert process.returncode == 0, process.stderr
     assert rb"na\xefve" in process.stdout

@@ -41,7 +41,7 @@ def test_a_directed_network_keeps_its_directions() -> None:
     assert graph.n_edges == 3
     assert graph.edges.tolist() == [[0, 2, 2], [1, 0, 1]]
     assert graph.degrees.tolist() == [2, 2, 2]
-    assert "3 directed links" in repr(graph)
+    assert "3 directed edges" in repr(graph)
 
 
 def test_duplicates_are_merged_and_loops_removed_and_both_counted() -> None:
@@ -52,12 +52,12 @@ def test_duplicates_are_merged_and_loops_removed_and_both_counted() -> None:
     assert (directed.n_edges, directed.n_duplicates, directed.n_self_loops) == (3, 1, 1)
 
 
-def test_entries_that_would_cancel_are_still_a_link() -> None:
+def test_entries_that_would_cancel_are_still_a_edge() -> None:
     matrix = sp.coo_array(([1.0, -1.0], ([0, 0], [1, 1])), shape=(3, 3))
     assert AttributedGraph(matrix, X3).n_edges == 1
 
 
-def test_a_network_without_links_or_nodes_is_a_network() -> None:
+def test_a_network_without_edges_or_nodes_is_a_network() -> None:
     lonely = AttributedGraph(np.zeros((3, 3)), X3)
     assert (lonely.n_edges, lonely.degrees.tolist(), lonely.edges.shape) == (0, [0, 0, 0], (2, 0))
     empty = AttributedGraph(np.zeros((0, 0)), np.zeros((0, 2)))
@@ -164,7 +164,7 @@ def test_what_does_not_fit_is_refused(fields: dict[str, Any], words: str) -> Non
     ("sources", "targets", "words"),
     [([0], [3], r"0\.\.2"), ([-1], [0], r"0\.\.2"), ([0, 1], [1], "pair up"), ([0.5], [1], "whole numbers")],
 )
-def test_links_that_do_not_fit_are_refused(sources: list[Any], targets: list[Any], words: str) -> None:
+def test_edges_that_do_not_fit_are_refused(sources: list[Any], targets: list[Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         AttributedGraph.from_edges(sources, targets, X3)
 
@@ -175,17 +175,17 @@ def test_links_that_do_not_fit_are_refused(sources: list[Any], targets: list[Any
     pairs=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=40),
     directed=st.booleans(),
 )
-def test_links_equal_a_set_of_pairs(n_nodes: int, pairs: list[tuple[int, int]], directed: bool) -> None:
+def test_edges_equal_a_set_of_pairs(n_nodes: int, pairs: list[tuple[int, int]], directed: bool) -> None:
     """The independent count: a Python set of pairs."""
     pairs = [(a % n_nodes, b % n_nodes) for a, b in pairs]
     graph = AttributedGraph.from_edges(
         [a for a, _ in pairs], [b for _, b in pairs], np.ones((n_nodes, 1)), directed=directed
     )
-    links = {(a, b) if directed else (min(a, b), max(a, b)) for a, b in pairs if a != b}
+    edges = {(a, b) if directed else (min(a, b), max(a, b)) for a, b in pairs if a != b}
     n_loops = sum(a == b for a, b in pairs)
-    assert set(zip(*graph.edges.tolist(), strict=True)) == links
-    assert graph.n_edges == len(links)
+    assert set(zip(*graph.edges.tolist(), strict=True)) == edges
+    assert graph.n_edges == len(edges)
     assert graph.n_self_loops == n_loops
-    assert graph.n_duplicates == len(pairs) - n_loops - len(links)
-    degrees = [sum(node in link for link in links) for node in range(n_nodes)]
+    assert graph.n_duplicates == len(pairs) - n_loops - len(edges)
+    degrees = [sum(node in edge for edge in edges) for node in range(n_nodes)]
     assert graph.degrees.tolist() == degrees

@@ -1,4 +1,4 @@
-"""load(): a path, a name of the catalogue or an object; whatever else is said in one sentence."""
+"""load(): a path, a name of the catalog or an object; whatever else is said in one sentence."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_demo_needs_no_file() -> None:
     assert graph.labels.sum() >= 40
 
 
-def test_a_file_comes_before_a_name_of_the_catalogue(
+def test_a_file_comes_before_a_name_of_the_catalog(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_cliques: AttributedGraph
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -68,7 +68,7 @@ def test_a_file_comes_before_a_name_of_the_catalogue(
     assert load("demo").n_nodes > 1000
 
 
-def test_a_name_of_the_catalogue_is_read_from_the_folder_of_copies(data_dir: Path) -> None:
+def test_a_name_of_the_catalog_is_read_from_the_folder_of_copies(data_dir: Path) -> None:
     graph = load("Disney", data_dir=data_dir)
     assert (graph.name, graph.n_nodes, int(graph.labels.sum())) == ("disney", 124, 6)
     with pytest.raises(ValueError, match="label is for a file of your own"):
@@ -88,7 +88,7 @@ def test_a_name_without_a_copy_says_how_to_get_one(tmp_path: Path, monkeypatch: 
         ("nowhere.csv", r"there is no file nowhere.csv"),
         ("no/where", r"there is no file"),
         ("blogcatalogue", r"did you mean blogcatalog\?"),
-        ("zzzz", r"'zzzz' is neither a file nor a network of the catalogue$"),
+        ("zzzz", r"'zzzz' is neither a file nor a network of the catalog$"),
         ("x" * 5000, r"there is no file"),
         ("a\0b.csv", r"no file|neither"),
         ("", r"folder|neither"),

@@ -12,7 +12,7 @@ from hopsight.datasets import make_network
 from hopsight.detectors import DETECTORS
 from hopsight.io import write
 from hopsight.load import load
-from toys import QUICK, quick
+from toys import quick
 
 
 @pytest.mark.parametrize("name", ["hcm", "cross_hcm", "dominant", "resgcn"])
@@ -21,7 +21,7 @@ def test_a_loss_that_is_no_number_stops_the_run(
 ) -> None:
     monkeypatch.setattr("signal.signal", lambda *_: None)
     write(make_network(80, n_edges=240, n_attributes=5, seed=0), tmp_path / "network.npz")
-    settings = {**QUICK[name], "lr": 1e30}
+    settings = {**DETECTORS[name].quick, "lr": 1e30}
     options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
     command = ["detect", str(tmp_path / "network.npz"), "--detector", name, *options]
     assert main([*command, "--out", str(tmp_path / "out"), "--quiet"]) == 2

@@ -36,7 +36,7 @@ VALUES = {
 
 @st.composite
 def graphs(draw: st.DrawFn) -> AttributedGraph:
-    """Draw links and attributes of every shape: empty, complete, unlinked, constant, tiny, huge, sparse."""
+    """Draw edges and attributes of every shape: empty, complete, unconnected, constant, tiny, huge, sparse."""
     n_nodes, n_attributes = draw(st.integers(0, 40)), draw(st.integers(0, 5))
     elements = VALUES[draw(st.sampled_from(sorted(VALUES)))]
     attributes: Any = draw(arrays(np.float64, (n_nodes, n_attributes), elements=elements))
@@ -46,17 +46,17 @@ def graphs(draw: st.DrawFn) -> AttributedGraph:
     if shape == "list":
         node = st.integers(0, max(0, n_nodes - 1))
         ends = draw(st.lists(st.tuples(node, node), max_size=60 if n_nodes else 0))
-        links = np.zeros((n_nodes, n_nodes))
+        edges = np.zeros((n_nodes, n_nodes))
         for source, target in ends:
-            links[source, target] = 1
+            edges[source, target] = 1
     elif shape == "random":
         rng = np.random.default_rng(draw(st.integers(0, 1000)))
-        links = (rng.random((n_nodes, n_nodes)) < draw(st.sampled_from([0.05, 0.2, 0.6]))).astype(float)
+        edges = (rng.random((n_nodes, n_nodes)) < draw(st.sampled_from([0.05, 0.2, 0.6]))).astype(float)
     else:
-        links = np.ones((n_nodes, n_nodes))
+        edges = np.ones((n_nodes, n_nodes))
         if shape == "star":
-            links[1:, 1:] = 0
-    return AttributedGraph(links, attributes, directed=draw(st.booleans()))
+            edges[1:, 1:] = 0
+    return AttributedGraph(edges, attributes, directed=draw(st.booleans()))
 
 
 def fits_or_is_refused(name: str, graph: AttributedGraph) -> None:

@@ -24,8 +24,8 @@ COMMAND = [sys.executable, "-c", "import sys; from hopsight.cli import main; sys
 FIT = """
 import json, sys
 import numpy as np
-import hopsight.detectors.posterior as posterior
-import hopsight.detectors.threads as threads
+import hopsight.hcm.training as posterior
+import hopsight.system.threads as threads
 import hopsight.nn.reconstruction as reconstruction
 from hopsight.detectors import DETECTORS
 from hopsight.io import read

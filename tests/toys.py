@@ -9,24 +9,10 @@ import numpy as np
 from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
 
-QUICK: dict[str, dict[str, Any]] = {
-    "hcm": {"n_units": 16, "mlp_units": 16, "n_epochs": 30, "burn_in": 10, "n_samples": 10, "min_class_pairs": 20},
-    "cross_hcm": {
-        "n_units": 8,
-        "mlp_units": 16,
-        "n_epochs": 24,
-        "burn_in": 12,
-        "n_samples": 12,
-        "min_class_pairs": 20,
-    },
-    "dominant": {"n_epochs": 10},
-    "resgcn": {"n_epochs": 10},
-}
-
 
 def quick(name: str, **settings: Any) -> Any:
     """Return a detector by name with few epochs and narrow layers."""
-    return DETECTORS[name](**QUICK.get(name, {}) | settings)
+    return DETECTORS[name](**(dict(DETECTORS[name].quick) | settings))
 
 
 def two_groups(
@@ -34,7 +20,7 @@ def two_groups(
 ) -> AttributedGraph:
     """Return two dense groups that differ in attributes, with a few misfits (the labels).
 
-    Misfits are ``"bridges"``, whose links go anywhere, or ``"strangers"``, who have attributes of the other group.
+    Misfits are ``"bridges"``, whose edges go anywhere, or ``"strangers"``, who have attributes of the other group.
     """
     rng = np.random.default_rng(seed)
     n_nodes = 2 * n_each
@@ -43,12 +29,12 @@ def two_groups(
     labels = np.zeros(n_nodes, dtype=np.int64)
     labels[planted] = 1
     shown = np.where(labels == 1, 1 - group, group) if misfits == "strangers" else group
-    links = rng.random((n_nodes, n_nodes)) < np.where(group[:, None] == group[None, :], 0.3, 0.01)
+    edges = rng.random((n_nodes, n_nodes)) < np.where(group[:, None] == group[None, :], 0.3, 0.01)
     for node in planted if misfits == "bridges" else ():
         anywhere = rng.random(n_nodes) < 0.15
-        links[node], links[:, node] = anywhere, anywhere
+        edges[node], edges[:, node] = anywhere, anywhere
     return AttributedGraph(
-        links if directed else np.triu(links, k=1),
+        edges if directed else np.triu(edges, k=1),
         rng.normal(size=(n_nodes, 5)) + 4.0 * shown[:, None] * np.array([1.0, -1.0, 1.0, 0.0, 0.0]),
         directed=directed,
         node_ids=[f"{seed}-{i}" for i in range(n_nodes)],

@@ -1,4 +1,4 @@
-"""Find the nodes and links of an attributed network that do not belong where they are.
+"""Find the nodes and edges of an attributed network that do not belong where they are.
 
 The public names below are imported when they are first used, so that ``import hopsight`` stays instant.
 """
@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
+    from hopsight.baselines.amen import AMEN
+    from hopsight.baselines.anomalous import ANOMALOUS
+    from hopsight.baselines.dominant import DOMINANT
+    from hopsight.baselines.lof import LOF
+    from hopsight.baselines.madan import MADAN
+    from hopsight.baselines.radar import Radar
+    from hopsight.baselines.resgcn import ResGCN
     from hopsight.datasets import inject, make_demo, make_network
     from hopsight.detectors import DETECTORS
-    from hopsight.detectors.amen import AMEN
-    from hopsight.detectors.anomalous import ANOMALOUS
-    from hopsight.detectors.cross_hcm import CrossHCM
-    from hopsight.detectors.dominant import DOMINANT
-    from hopsight.detectors.hcm import HCM
-    from hopsight.detectors.lof import LOF
-    from hopsight.detectors.madan import MADAN
-    from hopsight.detectors.radar import Radar
-    from hopsight.detectors.resgcn import ResGCN
     from hopsight.detectors.storage import load_detector
-    from hopsight.explain import explain, explain_link
+    from hopsight.explain import explain, explain_edge
     from hopsight.graph import AttributedGraph
+    from hopsight.hcm.cross_hcm import CrossHCM
+    from hopsight.hcm.hcm import HCM
     from hopsight.io import as_graph
     from hopsight.load import load
 
@@ -50,7 +50,7 @@ __all__ = [
     "__version__",
     "as_graph",
     "explain",
-    "explain_link",
+    "explain_edge",
     "inject",
     "load",
     "load_detector",
@@ -59,20 +59,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AMEN": "hopsight.detectors.amen",
-    "ANOMALOUS": "hopsight.detectors.anomalous",
+    "AMEN": "hopsight.baselines.amen",
+    "ANOMALOUS": "hopsight.baselines.anomalous",
     "AttributedGraph": "hopsight.graph",
-    "CrossHCM": "hopsight.detectors.cross_hcm",
+    "CrossHCM": "hopsight.hcm.cross_hcm",
     "DETECTORS": "hopsight.detectors",
-    "DOMINANT": "hopsight.detectors.dominant",
-    "HCM": "hopsight.detectors.hcm",
-    "LOF": "hopsight.detectors.lof",
-    "MADAN": "hopsight.detectors.madan",
-    "Radar": "hopsight.detectors.radar",
-    "ResGCN": "hopsight.detectors.resgcn",
+    "DOMINANT": "hopsight.baselines.dominant",
+    "HCM": "hopsight.hcm.hcm",
+    "LOF": "hopsight.baselines.lof",
+    "MADAN": "hopsight.baselines.madan",
+    "Radar": "hopsight.baselines.radar",
+    "ResGCN": "hopsight.baselines.resgcn",
     "as_graph": "hopsight.io",
     "explain": "hopsight.explain",
-    "explain_link": "hopsight.explain",
+    "explain_edge": "hopsight.explain",
     "inject": "hopsight.datasets",
     "load": "hopsight.load",
     "load_detector": "hopsight.detectors.storage",

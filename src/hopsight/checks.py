@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from contextlib import suppress
 from difflib import get_close_matches
 from numbers import Real
-from pathlib import Path
 
 
 def check_positive(name: str, value: float) -> None:
@@ -44,32 +42,6 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Refuse a word that is not on the list, naming the nearest one that is."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}{suggest(value, choices)}")
-
-
-def check_memory(name: str, n_bytes: float) -> None:
-    """Refuse, before any work, what needs more memory than the machine has free."""
-    free = available_memory()
-    if free is not None and n_bytes > free:
-        raise ValueError(
-            f"{name} would need about {n_bytes / 1e9:.1f} GB of memory on this network, "
-            f"and only {free / 1e9:.1f} GB are available"
-        )
-
-
-def available_memory() -> int | None:
-    """Return the bytes that a new computation may use, or None where the system does not say (Linux does)."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    fields = {name: value for name, _, value in (line.partition(":") for line in lines)}
-    free = int(fields["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in fields else None
-    with suppress(OSError, ValueError):  # a container may allow less than the machine has
-        group = Path("/sys/fs/cgroup")
-        limit, used = ((group / f"memory.{word}").read_text(encoding="ascii") for word in ("max", "current"))
-        inside = int(limit) - int(used)
-        return inside if free is None else min(free, inside)
-    return free
 
 
 def suggest(value: object, choices: Collection[str]) -> str:

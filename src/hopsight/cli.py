@@ -16,34 +16,34 @@ import typer
 
 if TYPE_CHECKING:
     from hopsight.benchmark import Report
-    from hopsight.report.progress import Progress
+    from hopsight.runs.progress import Progress
 
 app = typer.Typer(
-    help="Find the nodes and links of an attributed network that do not belong where they are.",
+    help="Find the nodes and edges of an attributed network that do not belong where they are.",
     no_args_is_help=True,
     add_completion=False,
 )
-data = typer.Typer(help="The catalogue of published networks.", no_args_is_help=True)
+data = typer.Typer(help="The catalog of published networks.", no_args_is_help=True)
 app.add_typer(data, name="data")
 
 DEFAULT_DETECTOR = "cross_hcm"
 DEBUG = "HOPSIGHT_DEBUG"
 CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-SOURCE = "An edge list, .mat, .npz, .graphml or a name of the catalogue."
+SOURCE = "An edge list, .mat, .npz, .graphml or a name of the catalog."
 
 SourceArgument = Annotated[str, typer.Argument(help=SOURCE, show_default=False)]
 OptionalSource = Annotated[
     str | None, typer.Argument(help=f"{SOURCE} Nothing: the built-in demo network.", show_default=False)
 ]
 Nodes = Annotated[str | None, typer.Option(help="The node table that goes with an edge list.")]
-Directed = Annotated[bool, typer.Option("--directed", help="Keep the direction of the links.")]
+Directed = Annotated[bool, typer.Option("--directed", help="Keep the direction of the edges.")]
 Label = Annotated[str | None, typer.Option(help="Truth column: never an attribute, used only to say what was found.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be given several times.")]
 SourceColumn = Annotated[str | None, typer.Option(help="Edge list column of one end.")]
 TargetColumn = Annotated[str | None, typer.Option(help="Edge list column of the other end.")]
 IdColumn = Annotated[str | None, typer.Option(help="Node table column of the ids.")]
 Missing = Annotated[str, typer.Option(help="Empty attribute cells: refuse, or mean to fill them in.")]
-DataDir = Annotated[str | None, typer.Option(help="Folder of local copies of catalogue networks.")]
+DataDir = Annotated[str | None, typer.Option(help="Folder of local copies of catalog networks.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
 Seed = Annotated[int, typer.Option(help="Decides every random draw.")]
 Top = Annotated[int, typer.Option(help="How many nodes to show and explain.")]
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @app.callback(invoke_without_command=True)
 def version(show: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
-    """Find the nodes and links of an attributed network that do not belong where they are."""
+    """Find the nodes and edges of an attributed network that do not belong where they are."""
     if show:
         import hopsight
 
@@ -103,10 +103,10 @@ def detect(
     quiet: Quiet = False,
 ) -> None:
     """Load a network, fit a detector, rank and explain its nodes, write a report."""
-    from hopsight.report import run
-    from hopsight.report.console import show_result
-    from hopsight.report.folder import CHECKPOINT
-    from hopsight.report.settings import split_settings
+    from hopsight.runs import detect as run
+    from hopsight.runs.console import show_result
+    from hopsight.runs.folder import CHECKPOINT
+    from hopsight.runs.settings import split_settings
 
     where = run.Source(
         path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
@@ -117,7 +117,7 @@ def detect(
         settings=split_settings(settings or ()), memory_limit=memory_limit, engine=engine,
     )  # fmt: skip
     if engine == "spark":
-        from hopsight import on_spark
+        from hopsight.spark import run as on_spark
 
         with _progress(quiet) as progress:
             on_spark.detect(request, out, master=master, progress=progress)
@@ -152,8 +152,9 @@ def score(
     quiet: Quiet = False,
 ) -> None:
     """Judge a new network with a saved model."""
-    from hopsight.report import reuse, run
-    from hopsight.report.console import show_result
+    from hopsight.runs import detect as run
+    from hopsight.runs import reuse
+    from hopsight.runs.console import show_result
 
     where = run.Source(
         path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
@@ -174,7 +175,7 @@ def explain(
     from json import dumps
 
     from hopsight.explain import Explainer
-    from hopsight.report.reuse import node_in, reopen
+    from hopsight.runs.reuse import node_in, reopen
 
     model, graph = reopen(folder)
     reasons = Explainer(model, graph).node(node_in(graph, node))
@@ -188,14 +189,14 @@ def rerun(
     quiet: Quiet = False,
 ) -> None:
     """Do the same run again."""
-    from hopsight.report import reuse
-    from hopsight.report.console import show_result
-    from hopsight.report.record import read_record
+    from hopsight.runs import reuse
+    from hopsight.runs.console import show_result
+    from hopsight.runs.record import read_record
 
     before = read_record(record)
     with _progress(quiet) as progress:
         if isinstance(before.get("request"), dict) and before["request"].get("engine") == "spark":
-            from hopsight import on_spark
+            from hopsight.spark import run as on_spark
 
             request, machine = reuse.request_of(before, progress), before.get("machine")
             master = machine.get("master") if isinstance(machine, dict) else None
@@ -259,7 +260,7 @@ def bench(
 ) -> None:
     """Run a suite of experiments, or go on with one."""
     from hopsight.benchmark import run
-    from hopsight.report.need import parse_size
+    from hopsight.runs.memory_need import parse_size
 
     with _progress(quiet) as progress:
         progress.begin("bench")
@@ -293,15 +294,15 @@ def convert(
 
 @data.command("list")
 def data_list(data_dir: DataDir = None) -> None:
-    """List every network of the catalogue, and whether a copy is here."""
+    """List every network of the catalog, and whether a copy is here."""
     from hopsight.datasets import overview
-    from hopsight.report.console import show_networks
+    from hopsight.runs.console import show_networks
 
     show_networks(overview(data_dir))
 
 
 @data.command("fetch")
-def data_fetch(name: Annotated[str, typer.Argument(help="A name of the catalogue.")]) -> None:
+def data_fetch(name: Annotated[str, typer.Argument(help="A name of the catalog.")]) -> None:
     """Download a network, verify it and keep it."""
     from hopsight.datasets import fetch
 
@@ -312,7 +313,7 @@ def data_fetch(name: Annotated[str, typer.Argument(help="A name of the catalogue
 def data_info(source: SourceArgument, nodes: Nodes = None, data_dir: DataDir = None) -> None:
     """Print the statistics of a network, and how they differ from the paper's."""
     from hopsight.datasets import info
-    from hopsight.report.console import show_values
+    from hopsight.runs.console import show_values
 
     record = info(_load(source, nodes, data_dir))
     show_values(record.pop("name") or source, record)
@@ -325,7 +326,7 @@ def _show_benchmark(report: Report) -> None:
     import polars as pl
 
     from hopsight.report.bench_page import write_bench_page
-    from hopsight.report.console import show_benchmark
+    from hopsight.runs.console import show_benchmark
 
     page = report.folder / "report.html"
     results = pl.read_csv(report.folder / "results.csv", infer_schema_length=None).to_dicts()
@@ -342,8 +343,8 @@ def _show_benchmark(report: Report) -> None:
 
 def _load(source: str, nodes: str | None, data_dir: str | None, **options: Any) -> Any:
     """Read a network for a command that only looks at it or converts it; remarks go to standard error."""
-    from hopsight.report.record import notices
-    from hopsight.report.run import Source
+    from hopsight.runs.detect import Source
+    from hopsight.runs.record import notices
 
     with notices(lambda text: typer.echo(text, err=True)):
         return Source(path=source, nodes=nodes, data_dir=data_dir, **options).read()
@@ -352,7 +353,7 @@ def _load(source: str, nodes: str | None, data_dir: str | None, **options: Any) 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Progress]:
     """Show progress on standard error; being told to end (SIGTERM) is treated as Ctrl-C."""
-    from hopsight.report.progress import make_progress
+    from hopsight.runs.progress import make_progress
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -389,7 +390,7 @@ def _sentence(error: Exception) -> tuple[str, int]:
 
 
 def _complain(sentence: str, code: int) -> int:
-    from hopsight.report.progress import one_line
+    from hopsight.runs.progress import one_line
 
     sys.stderr.write(f"hopsight: {one_line(sentence)}\n")
     return code

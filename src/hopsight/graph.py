@@ -20,7 +20,7 @@ Attributes = Any  # a float ndarray or a CSR array, both (n_nodes, n_attributes)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributedGraph:
-    """Nodes with attributes, and the links between them; read-only.
+    """Nodes with attributes, and the edges between them; read-only.
 
     Whatever is given becomes one canonical form: a 0/1 CSR adjacency without self-loops (symmetric unless
     ``directed``) and a finite attribute matrix that stays sparse if it came sparse.
@@ -28,7 +28,7 @@ class AttributedGraph:
     Parameters
     ----------
     adjacency
-        Square matrix, dense or sparse; any nonzero entry is a link. Each link of an undirected network may be
+        Square matrix, dense or sparse; any nonzero entry is an edge. Each edge of an undirected network may be
         stored once or twice.
     attributes
         Matrix with one row a node, dense or sparse.
@@ -41,11 +41,11 @@ class AttributedGraph:
     kinds
         0 normal, 1 structure, 2 attribute, 3 both.
     directed
-        Keep the direction of the links instead of symmetrising.
+        Keep the direction of the edges instead of symmetrizing.
     name
         What to call the network in tables.
     n_duplicates, n_self_loops
-        Links that were merged or removed on the way in, for the record.
+        Edges that were merged or removed on the way in, for the record.
 
     Examples
     --------
@@ -91,14 +91,14 @@ class AttributedGraph:
     ) -> AttributedGraph:
         """Build from two arrays of node positions, merging duplicates and counting them.
 
-        In an undirected network ``a, b`` and ``b, a`` are the same link.
+        In an undirected network ``a, b`` and ``b, a`` are the same edge.
         """
         source, target = _positions("sources", sources), _positions("targets", targets)
         if source.ndim != 1 or source.shape != target.shape:
             raise ValueError(f"sources and targets must pair up, got shapes {source.shape} and {target.shape}")
         n_nodes = attributes.shape[0] if sp.issparse(attributes) else len(np.atleast_1d(attributes))
         if source.size and (min(source.min(), target.min()) < 0 or max(source.max(), target.max()) >= n_nodes):
-            raise ValueError(f"a link names a node outside 0..{n_nodes - 1}")
+            raise ValueError(f"an edge names a node outside 0..{n_nodes - 1}")
         kind = np.int32 if n_nodes < 2**31 else np.int64  # what scipy would choose, before the copies below
         source, target = source.astype(kind), target.astype(kind)
         loops = source == target
@@ -125,7 +125,7 @@ class AttributedGraph:
 
     @property
     def n_edges(self) -> int:
-        """Number of links, each undirected one counted once."""
+        """Number of edges, each undirected one counted once."""
         return int(self.adjacency.nnz if self.directed else self.adjacency.nnz // 2)
 
     @property
@@ -135,14 +135,14 @@ class AttributedGraph:
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
-        """Every link once, as (2, n_edges) node positions; undirected ones have source < target."""
+        """Every edge once, as (2, n_edges) node positions; undirected ones have source < target."""
         upper = self.adjacency if self.directed else sp.triu(self.adjacency, k=1, format="csr")
         source = np.repeat(np.arange(self.n_nodes, dtype=np.int64), np.diff(upper.indptr))
         return _frozen(np.stack([source, upper.indices.astype(np.int64)]))
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
-        """Number of neighbours of each node; in a directed network, in- and out-links together."""
+        """Number of neighbors of each node; in a directed network, in- and out-edges together."""
         degrees = np.diff(self.adjacency.indptr).astype(np.int64)
         if self.directed:
             degrees = degrees + np.bincount(self.adjacency.indices, minlength=self.n_nodes)
@@ -166,7 +166,7 @@ class AttributedGraph:
         kind = "directed" if self.directed else "undirected"
         name = f"{self.name!r}, " if self.name else ""
         return (
-            f"AttributedGraph({name}{self.n_nodes:,} nodes, {self.n_edges:,} {kind} links, "
+            f"AttributedGraph({name}{self.n_nodes:,} nodes, {self.n_edges:,} {kind} edges, "
             f"{self.n_attributes:,} attributes)"
         )
 
@@ -190,31 +190,31 @@ def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
         matrix = matrix.tocsr()
     if matrix.dtype.kind not in "biufc" or np.isnan(matrix.data if sp.issparse(matrix) else matrix).any():
         raise ValueError("the adjacency matrix must hold numbers, and no NaN")
-    links = _as_links(matrix)
-    n_loops = int(links.diagonal().sum())
+    edges = _as_edges(matrix)
+    n_loops = int(edges.diagonal().sum())
     if n_loops:
-        coo = links.tocoo()
+        coo = edges.tocoo()
         keep = coo.row != coo.col
-        links = sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=links.shape).tocsr()
+        edges = sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=edges.shape).tocsr()
     if not directed:
-        links = links + links.T.tocsr()
-    links.sort_indices()
-    links.data[:] = 1.0
-    return _frozen_csr(links), n_loops
+        edges = edges + edges.T.tocsr()
+    edges.sort_indices()
+    edges.data[:] = 1.0
+    return _frozen_csr(edges), n_loops
 
 
-def _as_links(matrix: Any) -> Any:
+def _as_edges(matrix: Any) -> Any:
     """Return 1 where a matrix has a nonzero entry, as a CSR array of its own."""
     if not sp.issparse(matrix):
         return sp.csr_array((matrix != 0).astype(np.float32))
     if matrix.format == "coo":  # adding up its duplicates must not cancel 1 and -1
-        links = sp.coo_array((matrix.data != 0, (matrix.row, matrix.col)), shape=matrix.shape).tocsr()
+        edges = sp.coo_array((matrix.data != 0, (matrix.row, matrix.col)), shape=matrix.shape).tocsr()
     else:
         csr = matrix.tocsr()
-        links = sp.csr_array((csr.data != 0, csr.indices, csr.indptr), shape=matrix.shape, copy=True)
-        links.sum_duplicates()
-    links.eliminate_zeros()
-    return links.astype(np.float32)
+        edges = sp.csr_array((csr.data != 0, csr.indices, csr.indptr), shape=matrix.shape, copy=True)
+        edges.sum_duplicates()
+    edges.eliminate_zeros()
+    return edges.astype(np.float32)
 
 
 def _canonical_attributes(attributes: Any, n_nodes: int) -> Any:

@@ -26,17 +26,17 @@ def load(
     data_dir: str | Path | None = None,
     notices: list[str] | None = None,
 ) -> AttributedGraph:
-    """Load a network from a file, by its name in the catalogue, or from an object of another library.
+    """Load a network from a file, by its name in the catalog, or from an object of another library.
 
     Parameters
     ----------
     source
-        A path (``.csv``, ``.tsv``, ``.parquet``, ``.mat``, ``.npz``, ``.graphml``, ``.pt``), a name of the catalogue
+        A path (``.csv``, ``.tsv``, ``.parquet``, ``.mat``, ``.npz``, ``.graphml``, ``.pt``), a name of the catalog
         (``"demo"``, ``"blogcatalog"``, …), or an object that :func:`hopsight.io.as_graph` takes.
     nodes
         The node table that belongs to an edge list; ``x.nodes.csv`` beside ``x.csv`` is found by itself.
     directed
-        Keep the direction of the links.
+        Keep the direction of the edges.
     label
         Column of the node table that holds the truth (0/1, true/false); kept out of the attributes.
     ignore
@@ -46,7 +46,7 @@ def load(
     missing
         ``"refuse"`` empty cells, or impute them (``"mean"``).
     data_dir
-        Folder with local copies of the catalogue's networks.
+        Folder with local copies of the catalog's networks.
     notices
         List that receives what the user may want to know; without it, notices are logged.
 
@@ -58,14 +58,14 @@ def load(
     Examples
     --------
     >>> load(([[0, 1], [1, 0]], [[0.5], [0.7]]))
-    AttributedGraph(2 nodes, 1 undirected links, 1 attributes)
+    AttributedGraph(2 nodes, 1 undirected edges, 1 attributes)
     """
     if not isinstance(source, str | Path):
         return io.as_graph(source, directed=directed, label=label, ignore=ignore, missing=missing, notices=notices)
     if not _is_file(source):
         for_tables = {"nodes": nodes, "label": label, "ignore": ignore, "id_column": id_column}
         given = [name for name, value in for_tables.items() if value]
-        return _from_catalogue(str(source), given, directed=directed, data_dir=data_dir, notices=notices)
+        return _from_catalog(str(source), given, directed=directed, data_dir=data_dir, notices=notices)
     return io.read(
         source,
         nodes,
@@ -102,7 +102,7 @@ def _is_file(source: str | Path) -> bool:
         return False
 
 
-def _from_catalogue(
+def _from_catalog(
     name: str,
     given: Sequence[str],
     *,
@@ -110,7 +110,7 @@ def _from_catalogue(
     data_dir: str | Path | None,
     notices: list[str] | None,
 ) -> AttributedGraph:
-    """Return a network of the catalogue, or say what is wrong with a name that is not in it."""
+    """Return a network of the catalog, or say what is wrong with a name that is not in it."""
     from hopsight.datasets import get_network, make_demo
     from hopsight.datasets.catalog import find, is_known, names
 
@@ -136,4 +136,4 @@ def _unknown(name: str, names: Sequence[str]) -> str:
         return f"there is no file {name[:200]!r}"
     if path.suffix or len(path.parts) > 1:
         return f"there is no file {name}"
-    return f"{name!r} is neither a file nor a network of the catalogue{suggest(name.lower(), names)}"
+    return f"{name!r} is neither a file nor a network of the catalog{suggest(name.lower(), names)}"

@@ -18,6 +18,26 @@ from hopsight.checks import check_count, check_ratio
 KIND_NAMES = {1: "structure", 2: "attribute", 3: "both"}
 
 
+def ranking(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return node positions from the most to the least anomalous; equal scores keep the order of the graph.
+
+    >>> ranking(np.array([0.1, 0.9, 0.9])).tolist()
+    [1, 2, 0]
+    """
+    return np.argsort(-scores, kind="stable")
+
+
+def ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the rank of every node, 1 for the most anomalous.
+
+    >>> ranks(np.array([0.1, 0.9, 0.9])).tolist()
+    [3, 1, 2]
+    """
+    places = np.empty(scores.size, dtype=np.int64)
+    places[ranking(scores)] = np.arange(1, scores.size + 1)
+    return places
+
+
 def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:
     """Return the chance that an anomaly scores higher than a normal node, a tie counting one half.
 

@@ -7,7 +7,7 @@ import pytest
 
 from hopsight.benchmark.cells import Cell
 from hopsight.benchmark.execute import execute, fit, rankings
-from hopsight.benchmark.networks import build_graph
+from hopsight.benchmark.graphs import build_graph
 from hopsight.metrics import roc_auc
 
 SETTINGS = {
@@ -61,7 +61,7 @@ def test_a_curve_has_the_auc_of_each_epochs_own_prediction():
 
 
 def test_the_oracle_is_the_best_time_scale_and_says_that_it_uses_labels():
-    from hopsight.detectors.madan import GRID, concentrations
+    from hopsight.baselines.madan import GRID, concentrations
 
     graph = build_graph(cell("madan_oracle"), None)
     record = execute({"cell": cell("madan_oracle", parameters={"sigma": 0.5, "device": "cpu"}).as_dict()})

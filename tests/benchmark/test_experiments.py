@@ -12,9 +12,9 @@ from hopsight.benchmark.experiments import (
     comparison,
     curves,
     growth,
-    optimisers,
+    optimizers,
     sweeps,
-    tuned_optimiser,
+    tuned_optimizer,
     tuning,
 )
 
@@ -81,7 +81,7 @@ def test_sweeps_cover_the_papers_ranges_and_hold_the_rest():
 
 
 def test_optimisers_and_curves():
-    tasks = optimisers(MAKER, [INJECTED])
+    tasks = optimizers(MAKER, [INJECTED])
     rows = {t.row: t.cell.parameters for t in tasks}
     assert rows["SGLD, preconditioned"]["optimizer"] == "psgld"
     assert rows["the same without noise"] == rows["SGLD, preconditioned"] | {"temperature": 0.0}
@@ -96,20 +96,20 @@ def test_the_tuned_rate_is_the_one_with_the_smallest_loss():
     keys = {t.row: t.cell.key for t in tuning(MAKER, [INJECTED])}
     assert len(keys) == len(RATES)
     losses = {keys["0.1"]: 1.2, keys["1"]: 0.9, keys["0.3"]: 1.0}  # the other rates gave no finite loss
-    tasks = tuned_optimiser(MAKER, [INJECTED], losses, n_curves=4)
-    assert {(t.experiment, t.row) for t in tasks} == {("optimisers", TUNED), ("curves", TUNED)}
+    tasks = tuned_optimizer(MAKER, [INJECTED], losses, n_curves=4)
+    assert {(t.experiment, t.row) for t in tasks} == {("optimizers", TUNED), ("curves", TUNED)}
     assert {t.cell.parameters["lr"] for t in tasks} == {1.0}
-    assert Counter(t.experiment for t in tasks) == {"optimisers": 10, "curves": 4}
-    assert tuned_optimiser(MAKER, [INJECTED], {}, n_curves=4) == []
+    assert Counter(t.experiment for t in tasks) == {"optimizers": 10, "curves": 4}
+    assert tuned_optimizer(MAKER, [INJECTED], {}, n_curves=4) == []
 
 
-def test_growth_goes_along_nodes_and_along_links():
-    tasks = growth(MAKER, ["random", "lof", "hcm-paper"], nodes=(100, 200), links=(5, 10), fixed_nodes=100)
+def test_growth_goes_along_nodes_and_along_edges():
+    tasks = growth(MAKER, ["random", "lof", "hcm-paper"], nodes=(100, 200), edges=(5, 10), fixed_nodes=100)
     sizes = {(t.experiment, t.cell.settings["n_nodes"], t.cell.settings["n_edges"]) for t in tasks}
     assert sizes == {
         ("growth nodes", 100, 1000),
         ("growth nodes", 200, 2000),
-        ("growth links", 100, 500),
-        ("growth links", 100, 1000),
+        ("growth edges", 100, 500),
+        ("growth edges", 100, 1000),
     }
     assert {t.row for t in tasks} == {"LOF", "HCM (paper)"}

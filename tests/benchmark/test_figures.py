@@ -1,4 +1,4 @@
-"""Figures: all there, both formats, labelled, and matplotlib left as it was."""
+"""Figures: all there, both formats, labeled, and matplotlib left as it was."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def rows():
 def test_every_figure_comes_as_png_and_svg_and_settings_stay(tmp_path, rows):
     before = dict(matplotlib.rcParams)
     drawn = draw_figures(tmp_path, rows)
-    assert [name for name, _, _ in drawn] == ["comparison", "mean_scores", "sweeps", "optimisers", "epochs", "growth"]
+    assert [name for name, _, _ in drawn] == ["comparison", "mean_scores", "sweeps", "optimizers", "epochs", "growth"]
     for name, caption, picture in drawn:
         assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
         assert "</svg>" in (tmp_path / f"{name}.svg").read_text()
@@ -35,11 +35,11 @@ def test_the_same_rows_give_the_same_svg(tmp_path, rows):
     assert (tmp_path / "a" / "sweeps.svg").read_bytes() == (tmp_path / "b" / "sweeps.svg").read_bytes()
 
 
-DRAWINGS = ("comparison", "mean_scores", "sweeps", "optimisers", "epochs")
+DRAWINGS = ("comparison", "mean_scores", "sweeps", "optimizers", "epochs")
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_axes_are_labelled_and_lines_named(name, rows):
+def test_axes_are_labeled_and_lines_named(name, rows):
     draw = getattr(figures, f"draw_{name}")
     figure = draw(rows)
     assert all(axis.get_xlabel() or axis.get_xticklabels() for axis in figure.axes)
@@ -49,7 +49,7 @@ def test_axes_are_labelled_and_lines_named(name, rows):
 
 
 def test_bars_and_lines_show_the_means(rows):
-    axis = figures.draw_optimisers(rows).axes[0]
+    axis = figures.draw_optimizers(rows).axes[0]
     bars = {group.get_label(): group.patches[0].get_height() for group in axis.containers if hasattr(group, "patches")}
     assert bars["SGLD, preconditioned"] == pytest.approx(0.71)  # injections 0 and 1
     assert axis.get_ylim()[0] == 0, "bars start at zero"

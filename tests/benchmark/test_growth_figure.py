@@ -8,7 +8,7 @@ from benchmark.made import made_suite
 from hopsight.benchmark.growth_figure import draw_growth, growth_caption
 
 
-def test_time_and_memory_against_nodes_and_links():
+def test_time_and_memory_against_nodes_and_edges():
     def change(cell):
         return {"status": "time limit"} if cell.detector == "madan" and cell.settings["n_nodes"] > 300 else {}
 
@@ -18,7 +18,7 @@ def test_time_and_memory_against_nodes_and_links():
     assert {axis.get_xscale() for axis in figure.axes} == {"log"}
     assert figure.axes[0].get_ylabel() == "time of one fit (s)"
     assert figure.axes[2].get_ylabel() == "memory added by the fit (MB)"
-    assert (figure.axes[2].get_xlabel(), figure.axes[3].get_xlabel()) == ("number of nodes", "number of links")
+    assert (figure.axes[2].get_xlabel(), figure.axes[3].get_xlabel()) == ("number of nodes", "number of edges")
     lines = {line.get_label(): line for line in figure.axes[0].lines}
     assert list(lines["LOF"].get_xdata()) == [200, 400, 800]
     assert list(lines["LOF"].get_ydata()) == pytest.approx([2.0, 4.0, 8.0])

@@ -22,10 +22,10 @@ def test_quick_writes_every_table_and_figure(tmp_path):
         ("random", "ok"), ("degree", "ok"), ("attribute_norm", "ok"), ("lof", "ok"), ("hcm", "ok"),
     }  # fmt: skip
     assert [table.name for table in report.tables] == [
-        "table1", "network_generated", "networks", "mean_scores", "sweep_R", "sweep_C", "sweep_S", "optimisers",
-        "steadiness", "growth_nodes", "growth_links", "claims",
+        "table1", "network_generated", "networks", "mean_scores", "sweep_R", "sweep_C", "sweep_S", "optimizers",
+        "steadiness", "growth_nodes", "growth_edges", "claims",
     ]  # fmt: skip
-    names = {"comparison", "mean_scores", "sweeps", "optimisers", "epochs", "growth"}
+    names = {"comparison", "mean_scores", "sweeps", "optimizers", "epochs", "growth"}
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"{n}.{e}" for n in names for e in ("png", "svg")
     }
@@ -33,7 +33,7 @@ def test_quick_writes_every_table_and_figure(tmp_path):
         "cells.jsonl", "curves.csv", "figures", "results.csv", "tables.md", ".lock",
     }  # fmt: skip
     tuned = next(
-        line for table in report.tables if table.name == "optimisers" for line in table.rows if "tuned" in line[1]
+        line for table in report.tables if table.name == "optimizers" for line in table.rows if "tuned" in line[1]
     )
     assert float(tuned[3]) > 0
 

@@ -15,7 +15,7 @@ from hopsight.benchmark.recipes import (
     to_plain,
 )
 from hopsight.detectors import DETECTORS
-from hopsight.detectors.hcm import HCM
+from hopsight.hcm.hcm import HCM
 
 
 def test_parameters_are_complete_so_that_a_changed_default_is_a_new_cell():
@@ -50,5 +50,5 @@ def test_every_detector_has_a_title_and_a_name_on_the_command_line():
 
 
 def test_a_class_is_found_by_its_address():
-    assert detector_class("hopsight.detectors.hcm:HCM") is HCM
+    assert detector_class("hopsight.hcm.hcm:HCM") is HCM
     assert detector_class("hcm") is HCM

@@ -32,7 +32,7 @@ def test_one_row_for_each_ranking_and_one_with_the_reason_of_a_failure():
 
 def test_shared_cells_appear_in_both_experiments_and_second_rows_are_marked():
     _, _, rows = made_suite(repetitions=1)
-    tuned = select(rows, experiment="optimisers", row="SGD, rate .01", score="ahp")
+    tuned = select(rows, experiment="optimizers", row="SGD, rate .01", score="ahp")
     assert {row["key"] for row in select(rows, experiment="tuning", row="0.01")} == {tuned[0]["key"]}
     assert {row["second"] for row in select(rows, row="LOF", view="raw", experiment="comparison")} == {True}
     assert {row["second"] for row in select(rows, row="HCM", experiment="comparison")} == {False}
@@ -58,7 +58,7 @@ def test_curves_csv_has_one_line_an_epoch(tmp_path):
     write_curves(tmp_path / "curves.csv", rows)
     with (tmp_path / "curves.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
-    assert len(lines) == 4 * 3 * 10  # optimisers, repetitions, epochs
+    assert len(lines) == 4 * 3 * 10  # optimizers, repetitions, epochs
     assert lines[0] | {"loss": "", "auc": ""} == {
         "network": "generated", "injection": "0", "row": "SGLD, preconditioned", "seed": "0", "epoch": "1", "loss": "",
         "auc": "",

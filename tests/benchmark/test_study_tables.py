@@ -30,7 +30,7 @@ def test_sweeps_say_over_how_many_injections_and_how_many_classes_were_left(tabl
 
 
 def test_the_tuned_rate_is_shown(tables):
-    rows = {line[1]: line for line in tables["optimisers"].rows}
+    rows = {line[1]: line for line in tables["optimizers"].rows}
     assert rows["SGD, rate tuned on the loss"][2] == "10"  # the made losses fall with the rate
     assert rows["SGD, rate .01"][2] == "0.01"
     assert rows["SGLD, preconditioned"][-1] == "3"

@@ -15,7 +15,7 @@ def test_the_style_ends_with_its_block():
     assert matplotlib.rcParams["font.size"] == before
 
 
-def test_lines_and_bars_differ_without_colour():
+def test_lines_and_bars_differ_without_color():
     marks = {line_style(i)["marker"] for i in range(10)}
     assert len(marks) == 10
     assert len({bar_style(i)["hatch"] for i in range(7)}) == 7

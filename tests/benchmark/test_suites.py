@@ -16,7 +16,7 @@ def experiments(suite):
 def test_the_paper_suite_has_every_experiment_on_its_five_networks(data_dir):
     suite = make_suite("paper", Options(data_dir=str(data_dir)))
     assert experiments(suite) == {
-        "comparison", "sweep R", "sweep C", "sweep S", "optimisers", "tuning", "curves", "growth nodes", "growth links",
+        "comparison", "sweep R", "sweep C", "sweep S", "optimizers", "tuning", "curves", "growth nodes", "growth edges",
     }  # fmt: skip
     assert {place.network for place in suite.places} == {"flickr", "blogcatalog", "acm", "amazon", "enron"}
     rows = {task.row for task in suite.plan if task.experiment == "comparison"}
@@ -47,7 +47,7 @@ def test_options_choose(data_dir):
     assert {task.cell.network for task in suite.plan if task.experiment == "comparison"} == {"amazon", "disney"}
     assert {task.row for task in suite.plan} == {"random", "degree", "attribute norm", "LOF"}
     assert Counter(task.row for task in suite.plan if task.cell.network == "amazon")["random"] == 6
-    assert experiments(suite) == {"comparison", "growth nodes", "growth links"}, "sweeps are about HCM"
+    assert experiments(suite) == {"comparison", "growth nodes", "growth edges"}, "sweeps are about HCM"
     assert {task.cell.parameters.get("device") for task in suite.plan if task.row == "LOF"} == {"cpu"}
 
 

@@ -1,4 +1,4 @@
-"""The catalogue: names, where a copy is looked for, and statistics against the paper's table."""
+"""The catalog: names, where a copy is looked for, and statistics against the paper's table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import scipy.io
 
 from hopsight.datasets import catalog, find, get_network, info, overview
-from hopsight.datasets.networks import Size
+from hopsight.datasets.published import Size
 from hopsight.graph import AttributedGraph
 from hopsight.load import load
 
@@ -79,7 +79,7 @@ def test_a_network_of_ones_own_is_not_mistaken_for_a_published_one() -> None:
     assert "citation" not in record
     assert record["nonzero_share"] == pytest.approx(2 / 6)
     assert (record["degree_min"], record["degree_median"], record["degree_max"]) == (1, 1.0, 2)
-    assert info(own, "reddit")["differences"][0] == "nodes: 3 here, 10,984 in the catalogue"
+    assert info(own, "reddit")["differences"][0] == "nodes: 3 here, 10,984 in the catalog"
 
 
 def test_every_network_of_the_sources_is_listed_with_what_a_reader_needs(data_dir: Path) -> None:
@@ -105,7 +105,7 @@ def test_names_and_aliases_in_any_case(name: str, expected: str) -> None:
 
 
 def test_an_unknown_name_gets_a_suggestion() -> None:
-    with pytest.raises(ValueError, match="no network 'blogcatalogue' in the catalogue; did you mean blogcatalog"):
+    with pytest.raises(ValueError, match="no network 'blogcatalogue' in the catalog; did you mean blogcatalog"):
         find("blogcatalogue")
 
 
@@ -150,7 +150,7 @@ def test_a_converted_copy_comes_first_and_needs_no_checksum(tmp_path: Path) -> N
     assert notices == []
 
 
-def test_listing_the_catalogue_loads_no_heavy_library() -> None:
+def test_listing_the_catalog_loads_no_heavy_library() -> None:
     code = "import sys, hopsight.datasets.catalog; print([m for m in ('torch', 'polars', 'pooch') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -13,7 +13,7 @@ from hopsight.graph import AttributedGraph
 
 
 def _distance_to_friends(graph: AttributedGraph) -> np.ndarray:
-    """Return the mean squared distance of standardised attributes to one's friends."""
+    """Return the mean squared distance of standardized attributes to one's friends."""
     X = (graph.attributes - graph.attributes.mean(axis=0)) / graph.attributes.std(axis=0)
     source, target = graph.edges
     apart = ((X[source] - X[target]) ** 2).sum(axis=1)
@@ -39,7 +39,7 @@ def test_at_least_twenty_of_each_kind_with_one_reason_each() -> None:
     graph, truth = make_demo(), demo_truth()
     assert np.bincount(graph.kinds).tolist() == [2352, 24, 24]
     np.testing.assert_array_equal(truth.labels, graph.labels)
-    assert {graph.index_of(name) for name in truth.links} == set(np.flatnonzero(graph.kinds == 1))
+    assert {graph.index_of(name) for name in truth.edges} == set(np.flatnonzero(graph.kinds == 1))
     assert {graph.index_of(name) for name in truth.attributes} == set(np.flatnonzero(graph.kinds == 2))
     for person, columns in truth.columns.items():
         assert set(columns) <= set(graph.attribute_names)
@@ -56,10 +56,10 @@ def test_a_planted_attribute_is_the_one_that_no_friend_has() -> None:
         assert graph.attribute_names[int(np.argmax(gap))] in columns
 
 
-def test_planted_links_exist_and_lead_to_other_cities_and_interests() -> None:
+def test_planted_edges_exist_and_lead_to_other_cities_and_interests() -> None:
     graph, truth = make_demo(), demo_truth()
     one_hot = graph.attributes[:, :-2]  # cities and interests
-    for person, planted in truth.links.items():
+    for person, planted in truth.edges.items():
         node = graph.index_of(person)
         friends = {str(graph.node_ids[friend]) for friend in graph.adjacency[[node]].indices}
         assert set(planted) <= friends
@@ -104,7 +104,7 @@ def test_nobody_can_change_the_truth_of_the_next_caller() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_hcm_finds_both_kinds(seed: int) -> None:
-    from hopsight.detectors.hcm import HCM
+    from hopsight.hcm.hcm import HCM
 
     graph = make_demo(seed)
     scores = HCM(seed=seed).fit(graph).decision_score_

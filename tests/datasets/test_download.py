@@ -16,7 +16,7 @@ import pytest
 
 from hopsight.datasets import catalog
 from hopsight.datasets.download import fetch
-from hopsight.datasets.networks import Network, Size
+from hopsight.datasets.published import Network, Size
 
 CONTENT = bytes(range(256)) * 4000  # 1 MB: enough for several chunks and a cut in the middle
 NETWORK = Network(
@@ -148,7 +148,7 @@ def test_two_processes_at_once_both_get_the_file(server: str, tmp_path: Path) ->
     assert _files(tmp_path) == ["Toy.mat"]
 
 
-def test_a_name_of_the_catalogue_is_enough(monkeypatch: pytest.MonkeyPatch, server: str, tmp_path: Path) -> None:
+def test_a_name_of_the_catalog_is_enough(monkeypatch: pytest.MonkeyPatch, server: str, tmp_path: Path) -> None:
     monkeypatch.setitem(catalog._BY_ALIAS, "toy", NETWORK)
     monkeypatch.setattr("hopsight.datasets.download.cache_folder", lambda: tmp_path)
     monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path)

@@ -37,7 +37,7 @@ def _rows_that_differ(left: Any, right: Any) -> list[int]:
 
 
 def _cliques(graph: AttributedGraph, before: AttributedGraph) -> list[set[int]]:
-    """Return the connected groups of the links that were added."""
+    """Return the connected groups of the edges that were added."""
     added = graph.adjacency - before.adjacency
     added.eliminate_zeros()
     members = np.flatnonzero(graph.kinds == 1)
@@ -67,7 +67,7 @@ def test_the_papers_counts_on_the_papers_networks(real: tuple[AttributedGraph, i
 
 
 @pytest.mark.parametrize("protocol", ["dominant", "hcm", "leak-free"])
-def test_cliques_are_complete_disjoint_and_the_only_new_links(small: AttributedGraph, protocol: str) -> None:
+def test_cliques_are_complete_disjoint_and_the_only_new_edges(small: AttributedGraph, protocol: str) -> None:
     injected = inject(small, n_cliques=4, clique_size=6, n_attribute=10, protocol=protocol)
     cliques = _cliques(injected, small)
     assert sorted(len(clique) for clique in cliques) == [6] * 4
@@ -134,7 +134,7 @@ def test_anomalies_that_were_known_stay_and_are_not_chosen_again(small: Attribut
     assert (injected.kinds[:200] == 0).all()
 
 
-def test_a_directed_clique_has_links_in_both_directions() -> None:
+def test_a_directed_clique_has_edges_in_both_directions() -> None:
     graph = AttributedGraph.from_edges([0, 1], [1, 2], np.eye(5), directed=True)
     injected = inject(graph, n_cliques=1, clique_size=5, n_attribute=0)
     np.testing.assert_array_equal(injected.adjacency.toarray(), 1 - np.eye(5))

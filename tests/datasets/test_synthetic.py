@@ -14,7 +14,7 @@ from hopsight.graph import AttributedGraph
 
 @pytest.fixture(scope="module")
 def network() -> AttributedGraph:
-    """20,000 nodes and 200,000 links, with the defaults."""
+    """20,000 nodes and 200,000 edges, with the defaults."""
     return make_network(20_000)
 
 
@@ -36,7 +36,7 @@ def test_degrees_have_a_heavy_tail(network: AttributedGraph) -> None:
     assert degrees.max() > 8 * degrees.mean()
 
 
-def test_linked_nodes_are_alike_unless_one_is_an_anomaly(network: AttributedGraph, rng: np.random.Generator) -> None:
+def test_connected_nodes_are_alike_unless_one_is_an_anomaly(network: AttributedGraph, rng: np.random.Generator) -> None:
     strangers = rng.integers(0, network.n_nodes, size=(2, 50_000))
     ends = network.kinds[network.edges]
     apart = {kind: _distances(network, network.edges[:, (ends == kind).any(axis=0)]).mean() for kind in (1, 2)}
@@ -103,7 +103,7 @@ def test_a_tenth_of_the_largest_size_takes_a_tenth_of_its_minute() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_nodes_and_ten_million_links_within_a_minute_and_4_gb() -> None:
+def test_a_million_nodes_and_ten_million_edges_within_a_minute_and_4_gb() -> None:
     resource = pytest.importorskip("resource", reason="peak memory is read the Unix way")
     start = time.perf_counter()
     graph = make_network(1_000_000)

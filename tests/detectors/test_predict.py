@@ -12,10 +12,10 @@ import torch
 from scipy.stats import binom
 from sklearn.metrics import roc_auc_score
 
+from hopsight.baselines.dominant import DOMINANT
+from hopsight.baselines.lof import LOF
 from hopsight.datasets import make_network
 from hopsight.detectors import DETECTORS
-from hopsight.detectors.dominant import DOMINANT
-from hopsight.detectors.lof import LOF
 from hopsight.detectors.predict import answer, confidence, probability, threshold
 from hopsight.detectors.storage import load_detector
 from toys import quick
@@ -151,7 +151,7 @@ def test_everything_as_pygod_computes_it(rng: np.random.Generator, contamination
 
 
 def as_data(seed: int, *, with_labels: bool = True) -> Any:
-    """Return a generated network as PyG users have it: both directions of every link, labels in y."""
+    """Return a generated network as PyG users have it: both directions of every edge, labels in y."""
     data = pytest.importorskip("torch_geometric.data", reason="torch_geometric is not installed")
     graph = make_network(150, n_edges=600, n_attributes=8, n_structural=10, n_attribute_anomalies=10, seed=seed)
     both = np.concatenate([graph.edges, graph.edges[::-1]], axis=1)
@@ -210,8 +210,8 @@ def test_half_precision_attributes_are_read() -> None:
 
 
 def test_the_same_data_without_y_gives_the_same_scores() -> None:
-    labelled, unlabelled = (DOMINANT(n_epochs=3).fit(as_data(0, with_labels=y)).decision_score_ for y in (True, False))
-    assert np.array_equal(labelled, unlabelled)
+    labeled, unlabeled = (DOMINANT(n_epochs=3).fit(as_data(0, with_labels=y)).decision_score_ for y in (True, False))
+    assert np.array_equal(labeled, unlabeled)
 
 
 def test_representations_come_last_and_only_from_detectors_that_have_them(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import hopsight
+from hopsight.baselines.dominant import DOMINANT
+from hopsight.baselines.madan import MADAN
 from hopsight.detectors import DETECTORS, storage
-from hopsight.detectors.dominant import DOMINANT
-from hopsight.detectors.madan import MADAN
 from hopsight.detectors.storage import load_detector
 from hopsight.graph import AttributedGraph
 

@@ -1,4 +1,4 @@
-"""A hand-made fitted detector on a star with one far neighbour."""
+"""A hand-made fitted detector on a star with one far neighbor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HandMade:
 
 @pytest.fixture
 def star() -> AttributedGraph:
-    """Hub linked to a, b, c, d; a and b linked; `lone` has no link. Only `age` sets the hub apart."""
+    """Hub connected to a, b, c, d; a and b connected; `lone` has no edge. Only `age` sets the hub apart."""
     age_and_income = np.array([[90.0, 10.0], [30.0, 11.0], [32.0, 9.0], [31.0, 12.0], [33.0, 8.0], [31.0, 10.0]])
     return AttributedGraph.from_edges(
         [0, 0, 0, 0, 1],
@@ -35,7 +35,7 @@ def star() -> AttributedGraph:
 
 @pytest.fixture
 def fitted(star: AttributedGraph) -> Any:
-    """Links in the order of `star.edges`: hub–a, hub–b, hub–c, hub–d, a–b."""
+    """Edges in the order of `star.edges`: hub–a, hub–b, hub–c, hub–d, a–b."""
     model = HandMade(star, np.array([2.0, 1.0, 0.9, 1.2, 0.8, 0.95]), 1.5)
     hops = {"edge_hop_": [3.0, 1.0, 4.0, 2.0, 1.0], "edge_variance_": [0.5, 0.1, 0.2, 0.3, 0.0]}
     arrays = hops | {

@@ -6,27 +6,27 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopsight.explain.attributes import attribute_gaps, link_spread
+from hopsight.explain.attributes import attribute_gaps, edge_spread
 from hopsight.graph import AttributedGraph
 
 
-def test_gap_of_the_hub_is_in_age_with_the_range_of_its_neighbours(star: AttributedGraph) -> None:
-    first = attribute_gaps(star, 0, np.array([1, 2, 3, 4]), link_spread(star), 10)[0]
+def test_gap_of_the_hub_is_in_age_with_the_range_of_its_neighbors(star: AttributedGraph) -> None:
+    first = attribute_gaps(star, 0, np.array([1, 2, 3, 4]), edge_spread(star), 10)[0]
     assert first.name == "age"
     assert first.value == 90.0
     assert (first.low, first.median, first.high) == pytest.approx((30.3, 31.5, 32.7))
-    # links differ by 60, 58, 59, 57 and 2: s = sqrt((3600 + 3364 + 3481 + 3249 + 4) / 10)
+    # edges differ by 60, 58, 59, 57 and 2: s = sqrt((3600 + 3364 + 3481 + 3249 + 4) / 10)
     assert first.difference == pytest.approx((90 - 31.5) / (np.sqrt(1369.8) * np.sqrt(1.25)))
     assert first.percentile == pytest.approx(100 * 5 / 6)
 
 
-def test_an_attribute_that_equals_the_neighbours_mean_is_left_out(star: AttributedGraph) -> None:
-    gaps = attribute_gaps(star, 0, np.array([1, 2, 3, 4]), link_spread(star), 10)
+def test_an_attribute_that_equals_the_neighbors_mean_is_left_out(star: AttributedGraph) -> None:
+    gaps = attribute_gaps(star, 0, np.array([1, 2, 3, 4]), edge_spread(star), 10)
     assert [gap.name for gap in gaps] == ["age"]  # income is 10, the mean of 11, 9, 12 and 8
 
 
 def test_a_node_without_others_has_no_gaps(star: AttributedGraph) -> None:
-    assert attribute_gaps(star, 5, np.array([], dtype=np.int64), link_spread(star), 10) == ()
+    assert attribute_gaps(star, 5, np.array([], dtype=np.int64), edge_spread(star), 10) == ()
 
 
 def test_sparse_attributes_give_the_same_values_as_dense_ones(rng: np.random.Generator) -> None:
@@ -35,30 +35,30 @@ def test_sparse_attributes_give_the_same_values_as_dense_ones(rng: np.random.Gen
     sparse = AttributedGraph.from_edges(*ends, sp.csr_array(words))
     dense = AttributedGraph.from_edges(*ends, words)
     others = np.flatnonzero(dense.adjacency[[3]].toarray().ravel())
-    spread = link_spread(sparse)
+    spread = edge_spread(sparse)
     assert attribute_gaps(sparse, 3, others, spread, 8) == attribute_gaps(dense, 3, others, spread, 8)
 
 
 def test_a_rare_word_does_not_outweigh_all_others() -> None:
-    """Column 0 occurs once in the network, column 1 is common; the node has both, its neighbours neither."""
+    """Column 0 occurs once in the network, column 1 is common; the node has both, its neighbors neither."""
     words = np.zeros((201, 50))
     words[100:, 1:] = 1.0
     words[0, :2] = 1.0
     ring = AttributedGraph.from_edges(range(200), range(1, 201), sp.csr_array(words))
-    first, second = attribute_gaps(ring, 0, np.array([1]), link_spread(ring), 2)
+    first, second = attribute_gaps(ring, 0, np.array([1]), edge_spread(ring), 2)
     assert {first.name, second.name} == {"x0", "x1"}
     assert abs(first.difference) < 2 * abs(second.difference)
 
 
-def test_an_attribute_that_never_differs_along_links_uses_its_spread_over_the_network() -> None:
+def test_an_attribute_that_never_differs_along_edges_uses_its_spread_over_the_network() -> None:
     graph = AttributedGraph.from_edges([0, 2], [1, 3], np.array([[0.0], [0.0], [4.0], [4.0]]))
-    assert link_spread(graph).tolist() == [2.0]
+    assert edge_spread(graph).tolist() == [2.0]
 
 
-def test_a_yes_or_no_says_how_many_neighbours_have_it() -> None:
+def test_a_yes_or_no_says_how_many_neighbors_have_it() -> None:
     flags = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.5]])
     graph = AttributedGraph.from_edges([0, 0, 0, 0], [1, 2, 3, 4], flags)
-    shares = {gap.name: gap.share for gap in attribute_gaps(graph, 0, np.array([1, 2, 3, 4]), link_spread(graph), 5)}
+    shares = {gap.name: gap.share for gap in attribute_gaps(graph, 0, np.array([1, 2, 3, 4]), edge_spread(graph), 5)}
     assert shares == {"x0": 0.25, "x1": None}
 
 
@@ -66,4 +66,4 @@ def test_large_networks_are_sampled_with_nearly_the_same_result(rng: np.random.G
     graph = AttributedGraph.from_edges(
         *rng.integers(0, 5000, size=(2, 60_000)), rng.normal(size=(5000, 3)) * np.array([1.0, 10.0, 100.0])
     )
-    assert link_spread(graph) == pytest.approx([1.0, 10.0, 100.0], rel=0.05)
+    assert edge_spread(graph) == pytest.approx([1.0, 10.0, 100.0], rel=0.05)

@@ -26,14 +26,14 @@ def test_the_planted_attribute_is_among_the_first_three(demo_model: Any) -> None
         assert set(named) & set(columns), (node, columns, named)
 
 
-def test_planted_links_come_before_the_honest_ones() -> None:
-    pytest.importorskip("hopsight.detectors.cross_hcm", reason="CrossHCM is not there yet")
-    explainer, planted = Explainer(get_detector("cross_hcm")(seed=0).fit(make_demo())), demo_truth().links
+def test_planted_edges_come_before_the_honest_ones() -> None:
+    pytest.importorskip("hopsight.hcm.cross_hcm", reason="CrossHCM is not there yet")
+    explainer, planted = Explainer(get_detector("cross_hcm")(seed=0).fit(make_demo())), demo_truth().edges
     assert len(planted) > 10
     for node, friends in planted.items():
-        is_planted = np.array([each.node in friends for each in explainer.node(node, absent=0).neighbours])
+        is_planted = np.array([each.node in friends for each in explainer.node(node, absent=0).neighbors])
         assert is_planted.sum() == len(friends)
-        honest_below = np.cumsum(~is_planted[::-1])[::-1]  # from the end: honest links at or below each place
+        honest_below = np.cumsum(~is_planted[::-1])[::-1]  # from the end: honest edges at or below each place
         n_honest = (~is_planted).sum()
         assert (honest_below[is_planted] >= 0.9 * n_honest).all(), (node, is_planted.tolist())
 
@@ -42,5 +42,5 @@ def test_contributions_sum_to_the_ahp_of_every_node(demo_model: Any) -> None:
     explainer = Explainer(demo_model)
     for position in range(0, 2400, 40):
         reasons = explainer.node(demo_model.graph_.node_ids[position], absent=0)
-        total = sum(each.contribution or 0.0 for each in reasons.neighbours)
+        total = sum(each.contribution or 0.0 for each in reasons.neighbors)
         assert total == pytest.approx(demo_model.ahp_[position], rel=1e-6)

@@ -16,8 +16,8 @@ def test_an_explanation_cannot_be_changed(fitted: Any) -> None:
         reasons.score = 0.0  # type: ignore[misc]
 
 
-def test_to_dict_holds_every_neighbour_whatever_is_printed(fitted: Any) -> None:
+def test_to_dict_holds_every_neighbor_whatever_is_printed(fitted: Any) -> None:
     plain = explain(fitted, "hub", top=1).to_dict()
-    assert [row["node"] for row in plain["neighbours"]] == ["c", "a", "d", "b"]
+    assert [row["node"] for row in plain["neighbors"]] == ["c", "a", "d", "b"]
     assert len(plain["attributes"]) == 1
     assert plain["summary"].startswith("Ranks 1 of 6 (flagged).")

@@ -45,7 +45,7 @@ def bytes_as_attributes(folder: Path) -> Path:
     return folder / "g.npz"
 
 
-def bytes_as_links(folder: Path) -> Path:
+def bytes_as_edges(folder: Path) -> Path:
     npz(folder / "g.npz", edges=np.zeros((2, MANY // 2), dtype=np.int8), attributes=[[0.0], [1.0]])
     return folder / "g.npz"
 
@@ -148,7 +148,7 @@ def archive_in_an_archive(folder: Path) -> Path:
 
 BOMBS: list[tuple[Callable[[Path], Path], str]] = [
     (bytes_as_attributes, "claim a network of"),
-    (bytes_as_links, "claim a network of"),
+    (bytes_as_edges, "claim a network of"),
     (nodes_without_attributes, "claim a network of"),
     (names_of_empty_columns, "claim a network of"),
     (rows_of_a_packed_table, "claim a network of"),

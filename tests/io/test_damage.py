@@ -46,8 +46,8 @@ def seed_files(folder: Path, suffix: str) -> list[Path]:
     n_nodes = 12
     adjacency = np.triu(rng.random((n_nodes, n_nodes)) < 0.3, k=1)
     if suffix == ".pt":
-        links = torch.tensor(np.array(adjacency.nonzero()))
-        torch.save({"x": torch.rand(n_nodes, 3), "edge_index": links, "y": torch.zeros(n_nodes)}, folder / "g.pt")
+        edges = torch.tensor(np.array(adjacency.nonzero()))
+        torch.save({"x": torch.rand(n_nodes, 3), "edge_index": edges, "y": torch.zeros(n_nodes)}, folder / "g.pt")
         return [folder / "g.pt"]
     attributes = sp.random_array((n_nodes, 5), density=0.4, rng=rng)
     graph = AttributedGraph(adjacency, attributes, node_ids=[f"n{i}é" for i in range(n_nodes)], labels=[0, 1] * 6)

@@ -78,14 +78,14 @@ def test_options_that_a_format_has_no_use_for_are_refused(
         io.read(tmp_path / "g.npz", **options)
 
 
-def test_merged_and_removed_links_are_reported(tmp_path: Path) -> None:
+def test_merged_and_removed_edges_are_reported(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("source,target\n1,2\n2,1\n2,2\n")
     (tmp_path / "e.nodes.csv").write_text("id,x\n1,0.5\n2,0.7\n")
     notices: list[str] = []
     io.read(tmp_path / "e.csv", notices=notices)
     assert len(notices) == 2
-    assert notices[0].startswith("1 links stood there more than once")
-    assert notices[1].startswith("1 links from a node to itself")
+    assert notices[0].startswith("1 edges stood there more than once")
+    assert notices[1].startswith("1 edges from a node to itself")
 
 
 def test_asking_for_directions_that_are_not_there_gets_a_notice(tmp_path: Path, two_cliques: AttributedGraph) -> None:

@@ -32,7 +32,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_data_defaults_and_links_by_hand(tmp_path: Path) -> None:
+def test_data_defaults_and_edges_by_hand(tmp_path: Path) -> None:
     graph = read_graphml(write(tmp_path, SMALL))
     assert graph.node_ids.tolist() == ["n0", "n1"]
     assert graph.attribute_names == ("age", "city=Bern & B", "city=Oslo")
@@ -109,7 +109,7 @@ def test_document_types_and_entities_are_refused_in_any_encoding(tmp_path: Path,
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('target="n1"', 'target="n7"', "'n7' is in a link but is not declared"),
+        ('target="n1"', 'target="n7"', "'n7' is in an edge but is not declared"),
         ('id="n1"', 'id="n0"', "'n0' is declared twice"),
         ('target="n1"', "", "<edge> has no target"),
         ('<node id="n1">', "<node>", "<node> has no id"),

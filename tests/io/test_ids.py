@@ -1,4 +1,4 @@
-"""Node ids: numbers only where they come back as they were, and every link end finds its node."""
+"""Node ids: numbers only where they come back as they were, and every edge end finds its node."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_every_end_finds_its_node(ids: list[object]) -> None:
     assert np.array_equal(positions(nodes, nodes.gather(expected)), expected)
     assert positions(nodes, nodes.head(0)).size == 0
     stranger = "stranger" if nodes.dtype == pl.String else 123_456
-    with pytest.raises(ValueError, match=f"node '?{stranger}'? is in a link but has no row"):
+    with pytest.raises(ValueError, match=f"node '?{stranger}'? is in an edge but has no row"):
         positions(nodes, pl.Series([ids[0], stranger, ids[1]]))
 
 

@@ -71,7 +71,7 @@ def test_everything_comes_back(hard_graph: AttributedGraph, tmp_path: Path) -> N
     assert np.array_equal(again.kinds, hard_graph.kinds)
 
 
-def test_directed_links_and_whole_number_ids_come_back(tmp_path: Path) -> None:
+def test_directed_edges_and_whole_number_ids_come_back(tmp_path: Path) -> None:
     graph = AttributedGraph(ONCE.T, X, directed=True, node_ids=[30, 10, -20])
     write_mat(graph, tmp_path / "g.mat")
     again = read_mat(tmp_path / "g.mat")

@@ -37,7 +37,7 @@ def test_a_digraph_is_directed() -> None:
         from_networkx(people(), directed=True)
 
 
-def test_parallel_links_are_merged_and_loops_removed() -> None:
+def test_parallel_edges_are_merged_and_loops_removed() -> None:
     network = people(nx.MultiGraph)
     network.add_edges_from([("ann", "bo"), ("bo", "bo")])
     graph = from_networkx(network)

@@ -32,7 +32,7 @@ def test_everything_comes_back_exactly(hard_graph: AttributedGraph, tmp_path: Pa
     assert (again.name, again.directed) == ("hard", False)
 
 
-def test_directed_links_float32_and_whole_number_ids_come_back(tmp_path: Path) -> None:
+def test_directed_edges_float32_and_whole_number_ids_come_back(tmp_path: Path) -> None:
     graph = AttributedGraph.from_edges(
         [2, 0, 1], [0, 1, 0], np.ones((3, 1), dtype=np.float32), directed=True, node_ids=[-5, 0, 2**62]
     )

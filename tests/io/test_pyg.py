@@ -1,4 +1,4 @@
-"""PyG Data as an object and in files: links symmetrised, y only if it is a truth."""
+"""PyG Data as an object and in files: edges symmetrized, y only if it is a truth."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_read(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     return convert
 
 
-def test_links_and_attributes(as_read: Any) -> None:
+def test_edges_and_attributes(as_read: Any) -> None:
     graph = as_read(data())
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     assert graph.attributes.tolist() == X.tolist()
@@ -49,7 +49,7 @@ def test_links_and_attributes(as_read: Any) -> None:
     assert graph.name in ("", "toy")
 
 
-def test_one_way_links_are_symmetrised_unless_directed(as_read: Any) -> None:
+def test_one_way_edges_are_symmetrised_unless_directed(as_read: Any) -> None:
     one_way = data(edge_index=torch.tensor([[0, 2, 2], [1, 1, 1]]))
     assert as_read(one_way).edges.tolist() == [[0, 1], [1, 2]]
     assert as_read(one_way).n_duplicates == 1

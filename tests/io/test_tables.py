@@ -69,7 +69,7 @@ def test_any_two_table_formats_go_together(tmp_path: Path, suffixes: tuple[str, 
         ("target,from,to", {}),
     ],
 )
-def test_the_ends_of_a_link_are_found_by_name(tmp_path: Path, header: str, options: dict[str, str]) -> None:
+def test_the_ends_of_a_edge_are_found_by_name(tmp_path: Path, header: str, options: dict[str, str]) -> None:
     notices: list[str] = []
     graph = load(tmp_path, f"{header}\n9.5,ann,bo\n9.5,cy,bo\n", directed=True, notices=notices, **options)
     assert graph.edges.tolist() == [[0, 2], [1, 1]]
@@ -177,7 +177,7 @@ def test_a_table_cannot_say_that_it_is_directed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("edges", "nodes", "options", "words"),
     [
-        (EDGES + "cy,stranger\n", NODES, {}, r"edges.csv: node 'stranger' is in a link"),
+        (EDGES + "cy,stranger\n", NODES, {}, r"edges.csv: node 'stranger' is in an edge"),
         (EDGES, NODES + "ann,1\n", {}, r"people.csv: node 'ann' has two rows, 1 and 4"),
         (EDGES, NODES.replace("42", "many"), {}, r"people.csv: column 'age', row 2: 'many' is no number"),
         (EDGES, NODES.replace("42", ""), {}, r"column 'age', row 2 is empty"),
@@ -195,7 +195,7 @@ def test_a_table_cannot_say_that_it_is_directed(tmp_path: Path) -> None:
         (EDGES, NODES, {"source_column": "source", "target_column": "source"}, r"must differ"),
         (EDGES, NODES, {"missing": "median"}, r"missing must be one of"),
         ("source\nann\n", NODES, {}, r"needs two columns"),
-        ("source,target\n", NODES, {}, r"edges.csv: it has no links"),
+        ("source,target\n", NODES, {}, r"edges.csv: it has no edges"),
         (EDGES, "id,age\n", {}, r"people.csv: it has a header and no rows"),
         ("", NODES, {}, r"edges.csv: it is empty"),
         (EDGES, "", {}, r"people.csv: it is empty"),

@@ -190,7 +190,7 @@ def test_a_long_pickle_many_archives_and_no_archive_are_refused(tmp_path: Path) 
         read(tmp_path / "old.pt")
 
 
-def test_data_becomes_a_record_without_behaviour(tmp_path: Path) -> None:
+def test_data_becomes_a_record_without_behavior(tmp_path: Path) -> None:
     geometric = pytest.importorskip("torch_geometric.data", reason="torch_geometric is an optional extra")
     torch.save(geometric.Data(x=torch.ones(2, 1)), tmp_path / "data.pt")
     record = read(tmp_path / "data.pt")

@@ -32,7 +32,7 @@ def test_the_compiler_stays_out() -> None:
     """What this class is for: a fit does not import torch's compiler."""
     program = (
         "import sys, numpy as np\n"
-        "from hopsight.detectors.dominant import DOMINANT\n"
+        "from hopsight.baselines.dominant import DOMINANT\n"
         "DOMINANT(n_epochs=2, device='cpu').fit((np.ones((4, 4)), np.eye(4)[:, :2]))\n"
         "sys.exit('torch._dynamo' in sys.modules)\n"
     )

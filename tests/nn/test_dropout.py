@@ -21,7 +21,7 @@ def test_share_is_dropped_evenly_and_the_mean_stays(share: float) -> None:
     assert out.mean().item() == pytest.approx(1.0, abs=0.01)
     by_column = (out == 0).float().mean(dim=0)
     torch.testing.assert_close(by_column, torch.full((5,), share), atol=0.01, rtol=0.0)
-    pairs = ((out[:, 0] == 0) & (out[:, 1] == 0)).float().mean().item()  # neighbours share a draw, not a fate
+    pairs = ((out[:, 0] == 0) & (out[:, 1] == 0)).float().mean().item()  # neighbors share a draw, not a fate
     assert pairs == pytest.approx(share**2, abs=0.01)
 
 

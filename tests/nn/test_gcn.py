@@ -13,7 +13,7 @@ from hopsight.nn.gcn import GCN, draw_weights, drop, normalized_adjacency, propa
 CPU = torch.device("cpu")
 
 
-def test_normalised_adjacency_of_a_path_by_hand() -> None:
+def test_normalized_adjacency_of_a_path_by_hand() -> None:
     """With self-loops the degrees of 0 – 1 – 2 are 2, 3, 2."""
     path = sp.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
     across = 1 / np.sqrt(6)
@@ -21,7 +21,7 @@ def test_normalised_adjacency_of_a_path_by_hand() -> None:
     np.testing.assert_allclose(normalized_adjacency(path).toarray(), expected, rtol=1e-6)
 
 
-def test_normalised_adjacency_of_an_arc_and_of_a_lonely_node() -> None:
+def test_normalized_adjacency_of_an_arc_and_of_a_lonely_node() -> None:
     """0 → 1 with loops: out-degrees 2, 1, 1 on the left, in-degrees 1, 2, 1 on the right."""
     arc = sp.csr_array(([1.0], ([0], [1])), shape=(3, 3))
     expected = [[1 / np.sqrt(2), 1 / 2, 0], [0, 1 / np.sqrt(2), 0], [0, 0, 1]]
@@ -29,7 +29,7 @@ def test_normalised_adjacency_of_an_arc_and_of_a_lonely_node() -> None:
 
 
 def test_one_layer_by_hand() -> None:
-    """Two linked nodes: Â is 1/2 everywhere, so Z = mean(X) W + b for both."""
+    """Two connected nodes: Â is 1/2 everywhere, so Z = mean(X) W + b for both."""
     propagate = propagation(sp.csr_array(np.array([[0, 1], [1, 0]])), directed=False, device=CPU)
     gcn = GCN(2, 2, 1, generator=torch.Generator())
     with torch.no_grad():

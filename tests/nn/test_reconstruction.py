@@ -63,11 +63,11 @@ def test_loss_and_gradient_equal_the_dense_form(
 
 
 def test_linear_errors_equal_the_dense_form_with_one_matrix_on_both_sides(rng: np.random.Generator) -> None:
-    links = np.triu(rng.random((30, 30)) < 0.2, k=1).astype(float)
-    links += links.T
+    edges = np.triu(rng.random((30, 30)) < 0.2, k=1).astype(float)
+    edges += edges.T
     H = torch.from_numpy(rng.normal(size=(30, 4))).requires_grad_()
-    target = Target.of(sp.csr_array(links), CPU, torch.float64)
-    expected = (torch.from_numpy(links) - H @ H.T).square().sum(1)
+    target = Target.of(sp.csr_array(edges), CPU, torch.float64)
+    expected = (torch.from_numpy(edges) - H @ H.T).square().sum(1)
     errors = linear_errors(H, H, target)
     torch.testing.assert_close(errors, expected, atol=1e-8, rtol=1e-10)
     ours, theirs = (torch.autograd.grad(value.sqrt().mean(), H)[0] for value in (errors, expected))
@@ -81,12 +81,12 @@ def test_pairs_of_one_matrix_with_itself_equal_the_dense_form(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, activation: str, root: bool, block: int
 ) -> None:
     monkeypatch.setattr(reconstruction, "BLOCK_VALUES", block)
-    links = np.triu(rng.random((30, 30)) < 0.2, k=0).astype(float)  # some loops too
-    links = sp.csr_array(np.maximum(links, links.T))
+    edges = np.triu(rng.random((30, 30)) < 0.2, k=0).astype(float)  # some loops too
+    edges = sp.csr_array(np.maximum(edges, edges.T))
     H = torch.from_numpy(rng.normal(size=(30, 4))).requires_grad_()
-    target = Target.of(links, CPU, torch.float64)
+    target = Target.of(edges, CPU, torch.float64)
     assert target.symmetric
-    errors = dense_errors(H, H, links, activation)
+    errors = dense_errors(H, H, edges, activation)
     expected = (errors + 1e-12).sqrt().sum() if root else errors.sum()
     loss = row_loss(H, H, target, activation, root=root)
     torch.testing.assert_close(loss, expected, atol=1e-8, rtol=1e-10)
@@ -94,12 +94,12 @@ def test_pairs_of_one_matrix_with_itself_equal_the_dense_form(
     torch.testing.assert_close(ours, theirs, atol=1e-8, rtol=1e-10)
 
 
-def test_one_way_links_are_no_symmetric_target(rng: np.random.Generator) -> None:
-    links = sp.csr_array(np.triu(rng.random((12, 12)) < 0.4, k=1).astype(float))
+def test_one_way_edges_are_no_symmetric_target(rng: np.random.Generator) -> None:
+    edges = sp.csr_array(np.triu(rng.random((12, 12)) < 0.4, k=1).astype(float))
     H = torch.from_numpy(rng.normal(size=(12, 3)))
-    target = Target.of(links, CPU, torch.float64)
+    target = Target.of(edges, CPU, torch.float64)
     assert not target.symmetric
-    expected = dense_errors(H, H, links, "sigmoid").sum()
+    expected = dense_errors(H, H, edges, "sigmoid").sum()
     torch.testing.assert_close(row_loss(H, H, target, "sigmoid", root=False), expected)
 
 

@@ -49,6 +49,6 @@ def test_entries_given_twice_are_added_and_the_input_stays() -> None:
 
 
 def test_symmetric_is_told_from_not() -> None:
-    links = sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
-    assert not Target.of(links, CPU).symmetric
-    assert Target.of(links + links.T, CPU).symmetric
+    edges = sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    assert not Target.of(edges, CPU).symmetric
+    assert Target.of(edges + edges.T, CPU).symmetric

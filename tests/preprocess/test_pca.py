@@ -23,15 +23,15 @@ def matrix_of(n_rows: int, n_columns: int, density: float, rng: np.random.Genera
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("n_columns", [12, SMALL + 40])
-@pytest.mark.parametrize("standardise", [True, False])
-def test_axes_are_those_of_scikit_learn(kind: str, n_columns: int, standardise: bool, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("standardize", [True, False])
+def test_axes_are_those_of_scikit_learn(kind: str, n_columns: int, standardize: bool, rng: np.random.Generator) -> None:
     X = matrix_of(90, n_columns, 0.9, rng)
-    centre, scale = column_moments(X)
-    if not standardise:
+    center, scale = column_moments(X)
+    if not standardize:
         scale = np.ones_like(scale)
-    theirs = PCA(n_components=4, svd_solver="full").fit((X - centre) / scale)
+    theirs = PCA(n_components=4, svd_solver="full").fit((X - center) / scale)
     given: Any = sp.csr_array(X) if kind == "sparse" else X
-    axes = principal_axes(given, centre, scale, 4, rng=rng)
+    axes = principal_axes(given, center, scale, 4, rng=rng)
     signs = np.sign((axes * theirs.components_).sum(axis=1))
     np.testing.assert_allclose(axes * signs[:, None], theirs.components_, atol=1e-6)
 
@@ -60,8 +60,8 @@ def test_a_large_sparse_matrix_is_never_made_dense(rng: np.random.Generator) -> 
     entries = (np.ones(n_entries), (rng.integers(0, n_rows, n_entries), heads))
     X = sp.coo_array(entries, shape=(n_rows, n_columns)).tocsr()
     tracemalloc.start()
-    centre, scale = column_moments(X)
-    axes = principal_axes(X, centre, np.ones_like(scale), 3, rng=rng)
+    center, scale = column_moments(X)
+    axes = principal_axes(X, center, np.ones_like(scale), 3, rng=rng)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert axes.shape == (3, n_columns) and np.isfinite(axes).all()

@@ -1,4 +1,4 @@
-"""Similarity of linked nodes: given rows by hand, scipy's distances as a witness."""
+"""Similarity of connected nodes: given rows by hand, scipy's distances as a witness."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = np.array(
         [0.0, 0.0, 0.0, 0.0],
     ]
 )
-LINKS = np.array([[0, 0, 1, 2, 3], [1, 2, 2, 3, 4]])
+EDGES = np.array([[0, 0, 1, 2, 3], [1, 2, 2, 3, 4]])
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -34,44 +34,44 @@ LINKS = np.array([[0, 0, 1, 2, 3], [1, 2, 2, 3, 4]])
 )
 def test_given_rows(kind: str, name: str, expected: list[float]) -> None:
     rows: Any = sp.csr_array(ROWS) if kind == "sparse" else ROWS
-    np.testing.assert_allclose(edge_similarity(rows, LINKS, name), expected, atol=1e-12)
+    np.testing.assert_allclose(edge_similarity(rows, EDGES, name), expected, atol=1e-12)
 
 
 def test_auto_is_jaccard_for_yes_and_no_and_cosine_otherwise() -> None:
-    assert np.array_equal(edge_similarity(ROWS, LINKS), edge_similarity(ROWS, LINKS, "jaccard"))
-    assert np.array_equal(edge_similarity(2 * ROWS, LINKS), edge_similarity(2 * ROWS, LINKS, "cosine"))
+    assert np.array_equal(edge_similarity(ROWS, EDGES), edge_similarity(ROWS, EDGES, "jaccard"))
+    assert np.array_equal(edge_similarity(2 * ROWS, EDGES), edge_similarity(2 * ROWS, EDGES, "cosine"))
     sparse = sp.csr_array(ROWS)
-    assert np.array_equal(edge_similarity(sparse, LINKS), edge_similarity(ROWS, LINKS, "jaccard"))
+    assert np.array_equal(edge_similarity(sparse, EDGES), edge_similarity(ROWS, EDGES, "jaccard"))
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 24])
-def test_blocks_of_links_give_what_scipy_gives(
+def test_blocks_of_edges_give_what_scipy_gives(
     kind: str, at_once: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(similarity, "BLOCK_VALUES", at_once)
     X = rng.normal(size=(30, 5)) * (rng.random((30, 5)) < 0.8)
     X[:, 0] += 0.1
-    links = rng.integers(0, 30, size=(2, 50))
+    edges = rng.integers(0, 30, size=(2, 50))
     rows: Any = sp.csr_array(X) if kind == "sparse" else X
-    expected = 1 - cdist(X, X, "cosine")[links[0], links[1]]
-    np.testing.assert_allclose(edge_similarity(rows, links, "cosine"), expected, atol=1e-12)
-    expected = 1 / (1 + cdist(X, X)[links[0], links[1]])
-    np.testing.assert_allclose(edge_similarity(rows, links, "euclidean"), expected, atol=1e-7)
-    expected = 1 - cdist(X != 0, X != 0, "jaccard")[links[0], links[1]]
-    np.testing.assert_allclose(edge_similarity(rows, links, "jaccard"), expected, atol=1e-12)
+    expected = 1 - cdist(X, X, "cosine")[edges[0], edges[1]]
+    np.testing.assert_allclose(edge_similarity(rows, edges, "cosine"), expected, atol=1e-12)
+    expected = 1 / (1 + cdist(X, X)[edges[0], edges[1]])
+    np.testing.assert_allclose(edge_similarity(rows, edges, "euclidean"), expected, atol=1e-7)
+    expected = 1 - cdist(X != 0, X != 0, "jaccard")[edges[0], edges[1]]
+    np.testing.assert_allclose(edge_similarity(rows, edges, "jaccard"), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["jaccard", "cosine", "euclidean"])
-def test_renumbered_nodes_keep_the_similarity_of_their_links(name: str, rng: np.random.Generator) -> None:
-    X, links = rng.normal(size=(20, 4)), rng.integers(0, 20, size=(2, 40))
+def test_renumbered_nodes_keep_the_similarity_of_their_edges(name: str, rng: np.random.Generator) -> None:
+    X, edges = rng.normal(size=(20, 4)), rng.integers(0, 20, size=(2, 40))
     order = rng.permutation(20)  # new position p holds old node order[p]
-    moved = np.argsort(order)[links]
-    assert np.array_equal(edge_similarity(X[order], moved, name), edge_similarity(X, links, name))
-    np.testing.assert_allclose(edge_similarity(X, links[::-1], name), edge_similarity(X, links, name), atol=1e-15)
+    moved = np.argsort(order)[edges]
+    assert np.array_equal(edge_similarity(X[order], moved, name), edge_similarity(X, edges, name))
+    np.testing.assert_allclose(edge_similarity(X, edges[::-1], name), edge_similarity(X, edges, name), atol=1e-15)
 
 
-def test_no_links_no_similarities_and_wrong_names() -> None:
+def test_no_edges_no_similarities_and_wrong_names() -> None:
     assert edge_similarity(ROWS, np.empty((2, 0), dtype=np.int64)).shape == (0,)
     with pytest.raises(ValueError, match="similarity must be one of auto, jaccard, cosine, euclidean, got 'cosin'"):
-        edge_similarity(ROWS, LINKS, "cosin")
+        edge_similarity(ROWS, EDGES, "cosin")

@@ -88,7 +88,7 @@ def test_auto_standardises_numbers_and_leaves_words(X: np.ndarray, rng: np.rando
     words = sp.csr_array((rng.random((50, 9)) < 0.05).astype(float))
     transform = fit(words)
     assert transform.scaling == "none"
-    assert sp.issparse(transform.apply(words, NAMES))  # neither centred nor projected: still sparse
+    assert sp.issparse(transform.apply(words, NAMES))  # neither centered nor projected: still sparse
     np.testing.assert_array_equal(transform.apply(words, NAMES).toarray(), words.toarray())
 
 
@@ -134,12 +134,12 @@ def test_bad_settings_are_refused(X: np.ndarray) -> None:
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_a_category_that_no_new_node_has_is_a_column_of_zeros(kind: str) -> None:
-    names = ["age", "colour=blue", "colour=red"]
+    names = ["age", "color=blue", "color=red"]
     transform = AttributeTransform.fit(np.eye(3), names, scaling="none", rng=np.random.default_rng(0))
     new = np.array([[5.0, 1.0, 1.0], [6.0, 0.0, 0.0]])
     new = sp.csr_array(new) if kind == "sparse" else new
-    applied = transform.apply(new, ["age", "colour=violet", "colour=blue"])
+    applied = transform.apply(new, ["age", "color=violet", "color=blue"])
     applied = applied.toarray() if kind == "sparse" else applied
     assert applied.tolist() == [[5.0, 1.0, 0.0], [6.0, 0.0, 0.0]]
-    with pytest.raises(ValueError, match=r"lacks 2 attribute\(s\) the model was fitted on, first 'colour=blue'"):
+    with pytest.raises(ValueError, match=r"lacks 2 attribute\(s\) the model was fitted on, first 'color=blue'"):
         transform.apply(new, ["age", "size=1", "size=2"])

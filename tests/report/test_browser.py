@@ -82,7 +82,7 @@ def has_chosen(page: Any, name: str) -> None:
 
 def test_the_page_tells_what_was_found(opened: Any) -> None:
     text = opened.locator("main").inner_text()
-    for words in ("80 nodes", "flags 8 nodes", "ROC-AUC 0.910", "Most anomalous nodes", "Links most out of place"):
+    for words in ("80 nodes", "flags 8 nodes", "ROC-AUC 0.910", "Most anomalous nodes", "Edges most out of place"):
         assert words in text
     for recorded in ("seed", "11", "n_layers", "3.11.7", "column <email> was left out"):
         assert recorded in text
@@ -100,7 +100,7 @@ def test_names_made_of_markup_are_text(opened: Any) -> None:
 
 
 def test_sorting_a_column_orders_its_values_both_ways(opened: Any, judged: Any) -> None:
-    head = opened.locator('table[aria-label="Most anomalous nodes"] th', has_text="Links")
+    head = opened.locator('table[aria-label="Most anomalous nodes"] th', has_text="Edges")
     opened.get_by_role("button", name="Show all 30").click()
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "descending"
@@ -121,11 +121,11 @@ def test_searching_keeps_what_matches(opened: Any) -> None:
     assert opened.get_by_text("Nothing matches.").first.is_visible()
     box.fill("")
     assert len(column(opened, "Most anomalous nodes", 2)) == 15
-    opened.get_by_placeholder("Search the links").fill("user-0")
+    opened.get_by_placeholder("Search the edges").fill("user-0")
     assert all(
         "user-0" in source + target
         for source, target in zip(
-            column(opened, "Links most out of place", 2), column(opened, "Links most out of place", 3), strict=True
+            column(opened, "Edges most out of place", 2), column(opened, "Edges most out of place", 3), strict=True
         )
     )
 
@@ -134,12 +134,12 @@ def test_choosing_a_node_redraws_and_the_way_back_works(opened: Any, judged: Any
     graph = judged.graph_
     opened.locator('table[aria-label="Most anomalous nodes"] a', has_text=SCRIPT).click()
     has_chosen(opened, SCRIPT)
-    neighbours = {str(graph.node_ids[i]) for i in graph.adjacency[[4]].indices}
-    assert set(column(opened, "Neighbours", 1)) == neighbours
-    hops = [float(cell) for cell in column(opened, "Neighbours", 2)]
+    neighbors = {str(graph.node_ids[i]) for i in graph.adjacency[[4]].indices}
+    assert set(column(opened, "Neighbors", 1)) == neighbors
+    hops = [float(cell) for cell in column(opened, "Neighbors", 2)]
     assert hops == sorted(hops, reverse=True)
-    assert opened.locator(".ego svg .link").count() == len(neighbours)
-    assert opened.locator(".ego svg .spot").count() == len(neighbours) + 1
+    assert opened.locator(".ego svg .edge").count() == len(neighbors)
+    assert opened.locator(".ego svg .spot").count() == len(neighbors) + 1
     before = opened.locator(".ego svg").screenshot()
     farthest = opened.locator(".ego a.spot").first
     name = farthest.get_attribute("aria-label").split(", score")[0]
@@ -168,7 +168,7 @@ def test_everything_can_be_reached_by_keyboard(opened: Any) -> None:
     has_chosen(opened, IMAGE)
 
 
-def test_hovering_shows_the_values_of_a_link_and_a_node(opened: Any, judged: Any) -> None:
+def test_hovering_shows_the_values_of_a_edge_and_a_node(opened: Any, judged: Any) -> None:
     hops = judged.edge_hop_[(judged.graph_.edges == 3).any(axis=0)]
     opened.locator(".ego .spot .dot").first.hover()
     text = opened.locator("#tip").inner_text()
@@ -185,7 +185,7 @@ def test_hovering_shows_the_values_of_a_link_and_a_node(opened: Any, judged: Any
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_the_page_is_drawn_at_every_size_in_both_colours(opened: Any, width: int, scheme: str) -> None:
+def test_the_page_is_drawn_at_every_size_in_both_colors(opened: Any, width: int, scheme: str) -> None:
     from matplotlib.image import imread
 
     opened.emulate_media(color_scheme=scheme)

@@ -23,7 +23,7 @@ def read_data(path: Path) -> dict[str, Any]:
     return data
 
 
-def test_the_file_holds_scores_reasons_links_and_losses(judged: Any, record: dict[str, Any], tmp_path: Path) -> None:
+def test_the_file_holds_scores_reasons_edges_and_losses(judged: Any, record: dict[str, Any], tmp_path: Path) -> None:
     explanations = Explainer(judged).top_nodes(10)
     write_report(tmp_path / "report.html", judged, judged.graph_, explanations, record)
     data = read_data(tmp_path / "report.html")
@@ -32,10 +32,10 @@ def test_the_file_holds_scores_reasons_links_and_losses(judged: Any, record: dic
     assert data["scores"]["threshold"] == pytest.approx(judged.threshold_, rel=1e-5)
     assert data["losses"][0] == [1, 2.0]
     assert data["losses"][-1] == [60, 1.0]
-    assert len(data["links"]) == 100
-    assert data["links"][0][2] == pytest.approx(judged.edge_hop_.max(), rel=1e-5)
+    assert len(data["edges"]) == 100
+    assert data["edges"][0][2] == pytest.approx(judged.edge_hop_.max(), rel=1e-5)
     first = data["reasons"][str(data["top"][0][0])]
-    assert sum(row[4] for row in first["neighbours"]) == pytest.approx(judged.ahp_[3], rel=1e-4)
+    assert sum(row[4] for row in first["neighbors"]) == pytest.approx(judged.ahp_[3], rel=1e-4)
     assert first["attributes"][0][0] == explanations[0].attributes[0].name
     assert all(str(node) in data["egos"] for node, *_ in data["top"])
 
@@ -62,11 +62,11 @@ def test_fifty_nodes_of_a_dense_network_stay_under_six_megabytes(rng: np.random.
     assert path.stat().st_size < 6_000_000
 
 
-def test_detectors_without_links_or_training_have_a_page_too(judged: Any) -> None:
+def test_detectors_without_edges_or_training_have_a_page_too(judged: Any) -> None:
     for name in ("edge_index_", "edge_hop_", "edge_variance_", "edge_probability_", "ahp_", "loss_"):
         delattr(judged, name)
     data = report_data(judged, judged.graph_, Explainer(judged).top_nodes(3), {})
-    assert data["links"] == []
+    assert data["edges"] == []
     assert data["losses"] == []
     assert data["columns"] == []
     assert len(data["top"]) == 3

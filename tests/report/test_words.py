@@ -14,16 +14,16 @@ def test_summary_counts_names_and_admits(judged: Any, record: dict[str, Any]) ->
     judged.judged_ = np.arange(80) != 7
     text = "\n".join(summary(judged, judged.graph_, Explainer(judged).top_nodes(2), record))
     flagged = int((judged.decision_score_ > judged.threshold_).sum())
-    assert f"HandMade looked at 80 nodes and {judged.graph_.n_edges} links and flags {flagged} nodes (10 %)" in text
+    assert f"HandMade looked at 80 nodes and {judged.graph_.n_edges} edges and flags {flagged} nodes (10 %)" in text
     assert "The most anomalous is <img src=x onerror=alert(1)>. Its" in text
     farthest = int(np.argmax(judged.edge_hop_))
     source, target = judged.graph_.node_ids[judged.graph_.edges[:, farthest]]
-    assert f"The link most out of place is {source} – {target}: its ends look 4.0 hops apart" in text
-    assert "1 node has no links and was not judged" in text
+    assert f"The edge most out of place is {source} – {target}: its ends look 4.0 hops apart" in text
+    assert "1 node has no edges and was not judged" in text
     assert "of its 3 anomalies 2 are among the first 3 (ROC-AUC 0.910)" in text
 
 
-def test_a_detector_without_hops_says_nothing_about_links(judged: Any) -> None:
+def test_a_detector_without_hops_says_nothing_about_edges(judged: Any) -> None:
     del judged.edge_hop_, judged.ahp_
     text = "\n".join(summary(judged, judged.graph_, Explainer(judged).top_nodes(1), {}))
     assert "hops" not in text

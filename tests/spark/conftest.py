@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.spark.session import missing_parts
 from spark_stages import QUICK, Made
 from toys import two_groups
@@ -42,12 +42,12 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def network() -> AttributedGraph:
-    """150 nodes with ids that are no numbers, two of them without links."""
+    """150 nodes with ids that are no numbers, two of them without edges."""
     graph = two_groups(2, n_each=75)
-    linked = graph.adjacency.toarray()
-    linked[[7, 90]] = linked[:, [7, 90]] = 0
+    connected = graph.adjacency.toarray()
+    connected[[7, 90]] = connected[:, [7, 90]] = 0
     return AttributedGraph(
-        linked,
+        connected,
         graph.attributes,
         node_ids=[f'{"ä" if i % 2 else "="}{i}, "{i}"' for i in range(graph.n_nodes)],
         attribute_names=graph.attribute_names,
@@ -56,14 +56,14 @@ def network() -> AttributedGraph:
 
 @pytest.fixture(scope="session")
 def frames(spark: Any, network: AttributedGraph) -> tuple[Any, Any]:
-    """Return the network's links and nodes as DataFrames; one link stands there twice, one node links itself."""
+    """Return the network's edges and nodes as DataFrames; one edge stands there twice, one node edges itself."""
     import pyarrow as pa
 
     source, target = network.node_ids[network.edges].tolist()
     source, target = [*source, target[0], source[1]], [*target, source[0], source[1]]
-    links = spark.createDataFrame(pa.table({"source": source, "target": target}))
+    edges = spark.createDataFrame(pa.table({"source": source, "target": target}))
     columns = {name: network.attributes[:, number] for number, name in enumerate(network.attribute_names)}
-    return links, spark.createDataFrame(pa.table({"id": network.node_ids.tolist(), **columns}))
+    return edges, spark.createDataFrame(pa.table({"id": network.node_ids.tolist(), **columns}))
 
 
 @pytest.fixture(scope="session")
@@ -106,8 +106,8 @@ def detected(run: tuple[Any, Any, Any]) -> Any:
 
 @pytest.fixture(scope="session")
 def made(spark: Any, run: tuple[Any, Any, Any]) -> Made:
-    """Return nodes in two blocks and links in three cells."""
-    from hopsight.spark import network as stages
+    """Return nodes in two blocks and edges in three cells."""
+    from hopsight.spark import graph as stages
     from hopsight.spark.blocks import kept
     from hopsight.spark.folds import Splits
     from hopsight.spark.session import settings

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.detectors.splits import node_hashes
+from hopsight.hcm.folds import node_hashes
 from hopsight.preprocess import AttributeTransform
 from hopsight.spark.attributes import fit_transform, transformed
 

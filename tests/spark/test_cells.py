@@ -1,4 +1,4 @@
-"""Cells: links come back from their slices, tasks are even, and cells together make a product."""
+"""Cells: edges come back from their slices, tasks are even, and cells together make a product."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from hopsight.spark.blocks import SENT, Layout, added, pieces, send
 from hopsight.spark.cells import dealt, on_cells, slices, task_words, whole_cell
 
 
-def test_links_come_back_from_their_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edges_come_back_from_their_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SLICE", 4)
-    links = {"u": np.arange(10, dtype=np.int32), "hash": np.arange(10, dtype=np.uint64)}
-    cut = list(slices(3, links))
+    edges = {"u": np.arange(10, dtype=np.int32), "hash": np.arange(10, dtype=np.uint64)}
+    cut = list(slices(3, edges))
     assert [(row["cell"], row["slice"], row["u"].size) for row in cut] == [(3, 0, 4), (3, 1, 4), (3, 2, 2)]
     types = {"u": np.int32, "hash": np.uint64}
     again = whole_cell(reversed(cut), types, ["u", "hash"])
-    for name, values in links.items():
+    for name, values in edges.items():
         np.testing.assert_array_equal(again[name], values)
-    assert [row["u"].size for row in slices(3, {"u": np.empty(0)})] == [0]  # a cell without links has a row
+    assert [row["u"].size for row in slices(3, {"u": np.empty(0)})] == [0]  # a cell without edges has a row
 
 
 def test_cells_of_all_folds_are_dealt_evenly(spark: Any) -> None:
     layout = Layout((3, 4, 5), 7)
     n_tasks, words = dealt(layout, 7)
     assert (n_tasks, len(words)) == (7, 42)
-    links = [1 if i == j else 2 for i, j in layout.pairs] * 7
-    work = [sum(n for n, word in zip(links, words, strict=True) if word == mine) for mine in set(words)]
+    edges = [1 if i == j else 2 for i, j in layout.pairs] * 7
+    work = [sum(n for n, word in zip(edges, words, strict=True) if word == mine) for mine in set(words)]
     assert work == [9] * 7  # three cells of two blocks and three of one
     tasks = spark.createDataFrame([(word,) for word in task_words(7)], "word int").selectExpr("pmod(hash(word), 7) t")
     assert [row["t"] for row in tasks.collect()] == list(range(7))
@@ -41,14 +41,14 @@ def test_cells_together_make_the_product_with_the_adjacency(spark: Any) -> None:
     cut = [row for block, rows in enumerate((values[:2], values[2:])) for row in pieces(0, block, "x", rows)]
     rows = [tuple(bytes(v.tobytes()) if k == "payload" else v for k, v in row.items()) for row in cut]
     frame = spark.createDataFrame(rows, "fold int, block int, piece int, kind string, payload binary")
-    ends = {0: ([0], [1]), 1: ([0, 1], [0, 2]), 2: ([0], [1])}  # links 0-1, 0-2, 1-4, 2-3
+    ends = {0: ([0], [1]), 1: ([0, 1], [0, 2]), 2: ([0], [1])}  # edges 0-1, 0-2, 1-4, 2-3
     packed = [(cell, 0, *(np.array(end, dtype=np.int32).tobytes() for end in pair)) for cell, pair in ends.items()]
     cells = spark.createDataFrame(packed, "cell int, slice int, u binary, v binary")
 
-    def add(layout: Layout, fold: int, cell: int, blocks: dict[str, Any], links: dict[str, Any]) -> Any:
+    def add(layout: Layout, fold: int, cell: int, blocks: dict[str, Any], edges: dict[str, Any]) -> Any:
         for side, (end, other) in enumerate((("u", "v"), ("v", "u"))):
             total = np.zeros_like(blocks[f"x{side}"])
-            np.add.at(total, links[end], blocks[f"x{1 - side}"][links[other]])
+            np.add.at(total, edges[end], blocks[f"x{1 - side}"][edges[other]])
             for row in pieces(fold, layout.pairs[cell][side], "y", total):
                 yield {**row, "cell": 2 * cell + side}
 

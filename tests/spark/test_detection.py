@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.spark.detection import Engine, detect
 from spark_stages import QUICK
 
@@ -34,8 +34,8 @@ def test_scores_are_those_of_one_machine(detected: Any, reference: CrossHCM, net
     np.testing.assert_allclose(detected.losses, reference.loss_, rtol=1e-3)
 
 
-def test_links_are_those_of_one_machine(detected: Any, reference: CrossHCM, network: AttributedGraph) -> None:
-    rows = {(row["source"], row["target"]): row for row in detected.links.collect()}
+def test_edges_are_those_of_one_machine(detected: Any, reference: CrossHCM, network: AttributedGraph) -> None:
+    rows = {(row["source"], row["target"]): row for row in detected.edges.collect()}
     ordered = [rows[tuple(pair)] for pair in network.node_ids[network.edges].T.tolist()]
     assert len(rows) == network.n_edges
     for name in ("hop", "probability", "variance"):
@@ -46,15 +46,15 @@ def test_links_are_those_of_one_machine(detected: Any, reference: CrossHCM, netw
 def test_sizes_and_notices(detected: Any, network: AttributedGraph) -> None:
     assert detected.network["n_nodes"] == network.n_nodes
     assert detected.network["n_edges"] == network.n_edges
-    assert "1 links stood there more than once and were merged" in detected.notices
-    assert "1 links from a node to itself were removed" in detected.notices
+    assert "1 edges stood there more than once and were merged" in detected.notices
+    assert "1 edges from a node to itself were removed" in detected.notices
 
 
-def test_links_to_unknown_nodes_are_refused_in_the_same_words(frames: tuple[Any, Any]) -> None:
-    links, nodes = frames
-    strange = links.sparkSession.createDataFrame([("who?", links.first()["source"])], links.schema)
-    with pytest.raises(ValueError, match=r"^node 'who\?' is in a link but has no row in the node table$"):
-        detect(links.unionAll(strange), nodes, CrossHCM(**QUICK))
+def test_edges_to_unknown_nodes_are_refused_in_the_same_words(frames: tuple[Any, Any]) -> None:
+    edges, nodes = frames
+    strange = edges.sparkSession.createDataFrame([("who?", edges.first()["source"])], edges.schema)
+    with pytest.raises(ValueError, match=r"^node 'who\?' is in an edge but has no row in the node table$"):
+        detect(edges.unionAll(strange), nodes, CrossHCM(**QUICK))
 
 
 def test_bad_parameters_are_refused_before_any_work(frames: tuple[Any, Any]) -> None:

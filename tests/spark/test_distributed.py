@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hopsight.detectors.cross_hcm import CrossHCM
-from hopsight.pools import PairPool
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hops.pool import PairPool
 from hopsight.spark.distributed import train_apart
 from hopsight.spark.training import sampled, views_by_kind
 from spark_stages import QUICK

@@ -12,10 +12,10 @@ from hopsight.spark import excerpt as module
 from hopsight.spark.excerpt import excerpt
 
 
-def test_top_nodes_come_with_their_farthest_neighbours(
+def test_top_nodes_come_with_their_farthest_neighbors(
     detected: Any, network: AttributedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "NEIGHBOURS", 3)
+    monkeypatch.setattr(module, "NEIGHBORS", 3)
     monkeypatch.setattr(module, "BACKGROUND", 20)
     part = excerpt(detected, 4)
     ranks = part.nodes["rank"]
@@ -25,9 +25,9 @@ def test_top_nodes_come_with_their_farthest_neighbours(
     place = {node: position for position, node in enumerate(network.node_ids)}
     wanted = network.attributes[[place[node] for node in part.nodes["node"]]]
     np.testing.assert_allclose(part.features, wanted)
-    linked = {frozenset(pair) for pair in network.node_ids[network.edges].T.tolist()}
-    for source, target in zip(part.links["source"], part.links["target"], strict=True):
-        assert frozenset((part.nodes["node"][source], part.nodes["node"][target])) in linked
+    connected = {frozenset(pair) for pair in network.node_ids[network.edges].T.tolist()}
+    for source, target in zip(part.edges["source"], part.edges["target"], strict=True):
+        assert frozenset((part.nodes["node"][source], part.nodes["node"][target])) in connected
     for position in part.top:
-        mine = (part.links["source"] == position) | (part.links["target"] == position)
+        mine = (part.edges["source"] == position) | (part.edges["target"] == position)
         assert mine.sum() >= min(3, part.nodes["degree"][position])

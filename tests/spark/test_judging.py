@@ -19,8 +19,8 @@ def test_folds_are_put_together(spark: Any) -> None:
     for fold in splits.folds:
         mine = np.flatnonzero(splits.hidden(hashes, fold))
         hops = rng.normal(size=(4, mine.size))
-        for link, values in zip(mine, hops.T, strict=True):
-            samples[link] += values.tolist()
+        for edge, values in zip(mine, hops.T, strict=True):
+            samples[edge] += values.tolist()
         means = [
             np.full(mine.size, 4.0),
             hops.mean(axis=0),

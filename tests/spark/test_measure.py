@@ -6,12 +6,12 @@ from typing import Any
 
 from hopsight.spark.measure import Measures
 
-STAGES = ["read", "attributes", "index", "links", "pairs", "views", "sample", "train", "judge", "score", "rank"]
+STAGES = ["read", "attributes", "index", "edges", "pairs", "views", "sample", "train", "judge", "score", "rank"]
 
 
 def test_stages_of_a_detection(detected: Any) -> None:
     assert list(detected.stages) == STAGES
-    for name in ("links", "pairs", "judge"):
+    for name in ("edges", "pairs", "judge"):
         assert detected.stages[name]["shuffle_bytes"] > 1000
         assert detected.stages[name]["shuffle_rows"] > 0
     assert detected.stages["train"]["shuffle_bytes"] == 0

@@ -1,4 +1,4 @@
-"""Pairs: the links that stay and the pool are those of one machine."""
+"""Pairs: the edges that stay and the pool are those of one machine."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.spark import pairs as stages
 from hopsight.spark.blocks import BLOCK, NO_FOLD, Layout
 from spark_stages import Made, number_of
 
 
 def test_the_pool_is_that_of_one_machine(made: Made, network: AttributedGraph, reference: CrossHCM) -> None:
-    from hopsight.detectors.splits import pool_seed
+    from hopsight.hcm.folds import pool_seed
     from hopsight.preprocess import drop_edges, edge_similarity
 
     attributes = reference._transformed(network)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hopsight.detectors.predict import threshold
-from hopsight.scores import beyond_degree, degree_trend, fill_unjudged, hav
+from hopsight.hcm.scores import beyond_degree, degree_trend, fill_unjudged, hav
 from hopsight.spark.blocks import BLOCK, Layout
 from hopsight.spark.ranking import SCORES, degree_trends, score_blocks, score_rows, score_threshold
 

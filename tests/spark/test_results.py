@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.report.outputs import NODE_COLUMNS
+from hopsight.runs.outputs import NODE_COLUMNS
 
 
 def test_nodes_are_ranked(detected: Any) -> None:
@@ -19,8 +19,8 @@ def test_nodes_are_ranked(detected: Any) -> None:
     assert sum(row["flagged"] for row in rows) == 15  # a tenth of 150
 
 
-def test_links_are_ranked(detected: Any) -> None:
-    assert detected.links.columns == ["source", "target", "rank", "hop", "probability", "variance"]
-    rows = detected.links.orderBy("rank").collect()
+def test_edges_are_ranked(detected: Any) -> None:
+    assert detected.edges.columns == ["source", "target", "rank", "hop", "probability", "variance"]
+    rows = detected.edges.orderBy("rank").collect()
     assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
     assert (np.diff([row["hop"] for row in rows]) <= 0).all()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.scores import neighbour_sum, rings
+from hopsight.hcm.scores import neighbor_sum, rings
 from hopsight.spark.blocks import added
 from hopsight.spark.judging import JUDGED
 from hopsight.spark.rings import ring_blocks
@@ -35,6 +35,6 @@ def test_rings_of_every_node(spark: Any, made: Made, network: AttributedGraph) -
         part = np.frombuffer(row["payload"])
         found[first[row["block"]] : first[row["block"]] + part.size] = part
     values = np.array([strangeness[frozenset(pair)] for pair in number[network.edges].T.tolist()])
-    wanted = neighbour_sum(network.edges, rings(network.edges, values, network.n_nodes), network.n_nodes)
+    wanted = neighbor_sum(network.edges, rings(network.edges, values, network.n_nodes), network.n_nodes)
     assert wanted.max() > 1
     np.testing.assert_allclose(2 * found[number], wanted)

@@ -1,4 +1,4 @@
-"""Ids and links: found, counted and refused as on one machine."""
+"""Ids and edges: found, counted and refused as on one machine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hopsight.io.tables import read_tables
 from hopsight.spark.tables import check_tables, check_unique, numbered
 
 
-def refusal(tmp_path: Path, links: dict[str, list[Any]], nodes: dict[str, list[Any]]) -> str:
+def refusal(tmp_path: Path, edges: dict[str, list[Any]], nodes: dict[str, list[Any]]) -> str:
     """Return what one machine says to two Parquet files."""
-    pl.DataFrame(links).write_parquet(tmp_path / "e.parquet")
+    pl.DataFrame(edges).write_parquet(tmp_path / "e.parquet")
     pl.DataFrame(nodes).write_parquet(tmp_path / "n.parquet")
     with pytest.raises(ValueError) as caught:
         read_tables(tmp_path / "e.parquet", tmp_path / "n.parquet")
@@ -33,11 +33,11 @@ def test_rows_are_numbered_across_partitions(spark: Any) -> None:
 
 
 def test_columns_are_found_by_their_names(spark: Any) -> None:
-    links = frame(spark, {"weight": [1.0, 2.0], "dst": ["b", "c"], "src": ["a", "b"]})
+    edges = frame(spark, {"weight": [1.0, 2.0], "dst": ["b", "c"], "src": ["a", "b"]})
     nodes = frame(spark, {"Node ID": ["a", "b", "c"], "size": [1, 2, 3]})
     notices: list[str] = []
-    tables = check_tables(links, nodes, notices=notices)
-    assert {(row["source"], row["target"]) for row in tables.links.collect()} == {("a", "b"), ("b", "c")}
+    tables = check_tables(edges, nodes, notices=notices)
+    assert {(row["source"], row["target"]) for row in tables.edges.collect()} == {("a", "b"), ("b", "c")}
     assert tables.columns == ("size",)
     assert "'weight' left out" in notices[0]
 
@@ -54,28 +54,28 @@ def test_text_of_a_csv_is_a_number_in_its_usual_form_only(spark: Any, ids: list[
 def test_whole_floats_are_whole_numbers(spark: Any) -> None:
     tables = check_tables(frame(spark, {"u": [1.0, 2.0], "v": [2, 3]}), frame(spark, {"id": [1, 2, 3], "x": [1, 2, 3]}))
     assert tables.whole_numbers
-    assert sorted(row["source"] for row in tables.links.collect()) == [1, 2]
+    assert sorted(row["source"] for row in tables.edges.collect()) == [1, 2]
 
 
 @pytest.mark.parametrize("nodes", [["a", "b", "c", "b"], [4, 5, 6, 5]])
 def test_a_node_with_two_rows_is_refused_in_the_same_words(spark: Any, tmp_path: Path, nodes: list[Any]) -> None:
-    links = {"source": [nodes[0]], "target": [nodes[1]]}
+    edges = {"source": [nodes[0]], "target": [nodes[1]]}
     table = {"id": nodes, "x": [1.0, 2.0, 3.0, 4.0]}
     import pyarrow as pa
 
-    frames = [spark.createDataFrame(pa.table(columns)) for columns in (links, table)]
+    frames = [spark.createDataFrame(pa.table(columns)) for columns in (edges, table)]
     with pytest.raises(ValueError) as caught:
         check_unique(check_tables(*frames).nodes)
-    assert str(caught.value) == refusal(tmp_path, links, table)
+    assert str(caught.value) == refusal(tmp_path, edges, table)
 
 
 def test_an_empty_id_and_an_empty_table_are_refused_in_the_same_words(spark: Any, tmp_path: Path) -> None:
-    links, table = {"source": ["a", None], "target": ["b", "a"]}, {"id": ["a", "b"], "x": [1.0, 2.0]}
+    edges, table = {"source": ["a", None], "target": ["b", "a"]}, {"id": ["a", "b"], "x": [1.0, 2.0]}
     import pyarrow as pa
 
-    frames = [spark.createDataFrame(pa.table(columns)) for columns in (links, table)]
+    frames = [spark.createDataFrame(pa.table(columns)) for columns in (edges, table)]
     with pytest.raises(ValueError) as caught:
         check_tables(*frames)
-    assert str(caught.value) == refusal(tmp_path, links, table)
-    with pytest.raises(ValueError, match="it has no links, only a header"):
+    assert str(caught.value) == refusal(tmp_path, edges, table)
+    with pytest.raises(ValueError, match="it has no edges, only a header"):
         check_tables(frames[0].limit(0), frames[1])

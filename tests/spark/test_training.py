@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from hopsight.pools import PairPool
+from hopsight.hops.pool import PairPool
 from hopsight.spark.training import _local, _members
 
 

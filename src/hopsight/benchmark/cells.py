@@ -22,7 +22,7 @@ class Cell:
     Parameters
     ----------
     network
-        A name of the catalogue, or ``"generated"``.
+        A name of the catalog, or ``"generated"``.
     settings
         What else makes the network: checksum of its file, arguments of the injection or of the generator.
     protocol
@@ -30,7 +30,7 @@ class Cell:
     injection
         The seed of the injection, ``None`` where nothing is planted.
     view
-        The attributes a detector is given: ``"raw"``, ``"scaled"`` (standardised unless they are a bag of words) or
+        The attributes a detector is given: ``"raw"``, ``"scaled"`` (standardized unless they are a bag of words) or
         ``"reduced"`` (the same, then 20 principal components).
     detector
         A name of ``DETECTORS``, a trivial score, ``"pygod:NAME"``, ``"pyod:NAME"`` or ``"module:Class"``.

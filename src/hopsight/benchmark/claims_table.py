@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hopsight.benchmark.experiments import TUNED
-from hopsight.benchmark.networks import setup_of
+from hopsight.benchmark.graphs import setup_of
 from hopsight.benchmark.recipes import TITLES
 from hopsight.benchmark.results import Row, distinct, mean_of, select
 from hopsight.benchmark.study_tables import SCORES, curve_runs, mean_step
@@ -99,7 +99,7 @@ def _insensitive_to_s(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def _better_than_sgd(rows: Sequence[Row]) -> Iterator[Line]:
-    compared = select(rows, experiment="optimisers")
+    compared = select(rows, experiment="optimizers")
     for (network,) in distinct(compared, "network"):
         parts = []
         for score, name in SCORES.items():

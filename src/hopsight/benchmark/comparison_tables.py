@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hopsight.benchmark.graphs import N_COMPONENTS, setup_of
 from hopsight.benchmark.measure import CUTS
-from hopsight.benchmark.networks import N_COMPONENTS, setup_of
 from hopsight.benchmark.published import NOTES, SIZES, paper_value
 from hopsight.benchmark.results import Row, distinct, mean_of, select, unique
 from hopsight.benchmark.tables import Table, difference, mean_sd, number, seconds, size
 from hopsight.metrics import mid_ranks
 
-VIEW_NAMES = {"raw": "as given", "scaled": "standardised", "reduced": f"{N_COMPONENTS} components"}
+VIEW_NAMES = {"raw": "as given", "scaled": "standardized", "reduced": f"{N_COMPONENTS} components"}
 SCORE_NAMES = {"ahp": "AHP", "hav": "HAV", "score": "", None: ""}
 
 
@@ -131,11 +131,11 @@ def _networks(rows: Sequence[Row], networks: Sequence[str]) -> Table:
         cells = [_pair(a, b) for a, b in zip(ours, paper, strict=True)]
         lines.append([setup_of(network).title, _planting(rows, network), *cells])
     note = (
-        "Ours, and in brackets the paper's where it differs. Links are counted once; planted cliques add links. The "
+        "Ours, and in brackets the paper's where it differs. Edges are counted once; planted cliques add edges. The "
         "files of Amazon and Enron have 21 and 18 attributes, not 28 and 20; Flickr has 12,047, the paper's 12,074 has "
         "two digits exchanged."
     )
-    columns = ["network", "anomalies are", "nodes", "links", "attributes", "anomalies"]
+    columns = ["network", "anomalies are", "nodes", "edges", "attributes", "anomalies"]
     return Table("networks", "Networks", columns, lines, note)
 
 
@@ -163,7 +163,7 @@ def _failures(rows: Sequence[Row]) -> Table:
             if row["status"] != "ok":
                 network = setup_of(row["network"]).title
                 if row["network"] == "generated":
-                    network += " ({n_nodes:,} nodes, {n_edges:,} links)".format(**row["settings"])
+                    network += " ({n_nodes:,} nodes, {n_edges:,} edges)".format(**row["settings"])
                 key = (experiment, network, row["row"], VIEW_NAMES[row["view"]], row["status"], row["reason"] or "")
                 seen[key] = seen.get(key, 0) + 1
     columns = ["experiment", "network", "detector", "attributes", "what", "reason", "cells"]

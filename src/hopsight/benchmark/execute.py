@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sys
 import time
 import warnings
@@ -16,17 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.benchmark import memory
 from hopsight.benchmark.cells import Cell
+from hopsight.benchmark.graphs import build_graph
 from hopsight.benchmark.machine import machine
 from hopsight.benchmark.measure import curve_point, measure, without_truth
-from hopsight.benchmark.networks import build_graph
 from hopsight.benchmark.peers import is_peer, peer_defaults, peer_scores
 from hopsight.benchmark.recipes import ORACLE, detector_class, from_plain
 from hopsight.benchmark.trivial import TRIVIAL
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import roc_auc
-from hopsight.versions import versions
+from hopsight.system.memory import peak_memory, release_memory, reset_peak, resident_memory
+from hopsight.system.versions import versions
 
 FloatArray = NDArray[np.float64]
 
@@ -48,9 +47,9 @@ def execute(job: dict[str, Any]) -> dict[str, Any]:
         graph = build_graph(cell, job.get("data_dir"))
         loaded = time.perf_counter()
         _warm_up(cell.detector)
-        memory.release()
-        memory.mark_peak()
-        before = memory.resident(os.getpid())
+        release_memory()
+        reset_peak()
+        before = resident_memory()
         start, cpu_start = time.perf_counter(), time.process_time()
         fitted = fit(cell, graph)
         seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
@@ -59,7 +58,7 @@ def execute(job: dict[str, Any]) -> dict[str, Any]:
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
         "load_seconds": loaded - begin,
-        "memory_peak": memory.peak(),
+        "memory_peak": peak_memory(),
         "memory_before": before,
         "graph": _sizes(graph),
         "details": fitted.details,
@@ -88,9 +87,9 @@ def _first_step() -> None:
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     weight = torch.zeros(1, device=device, requires_grad=True)
-    optimiser = torch.optim.Adam([weight])
+    optimizer = torch.optim.Adam([weight])
     weight.square().sum().backward()  # type: ignore[no-untyped-call]
-    optimiser.step()
+    optimizer.step()
 
 
 def fit(cell: Cell, graph: AttributedGraph) -> Fitted:
@@ -126,7 +125,7 @@ def rankings(model: Any) -> dict[str, FloatArray]:
 
 def _fit_oracle(cell: Cell, graph: AttributedGraph, bare: AttributedGraph) -> Fitted:
     """MADAN at the time whose ROC-AUC is best, found with the labels as its authors did: an upper bound."""
-    from hopsight.detectors.madan import GRID, concentrations
+    from hopsight.baselines.madan import GRID, concentrations
 
     device = str(cell.parameters.get("device", "auto"))
     kept = concentrations(bare, GRID, sigma=cell.parameters.get("sigma"), seed=cell.seed, device=device)

@@ -1,4 +1,4 @@
-"""The experiments as lists of tasks: comparison, sweeps, optimisers, growth."""
+"""The experiments as lists of tasks: comparison, sweeps, optimizers, growth."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _sgd(rate: float) -> dict[str, Any]:
 
 
 TUNED = "SGD, rate tuned on the loss"
-OPTIMISERS: Mapping[str, dict[str, Any]] = {
+OPTIMIZERS: Mapping[str, dict[str, Any]] = {
     "SGLD, preconditioned": {},
     "the same without noise": {"temperature": 0.0},
     "SGLD, plain, rate .01": {"optimizer": "sgld", "lr": 0.01, "lr_decay": 0.0, "temperature": 1.0},
@@ -112,7 +112,7 @@ def usual_view(recipe: str, injected: bool) -> str:
     """Return which attributes a recipe is given.
 
     On injected networks all methods of the paper see the same 20 components. Elsewhere our detectors scale for
-    themselves, and peers, which do not, get standardised columns. Trivial scores look at the raw network.
+    themselves, and peers, which do not, get standardized columns. Trivial scores look at the raw network.
 
     >>> usual_view("dominant", True), usual_view("dominant", False), usual_view("pygod:DOMINANT", False)
     ('reduced', 'raw', 'scaled')
@@ -154,11 +154,11 @@ def sweeps(
     return tasks
 
 
-def optimisers(maker: Maker, places: Sequence[Place]) -> list[Task]:
+def optimizers(maker: Maker, places: Sequence[Place]) -> list[Task]:
     """SGLD, SGD and the same step without noise, by the protocol of the comparison."""
     tasks = []
     for place in (place for place in places if place.injected and not place.missing):
-        for row, changes in OPTIMISERS.items():
+        for row, changes in OPTIMIZERS.items():
             tasks += _optimiser_tasks(maker, place, row, changes)
     return tasks
 
@@ -173,7 +173,7 @@ def tuning(maker: Maker, places: Sequence[Place]) -> list[Task]:
     return tasks
 
 
-def tuned_optimiser(
+def tuned_optimizer(
     maker: Maker, places: Sequence[Place], loss_of: Mapping[str, float], *, n_curves: int
 ) -> list[Task]:
     """SGD at the rate whose loss ended lowest on each network; ``loss_of`` holds what the tuning cells gave."""
@@ -193,19 +193,19 @@ def curves(maker: Maker, places: Sequence[Place], *, n_repetitions: int = 10) ->
     tasks = []
     for place in (place for place in places if place.injected and not place.missing):
         for row in IN_CURVES:
-            tasks += _curve_tasks(maker, place, row, OPTIMISERS[row], n_repetitions)
+            tasks += _curve_tasks(maker, place, row, OPTIMIZERS[row], n_repetitions)
     return tasks
 
 
 def growth(
-    maker: Maker, recipes: Sequence[str], *, nodes: Sequence[int], links: Sequence[int], fixed_nodes: int
+    maker: Maker, recipes: Sequence[str], *, nodes: Sequence[int], edges: Sequence[int], fixed_nodes: int
 ) -> list[Task]:
-    """Time and memory on generated networks: more nodes at 10 links a node, more links at a fixed number of nodes."""
+    """Time and memory on generated networks: more nodes at 10 edges a node, more edges at a fixed number of nodes."""
     tasks = []
     timed = [recipe for recipe in recipes if recipe not in TRIVIAL and recipe not in (ORACLE, "hcm-authors")]
-    sizes = [("growth nodes", n, 10) for n in nodes] + [("growth links", fixed_nodes, k) for k in links]
-    for experiment, n_nodes, n_links in sizes:
-        settings = {"n_nodes": n_nodes, "n_edges": n_links * n_nodes, "n_attributes": 20, "seed": 0}
+    sizes = [("growth nodes", n, 10) for n in nodes] + [("growth edges", fixed_nodes, k) for k in edges]
+    for experiment, n_nodes, n_edges in sizes:
+        settings = {"n_nodes": n_nodes, "n_edges": n_edges * n_nodes, "n_attributes": 20, "seed": 0}
         place = Place(network="generated", settings=settings)
         for recipe in timed:
             cell = maker.cell(place, recipe, injection=None, seed=0)
@@ -215,7 +215,7 @@ def growth(
 
 def _optimiser_tasks(maker: Maker, place: Place, row: str, changes: Mapping[str, Any]) -> list[Task]:
     return [
-        Task("optimisers", row, maker.cell(place, "hcm-paper", injection=injection, seed=seed, changes=changes))
+        Task("optimizers", row, maker.cell(place, "hcm-paper", injection=injection, seed=seed, changes=changes))
         for injection, seed in place.repetitions("hcm-paper")
     ]
 

@@ -1,4 +1,4 @@
-"""The figures of the paper, drawn from measured rows: comparison, mean scores, sweeps, optimisers, epochs, growth."""
+"""The figures of the paper, drawn from measured rows: comparison, mean scores, sweeps, optimizers, epochs, growth."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from hopsight.benchmark.experiments import SWEEPS
+from hopsight.benchmark.graphs import setup_of
 from hopsight.benchmark.growth_figure import draw_growth, growth_caption
-from hopsight.benchmark.networks import setup_of
 from hopsight.benchmark.published import paper_value
 from hopsight.benchmark.recipes import TITLES
 from hopsight.benchmark.results import Row, distinct, mean_of, select
 from hopsight.benchmark.study_tables import SCORES, SWEEP_HELD, SWEEP_TITLES, curve_runs
-from hopsight.benchmark.style import COLOURS, PAGE, bar_style, journal_style, line_style, new_figure, save_figure
+from hopsight.benchmark.style import COLORS, PAGE, bar_style, journal_style, line_style, new_figure, save_figure
 
 Drawing = Callable[[Sequence[Row]], Any]  # None where there is nothing to draw
 
@@ -29,7 +29,7 @@ def draw_figures(folder: Path, rows: Sequence[Row]) -> list[tuple[str, str, Path
         ("comparison", draw_comparison, _COMPARISON),
         ("mean_scores", draw_mean_scores, _MEAN_SCORES),
         ("sweeps", draw_sweeps, _SWEEPS),
-        ("optimisers", draw_optimisers, _OPTIMISERS),
+        ("optimizers", draw_optimizers, _OPTIMIZERS),
         ("epochs", draw_epochs, _EPOCHS),
         ("growth", draw_growth, growth_caption(rows)),
     ]
@@ -86,10 +86,10 @@ def _draw_entry(axis: Any, position: int, here: Sequence[Row], paper: float | No
     if auc is None or low is None or high is None:
         return
     trivial = here[0]["detector"] in ("random", "degree", "attribute_norm")
-    colour, mark = ("#777777", "s") if trivial else (COLOURS[1], "^") if here[0]["uses_labels"] else (COLOURS[0], "o")
+    color, mark = ("#777777", "s") if trivial else (COLORS[1], "^") if here[0]["uses_labels"] else (COLORS[0], "o")
     label = "trivial" if trivial else "uses the labels" if here[0]["uses_labels"] else "measured"
     reach = [[max(0.0, auc.mean - low.mean)], [max(0.0, high.mean - auc.mean)]]
-    axis.errorbar(auc.mean, position, xerr=reach, fmt=mark, color=colour, markersize=3.5, elinewidth=0.8, label=label)
+    axis.errorbar(auc.mean, position, xerr=reach, fmt=mark, color=color, markersize=3.5, elinewidth=0.8, label=label)
 
 
 _MEAN_SCORES = (
@@ -155,16 +155,16 @@ def _draw_sweep(axis: Any, rows: Sequence[Row]) -> None:
         axis.set_xticks(values)
 
 
-_OPTIMISERS = (
-    "ROC-AUC of AHP and HAV by optimiser: preconditioned SGLD, the same step without noise, plain SGLD, SGD at the "
+_OPTIMIZERS = (
+    "ROC-AUC of AHP and HAV by optimizer: preconditioned SGLD, the same step without noise, plain SGLD, SGD at the "
     "paper's rate and at the rate with the smallest training loss. Bars are means over repetitions, lines their "
     "standard deviation, the dotted line is chance."
 )
 
 
-def draw_optimisers(rows: Sequence[Row]) -> Any:
-    """Two panels, AHP and HAV: a group of bars a network, one bar an optimiser."""
-    compared = [row for row in select(rows, experiment="optimisers") if "auc" in row]
+def draw_optimizers(rows: Sequence[Row]) -> Any:
+    """Two panels, AHP and HAV: a group of bars a network, one bar an optimizer."""
+    compared = [row for row in select(rows, experiment="optimizers") if "auc" in row]
     networks = [network for (network,) in distinct(compared, "network")]
     if not networks:
         return None
@@ -190,7 +190,7 @@ _EPOCHS = (
 
 
 def draw_epochs(rows: Sequence[Row]) -> Any:
-    """One panel a network: a line with its band for every optimiser."""
+    """One panel a network: a line with its band for every optimizer."""
     runs = curve_runs(rows)
     networks = list(dict.fromkeys(network for network, _ in runs))
     if not networks:

@@ -1,4 +1,4 @@
-"""Measured growth: time and memory of every detector against the number of nodes and of links."""
+"""Measured growth: time and memory of every detector against the number of nodes and of edges."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hopsight.benchmark.results import Row, distinct, select, unique
 from hopsight.benchmark.study_tables import size_of, slope
 from hopsight.benchmark.style import PAGE, line_style, new_figure
 
-_EXPERIMENTS = {"growth nodes": "number of nodes", "growth links": "number of links"}
+_EXPERIMENTS = {"growth nodes": "number of nodes", "growth edges": "number of edges"}
 _MEASURES = {"seconds": "time of one fit (s)", "memory": "memory added by the fit (MB)"}
 _LEAST_MEMORY = 1.0  # MB: below, the figure would show noise
 
 
 def draw_growth(rows: Sequence[Row]) -> Any:
-    """Four panels: time above, memory below; against nodes on the left, against links on the right."""
+    """Four panels: time above, memory below; against nodes on the left, against edges on the right."""
     experiments = [name for name in _EXPERIMENTS if any(row["status"] == "ok" for row in unique(rows, name))]
     if not experiments:
         return None
@@ -48,7 +48,7 @@ def growth_caption(rows: Sequence[Row]) -> str:
     )
     measured = f" Here the time of HCM grows with the power {found:.2f} of the nodes." if found is not None else ""
     return (
-        "Time and memory of one fit on generated networks with 20 attributes: left at 10 links a node, right at a "
+        "Time and memory of one fit on generated networks with 20 attributes: left at 10 edges a node, right at a "
         "fixed number of nodes. A line that stops early met a limit of time or memory or was refused; the table says "
         "which. "
         f"{COMPLEXITY_NOTE}{measured}"

@@ -7,7 +7,7 @@ import platform
 import sys
 from typing import Any
 
-from hopsight.benchmark import memory
+from hopsight.system.memory import total_memory
 
 
 def machine() -> dict[str, Any]:
@@ -17,7 +17,7 @@ def machine() -> dict[str, Any]:
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or None,
-        "memory_gb": round(memory.total() / 1e9, 1),
+        "memory_gb": round(total_memory() / 1e9, 1),
         "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         "device": _accelerator(),
     }

@@ -13,10 +13,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from hopsight.benchmark import memory
 from hopsight.benchmark.worker import READY, serve
 from hopsight.checks import check_count, check_positive
-from hopsight.detectors.threads import n_threads
+from hopsight.system.memory import resident_memory
+from hopsight.system.threads import n_threads
 
 _LOOK_EVERY = 0.05  # seconds between two looks at the clock and the memory of the workers
 _START_LIMIT = 300.0  # seconds a worker may take to start
@@ -132,7 +132,7 @@ class Pool:
             return Outcome("memory limit" if status == "memory" else status, reason=str(value), seconds=seconds)
         if not worker.process.is_alive():
             return Outcome("died", reason=_cause(worker.process.exitcode, worker.most), seconds=seconds)
-        worker.most = max(worker.most, memory.resident(worker.process.pid or 0))
+        worker.most = max(worker.most, resident_memory(worker.process.pid or 0))
         if self.memory_limit is not None and worker.most > self.memory_limit:
             limit = f"{worker.most / 2**30:.2f} GiB in use, limit {self.memory_limit / 2**30:.2f} GiB"
             return Outcome("memory limit", reason=limit, seconds=seconds)

@@ -47,7 +47,7 @@ COMPLEXITY = {
 COMPLEXITY_NOTE = (
     "The paper's own formula for HCM is incomplete: (|E| + |V|) log |V| is the cost of hop counts from one source, "
     "and hop counts between pairs of nodes need a search from every source that is sampled, |V| of them for all "
-    "pairs; the scoring of every link at every posterior sample is not counted. HCM is missing from the paper's own "
+    "pairs; the scoring of every edge at every posterior sample is not counted. HCM is missing from the paper's own "
     "table, which lists the baselines only. So time and memory are measured here."
 )
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopsight.benchmark import memory
 from hopsight.benchmark.cells import Cell, Plan, unique_cells
 from hopsight.benchmark.journal import Journal, Record, only_run
 from hopsight.benchmark.pool import Outcome, Pool
 from hopsight.benchmark.results import Row, page_row, task_rows, write_curves, write_results
 from hopsight.benchmark.suites import Options, Suite, make_suite
 from hopsight.benchmark.tables import Table, make_tables, write_tables
+from hopsight.system.memory import total_memory
 
 EXECUTE = "hopsight.benchmark.execute:execute"
 
@@ -104,7 +104,7 @@ def run(
     memory_limit
         Bytes for one worker; 80 % of the machine shared among them when left out.
     networks, detectors, experiments
-        Names to restrict the suite to; networks of the catalogue that it does not have, and detectors such as
+        Names to restrict the suite to; networks of the catalog that it does not have, and detectors such as
         ``"pygod:DOMINANT"`` or ``"module:Class"``, are added. ``"hcm"`` is HCM with its defaults alone, ``"hcm*"`` with
         the presets too. Trivial scores always stay.
     repetitions, seeds
@@ -135,7 +135,7 @@ def run(
         device=_resolved(device),
     )
     if memory_limit is None:
-        memory_limit = int(0.8 * memory.total() / max(1, workers))
+        memory_limit = int(0.8 * total_memory() / max(1, workers))
     pool = Pool(function=EXECUTE, n_workers=workers, time_limit=time_limit, memory_limit=memory_limit)
     made = make_suite(suite, options)
     with only_run(folder):

@@ -1,4 +1,4 @@
-"""Tables of the studies: mean scores, sweeps, optimisers, steadiness over the epochs, growth."""
+"""Tables of the studies: mean scores, sweeps, optimizers, steadiness over the epochs, growth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.benchmark.experiments import SWEEPS
-from hopsight.benchmark.networks import setup_of
+from hopsight.benchmark.graphs import setup_of
 from hopsight.benchmark.published import COMPLEXITY, COMPLEXITY_NOTE
 from hopsight.benchmark.recipes import TITLES
 from hopsight.benchmark.results import Row, Summary, distinct, mean_of, select, unique
@@ -26,9 +26,9 @@ def study_tables(rows: Sequence[Row]) -> list[Table]:
     return [
         _mean_scores(rows),
         *(_sweep(rows, name) for name in SWEEPS),
-        _optimisers(rows),
+        _optimizers(rows),
         _steadiness(rows),
-        *(_growth(rows, experiment) for experiment in ("growth nodes", "growth links")),
+        *(_growth(rows, experiment) for experiment in ("growth nodes", "growth edges")),
     ]
 
 
@@ -77,13 +77,13 @@ def _classes(rows: Sequence[Row]) -> str:
     return ", ".join(str(count) for count in used)
 
 
-def _optimisers(rows: Sequence[Row]) -> Table:
-    compared = select(rows, experiment="optimisers")
+def _optimizers(rows: Sequence[Row]) -> Table:
+    compared = select(rows, experiment="optimizers")
     lines = []
     for network, row in distinct(compared, "network", "row"):
         here = select(compared, network=network, row=row)
         rates = sorted({entry["parameters"].get("lr") for entry in here} - {None})
-        losses = Summary.of((entry.get("details") or {}).get("loss") for entry in unique(here, "optimisers"))
+        losses = Summary.of((entry.get("details") or {}).get("loss") for entry in unique(here, "optimizers"))
         lines.append(
             [
                 setup_of(network).title,
@@ -91,15 +91,15 @@ def _optimisers(rows: Sequence[Row]) -> Table:
                 ", ".join(f"{rate:g}" for rate in rates),
                 *(mean_sd(mean_of(select(here, score=score), "auc")) for score in SCORES),
                 mean_sd(losses),
-                str(len([entry for entry in unique(here, "optimisers") if entry["status"] == "ok"])),
+                str(len([entry for entry in unique(here, "optimizers") if entry["status"] == "ok"])),
             ]
         )
     note = (
         "The tuned rate is that of the smallest loss at the end of training on the first injection; no label has a "
         "part in it. The loss is the mean over the last tenth of the epochs."
     )
-    columns = ["network", "optimiser", "rate", "AHP", "HAV", "loss", "repetitions"]
-    return Table("optimisers", "SGLD against SGD: ROC-AUC", columns, lines, note)
+    columns = ["network", "optimizer", "rate", "AHP", "HAV", "loss", "repetitions"]
+    return Table("optimizers", "SGLD against SGD: ROC-AUC", columns, lines, note)
 
 
 def _steadiness(rows: Sequence[Row]) -> Table:
@@ -114,12 +114,12 @@ def _steadiness(rows: Sequence[Row]) -> Table:
         "ROC-AUC of each epoch's own prediction, not averaged over samples. Step: mean change from one epoch to the "
         "next; band: sd over the repetitions; both over the second half of training."
     )
-    columns = ["network", "optimiser", "ROC-AUC of the last epoch", "step", "band", "repetitions"]
+    columns = ["network", "optimizer", "ROC-AUC of the last epoch", "step", "band", "repetitions"]
     return Table("steadiness", "Steadiness over the epochs", columns, lines, note)
 
 
 def curve_runs(rows: Sequence[Row]) -> dict[tuple[str, str], NDArray[np.float64]]:
-    """Return the ROC-AUC over the epochs, (n_repetitions, n_epochs), by network and optimiser."""
+    """Return the ROC-AUC over the epochs, (n_repetitions, n_epochs), by network and optimizer."""
     watched = [row for row in unique(rows, "curves") if row["points"] and "auc" in row["points"][0]]
     return {
         (network, name): np.array([[p["auc"] for p in r["points"]] for r in select(watched, network=network, row=name)])
@@ -146,8 +146,8 @@ def _growth(rows: Sequence[Row], experiment: str) -> Table:
         ]
         formula = COMPLEXITY.get("HCM" if name.startswith("HCM") else name, "")
         lines.append([name, formula, *cells, *slopes])
-    unit = "nodes" if experiment == "growth nodes" else "links"
-    held = "10 links a node" if unit == "nodes" else f"{_fixed_nodes(measured):,} nodes"
+    unit = "nodes" if experiment == "growth nodes" else "edges"
+    held = "10 edges a node" if unit == "nodes" else f"{_fixed_nodes(measured):,} nodes"
     columns = ["detector", "paper's formula, O(…)", *(f"{amount:,} {unit}" for amount in sizes)]
     columns += ["slope of time", "slope of memory"]
     note = (

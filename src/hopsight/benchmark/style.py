@@ -1,4 +1,4 @@
-"""How figures look: colours that colour-blind readers tell apart, and marks, lines and hatches that print in grey."""
+"""How figures look: colors that color-blind readers tell apart, and marks, lines and hatches that print in gray."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 # Okabe and Ito's palette, without its yellow, which is too light for lines
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 HATCHES = ("", "///", "...", "xx", "\\\\\\", "++", "oo")
@@ -75,18 +75,18 @@ def save_figure(figure: Any, folder: Path, name: str) -> Path:
 
 
 def line_style(position: int) -> dict[str, Any]:
-    """Return colour, mark and line of the n-th line of a plot: no two among the first 35 share all three."""
+    """Return color, mark and line of the n-th line of a plot: no two among the first 35 share all three."""
     return {
-        "color": COLOURS[position % len(COLOURS)],
+        "color": COLORS[position % len(COLORS)],
         "marker": MARKERS[position % len(MARKERS)],
         "linestyle": LINES[position % len(LINES)],
     }
 
 
 def bar_style(position: int) -> dict[str, Any]:
-    """Return colour and hatch of the n-th group of bars."""
+    """Return color and hatch of the n-th group of bars."""
     return {
-        "color": COLOURS[position % len(COLOURS)],
+        "color": COLORS[position % len(COLORS)],
         "hatch": HATCHES[position % len(HATCHES)],
         "edgecolor": "black",
         "linewidth": 0.5,

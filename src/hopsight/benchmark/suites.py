@@ -13,12 +13,12 @@ from hopsight.benchmark.experiments import (
     comparison,
     curves,
     growth,
-    optimisers,
+    optimizers,
     sweeps,
-    tuned_optimiser,
+    tuned_optimizer,
     tuning,
 )
-from hopsight.benchmark.networks import file_settings, setup_of
+from hopsight.benchmark.graphs import file_settings, setup_of
 from hopsight.benchmark.peers import peer_names
 from hopsight.benchmark.recipes import ORACLE, check_detectors, detector_of
 from hopsight.benchmark.trivial import TRIVIAL
@@ -31,7 +31,7 @@ RECIPES = (
     *TRIVIAL, "lof", "amen", "radar", "anomalous", "dominant", "madan", ORACLE, "resgcn",
     "hcm-paper", "hcm-authors", "hcm", "cross_hcm",
 )  # fmt: skip
-EXPERIMENTS = ("comparison", "sweeps", "optimisers", "curves", "growth")
+EXPERIMENTS = ("comparison", "sweeps", "optimizers", "curves", "growth")
 
 # What makes a fit quick; a detector takes those it has.
 QUICK_CHANGES = {"n_epochs": 30, "burn_in": 10, "n_samples": 20, "n_units": 32, "mlp_units": 32}
@@ -79,7 +79,7 @@ def make_suite(name: str, options: Options) -> Suite:
 
 def _paper(options: Options) -> Suite:
     places = [_place(name, options) for name in options.networks or PAPER_NETWORKS]
-    sizes = {"nodes": (1_000, 3_000, 10_000, 30_000, 100_000), "links": (5, 10, 20, 40, 80), "fixed_nodes": 5_000}
+    sizes = {"nodes": (1_000, 3_000, 10_000, 30_000, 100_000), "edges": (5, 10, 20, 40, 80), "fixed_nodes": 5_000}
     return _whole("paper", options, Maker(device=options.device), places, sizes=sizes)
 
 
@@ -92,7 +92,7 @@ def _quick(options: Options) -> Suite:
     else:
         places = [_place(name, options) for name in options.networks]
     maker = Maker(device=options.device, changes=QUICK_CHANGES)
-    sizes = {"nodes": (200, 400, 800), "links": (5, 10, 20), "fixed_nodes": 400}
+    sizes = {"nodes": (200, 400, 800), "edges": (5, 10, 20), "fixed_nodes": 400}
     return _whole("quick", options, maker, places, sizes=sizes, values=QUICK_VALUES, n_curves=3)
 
 
@@ -109,15 +109,15 @@ def _whole(
     recipes = chosen_recipes(RECIPES, options.detectors)
     wanted = set(options.experiments or EXPERIMENTS)
     if not any(detector_of(recipe) == "hcm" for recipe in recipes):
-        wanted -= {"sweeps", "optimisers", "curves"}  # these are about HCM
+        wanted -= {"sweeps", "optimizers", "curves"}  # these are about HCM
     plan: list[Task] = []
     if "comparison" in wanted:
         plan += comparison(maker, places, recipes)
     if "sweeps" in wanted:
         plan += sweeps(maker, places, values=values)
-    if "optimisers" in wanted:
-        plan += optimisers(maker, places)
-    if wanted & {"optimisers", "curves"}:
+    if "optimizers" in wanted:
+        plan += optimizers(maker, places)
+    if wanted & {"optimizers", "curves"}:
         plan += tuning(maker, places)
     if "curves" in wanted:
         plan += curves(maker, places, n_repetitions=n_curves)
@@ -125,7 +125,7 @@ def _whole(
         plan += growth(maker, recipes, **sizes)
 
     def follow_up(losses: Losses) -> list[Task]:
-        tasks = tuned_optimiser(maker, places, losses, n_curves=n_curves)
+        tasks = tuned_optimizer(maker, places, losses, n_curves=n_curves)
         return [task for task in tasks if task.experiment in wanted]
 
     return Suite(name=name, plan=plan, places=places, follow_up=follow_up)
@@ -157,7 +157,7 @@ def chosen_recipes(recipes: Sequence[str], detectors: Sequence[str] | None) -> l
 
 
 def _place(network: str, options: Options) -> Place:
-    """Return a network of the catalogue as the paper uses it: 5 injections x 2 seeds, or 10 seeds."""
+    """Return a network of the catalog as the paper uses it: 5 injections x 2 seeds, or 10 seeds."""
     if network == "generated":
         return _small_place(options)
     network = get_network(network).name

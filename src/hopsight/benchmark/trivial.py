@@ -20,7 +20,7 @@ def random_score(graph: AttributedGraph, seed: int) -> FloatArray:
 
 
 def degree(graph: AttributedGraph, seed: int) -> FloatArray:
-    """Return the number of links of each node: members of a planted clique gain some.
+    """Return the number of edges of each node: members of a planted clique gain some.
 
     >>> degree(AttributedGraph.from_edges([0, 1], [1, 2], np.eye(3)), seed=0).tolist()
     [1.0, 2.0, 1.0]

@@ -11,7 +11,7 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from hopsight.benchmark import memory
+from hopsight.system.memory import first_to_go
 
 READY = "ready"
 
@@ -29,7 +29,7 @@ def serve(pipe: Connection, function: str, n_threads: int) -> None:
         How many threads numerical libraries may use here.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends its workers
-    memory.first_to_go()
+    first_to_go()
     _leave_with_parent()
     _limit_threads(n_threads)
     work = load_object(function)

@@ -1,6 +1,6 @@
-"""Networks to try things on: a catalogue of published ones, planted anomalies, and generated ones.
+"""Networks to try things on: a catalog of published ones, planted anomalies, and generated ones.
 
-The names resolve on first use, so that listing the catalogue does not load the generators.
+The names resolve on first use, so that listing the catalog does not load the generators.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hopsight.datasets.demo import DemoTruth, demo_truth, make_demo
     from hopsight.datasets.download import fetch
     from hopsight.datasets.injection import inject
-    from hopsight.datasets.networks import Network
+    from hopsight.datasets.published import Network
     from hopsight.datasets.synthetic import make_network
 
 _MODULES = {

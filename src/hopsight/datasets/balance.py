@@ -32,13 +32,13 @@ def balanced_choice(shares: NDArray[np.float64], size: int, *, rng: np.random.Ge
     """
     if size == 0:
         return np.empty(0, dtype=np.int64)
-    centred = shares - 0.5  # (n, n_columns)
-    log_weights = np.log(_even_weights(centred))
+    centered = shares - 0.5  # (n, n_columns)
+    log_weights = np.log(_even_weights(centered))
     best, least = np.empty(0, dtype=np.int64), np.inf
     for _ in range(_N_DRAWS):  # the largest of log weight + Gumbel noise: a weighted draw without replacement
         keys = log_weights + rng.gumbel(size=log_weights.size)
         draw = np.argpartition(keys, log_weights.size - size)[-size:]
-        unevenness = float(np.abs(centred[draw].mean(axis=0)).max())
+        unevenness = float(np.abs(centered[draw].mean(axis=0)).max())
         if unevenness < least:
             best, least = draw, unevenness
         if least <= _EVEN_ENOUGH:
@@ -46,21 +46,21 @@ def balanced_choice(shares: NDArray[np.float64], size: int, *, rng: np.random.Ge
     return rng.permutation(best)
 
 
-def _even_weights(centred: NDArray[np.float64]) -> NDArray[np.float64]:
+def _even_weights(centered: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return positive weights with a weighted mean of (nearly) zero in every column, by Newton's method.
 
-    The weights minimise log Σ exp(λ·x_i), which is convex in λ; a column that cannot be balanced gets as near as
+    The weights minimize log Σ exp(λ·x_i), which is convex in λ; a column that cannot be balanced gets as near as
     λ = 50 takes it.
     """
-    multipliers = np.zeros(centred.shape[1])
+    multipliers = np.zeros(centered.shape[1])
     for _ in range(100):
-        exponents = centred @ multipliers
+        exponents = centered @ multipliers
         weights = np.exp(exponents - exponents.max())
         weights /= weights.sum()
-        mean = weights @ centred
+        mean = weights @ centered
         if np.abs(mean).max() < 1e-9:
             break
-        spread = (centred * weights[:, None]).T @ centred - np.outer(mean, mean)
+        spread = (centered * weights[:, None]).T @ centered - np.outer(mean, mean)
         step = np.linalg.solve(spread + 1e-6 * np.eye(mean.size), mean)
         multipliers = np.clip(multipliers - np.clip(step, -2.0, 2.0), -50.0, 50.0)
     return np.asarray(np.maximum(weights, 1e-300))

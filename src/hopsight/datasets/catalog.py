@@ -1,6 +1,6 @@
-"""The catalogue of published networks: find a copy, list what there is, compare with the paper.
+"""The catalog of published networks: find a copy, list what there is, compare with the paper.
 
-A name of the catalogue works wherever a file does. Copies are looked for in the folder that the caller names,
+A name of the catalog works wherever a file does. Copies are looked for in the folder that the caller names,
 then in the folder of the environment variable ``HOPSIGHT_DATA``, then among what ``fetch`` has downloaded.
 """
 
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import suggest
-from hopsight.datasets.networks import NETWORKS, Network
+from hopsight.datasets.published import NETWORKS, Network
 from hopsight.graph import AttributedGraph
 from hopsight.io.notices import notice
 
@@ -27,7 +27,7 @@ _BY_ALIAS = {alias: network for network in NETWORKS for alias in (network.name, 
 
 
 def is_known(name: str) -> bool:
-    """Return whether a name or alias is in the catalogue, in any case.
+    """Return whether a name or alias is in the catalog, in any case.
 
     >>> is_known("BlogCatalog"), is_known("books"), is_known("edges.csv")
     (True, True, False)
@@ -44,7 +44,7 @@ def get_network(name: str) -> Network:
     key = _key(name)
     if key not in _BY_ALIAS:
         raise ValueError(
-            f"there is no network {name!r} in the catalogue{suggest(key, list(_BY_ALIAS))}; it has {', '.join(names)}"
+            f"there is no network {name!r} in the catalog{suggest(key, list(_BY_ALIAS))}; it has {', '.join(names)}"
         )
     return _BY_ALIAS[key]
 
@@ -64,7 +64,7 @@ def find(name: str, data_dir: str | Path | None = None, *, notices: list[str] | 
     Parameters
     ----------
     name
-        A name or alias of the catalogue.
+        A name or alias of the catalog.
     data_dir
         A folder to look in first.
     notices
@@ -106,20 +106,20 @@ def overview(data_dir: str | Path | None = None) -> list[dict[str, Any]]:
 
 
 def info(graph: AttributedGraph, name: str | None = None) -> dict[str, Any]:
-    """Return the statistics of a network and, if the catalogue knows it, how they differ from the paper's.
+    """Return the statistics of a network and, if the catalog knows it, how they differ from the paper's.
 
     Parameters
     ----------
     graph
         The network.
     name
-        Its name in the catalogue; when left out, ``graph.name`` if the network of that name has as many nodes.
+        Its name in the catalog; when left out, ``graph.name`` if the network of that name has as many nodes.
 
     Returns
     -------
     record
         Plain values: ``nodes``, ``edges``, ``attributes``, ``anomalies`` (None without labels), ``kinds``,
-        degrees and more; for a catalogued network also ``kind``, ``citation``, ``source``, ``paper`` (the
+        degrees and more; for a catalogd network also ``kind``, ``citation``, ``source``, ``paper`` (the
         statistics in the paper, or None), ``differences`` and ``notes`` (sentences).
 
     Examples
@@ -130,7 +130,7 @@ def info(graph: AttributedGraph, name: str | None = None) -> dict[str, Any]:
     (3, 2, 1, 2)
     """
     record = _statistics(graph)
-    network = _recognised(graph) if name is None else get_network(name)
+    network = _recognized(graph) if name is None else get_network(name)
     if network is None:
         return record
     return record | {
@@ -172,14 +172,14 @@ def _count_kinds(kinds: NDArray[np.int8]) -> dict[str, int]:
     return dict(zip(("structure", "attribute", "both"), counts[1:], strict=True))
 
 
-def _recognised(graph: AttributedGraph) -> Network | None:
+def _recognized(graph: AttributedGraph) -> Network | None:
     network = get_network(graph.name) if is_known(graph.name) else None
     return network if network and network.size.nodes == graph.n_nodes else None
 
 
 def _differences(record: dict[str, Any], network: Network) -> list[str]:
-    """Return a sentence for every figure that is not the paper's (or, without one there, the catalogue's)."""
-    expected, source = (network.paper, "the paper") if network.paper else (network.size, "the catalogue")
+    """Return a sentence for every figure that is not the paper's (or, without one there, the catalog's)."""
+    expected, source = (network.paper, "the paper") if network.paper else (network.size, "the catalog")
     return [
         f"{figure}: {record[figure] or 0:,} here, {value:,} in {source}"
         for figure, value in expected._asdict().items()

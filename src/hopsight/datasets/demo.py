@@ -43,10 +43,10 @@ _LAST_NAMES = (
     "Wolf", "Zhou",
 )  # fmt: skip
 _ROUNDS = 3  # in each, a circle's people stand in a ring and make friends with those beside them
-_MADE_FRIENDS = 0.92  # share of neighbours in a ring who do
+_MADE_FRIENDS = 0.92  # share of neighbors in a ring who do
 _ACROSS = 0.02  # friendships across circles, as a share of those within
 _IN_TOWN = 0.6  # share of those across circles that stay in one city
-_PLANTED_SHARE = 0.6  # of the links of a structural anomaly
+_PLANTED_SHARE = 0.6  # of the edges of a structural anomaly
 _FAR = {"age": 26, "income": 38_000}  # what sets circles apart in these
 
 Positions = NDArray[np.int64]
@@ -59,13 +59,13 @@ class DemoTruth:
     Parameters
     ----------
     labels, kinds
-        One value a person: 1 = planted; 0 normal, 1 linked across unrelated groups, 2 an attribute that does not fit.
+        One value per person: 1 = planted; 0 normal, 1 edges across unrelated groups, 2 an attribute that does not fit.
     attributes
         The attribute that was changed, ``"city"``, ``"interest"``, ``"age"`` or ``"income"``, by the name of each
         person of kind 2.
     columns
         The columns of the network in which that change shows, by the same names.
-    links
+    edges
         The friends who were planted, by the name of each person of kind 1.
     """
 
@@ -73,7 +73,7 @@ class DemoTruth:
     kinds: NDArray[np.int8]
     attributes: Mapping[str, str]
     columns: Mapping[str, tuple[str, ...]]
-    links: Mapping[str, tuple[str, ...]]
+    edges: Mapping[str, tuple[str, ...]]
 
 
 @dataclass
@@ -106,10 +106,10 @@ def make_demo(seed: int = 0) -> AttributedGraph:
 
 
 def demo_truth(seed: int = 0) -> DemoTruth:
-    """Return who was planted in ``make_demo(seed)``, which attribute of theirs, or which links.
+    """Return who was planted in ``make_demo(seed)``, which attribute of theirs, or which edges.
 
     >>> truth = demo_truth()
-    >>> len(truth.attributes), len(truth.links), sorted(set(truth.attributes.values()))
+    >>> len(truth.attributes), len(truth.edges), sorted(set(truth.attributes.values()))
     (24, 24, ['age', 'city', 'income', 'interest'])
     """
     return _generate(seed)[1]
@@ -117,22 +117,22 @@ def demo_truth(seed: int = 0) -> DemoTruth:
 
 @lru_cache(maxsize=2)
 def _generate(seed: int) -> tuple[AttributedGraph, DemoTruth]:
-    people_rng, link_rng, choice_rng, planting_rng = np.random.default_rng(seed).spawn(4)
+    people_rng, edge_rng, choice_rng, planting_rng = np.random.default_rng(seed).spawn(4)
     names = _draw_names(rng=people_rng)
     people = _draw_people(rng=people_rng)
-    links = _draw_links(people, rng=link_rng)  # (2, n_links)
-    strangers, misfits = _choose(people, links, rng=choice_rng)
+    edges = _draw_edges(people, rng=edge_rng)  # (2, n_edges)
+    strangers, misfits = _choose(people, edges, rng=choice_rng)
     kinds = np.zeros(N_PEOPLE, dtype=np.int8)
     kinds[strangers], kinds[misfits] = 1, 2
-    planted_links = {int(person): _cross_groups(person, people, links, kinds, rng=planting_rng) for person in strangers}
+    planted_edges = {int(person): _cross_groups(person, people, edges, kinds, rng=planting_rng) for person in strangers}
     attributes, columns = {}, {}
     for number, person in enumerate(misfits):
         attribute = PLANTED_ATTRIBUTES[number % len(PLANTED_ATTRIBUTES)]
         attributes[names[person]] = attribute
         columns[names[person]] = _misfit(person, attribute, people, rng=planting_rng)
     graph = AttributedGraph.from_edges(
-        links[0],
-        links[1],
+        edges[0],
+        edges[1],
         _columns_of(people),
         node_ids=names,
         attribute_names=COLUMNS,
@@ -145,7 +145,7 @@ def _generate(seed: int) -> tuple[AttributedGraph, DemoTruth]:
         graph.kinds,
         MappingProxyType(attributes),
         MappingProxyType(columns),
-        MappingProxyType({names[p]: tuple(names[friend] for friend in who) for p, who in planted_links.items()}),
+        MappingProxyType({names[p]: tuple(names[friend] for friend in who) for p, who in planted_edges.items()}),
     )
     return graph, truth
 
@@ -182,7 +182,7 @@ def _vary_income(typical: Positions, *, rng: np.random.Generator) -> Positions:
     return np.round(typical * np.exp(0.12 * rng.standard_normal(typical.shape)), -2).astype(np.int64)
 
 
-def _draw_links(people: _People, *, rng: np.random.Generator) -> Positions:
+def _draw_edges(people: _People, *, rng: np.random.Generator) -> Positions:
     """Return different friendships, most of them within circles: as evenly spread as in real circles of friends."""
     pairs = []
     for circle in range(N_CIRCLES):
@@ -205,14 +205,14 @@ def _outside(people: _People, person: int, in_town: bool) -> Positions:
     return np.flatnonzero(others & (people.city == people.city[person]) if in_town else others)
 
 
-def _choose(people: _People, links: Positions, *, rng: np.random.Generator) -> tuple[Positions, Positions]:
-    """Return who gets other links and who another attribute: as many friends, and as rich, as anybody.
+def _choose(people: _People, edges: Positions, *, rng: np.random.Generator) -> tuple[Positions, Positions]:
+    """Return who gets other edges and who another attribute: as many friends, and as rich, as anybody.
 
-    People with a friend in another circle are left alone, so that it is clear which links were planted.
+    People with a friend in another circle are left alone, so that it is clear which edges were planted.
     """
-    degrees = np.bincount(links.ravel(), minlength=N_PEOPLE)
+    degrees = np.bincount(edges.ravel(), minlength=N_PEOPLE)
     shares = np.column_stack([share_below(degrees, degrees), share_below(people.income, people.income)])
-    across = links[:, people.circle[links[0]] != people.circle[links[1]]]
+    across = edges[:, people.circle[edges[0]] != people.circle[edges[1]]]
     eligible = np.setdiff1d(np.flatnonzero(degrees >= 4), across)
     strangers = eligible[balanced_choice(shares[eligible], N_PLANTED, rng=rng)]
     rest = np.setdiff1d(eligible, strangers)
@@ -220,14 +220,14 @@ def _choose(people: _People, links: Positions, *, rng: np.random.Generator) -> t
 
 
 def _cross_groups(
-    person: int, people: _People, links: Positions, kinds: NDArray[np.int8], *, rng: np.random.Generator
+    person: int, people: _People, edges: Positions, kinds: NDArray[np.int8], *, rng: np.random.Generator
 ) -> Positions:
-    """Turn most links of a person, in place, to people of other cities and interests; return those people."""
-    own = np.flatnonzero((links == person).any(axis=0))
+    """Turn most edges of a person, in place, to people of other cities and interests; return those people."""
+    own = np.flatnonzero((edges == person).any(axis=0))
     turned = rng.choice(own, size=math.ceil(_PLANTED_SHARE * own.size), replace=False)
     unrelated = (people.city != people.city[person]) & (people.interest != people.interest[person]) & (kinds == 0)
     friends = rng.choice(np.flatnonzero(unrelated), size=turned.size, replace=False)
-    links[:, turned] = np.stack([np.full(turned.size, person), friends])
+    edges[:, turned] = np.stack([np.full(turned.size, person), friends])
     return friends
 
 

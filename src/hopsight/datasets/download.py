@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hopsight.datasets.catalog import cache_folder, get_network
-from hopsight.datasets.networks import Network
+from hopsight.datasets.published import Network
 
 
 def fetch(
@@ -29,7 +29,7 @@ def fetch(
     Parameters
     ----------
     name
-        A name or alias of the catalogue, or an entry of your own.
+        A name or alias of the catalog, or an entry of your own.
     base_url
         Another server with the same layout (``repository/commit/path``), such as a mirror.
     cache_dir

@@ -30,14 +30,14 @@ def inject(
 ) -> AttributedGraph:
     """Return a copy of a network with structural and attribute anomalies planted in it.
 
-    Structural anomalies (kind 1): ``n_cliques`` times, ``clique_size`` nodes are all linked to each other.
+    Structural anomalies (kind 1): ``n_cliques`` times, ``clique_size`` nodes are all connected to each other.
     Attribute anomalies (kind 2): a node receives the attributes of another that is unlike it. The two sets are
     disjoint, and every other row of the attributes stays as it was.
 
     Parameters
     ----------
     graph
-        The network; it is not changed. Nodes that are already labelled stay so and are not chosen.
+        The network; it is not changed. Nodes that are already labeled stay so and are not chosen.
     n_cliques, clique_size
         How many cliques, and of how many nodes each.
     n_attribute
@@ -126,17 +126,17 @@ def _choose_at_random(
 
 
 def _choose_leak_free(
-    graph: AttributedGraph, size: int, n_new_links: int, free: NDArray[np.bool_], *, rng: np.random.Generator
+    graph: AttributedGraph, size: int, n_new_edges: int, free: NDArray[np.bool_], *, rng: np.random.Generator
 ) -> Nodes:
-    """Return free nodes whose degree, with the new links, and norm are those of anybody."""
+    """Return free nodes whose degree, with the new edges, and norm are those of anybody."""
     norms = _squared_norms(graph.attributes)
-    shares = np.column_stack([share_below(graph.degrees + n_new_links, graph.degrees), share_below(norms, norms)])
+    shares = np.column_stack([share_below(graph.degrees + n_new_edges, graph.degrees), share_below(norms, norms)])
     nodes = np.flatnonzero(free)
     return nodes[balanced_choice(shares[nodes], size, rng=rng)]
 
 
 def _check_degrees_can_hide(graph: AttributedGraph, n_cliques: int, clique_size: int) -> None:
-    """Refuse cliques so large that even the members with the fewest links would stand out by their degree."""
+    """Refuse cliques so large that even the members with the fewest edges would stand out by their degree."""
 
     def can_hide(size: int) -> bool:
         shares = np.sort(share_below(graph.degrees + size - 1, graph.degrees))
@@ -225,7 +225,7 @@ def _planted(graph: AttributedGraph, cliques: NDArray[np.int64], changed: Nodes,
 
 
 def _with_cliques(adjacency: Any, cliques: NDArray[np.int64]) -> Any:
-    """Return the adjacency with every two members of a clique linked, in both directions."""
+    """Return the adjacency with every two members of a clique connected, in both directions."""
     first, second = np.nonzero(~np.eye(cliques.shape[1], dtype=bool))
     source, target = cliques[:, first].ravel(), cliques[:, second].ravel()
     ones = np.ones(source.size, dtype=adjacency.dtype)

@@ -11,7 +11,7 @@ from hopsight.checks import check_count, check_not_negative, check_ratio
 from hopsight.graph import AttributedGraph
 
 _TAIL = 2.0  # Pareto shape of the expected degrees: P(degree > d) falls as d**-2
-_MAX_DENSITY = 0.25  # share of all pairs that may be links: duplicates abound beyond
+_MAX_DENSITY = 0.25  # share of all pairs that may be edges: duplicates abound beyond
 _MAX_ROUNDS = 100  # of drawing what duplicates have left missing
 
 
@@ -27,21 +27,21 @@ def make_network(
     noise: float = 1.0,
     seed: int | None = 0,
 ) -> AttributedGraph:
-    """Return a network in which linked nodes are mostly of one community and alike in their attributes.
+    """Return a network in which connected nodes are mostly of one community and alike in their attributes.
 
-    Links follow a degree-corrected block model: one end of a link is drawn with a probability proportional to
+    Edges follow a degree-corrected block model: one end of an edge is drawn with a probability proportional to
     its weight θ (Pareto), the other one in the same way within the same community, or anywhere for a share
-    ``mixing`` of the links. Attributes are the centre of the community plus Gaussian noise.
+    ``mixing`` of the edges. Attributes are the center of the community plus Gaussian noise.
 
-    Structural anomalies (kind 1) draw the other end of all their own links anywhere; attribute anomalies (kind 2) have
-    attributes around the centre of another community. Neither changes degrees or norms on average.
+    Structural anomalies (kind 1) draw the other end of all their own edges anywhere; attribute anomalies (kind 2) have
+    attributes around the center of another community. Neither changes degrees or norms on average.
 
     Parameters
     ----------
     n_nodes
         At least 4.
     n_edges
-        Exact number of links, at most a quarter of all pairs; 10 a node when left out.
+        Exact number of edges, at most a quarter of all pairs; 10 a node when left out.
     n_communities
         About a quarter of the root of ``n_nodes`` when left out.
     n_attributes
@@ -49,7 +49,7 @@ def make_network(
     n_structural, n_attribute_anomalies
         How many of each kind; 1 % of the nodes each when left out.
     mixing
-        Share of links that ignore communities.
+        Share of edges that ignore communities.
     noise
         Standard deviation of an attribute within a community; between communities it is 1.
     seed
@@ -74,13 +74,13 @@ def make_network(
     check_ratio("mixing", mixing)
     check_not_negative("noise", noise)
 
-    community_rng, planting_rng, link_rng, attribute_rng = np.random.default_rng(seed).spawn(4)
+    community_rng, planting_rng, edge_rng, attribute_rng = np.random.default_rng(seed).spawn(4)
     blocks = _draw_blocks(n_nodes, n_communities, mean_degree=2.0 * n_edges / n_nodes, rng=community_rng)
     kinds = np.zeros(n_nodes, dtype=np.int8)
     planted = planting_rng.choice(n_nodes, size=n_structural + n_foreign, replace=False)
     kinds[planted[:n_structural]], kinds[planted[n_structural:]] = 1, 2
 
-    source, target = _draw_links(blocks, kinds == 1, n_edges, mixing, rng=link_rng)
+    source, target = _draw_edges(blocks, kinds == 1, n_edges, mixing, rng=edge_rng)
     attributes = _draw_attributes(blocks.community, kinds == 2, n_attributes, noise, rng=attribute_rng)
     return AttributedGraph.from_edges(
         source, target, attributes, labels=kinds > 0, kinds=kinds, name=f"synthetic-{n_nodes}"
@@ -129,14 +129,14 @@ def _draw_blocks(n_nodes: int, n_communities: int, *, mean_degree: float, rng: n
     return _Blocks(community, order, starts, np.concatenate([[0.0], np.cumsum(weights)]))
 
 
-def _draw_links(
+def _draw_edges(
     blocks: _Blocks, rootless: NDArray[np.bool_], n_edges: int, mixing: float, *, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the two ends of ``n_edges`` different links; those of ``rootless`` nodes lead anywhere."""
+    """Return the two ends of ``n_edges`` different edges; those of ``rootless`` nodes lead anywhere."""
     n_nodes = blocks.order.size
-    links = np.empty(0, dtype=np.int64)  # source * n_nodes + target, source < target
+    edges = np.empty(0, dtype=np.int64)  # source * n_nodes + target, source < target
     for _ in range(_MAX_ROUNDS):
-        n_draws = int(1.05 * (n_edges - links.size)) + 64
+        n_draws = int(1.05 * (n_edges - edges.size)) + 64
         source = blocks.draw(n_draws, rng=rng)
         target = blocks.draw_beside(source, rng=rng)
         mixed = (rng.random(n_draws) < mixing) | rootless[source]
@@ -144,11 +144,11 @@ def _draw_links(
         target[mixed] = rng.permutation(blocks.draw(int(mixed.sum()), rng=rng))
         source[to_rootless] = rng.permutation(blocks.draw(int(to_rootless.sum()), rng=rng))
         drawn = np.minimum(source, target) * n_nodes + np.maximum(source, target)
-        links = np.sort(np.concatenate([links, drawn[source != target]]))
-        links = links[np.diff(links, prepend=-1) > 0]
-        if links.size >= n_edges:
-            surplus = rng.choice(links.size, size=links.size - n_edges, replace=False)
-            return np.divmod(np.delete(links, surplus), n_nodes)
+        edges = np.sort(np.concatenate([edges, drawn[source != target]]))
+        edges = edges[np.diff(edges, prepend=-1) > 0]
+        if edges.size >= n_edges:
+            surplus = rng.choice(edges.size, size=edges.size - n_edges, replace=False)
+            return np.divmod(np.delete(edges, surplus), n_nodes)
     raise ValueError(f"n_edges must be small enough for these communities to hold, got {n_edges}")
 
 
@@ -160,15 +160,15 @@ def _draw_attributes(
     *,
     rng: np.random.Generator,
 ) -> NDArray[np.float32]:
-    """Return the centre of each node's community, or of another for ``foreign`` nodes, plus noise."""
+    """Return the center of each node's community, or of another for ``foreign`` nodes, plus noise."""
     n_communities = int(community.max()) + 1
-    centres = rng.standard_normal((n_communities, n_attributes), dtype=np.float32)
+    centers = rng.standard_normal((n_communities, n_attributes), dtype=np.float32)
     shown = community.copy()
     shift = rng.integers(1, n_communities, size=int(foreign.sum()))
     shown[foreign] = (shown[foreign] + shift) % n_communities
     attributes = rng.standard_normal((community.size, n_attributes), dtype=np.float32)
     attributes *= np.float32(noise)
-    attributes += centres[shown]
+    attributes += centers[shown]
     return attributes
 
 

@@ -1,9 +1,9 @@
-"""The contract every detector keeps: hyperparameters in, ``fit``, one score a node, higher = more anomalous."""
+"""The contract that every detector keeps: hyperparameters in, ``fit``, one score per node, higher = more anomalous."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Epoch:
-    """What a callback is told after every epoch; ``scores()`` are this epoch's own, not averaged."""
+    """What a callback receives after every epoch; ``scores()`` returns the scores of this epoch's weights alone."""
 
     number: int
     total: int
@@ -35,39 +35,63 @@ Callback = Callable[[Epoch], None]
 
 @dataclass(kw_only=True)
 class Detector(ABC):
-    """Base of all detectors. A subclass adds its fields and :meth:`_fit`, nothing else is needed.
+    """Base of all detectors: a subclass adds its fields, its facts and :meth:`_fit`.
 
     Every value that ``fit`` sets ends in an underscore, and is what ``save`` writes.
     """
 
-    _LEAST_NODES: ClassVar[int] = 2
+    # Facts about the method that tables, explanations, estimates and tests read from the class.
+    meaning: ClassVar[str] = "how unusual the node is"  # what the score measures, so that nobody reads more into it
+    node_values: ClassVar[Mapping[str, str]] = {}  # fitted values per node (name_), and how to read them
+    presets: ClassVar[tuple[str, ...]] = ()  # class methods that return other settings
+    deterministic: ClassVar[bool] = False  # whether the seed changes nothing
+    transferable: ClassVar[bool] = False  # whether a fitted model can score another graph
+    draws_by_position: ClassVar[bool] = False  # whether renumbering the nodes changes what is drawn
+    quick: ClassVar[Mapping[str, Any]] = {}  # settings that make a fit on a small graph quick
+    least_nodes: ClassVar[int] = 2
+    dense_copies: ClassVar[int] = 8  # n×d matrices of float64 held at once
+    uses_torch: ClassVar[bool] = True
 
     seed: int | None = 0
     contamination: float | str = 0.1
     device: str = "auto"
 
-    def fit(self, source: Any, callback: Callback | Any = None, *, label: Any = None) -> Self:
+    def fit(self, source: Any, label: Any = None, *, callback: Callback | None = None) -> Self:
         """Learn from a graph (or a PyG ``Data``, NetworkX graph, ``(adjacency, attributes)`` pair) and score it.
 
-        ``callback`` is told after every epoch. Labels may be given as PyGOD takes them, second or as ``label``:
-        nothing looks at them.
+        Parameters
+        ----------
+        source
+            The graph.
+        label
+            Ignored: accepted because PyGOD and scikit-learn pass labels second.
+        callback
+            Called after every epoch with an :class:`Epoch`.
         """
-        threshold(np.zeros(1), self.contamination)  # a bad share is refused before the work, not after it
+        threshold(np.zeros(1), self.contamination)  # refuse a bad share before the work, not after it
         if self.seed is not None:
             check_count("seed", self.seed, low=0)
         graph = as_graph(source)
-        if graph.n_nodes < self._LEAST_NODES:
-            raise ValueError(f"a network needs at least {self._LEAST_NODES} nodes, this one has {graph.n_nodes}")
+        if graph.n_nodes < self.least_nodes:
+            raise ValueError(f"a graph needs at least {self.least_nodes} nodes, this one has {graph.n_nodes}")
         if graph.n_attributes < 1:
-            raise ValueError("a network needs at least 1 attribute, this one has none")
-        rng = np.random.default_rng(self.seed)
+            raise ValueError("a graph needs at least 1 attribute, this one has none")
         self.graph_ = graph
-        told = None if hasattr(callback, "__len__") else callback  # what has a length are labels
-        return self._finish(self._fit(graph, rng=rng, callback=told))
+        return self._finish(self._fit(graph, rng=np.random.default_rng(self.seed), callback=callback))
+
+    def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
+        """Return the bytes and the operations that a fit takes beyond the graph and the libraries.
+
+        The default counts a few n×d matrices and, for each epoch, passes over them and over the edges.
+        """
+        width = min(graph.n_attributes, getattr(self, "n_components", None) or graph.n_attributes)
+        cells = float(graph.n_nodes * width)
+        passes = getattr(self, "n_epochs", 50)
+        return 8 * self.dense_copies * cells, 6.0 * passes * (cells * 64 + 64 * graph.adjacency.nnz)
 
     @abstractmethod
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
-        """Check the parameters, set the fitted values and return one score a node."""
+        """Check the parameters, set the fitted values and return one score per node."""
 
     def _finish(self, scores: FloatArray) -> Self:
         if not np.isfinite(scores).all():
@@ -78,9 +102,9 @@ class Detector(ABC):
         return self
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
-        """Score a new graph; only detectors that learn a transferable model can, others know the graph of the fit.
+        """Score a new graph, or return the scores of the fit for the same graph.
 
-        Nothing looks at ``label``.
+        Only detectors that learn a transferable model can score another graph. ``label`` is ignored.
         """
         if hasattr(self, "graph_") and _alike(as_graph(source), self.graph_):
             return self.decision_score_
@@ -103,7 +127,7 @@ class Detector(ABC):
     ) -> Any:
         """Answer as PyGOD's ``predict`` does; see :func:`hopsight.detectors.predict.answer` for the flags.
 
-        ``label`` is taken because PyGOD takes it; nothing looks at it. ``return_emb`` adds :meth:`embed` at the end.
+        ``label`` is ignored, as in PyGOD. ``return_emb`` adds :meth:`embed` at the end.
         """
         if not hasattr(self, "decision_score_"):
             raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
@@ -124,7 +148,7 @@ class Detector(ABC):
 
 
 def _alike(graph: AttributedGraph, other: AttributedGraph) -> bool:
-    """Return whether two networks have the same links and attributes."""
+    """Return whether two graphs have the same edges and attributes."""
     if graph.adjacency.shape != other.adjacency.shape or graph.attributes.shape != other.attributes.shape:
         return False
     differ = graph.attributes != other.attributes

@@ -32,7 +32,7 @@ def threshold(scores: FloatArray, contamination: float | str) -> float:
     Notes
     -----
     ``"auto"`` is meant for rare anomalies. Its error rate with CrossHCM on generated networks of 1,000 nodes, three
-    seeds each (``benchmarks/threshold_error.py``), beside that of the true share as contamination, which nobody has:
+    seeds each (``experiments/threshold_error.py``), beside that of the true share as contamination, which nobody has:
 
     =============  ============  ======  ===========  ===============
     planted        false alarms  recall  nodes wrong  with true share
@@ -49,9 +49,9 @@ def threshold(scores: FloatArray, contamination: float | str) -> float:
     From a tenth of the nodes on, anomalies widen the bulk they are measured against and most are missed: give a number.
     """
     if contamination == "auto":
-        centre = np.median(scores)
-        above = scores[scores >= centre]
-        return float(centre + 3.5 * 1.4826 * np.median(above - centre))
+        center = np.median(scores)
+        above = scores[scores >= center]
+        return float(center + 3.5 * 1.4826 * np.median(above - center))
     if isinstance(contamination, str):
         raise ValueError(f"contamination must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
     check_ratio("contamination", contamination)

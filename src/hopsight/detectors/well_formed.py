@@ -21,7 +21,7 @@ OF_NODES = (
     "iv_",
     "hav_",
 )  # one value a node, where a detector has them
-OF_LINKS = ("edge_hop_", "edge_variance_", "edge_probability_", "edge_surprise_")  # one value a link
+OF_EDGES = ("edge_hop_", "edge_variance_", "edge_probability_", "edge_surprise_")  # one value an edge
 WEIGHTS = ("samples_", "weights_")  # their last axis counts the weights of the network
 SIZES = ("units", "n_layers", "n_inputs_", "n_classes_", "n_folds", "n_repeats")  # ends of names: never above that
 
@@ -63,10 +63,10 @@ def _columns(detector: Any) -> Iterator[tuple[str, int, bool]]:
     n_nodes = np.size(getattr(detector, "decision_score_", ()))
     for name in OF_NODES:
         yield name, n_nodes, name in ("decision_score_", "label_")
-    if any(hasattr(detector, name) for name in OF_LINKS):
-        n_links = (*np.shape(getattr(detector, "edge_index_", ())), 0)[1]
-        for name in OF_LINKS:
-            yield name, n_links, True
+    if any(hasattr(detector, name) for name in OF_EDGES):
+        n_edges = (*np.shape(getattr(detector, "edge_index_", ())), 0)[1]
+        for name in OF_EDGES:
+            yield name, n_edges, True
 
 
 def _rehearse(detector: Any) -> None:

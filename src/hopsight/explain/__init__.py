@@ -1,16 +1,16 @@
-"""From a fitted detector to reasons: why a node ranks where it does, why a link looks out of place."""
+"""From a fitted detector to reasons: why a node ranks where it does, why an edge looks out of place."""
 
-from hopsight.explain.explainer import Explainer, explain, explain_link
-from hopsight.explain.reasons import AttributeGap, Explanation, LinkExplanation, Neighbour, NodeValue, WithoutLinks
+from hopsight.explain.explainer import Explainer, explain, explain_edge
+from hopsight.explain.reasons import AttributeGap, EdgeExplanation, Explanation, Neighbor, NodeValue, WithoutEdges
 
 __all__ = [
     "AttributeGap",
+    "EdgeExplanation",
     "Explainer",
     "Explanation",
-    "LinkExplanation",
-    "Neighbour",
+    "Neighbor",
     "NodeValue",
-    "WithoutLinks",
+    "WithoutEdges",
     "explain",
-    "explain_link",
+    "explain_edge",
 ]

@@ -1,4 +1,4 @@
-"""In which attributes a node differs from others, measured by how much linked nodes usually differ."""
+"""In which attributes a node differs from others, measured by how much connected nodes usually differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopsight.graph import AttributedGraph
 
 FloatArray = NDArray[np.float64]
 
-MAX_SAMPLED_LINKS = 20_000
+MAX_SAMPLED_EDGES = 20_000
 MAX_SAMPLED_VALUES = 4_000_000
 
 
@@ -23,8 +23,8 @@ def attribute_gaps(
 ) -> tuple[AttributeGap, ...]:
     """Return the attributes in which a node differs most from others, largest difference first.
 
-    The difference is (x − mean of the k others) / (s √(1 + 1/k)), where s is the :func:`link_spread` of the
-    attribute and the root stands for the error of a mean over few neighbours. Attributes in which the node
+    The difference is (x − mean of the k others) / (s √(1 + 1/k)), where s is the :func:`edge_spread` of the
+    attribute and the root stands for the error of a mean over few neighbors. Attributes in which the node
     equals the mean of the others are left out.
 
     Parameters
@@ -36,7 +36,7 @@ def attribute_gaps(
     others
         Positions of the nodes to compare it with, each once.
     spread
-        What :func:`link_spread` returns for this network.
+        What :func:`edge_spread` returns for this network.
     top
         How many attributes to return at most.
     """
@@ -66,22 +66,22 @@ def attribute_gaps(
     )
 
 
-def link_spread(graph: AttributedGraph) -> FloatArray:
-    """Return how much the two ends of a link usually differ in each attribute: √(mean (x_u − x_v)² / 2).
+def edge_spread(graph: AttributedGraph) -> FloatArray:
+    """Return how much the two ends of an edge usually differ in each attribute: √(mean (x_u − x_v)² / 2).
 
-    Large networks are judged by an even sample of their links. Sparse attributes (words, products) share one
+    Large networks are judged by an even sample of their edges. Sparse attributes (words, products) share one
     unit; theirs is moved towards the mean of all columns, else a word that nobody else uses would always come
-    first. An attribute in which no linked nodes differ falls back to its spread over the network.
+    first. An attribute in which no connected nodes differ falls back to its spread over the network.
 
     Examples
     --------
     >>> graph = AttributedGraph.from_edges([0, 1], [1, 2], np.array([[0.0, 5.0], [2.0, 5.0], [4.0, 5.0]]))
-    >>> link_spread(graph).round(3).tolist()
+    >>> edge_spread(graph).round(3).tolist()
     [1.414, 0.0]
     """
     X, edges = graph.attributes, graph.edges
     per_row = X.nnz // graph.n_nodes if sp.issparse(X) else graph.n_attributes
-    n_sampled = max(1, min(MAX_SAMPLED_LINKS, MAX_SAMPLED_VALUES // max(1, per_row)))
+    n_sampled = max(1, min(MAX_SAMPLED_EDGES, MAX_SAMPLED_VALUES // max(1, per_row)))
     source, target = edges[:, :: max(1, math.ceil(edges.shape[1] / n_sampled))]
     difference = X[source] - X[target]
     total = 2 * max(1, source.size)

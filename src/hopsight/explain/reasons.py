@@ -7,14 +7,14 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from hopsight.explain.text import link_text, node_summary, node_text
+from hopsight.explain.text import edge_text, node_summary, node_text
 
 
 @dataclass(frozen=True)
-class Neighbour:
-    """One link of the explained node: how far its other end looks; ``None`` where the detector cannot say.
+class Neighbor:
+    """One edge of the explained node: how far its other end looks; ``None`` where the detector cannot say.
 
-    ``probability`` is that of really being 1 hop away; the ``contribution`` of all links sums to the node's AHP.
+    ``probability`` is that of really being 1 hop away; the ``contribution`` of all edges sums to the node's AHP.
     """
 
     node: Hashable
@@ -29,11 +29,11 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class AttributeGap:
-    """One attribute: the node's value, its neighbours' middle and 10–90 % range, and where it lies in the network.
+    """One attribute: the node's value, its neighbors' middle and 10–90 % range, and where it lies in the network.
 
-    ``difference`` is the value minus the mean of the neighbours, in units of how much linked nodes usually
+    ``difference`` is the value minus the mean of the neighbors, in units of how much connected nodes usually
     differ in this attribute; ``percentile`` is the percentage of all nodes with a lower value. Where node and
-    neighbours only have 0 or 1, ``share`` is the share of the neighbours that have 1.
+    neighbors only have 0 or 1, ``share`` is the share of the neighbors that have 1.
     """
 
     name: str
@@ -57,10 +57,10 @@ class NodeValue:
 
 
 @dataclass(frozen=True)
-class WithoutLinks:
-    """The node's score and rank from a real re-scoring in which the links to ``neighbours`` are absent."""
+class WithoutEdges:
+    """The node's score and rank from a real re-scoring in which the edges to ``neighbors`` are absent."""
 
-    neighbours: tuple[Hashable, ...]
+    neighbors: tuple[Hashable, ...]
     score: float
     rank: int
 
@@ -69,7 +69,7 @@ class WithoutLinks:
 class Explanation:
     """Why a node has its score.
 
-    ``neighbours`` holds all of them, farthest first (highest score first where the detector predicts no hops);
+    ``neighbors`` holds all of them, farthest first (highest score first where the detector predicts no hops);
     ``attributes`` holds those that differ most; printing shows the first ``top`` of both. ``method`` says what
     the score of this detector measures.
     """
@@ -85,10 +85,10 @@ class Explanation:
     judged: bool
     degree: int
     degree_percentile: float
-    neighbours: tuple[Neighbour, ...]
+    neighbors: tuple[Neighbor, ...]
     attributes: tuple[AttributeGap, ...]
     values: tuple[NodeValue, ...]
-    without: WithoutLinks | None
+    without: WithoutEdges | None
     notes: tuple[str, ...]
     top: int = 10
 
@@ -106,18 +106,18 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class LinkExplanation:
-    """Why a link looks out of place, or does not.
+class EdgeExplanation:
+    """Why an edge looks out of place, or does not.
 
     ``attributes`` compares the source (``value``) with the target (``median``); a share is the part of that
-    end's AHP which this link carries; rank 1 is the link that looks longest.
+    end's AHP which this edge carries; rank 1 is the edge that looks longest.
     """
 
     source: Hashable
     target: Hashable
     detector: str
     rank: int | None
-    n_links: int
+    n_edges: int
     hop: float | None
     variance: float | None
     probability: float | None
@@ -125,7 +125,7 @@ class LinkExplanation:
     target_share: float | None
     source_score: float
     target_score: float
-    common_neighbours: int
+    common_neighbors: int
     attributes: tuple[AttributeGap, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class LinkExplanation:
         return plain
 
     def __str__(self) -> str:
-        return link_text(self)
+        return edge_text(self)
 
 
 def _plain(value: Any) -> Any:

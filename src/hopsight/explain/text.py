@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hopsight.explain.reasons import AttributeGap, Explanation, LinkExplanation
+    from hopsight.explain.reasons import AttributeGap, EdgeExplanation, Explanation
 
 
 def number(value: float | None) -> str:
@@ -44,7 +44,7 @@ def node_summary(explanation: Explanation) -> str:
     """Say in two or three sentences what matters most."""
     flagged = "flagged" if explanation.flagged else "not flagged"
     sentences = [f"Ranks {explanation.rank:,} of {explanation.n_nodes:,} ({flagged})."]
-    hops = [neighbour.hop for neighbour in explanation.neighbours if neighbour.hop is not None]
+    hops = [neighbor.hop for neighbor in explanation.neighbors if neighbor.hop is not None]
     if hops:
         sentences.append(_distance(explanation, hops))
     if explanation.attributes:
@@ -56,13 +56,13 @@ def node_summary(explanation: Explanation) -> str:
 
 
 def node_text(explanation: Explanation) -> str:
-    """Write the whole explanation of a node: summary, neighbours, attributes, what would change it."""
+    """Write the whole explanation of a node: summary, neighbors, attributes, what would change it."""
     return "\n".join(_node_lines(explanation))
 
 
-def link_text(link: LinkExplanation) -> str:
-    """Write the whole explanation of a link."""
-    return "\n".join(_link_lines(link))
+def edge_text(edge: EdgeExplanation) -> str:
+    """Write the whole explanation of an edge."""
+    return "\n".join(_edge_lines(edge))
 
 
 def _distance(explanation: Explanation, hops: Sequence[float]) -> str:
@@ -70,14 +70,14 @@ def _distance(explanation: Explanation, hops: Sequence[float]) -> str:
     farther = f", more than for {percent(ahp.percentile)} of all nodes" if ahp and ahp.percentile >= 50 else ""
     mean = sum(hops) / len(hops)
     if len(hops) == 1:
-        return f"Its only neighbour looks {mean:.1f} hops away{farther}."
-    return f"Its {len(hops):,} neighbours look {mean:.1f} hops away on average{farther}."
+        return f"Its only neighbor looks {mean:.1f} hops away{farther}."
+    return f"Its {len(hops):,} neighbors look {mean:.1f} hops away on average{farther}."
 
 
 def _typical(gap: AttributeGap, degree: int) -> str:
     if gap.share is not None and degree > 1:
-        return f"{100 * gap.share:.0f} % of its neighbours have 1" if gap.share else "none of its neighbours has 1"
-    return f"its {'neighbour has' if degree == 1 else 'neighbours have'} {_range(gap)}"
+        return f"{100 * gap.share:.0f} % of its neighbors have 1" if gap.share else "none of its neighbors has 1"
+    return f"its {'neighbor has' if degree == 1 else 'neighbors have'} {_range(gap)}"
 
 
 def _range(gap: AttributeGap) -> str:
@@ -90,7 +90,7 @@ def _node_lines(explanation: Explanation) -> Iterator[str]:
     if explanation.method is not None:
         yield f"The score of {explanation.detector} says {explanation.method}."
     yield f"Score {number(explanation.score)} (flagged above {number(explanation.threshold)}); " + (
-        f"{explanation.degree:,} {'link' if explanation.degree == 1 else 'links'}, "
+        f"{explanation.degree:,} {'edge' if explanation.degree == 1 else 'edges'}, "
         f"more than {percent(explanation.degree_percentile)} of all nodes."
     )
     for value in explanation.values:
@@ -98,31 +98,31 @@ def _node_lines(explanation: Explanation) -> Iterator[str]:
         yield f"{value.name} {number(value.value)}: {value.meaning}; {higher}."
     for note in explanation.notes:
         yield f"Note: {note}"
-    yield from _neighbour_lines(explanation)
+    yield from _neighbor_lines(explanation)
     yield from _attribute_lines(explanation.attributes)
     if explanation.without is not None:
         without = explanation.without
-        names = ", ".join(printable(name) for name in without.neighbours)
+        names = ", ".join(printable(name) for name in without.neighbors)
         yield ""
-        yield f"Without the links to {names} the score would be {number(without.score)}, rank {without.rank:,}."
+        yield f"Without the edges to {names} the score would be {number(without.score)}, rank {without.rank:,}."
 
 
-def _neighbour_lines(explanation: Explanation) -> Iterator[str]:
-    shown = explanation.neighbours[: explanation.top]
+def _neighbor_lines(explanation: Explanation) -> Iterator[str]:
+    shown = explanation.neighbors[: explanation.top]
     if not shown:
         return
     yield ""
     if shown[0].hop is None:
-        yield "Neighbours, most anomalous first"
-        header: tuple[str, ...] = ("neighbour", "score", "rank", "links")
+        yield "Neighbors, most anomalous first"
+        header: tuple[str, ...] = ("neighbor", "score", "rank", "edges")
         rows = [[printable(each.node), number(each.score), f"{each.rank:,}", f"{each.degree:,}"] for each in shown]
     else:
-        yield "Neighbours, farthest first"
-        header = ("neighbour", "hops", "variance", "P(1 hop)", "part of AHP")
+        yield "Neighbors, farthest first"
+        header = ("neighbor", "hops", "variance", "P(1 hop)", "part of AHP")
         digits = {"hop": 2, "variance": 3, "probability": 3, "contribution": 4}
         rows = [[printable(each.node), *(_fixed(getattr(each, key), digits[key]) for key in digits)] for each in shown]
     yield from _table(header, rows)
-    left = len(explanation.neighbours) - len(shown)
+    left = len(explanation.neighbors) - len(shown)
     if left:
         yield f"  … and {left:,} more"
 
@@ -131,7 +131,7 @@ def _attribute_lines(gaps: Sequence[AttributeGap]) -> Iterator[str]:
     if not gaps:
         return
     yield ""
-    yield "Attributes that differ most from the neighbours'"
+    yield "Attributes that differ most from the neighbors'"
     rows = [
         (
             printable(gap.name),
@@ -142,28 +142,28 @@ def _attribute_lines(gaps: Sequence[AttributeGap]) -> Iterator[str]:
         )
         for gap in gaps
     ]
-    yield from _table(("attribute", "value", "neighbours", "difference", "lower in"), rows)
+    yield from _table(("attribute", "value", "neighbors", "difference", "lower in"), rows)
 
 
-def _link_lines(link: LinkExplanation) -> Iterator[str]:
-    source, target = printable(link.source), printable(link.target)
-    yield f"Link {source} – {target}, judged by {link.detector}"
-    if link.hop is None:
-        yield f"{link.detector} judges nodes, not links."
+def _edge_lines(edge: EdgeExplanation) -> Iterator[str]:
+    source, target = printable(edge.source), printable(edge.target)
+    yield f"Edge {source} – {target}, judged by {edge.detector}"
+    if edge.hop is None:
+        yield f"{edge.detector} judges nodes, not edges."
     else:
-        yield f"Its ends look {number(link.hop)} hops apart (variance {number(link.variance)}); " + (
-            f"the probability that they are really 1 hop apart is {number(link.probability)}."
+        yield f"Its ends look {number(edge.hop)} hops apart (variance {number(edge.variance)}); " + (
+            f"the probability that they are really 1 hop apart is {number(edge.probability)}."
         )
-        yield f"Ranks {link.rank:,} of {link.n_links:,} links, the longest-looking first."
-        yield f"It carries {_share(link.source_share)} of the AHP of {source}, " + (
-            f"{_share(link.target_share)} of that of {target}."
+        yield f"Ranks {edge.rank:,} of {edge.n_edges:,} edges, the longest-looking first."
+        yield f"It carries {_share(edge.source_share)} of the AHP of {source}, " + (
+            f"{_share(edge.target_share)} of that of {target}."
         )
-    yield f"Scores: {source} {number(link.source_score)}, {target} {number(link.target_score)}; " + (
-        f"neighbours in common: {link.common_neighbours:,}."
+    yield f"Scores: {source} {number(edge.source_score)}, {target} {number(edge.target_score)}; " + (
+        f"neighbors in common: {edge.common_neighbors:,}."
     )
     rows = [
         (printable(gap.name), number(gap.value), number(gap.median), f"{gap.difference:+.1f}")
-        for gap in link.attributes
+        for gap in edge.attributes
     ]
     if rows:
         yield ""

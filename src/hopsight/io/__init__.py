@@ -35,7 +35,7 @@ def as_graph(
         An AttributedGraph (returned unchanged), a PyG ``Data``, a NetworkX graph, or a pair of an adjacency and an
         attribute matrix, each dense or sparse.
     directed
-        Keep the direction of the links of a ``Data`` or a pair; a NetworkX ``DiGraph`` is directed by itself.
+        Keep the direction of the edges of a ``Data`` or a pair; a NetworkX ``DiGraph`` is directed by itself.
     label, ignore, missing
         For NetworkX node data, as in :func:`hopsight.io.tables.read_tables`.
     notices
@@ -44,7 +44,7 @@ def as_graph(
     Examples
     --------
     >>> as_graph(([[0, 1], [1, 0]], [[0.5], [0.7]]))
-    AttributedGraph(2 nodes, 1 undirected links, 1 attributes)
+    AttributedGraph(2 nodes, 1 undirected edges, 1 attributes)
     """
     if all(hasattr(source, name) for name in ("nodes", "edges", "is_directed")):
         from hopsight.io.networkx import from_networkx
@@ -176,8 +176,8 @@ def suffix_of(path: Path) -> str:
 
 def _report(graph: AttributedGraph, directed: bool, notices: list[str] | None) -> None:
     if graph.n_duplicates:
-        notice(f"{graph.n_duplicates:,} links stood there more than once and were merged", notices)
+        notice(f"{graph.n_duplicates:,} edges stood there more than once and were merged", notices)
     if graph.n_self_loops:
-        notice(f"{graph.n_self_loops:,} links from a node to itself were removed", notices)
+        notice(f"{graph.n_self_loops:,} edges from a node to itself were removed", notices)
     if directed and not graph.directed:
-        notice("the file says that its links have no direction: they are read as undirected", notices)
+        notice("the file says that its edges have no direction: they are read as undirected", notices)

@@ -66,7 +66,7 @@ def read_graphml(
         position = {node: index for index, node in enumerate(document.nodes)}
         for end in (*document.sources, *document.targets):
             if end not in position:
-                raise ValueError(f"node {ids.shown(end)} is in a link but is not declared")
+                raise ValueError(f"node {ids.shown(end)} is in an edge but is not declared")
         return AttributedGraph.from_edges(
             [position[node] for node in document.sources],
             [position[node] for node in document.targets],
@@ -100,7 +100,7 @@ class _Key:
 
 
 class _Document:
-    """Handlers that collect keys, nodes and links as expat meets them."""
+    """Handlers that collect keys, nodes and edges as expat meets them."""
 
     def __init__(self) -> None:
         self.keys: dict[str, _Key] = {}
@@ -150,7 +150,7 @@ class _Document:
             self.sources.append(_needed(given, "source", tag))
             self.targets.append(_needed(given, "target", tag))
         elif tag == "hyperedge":
-            raise ValueError("it has a hyperedge: only links between two nodes are read")
+            raise ValueError("it has a hyperedge: only edges between two nodes are read")
         elif tag == "data":
             self._key = _needed(given, "key", tag)
         self._text.clear()

@@ -62,14 +62,14 @@ def check_unique(ids: pl.Series) -> None:
 
 
 def positions(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
-    """Return the position of every link end among the ids, both of one type; a node without a row is refused."""
+    """Return the position of every edge end among the ids, both of one type; a node without a row is refused."""
     import polars as pl
 
     look_up = _by_table if ids.dtype == pl.Int64 and _are_close(ids) else _by_hash
     found = look_up(ids, ends)
     if found.size and found.min() < 0:
         stranger = ends[int((found < 0).argmax())]
-        raise ValueError(f"node {shown(stranger)} is in a link but has no row in the node table")
+        raise ValueError(f"node {shown(stranger)} is in an edge but has no row in the node table")
     return found
 
 
@@ -99,8 +99,8 @@ def _join(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
     import polars as pl
 
     nodes = pl.DataFrame({"id": ids, "position": np.arange(len(ids))})
-    links = pl.DataFrame({"id": ends, "row": np.arange(len(ends))})
-    found = links.join(nodes, on="id", how="left")  # in whatever order
+    edges = pl.DataFrame({"id": ends, "row": np.arange(len(ends))})
+    found = edges.join(nodes, on="id", how="left")  # in whatever order
     result = np.empty(found.height, dtype=np.int64)
     if found.height == len(ends):
         result[found["row"].to_numpy()] = found["position"].fill_null(-1).to_numpy()

@@ -34,7 +34,7 @@ _HEADER, _COMPRESSED, _CHUNK = 128, 15, 1 << 20
 def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
     """Read a network from a ``.mat`` file of version 5 to 7.
 
-    The adjacency matrix may be dense or sparse and hold each link once or twice, labels may be a row or a column.
+    The adjacency matrix may be dense or sparse and hold each edge once or twice, labels may be a row or a column.
     ``Label`` or ``gnd`` is the truth only if all its values are 0 and 1: otherwise it is a topic and left out.
 
     Raises
@@ -49,7 +49,7 @@ def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = 
             raise ValueError("it needs the matrices A and X, or Network and Attributes")
         n_nodes, n_attributes = adjacency.shape[1], attributes.shape[1]
         if adjacency.shape[0] != n_nodes or attributes.shape[0] != n_nodes:
-            raise ValueError(f"its shapes do not fit: {adjacency.shape} links and {attributes.shape} attributes")
+            raise ValueError(f"its shapes do not fit: {adjacency.shape} edges and {attributes.shape} attributes")
         return AttributedGraph(
             adjacency,
             attributes,

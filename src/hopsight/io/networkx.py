@@ -26,7 +26,7 @@ def from_networkx(
     """Turn a NetworkX graph into an AttributedGraph.
 
     Node data are encoded as the columns of a node table are (:func:`hopsight.io.columns.encode`); a node without
-    one that others have counts as an empty cell. Link data are left out. A ``DiGraph`` stays directed.
+    one that others have counts as an empty cell. Edge data are left out. A ``DiGraph`` stays directed.
 
     Examples
     --------
@@ -34,10 +34,10 @@ def from_networkx(
     >>> network = nx.path_graph(["ann", "bo", "cy"])
     >>> nx.set_node_attributes(network, {"ann": 31, "bo": 42, "cy": 27}, "age")
     >>> from_networkx(network)
-    AttributedGraph(3 nodes, 2 undirected links, 1 attributes)
+    AttributedGraph(3 nodes, 2 undirected edges, 1 attributes)
     """
     if directed and not network.is_directed():
-        raise ValueError("the links of a NetworkX Graph have no direction: use a DiGraph, or leave directed out")
+        raise ValueError("the edges of a NetworkX Graph have no direction: use a DiGraph, or leave directed out")
     nodes = list(network.nodes)
     if not nodes:
         raise ValueError("the network has no nodes")
@@ -56,10 +56,10 @@ def from_networkx(
         notices=notices,
     )
     position = {node: index for index, node in enumerate(nodes)}
-    links = np.array([(position[a], position[b]) for a, b in network.edges()], dtype=np.int64).reshape(-1, 2)
+    edges = np.array([(position[a], position[b]) for a, b in network.edges()], dtype=np.int64).reshape(-1, 2)
     return AttributedGraph.from_edges(
-        links[:, 0],
-        links[:, 1],
+        edges[:, 0],
+        edges[:, 1],
         directed=bool(network.is_directed()),
         node_ids=nodes,
         name=str(network.name),

@@ -21,7 +21,7 @@ PYGOD_NORMAL = 0.75  # share of zeros from which 0..3 are taken for PyGOD's codi
 def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
     """Turn a PyG ``Data`` into an AttributedGraph.
 
-    ``x`` are the attributes and ``edge_index`` the links, symmetrised unless ``directed``. ``y`` becomes the labels
+    ``x`` are the attributes and ``edge_index`` the edges, symmetrized unless ``directed``. ``y`` becomes the labels
     if all its values are 0 and 1.
 
     Notes

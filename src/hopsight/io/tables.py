@@ -56,7 +56,7 @@ def read_tables(
 ) -> AttributedGraph:
     """Read an edge list and a node table.
 
-    The two ends of a link and the id of a node are found by the names of their columns (``source`` and ``target``,
+    The two ends of an edge and the id of a node are found by the names of their columns (``source`` and ``target``,
     ``src`` and ``dst``, ``from`` and ``to``, …; ``id``, ``node``, ``name``, …) and are otherwise the first columns.
     All other columns of the node table are attributes, see :func:`hopsight.io.columns.encode`; other columns of
     the edge list, such as a weight, are left out with a notice.
@@ -68,7 +68,7 @@ def read_tables(
     nodes
         The node table; ``x.nodes.csv`` beside ``x.csv`` is found by itself.
     directed
-        Keep the direction of the links.
+        Keep the direction of the edges.
     label
         Column of the node table that holds the truth (0/1, true/false); kept out of the attributes.
     ignore
@@ -85,7 +85,7 @@ def read_tables(
         if beside is None:
             raise ValueError("an edge list has no attributes: give the node table too (nodes, --nodes)")
         with open_table(path) as table:
-            sources, targets = _read_links(table, source_column, target_column, notices)
+            sources, targets = _read_edges(table, source_column, target_column, notices)
     with reading(beside), open_table(beside) as table:
         id_name = _find_id(table, id_column)
         left_out = set(ignore) - {id_name}
@@ -131,7 +131,7 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     }
     write_frame(pl.DataFrame(ends), path)
     if graph.directed:
-        notice(f"{path} does not say that its links are directed: say so when reading it", notices)
+        notice(f"{path} does not say that its edges are directed: say so when reading it", notices)
 
 
 def node_path(path: Path) -> Path:
@@ -147,23 +147,23 @@ def find_nodes(path: Path) -> Path | None:
     return next((candidate for candidate in candidates if candidate.is_file() and candidate != path), None)
 
 
-def _read_links(
+def _read_edges(
     table: Table, source_column: str | None, target_column: str | None, notices: list[str] | None
 ) -> tuple[pl.Series, pl.Series]:
-    """Return the ids of both ends of every link."""
+    """Return the ids of both ends of every edge."""
     source, target = _find_ends(table, source_column, target_column)
     others = [name for name in table.names if name not in (source, target)]
     if others:
         shown = ", ".join(map(repr, others[:5])) + (", …" if len(others) > 5 else "")
-        notice(f"{table.path.name}: {shown} left out of the edge list, links have no attributes here", notices)
+        notice(f"{table.path.name}: {shown} left out of the edge list, edges have no attributes here", notices)
     frame = table.read([source, target], text=table.names)
     if not frame.height:
-        raise ValueError("it has no links, only a header")
+        raise ValueError("it has no edges, only a header")
     return ids.as_ids(frame[source], typed=table.typed), ids.as_ids(frame[target], typed=table.typed)
 
 
 def _find_ends(table: Table, source: str | None, target: str | None) -> tuple[str, str]:
-    """Return the names of the two columns that hold the ends of a link."""
+    """Return the names of the two columns that hold the ends of an edge."""
     check_column("source_column", source, table.names)
     check_column("target_column", target, table.names)
     if len(table.names) < 2:

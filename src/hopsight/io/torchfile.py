@@ -49,7 +49,7 @@ LITERALS = {
 
 @dataclass
 class Record:
-    """Stands for an object of a class we know by name: its name and its state, no behaviour."""
+    """Stands for an object of a class we know by name: its name and its state, no behavior."""
 
     kind: str
     state: dict[Any, Any] = field(default_factory=dict)

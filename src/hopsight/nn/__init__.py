@@ -1,1 +1,1 @@
-"""The trainable parts: GCN, MLP, and the SGLD optimiser."""
+"""The trainable parts: GCN, MLP, and the SGLD optimizer."""

@@ -1,4 +1,4 @@
-"""Adam (Kingma & Ba 2015), without the compiler that torch's optimisers import on first use."""
+"""Adam (Kingma & Ba 2015), without the compiler that torch's optimizers import on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Adam:
     Parameters
     ----------
     parameters
-        What to optimise.
+        What to optimize.
     lr
         The step.
     decays, epsilon

@@ -1,4 +1,4 @@
-"""The graph autoencoder of DOMINANT: one encoder of graph convolutions, one decoder of attributes, one of links."""
+"""The graph autoencoder of DOMINANT: one encoder of graph convolutions, one decoder of attributes, one of edges."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Inputs:
 
 
 class Rebuilt(NamedTuple):
-    """What the network says: X̂ = f(left rightᵀ), and links from units unitsᵀ."""
+    """What the network says: X̂ = f(left rightᵀ), and edges from units unitsᵀ."""
 
     encoding: Tensor  # (n_nodes, n_encoded)
     left: Tensor  # (n_nodes, n_hidden), one column more with a bias
@@ -132,7 +132,7 @@ class Autoencoder(nn.Module):
         )
 
     def forward(self, inputs: Inputs, dropout: float = 0.0, generator: torch.Generator | None = None) -> Rebuilt:
-        """Return the rebuilt attributes and links in factorised form."""
+        """Return the rebuilt attributes and edges in factorized form."""
         encoding = self._encode(inputs, dropout, generator)
         spread = inputs.propagate(encoding)  # both decoders begin with it
         left = spread

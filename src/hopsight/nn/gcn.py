@@ -1,4 +1,4 @@
-"""GCN: propagation with the normalised adjacency, and its layers."""
+"""GCN: propagation with the normalized adjacency, and its layers."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class GCN(nn.Module):
 
     Notes
     -----
-    The paper prints Ã unnormalised in the first layer and a ReLU on the last; the authors' script normalises
+    The paper prints Ã unnormalized in the first layer and a ReLU on the last; the authors' script normalizes
     everywhere and leaves the last layer linear, and so do we.
     """
 

@@ -20,7 +20,7 @@ Run = Callable[..., Iterator[Any]]  # map, or one that works on several blocks a
 
 
 def linear_errors(left: Tensor, right: Tensor, target: Target) -> Tensor:
-    """Return ‖t_i − R l_i‖² of every row in factorised form, exact and differentiable.
+    """Return ‖t_i − R l_i‖² of every row in factorized form, exact and differentiable.
 
     With rows l_i of ``left`` (n, h) and r_j of ``right`` (m, h), R = ``right``:
     ‖t_i‖² − 2 l_i · Σ_j t_ij r_j + l_iᵀ (RᵀR) l_i, in O(nnz(T)·h + (n + m)·h²) time and O((n + m)·h) memory.

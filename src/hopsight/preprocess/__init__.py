@@ -1,4 +1,4 @@
-"""Preprocess component: scaling, PCA, similarity of linked nodes, drop edges."""
+"""Preprocess component: scaling, PCA, similarity of connected nodes, drop edges."""
 
 from __future__ import annotations
 

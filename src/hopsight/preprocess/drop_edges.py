@@ -1,4 +1,4 @@
-"""Drop edges: remove the share R of links whose ends resemble each other least."""
+"""Drop edges: remove the share R of edges whose ends resemble each other least."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hopsight.checks import check_ratio
 
 
 def drop_edges(similarity: NDArray[np.float64], drop_ratio: float, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return which links stay: exactly floor(R·m) go, ties broken at random.
+    """Return which edges stay: exactly floor(R·m) go, ties broken at random.
 
     >>> drop_edges(np.array([0.9, 0.1, 0.5, 0.4]), 0.5, rng=np.random.default_rng(0)).tolist()
     [True, False, True, False]

@@ -16,52 +16,52 @@ SMALL = 512  # up to this many columns the covariance matrix is the quicker way
 
 
 def principal_axes(
-    attributes: Any, centre: FloatArray, scale: FloatArray, n_components: int, *, rng: np.random.Generator
+    attributes: Any, center: FloatArray, scale: FloatArray, n_components: int, *, rng: np.random.Generator
 ) -> FloatArray:
-    """Return the ``(n_components, n_attributes)`` principal axes of ``(attributes − centre) / scale``.
+    """Return the ``(n_components, n_attributes)`` principal axes of ``(attributes − center) / scale``.
 
-    The centred matrix M = (X − 1μᵀ)D⁻¹ is not formed unless nearly all of its axes are asked for. With few columns
+    The centered matrix M = (X − 1μᵀ)D⁻¹ is not formed unless nearly all of its axes are asked for. With few columns
     MᵀM is; with many, only products of M and Mᵀ with vectors are taken (Lanczos). The sign of each axis makes its
     largest entry positive.
     """
     n_nodes, n_columns = attributes.shape
     n_components = min(n_components, n_columns, n_nodes)
     if n_columns <= SMALL:
-        axes = _from_covariance(attributes, centre, scale, n_components)
+        axes = _from_covariance(attributes, center, scale, n_components)
     elif n_components >= min(n_nodes, n_columns) - 1:
         dense = attributes.toarray() if sp.issparse(attributes) else attributes
-        axes = np.linalg.svd((dense - centre) / scale, full_matrices=False)[2][:n_components]
+        axes = np.linalg.svd((dense - center) / scale, full_matrices=False)[2][:n_components]
     else:
-        axes = _from_products(attributes, centre, scale, n_components, rng)
+        axes = _from_products(attributes, center, scale, n_components, rng)
     largest = axes[np.arange(len(axes)), abs(axes).argmax(axis=1)]
     return axes * np.where(largest < 0, -1.0, 1.0)[:, None]
 
 
-def _from_covariance(attributes: Any, centre: FloatArray, scale: FloatArray, n_components: int) -> FloatArray:
+def _from_covariance(attributes: Any, center: FloatArray, scale: FloatArray, n_components: int) -> FloatArray:
     if sp.issparse(attributes):
         gram = np.asarray((attributes.T @ attributes).todense(), dtype=np.float64)
-        gram -= attributes.shape[0] * np.outer(centre, centre)
+        gram -= attributes.shape[0] * np.outer(center, center)
         gram /= np.outer(scale, scale)
     else:
-        centred = (attributes - centre) / scale
-        gram = centred.T @ centred
+        centered = (attributes - center) / scale
+        gram = centered.T @ centered
     _, vectors = np.linalg.eigh(gram)
     return vectors[:, ::-1][:, :n_components].T
 
 
 def _from_products(
-    attributes: Any, centre: FloatArray, scale: FloatArray, n_components: int, rng: np.random.Generator
+    attributes: Any, center: FloatArray, scale: FloatArray, n_components: int, rng: np.random.Generator
 ) -> FloatArray:
     matrix = sp.csr_array(attributes).astype(np.float64)
     transposed = sp.csr_array(matrix.T)
 
     def forward(v: FloatArray) -> Any:
         v = v.ravel() / scale
-        return matrix @ v - centre @ v
+        return matrix @ v - center @ v
 
     def backward(u: FloatArray) -> Any:
         u = u.ravel()
-        return (transposed @ u - centre * u.sum()) / scale
+        return (transposed @ u - center * u.sum()) / scale
 
     operator = LinearOperator(matrix.shape, matvec=forward, rmatvec=backward, dtype=np.float64)
     start = rng.normal(size=min(matrix.shape))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
 LIMIT = 5.0  # standard deviations at which "clipped" stops
 RANK_WEIGHT = 0.5  # "mixed" is "clipped" beside ranks that vary half as much
+TINY = float(np.finfo(np.float64).tiny)  # below it numbers lose digits, and numpy 1.26 warns of dividing them
 
 FloatArray = NDArray[np.float64]
 
@@ -19,7 +20,7 @@ def choose_scaling(attributes: Any) -> str:
     """Return ``"none"`` for a bag of words and ``"standard"`` for everything else.
 
     A bag of words has no negative value and at most one entry in ten that is not zero: its columns share a unit,
-    and standardising would blow up the rarest words.
+    and standardizing would blow up the rarest words.
 
     >>> choose_scaling(np.eye(12)), choose_scaling(np.arange(8.0).reshape(4, 2))
     ('none', 'standard')
@@ -88,7 +89,17 @@ def standard_ranks(attributes: Any, quantiles: FloatArray) -> FloatArray:
     return ranked(attributes, quantiles) / np.where(spread > 0, spread, 1.0)
 
 
-def clipped(attributes: Any, centre: FloatArray, scale: FloatArray) -> FloatArray:
-    """Standardise, and let no value count for more than five standard deviations (Enron's largest is at 100)."""
+def clipped(attributes: Any, center: FloatArray, scale: FloatArray) -> FloatArray:
+    """Standardize, and let no value count for more than five standard deviations (Enron's largest is at 100)."""
     dense = attributes.toarray() if sp.issparse(attributes) else attributes
-    return np.clip(dense / scale - centre / scale, -LIMIT, LIMIT)  # in this order nothing overflows
+    return np.clip(dense / scale - center / scale, -LIMIT, LIMIT)  # in this order nothing overflows
+
+
+def unit_of(attributes: Any) -> float:
+    """Return 1, or the largest magnitude where it is too far from 1 for sums of fourth powers in single precision.
+
+    >>> unit_of(np.array([[0.0, -700.0]])), unit_of(np.array([[1e-12, 5e-12]])), unit_of(np.array([[2e-309]]))
+    (1.0, 5e-12, 1.0)
+    """
+    largest = float(abs(attributes).max())
+    return 1.0 if largest < TINY or 1e-4 <= largest <= 1e4 else largest

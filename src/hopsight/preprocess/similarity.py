@@ -1,4 +1,4 @@
-"""Similarity of linked nodes, eqs. (1) and (2) of the paper, for all links in vectorised blocks."""
+"""Similarity of connected nodes, eqs. (1) and (2) of the paper, for all edges in vectorized blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 
 def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str = "auto") -> FloatArray:
-    """Return one similarity a link.
+    """Return one similarity an edge.
 
     With rows x, y: Jaccard |x ∩ y| / |x ∪ y| over their nonzero columns; cosine x·y / (‖x‖‖y‖); Euclidean
     1 / (1 + ‖x − y‖). ``"auto"`` is Jaccard for 0/1 attributes and cosine otherwise. Two empty rows are alike
@@ -28,8 +28,8 @@ def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str =
     Examples
     --------
     >>> X = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
-    >>> links = np.array([[0], [1]])
-    >>> [round(float(edge_similarity(X, links, name)[0]), 3) for name in ("jaccard", "cosine", "euclidean")]
+    >>> edges = np.array([[0], [1]])
+    >>> [round(float(edge_similarity(X, edges, name)[0]), 3) for name in ("jaccard", "cosine", "euclidean")]
     [0.333, 0.5, 0.414]
     """
     check_choice("similarity", similarity, SIMILARITIES)
@@ -54,7 +54,7 @@ def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str =
 
 
 def _row_products(rows: Any, edges: NDArray[np.int64]) -> FloatArray:
-    """Return x_i · x_j for every link (i, j), blocks of links at a time, side by side."""
+    """Return x_i · x_j for every edge (i, j), blocks of edges at a time, side by side."""
     out = np.empty(edges.shape[1])
     width = max(1, rows.nnz // max(1, rows.shape[0])) if sp.issparse(rows) else rows.shape[1]
     step = max(1, BLOCK_VALUES // width)

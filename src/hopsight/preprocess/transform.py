@@ -43,7 +43,7 @@ class AttributeTransform:
 
     names: Sequence[str]
     scaling: str
-    centre: FloatArray  # (n_columns,)
+    center: FloatArray  # (n_columns,)
     scale: FloatArray  # (n_columns,)
     quantiles: FloatArray | None = None  # (1001, n_columns), for ranks
     axes: FloatArray | None = None  # (n_components, n_columns)
@@ -59,7 +59,7 @@ class AttributeTransform:
         n_components: int | None = None,
         rng: np.random.Generator,
     ) -> Self:
-        """Learn the transformation; ``scaling="auto"`` leaves a bag of words alone and standardises the rest."""
+        """Learn the transformation; ``scaling="auto"`` leaves a bag of words alone and standardizes the rest."""
         check_choice("scaling", scaling, SCALINGS)
         if n_components is not None:
             check_count("n_components", n_components)
@@ -70,15 +70,15 @@ class AttributeTransform:
         if scaling in ("rank", "mixed"):
             plain = replace(plain, quantiles=column_quantiles(attributes))
         if scaling in ("standard", "clipped", "mixed"):
-            centre, scale = column_moments(attributes)
-            plain = replace(plain, centre=centre, scale=scale)
+            center, scale = column_moments(attributes)
+            plain = replace(plain, center=center, scale=scale)
         if n_components is None or n_components >= plain.n_outputs:
             return plain
-        prepared, centre, scale = plain._prepared(attributes)
+        prepared, center, scale = plain._prepared(attributes)
         if scaling != "standard":
-            centre = np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
-        axes = principal_axes(prepared, centre, scale, n_components, rng=rng)
-        return replace(plain, axes=axes, origin=(axes / scale) @ centre)
+            center = np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
+        axes = principal_axes(prepared, center, scale, n_components, rng=rng)
+        return replace(plain, axes=axes, origin=(axes / scale) @ center)
 
     @property
     def n_outputs(self) -> int:
@@ -90,25 +90,25 @@ class AttributeTransform:
     def apply(self, attributes: Any, names: Sequence[str]) -> Any:
         """Transform the attributes of any graph that has the columns of the fit.
 
-        Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centred nor projected.
+        Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centered nor projected.
         """
-        prepared, centre, scale = self._prepared(_in_order(attributes, names, self.names))
+        prepared, center, scale = self._prepared(_in_order(attributes, names, self.names))
         if self.axes is not None:
             return np.asarray(prepared @ (self.axes / scale).T) - self.origin
         if self.scaling != "standard":
             return prepared
         dense = prepared.toarray() if sp.issparse(prepared) else prepared
-        return dense / scale - centre / scale  # in this order nothing overflows
+        return dense / scale - center / scale  # in this order nothing overflows
 
     def _prepared(self, attributes: Any) -> tuple[Any, FloatArray, FloatArray]:
-        """Return the scaled attributes, and the centring and division still to come (they would densify)."""
+        """Return the scaled attributes, and the centering and division still to come (they would densify)."""
         if self.scaling == "standard":
-            return attributes.astype(np.float64, copy=False), self.centre, self.scale
+            return attributes.astype(np.float64, copy=False), self.center, self.scale
         prepared = attributes.astype(np.float64, copy=False)
         if self.scaling == "row":
             prepared = row_scaled(attributes)
         elif self.scaling in ("clipped", "mixed"):
-            prepared = clipped(attributes, self.centre, self.scale)
+            prepared = clipped(attributes, self.center, self.scale)
         if self.quantiles is not None and self.scaling == "rank":
             prepared = ranked(attributes, self.quantiles)
         elif self.quantiles is not None:

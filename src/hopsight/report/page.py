@@ -11,15 +11,15 @@ import numpy as np
 
 from hopsight.explain import Explanation
 from hopsight.graph import AttributedGraph
-from hopsight.report.neighbourhood import Neighbourhoods, shortened
+from hopsight.report.neighborhood import Neighborhoods, shortened
 from hopsight.report.shell import write_page
 from hopsight.report.words import details, summary
 
 SCRIPTS = ("charts.js", "ego.js", "node.js", "report.js")
 N_BINS = 48
-N_LINKS = 100
+N_EDGES = 100
 MAX_LOSSES = 600
-MAX_NEIGHBOURS = 100  # rows in a node's table
+MAX_NEIGHBORS = 100  # rows in a node's table
 COLUMNS = ("ahp", "iv", "hav")
 
 
@@ -54,15 +54,15 @@ def report_data(
     model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return everything the page shows, as plain values."""
-    shown = Neighbourhoods(graph, model)
+    shown = Neighborhoods(graph, model)
     positions = [graph.index_of(each.node) for each in explanations]
     egos = {shown.number(position): shown.around(position) for position in positions}
     reasons = {
         shown.number(position): _reasons(shown, graph, each)
         for position, each in zip(positions, explanations, strict=True)
     }
-    links = shown.farthest_links(N_LINKS)
-    egos |= shown.passed_through(positions, graph.edges[:, links].T.ravel().tolist())
+    edges = shown.farthest_edges(N_EDGES)
+    egos |= shown.passed_through(positions, graph.edges[:, edges].T.ravel().tolist())
     columns = [name for name in COLUMNS if hasattr(model, f"{name}_")]
     scores = np.asarray(model.decision_score_, dtype=np.float64)
     return {
@@ -80,7 +80,7 @@ def report_data(
             [shown.number(position), *(getattr(model, f"{column}_")[position] for column in columns)]
             for position in positions
         ],
-        "links": [shown.link(int(link)) for link in links],
+        "edges": [shown.edge(int(edge)) for edge in edges],
         "egos": egos,
         "reasons": reasons,
         "losses": _thinned(getattr(model, "loss_", ())),
@@ -93,22 +93,22 @@ def report_data(
 def _facts(graph: AttributedGraph, scores: Any, threshold: float) -> list[list[Any]]:
     return [
         ["Nodes", graph.n_nodes],
-        ["Links", graph.n_edges],
+        ["Edges", graph.n_edges],
         ["Attributes", graph.n_attributes],
         ["Flagged", int((scores > threshold).sum())],
     ]
 
 
-def _reasons(shown: Neighbourhoods, graph: AttributedGraph, explanation: Explanation) -> dict[str, Any]:
-    neighbours = explanation.neighbours[:MAX_NEIGHBOURS]
+def _reasons(shown: Neighborhoods, graph: AttributedGraph, explanation: Explanation) -> dict[str, Any]:
+    neighbors = explanation.neighbors[:MAX_NEIGHBORS]
     without = explanation.without
     return {
         "summary": explanation.summary,
         "judged": explanation.judged,
         "degree_percentile": explanation.degree_percentile,
-        "neighbours": [
+        "neighbors": [
             [shown.number(graph.index_of(each.node)), each.hop, each.variance, each.probability, each.contribution]
-            for each in neighbours
+            for each in neighbors
         ],
         "attributes": [
             [
@@ -121,7 +121,7 @@ def _reasons(shown: Neighbourhoods, graph: AttributedGraph, explanation: Explana
         "without": None
         if without is None
         else {
-            "neighbours": [shown.number(graph.index_of(node)) for node in without.neighbours],
+            "neighbors": [shown.number(graph.index_of(node)) for node in without.neighbors],
             "score": without.score,
             "rank": without.rank,
         },

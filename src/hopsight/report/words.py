@@ -28,7 +28,7 @@ def summary(
     scores = np.asarray(model.decision_score_)
     flagged = int((scores > model.threshold_).sum())
     sentences = [
-        f"{type(model).__name__} looked at {graph.n_nodes:,} nodes and {graph.n_edges:,} links and flags "
+        f"{type(model).__name__} looked at {graph.n_nodes:,} nodes and {graph.n_edges:,} edges and flags "
         f"{flagged:,} {'node' if flagged == 1 else 'nodes'} ({100 * flagged / graph.n_nodes:.2g} %), "
         f"those with a score above {number(float(model.threshold_))}."
     ]
@@ -37,10 +37,10 @@ def summary(
         rest = first.summary.partition("). ")[2]
         sentences.append(f"The most anomalous is {first.node}. {rest}".strip())
     if hasattr(model, "edge_hop_") and graph.n_edges:
-        sentences.append(_farthest_link(model, graph))
+        sentences.append(_farthest_edge(model, graph))
     if hasattr(model, "judged_") and not np.all(model.judged_):
         count = int(np.sum(~np.asarray(model.judged_, dtype=bool)))
-        who = "1 node has no links and was" if count == 1 else f"{count:,} nodes have no links and were"
+        who = "1 node has no edges and was" if count == 1 else f"{count:,} nodes have no edges and were"
         sentences.append(f"{who} not judged: the score there is the median of the others.")
     labels = run.get("labels")
     if labels:
@@ -70,13 +70,13 @@ def details(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _farthest_link(model: Any, graph: AttributedGraph) -> str:
-    link = int(np.lexsort((model.edge_probability_, -model.edge_hop_))[0])
-    source, target = graph.node_ids[graph.edges[:, link]]
-    chance = float(model.edge_probability_[link])
+def _farthest_edge(model: Any, graph: AttributedGraph) -> str:
+    edge = int(np.lexsort((model.edge_probability_, -model.edge_hop_))[0])
+    source, target = graph.node_ids[graph.edges[:, edge]]
+    chance = float(model.edge_probability_[edge])
     probability = "below 0.001" if chance < 0.001 else f"{chance:.2g}"
     return (
-        f"The link most out of place is {source} – {target}: its ends look {model.edge_hop_[link]:.1f} hops apart, "
+        f"The edge most out of place is {source} – {target}: its ends look {model.edge_hop_[edge]:.1f} hops apart, "
         f"and the probability that they are really 1 hop apart is {probability}."
     )
 

@@ -46,18 +46,18 @@ def fit_transform(
         sample = _sample(nodes, n_filled, n_columns)
         plain = replace(plain, quantiles=column_quantiles(sample))
     if scaling in ("standard", "clipped", "mixed"):
-        centre, scale = _moments(nodes, peak)
-        plain = replace(plain, centre=centre, scale=scale)
+        center, scale = _moments(nodes, peak)
+        plain = replace(plain, center=center, scale=scale)
     if n_components is None or n_components >= plain.n_outputs:
         return plain, n_nodes
     if plain.n_outputs <= SMALL:
         return _with_axes(plain, *_covariance(nodes, plain), n_nodes, min(n_components, n_nodes)), n_nodes
     sample = _sample(nodes, n_filled, n_columns) if sample is None else sample
-    prepared, centre, scale = plain._prepared(sample)
+    prepared, center, scale = plain._prepared(sample)
     if scaling != "standard":
-        centre = np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
-    axes = principal_axes(prepared, centre, scale, n_components, rng=rng)
-    return replace(plain, axes=axes, origin=(axes / scale) @ centre), n_nodes
+        center = np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
+    axes = principal_axes(prepared, center, scale, n_components, rng=rng)
+    return replace(plain, axes=axes, origin=(axes / scale) @ center), n_nodes
 
 
 def transformed(features: FloatArray, transform: AttributeTransform) -> FloatArray:
@@ -129,8 +129,8 @@ def _covariance(nodes: DataFrame, plain: AttributeTransform) -> tuple[FloatArray
     width = plain.n_outputs
 
     def of(batch: pa.RecordBatch) -> FloatArray:
-        prepared, centre, scale = plain._prepared(matrix_of(batch))
-        rows = (prepared - centre) / scale
+        prepared, center, scale = plain._prepared(matrix_of(batch))
+        rows = (prepared - center) / scale
         return np.concatenate([rows.sum(axis=0), (rows.T @ rows).ravel()])
 
     found = folded(nodes.select("features"), of, np.add)
@@ -140,13 +140,13 @@ def _covariance(nodes: DataFrame, plain: AttributeTransform) -> tuple[FloatArray
 def _with_axes(
     plain: AttributeTransform, total: FloatArray, products: FloatArray, n_nodes: int, n_components: int
 ) -> AttributeTransform:
-    mean = total / n_nodes  # zero where the rows are centred already
+    mean = total / n_nodes  # zero where the rows are centered already
     _, vectors = np.linalg.eigh(products - n_nodes * np.outer(mean, mean))
     axes = vectors[:, ::-1][:, :n_components].T
     largest = axes[np.arange(len(axes)), abs(axes).argmax(axis=1)]
     axes = axes * np.where(largest < 0, -1.0, 1.0)[:, None]
     if plain.scaling == "standard":
-        return replace(plain, axes=axes, origin=(axes / plain.scale) @ plain.centre)
+        return replace(plain, axes=axes, origin=(axes / plain.scale) @ plain.center)
     return replace(plain, axes=axes, origin=axes @ mean)
 
 

@@ -1,7 +1,7 @@
-"""Nodes in blocks, links in cells: the shape that every stage's data has on the cluster.
+"""Nodes in blocks, edges in cells: the shape that every stage's data has on the cluster.
 
-A node belongs to one of q blocks by its hash, and has a position there. A link belongs to the cell (i, j), i ≤ j, of
-its two blocks, so the links of a hub are spread over q cells. A matrix with a row a node is stored as pieces
+A node belongs to one of q blocks by its hash, and has a position there. An edge belongs to the cell (i, j), i ≤ j, of
+its two blocks, so the edges of a hub are spread over q cells. A matrix with a row a node is stored as pieces
 ``(fold, block, piece, kind, payload)``; the payload holds up to ``PIECE`` rows as raw bytes. A stage sends every block
 to the q cells that touch it, works there on whole arrays, and adds up what the cells return for a block: the join and
 the group-by of a row-wise plan, with the partial aggregation done first.

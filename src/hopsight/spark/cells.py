@@ -1,7 +1,7 @@
-"""Links in cells: where the blocks of both ends and the links between them meet, and what is done with them there.
+"""Edges in cells: where the blocks of both ends and the edges between them meet, and what is done with them there.
 
-The links of a cell are stored as rows ``(cell, slice, …)`` of up to ``SLICE`` links each, in their order; a binary
-column has an element a link.
+The edges of a cell are stored as rows ``(cell, slice, …)`` of up to ``SLICE`` edges each, in their order; a binary
+column has an element an edge.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from hopsight.spark.blocks import Array, Layout, arrow_schema, one_row, rows_of,
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SLICE = 1 << 20  # links of a cell in one row of a table, with up to 40 bytes each
+SLICE = 1 << 20  # edges of a cell in one row of a table, with up to 40 bytes each
 
 Kernel = Callable[[Layout, int, int, dict[str, Array], dict[str, Array]], Iterable[dict[str, Any]]]
 
 
-def slices(cell: int, links: dict[str, Array]) -> Iterator[dict[str, Any]]:
-    """Cut the links of a cell into slices; the last axis of every array is the links'."""
-    n_links = next(iter(links.values())).shape[-1]
-    for number, start in enumerate(range(0, max(1, n_links), SLICE)):
-        part = {name: values[..., start : start + SLICE] for name, values in links.items()}
+def slices(cell: int, edges: dict[str, Array]) -> Iterator[dict[str, Any]]:
+    """Cut the edges of a cell into slices; the last axis of every array is the edges'."""
+    n_edges = next(iter(edges.values())).shape[-1]
+    for number, start in enumerate(range(0, max(1, n_edges), SLICE)):
+        part = {name: values[..., start : start + SLICE] for name, values in edges.items()}
         yield {"cell": cell, "slice": number, **part}
 
 
@@ -51,19 +51,19 @@ def on_cells(
     types: dict[str, Any],
     schema: str,
 ) -> DataFrame:
-    """Bring the blocks and the links of each (fold, cell) together and apply a kernel.
+    """Bring the blocks and the edges of each (fold, cell) together and apply a kernel.
 
     Parameters
     ----------
     sent
         What :func:`send` returned; several may be united.
     cells
-        ``cell``, ``slice`` and binary columns with an element a link.
+        ``cell``, ``slice`` and binary columns with an element an edge.
     folds
-        The folds that need the links.
+        The folds that need the edges.
     kernel
-        ``kernel(layout, fold, cell, blocks, links)`` yields rows; ``blocks["kind0"]`` and ``blocks["kind1"]`` are the
-        matrices of the cell's first and second block, ``links`` the arrays of the cell.
+        ``kernel(layout, fold, cell, blocks, edges)`` yields rows; ``blocks["kind0"]`` and ``blocks["kind1"]`` are the
+        matrices of the cell's first and second block, ``edges`` the arrays of the cell.
     types
         Element type of every kind of block, and of every column of the cells.
     schema
@@ -81,8 +81,8 @@ def on_cells(
     def apply(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
         _, fold, cell = (part.as_py() for part in key)
         blocks = _matrices(left, layout, layout.pairs[cell], types)
-        links = whole_cell(rows_of(right), types, columns)
-        made = [one_row(row, names) for row in kernel(layout, fold, cell, blocks, links)]
+        edges = whole_cell(rows_of(right), types, columns)
+        made = [one_row(row, names) for row in kernel(layout, fold, cell, blocks, edges)]
         return pa.Table.from_batches(made, names)
 
     left, right = (
@@ -98,7 +98,7 @@ def by_cell(
     types: dict[str, Any],
     schema: str,
 ) -> DataFrame:
-    """Turn the links of every cell, its slices put together, into some rows: ``function(cell, links)``."""
+    """Turn the edges of every cell, its slices put together, into some rows: ``function(cell, edges)``."""
     names = arrow_schema(schema)
 
     def apply(key: Any, table: pa.Table) -> pa.Table:
@@ -111,7 +111,7 @@ def by_cell(
 def dealt(layout: Layout, n_folds: int) -> tuple[int, list[int]]:
     """Return how many tasks there are for the cells of all folds, and for each cell the word that leads to its task.
 
-    Cells of two blocks, which have twice the links of the others, are dealt first: no task gets many more than another.
+    Cells of two blocks, which have twice the edges of the others, are dealt first: no task gets many more than another.
     """
     n_cells = len(layout.pairs)
     n_tasks = max(2, min(layout.n_tasks, n_folds * n_cells))  # Spark would shuffle once more after a single task

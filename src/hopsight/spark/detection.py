@@ -1,4 +1,4 @@
-"""The whole detection: two DataFrames in, scores of nodes and links out."""
+"""The whole detection: two DataFrames in, scores of nodes and edges out."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ import numpy as np
 import pyarrow as pa
 
 from hopsight.detectors.base import Callback
-from hopsight.detectors.cross_hcm import CrossHCM
 from hopsight.detectors.predict import threshold
-from hopsight.detectors.splits import pool_seed
-from hopsight.detectors.training import unit_of
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.folds import pool_seed
+from hopsight.hops.pool import PairPool
 from hopsight.io.notices import notice
-from hopsight.pools import PairPool
 from hopsight.preprocess import AttributeTransform
-from hopsight.spark import judging, network, pairs, ranking, rings, training, views
+from hopsight.preprocess.scale import unit_of
+from hopsight.spark import graph as network
+from hopsight.spark import judging, pairs, ranking, rings, training, views
 from hopsight.spark.attributes import fit_transform, folded, matrix_of
 from hopsight.spark.blocks import Array, Layout, done, gathered, kept
 from hopsight.spark.columns import attribute_plan, encoded
 from hopsight.spark.folds import Splits
+from hopsight.spark.graph import Network
 from hopsight.spark.measure import Measures
-from hopsight.spark.network import Network
 from hopsight.spark.ranking import score_rows
-from hopsight.spark.results import Detection, link_table, node_table
+from hopsight.spark.results import Detection, edge_table, node_table
 from hopsight.spark.session import settings
 from hopsight.spark.tables import check_known, check_tables, check_unique, concerning
 from hopsight.spark.training import Trained
@@ -43,7 +44,7 @@ Stage = Callable[[str], AbstractContextManager[None]]
 
 
 def detect(
-    links: DataFrame,
+    edges: DataFrame,
     nodes: DataFrame,
     detector: CrossHCM | None = None,
     *,
@@ -60,14 +61,14 @@ def detect(
     callback: Callback | None = None,
     distributed: bool = False,
 ) -> Detection:
-    """Find the nodes and links of a network in two DataFrames that do not belong where they are.
+    """Find the nodes and edges of a network in two DataFrames that do not belong where they are.
 
-    The result is that of :class:`CrossHCM` on one machine, up to rounding. Links have no direction here. Nothing
+    The result is that of :class:`CrossHCM` on one machine, up to rounding. Edges have no direction here. Nothing
     proportional to the network ever comes to the driver.
 
     Parameters
     ----------
-    links, nodes
+    edges, nodes
         The edge list and the node table, as :func:`hopsight.load` reads them from files.
     detector
         The hyperparameters; default ``CrossHCM()``.
@@ -88,13 +89,13 @@ def detect(
     detector = replace(detector or CrossHCM())  # a copy: what is fitted belongs to this run
     detector._check()
     threshold(np.zeros(1), detector.contamination)
-    spark = links.sparkSession
+    spark = edges.sparkSession
     found = measures or Measures(spark)
     notices: list[str] = []
     with settings(spark), _working(folder) as work:
         with found.stage("read"):
             tables = check_tables(
-                links, nodes, source_column=source_column, target_column=target_column, id_column=id_column,
+                edges, nodes, source_column=source_column, target_column=target_column, id_column=id_column,
                 typed=typed, notices=notices,
             )  # fmt: skip
             with concerning("nodes"):
@@ -105,15 +106,15 @@ def detect(
         engine = Engine(detector, found.stage, n_blocks, work, callback, distributed)
         names = [name for plan in plans for name in plan.names]
         features = encoded(tables.nodes, plans)
-        judged = engine.run(features, tables.links, names)
+        judged = engine.run(features, tables.edges, names)
         net = judged.net
         with found.stage("rank"):
             rows = kept(score_rows(judged.scores, net.layout, detector.score))
             scores = done(node_table(rows, net.nodes, judged.threshold))
-            ranked = done(link_table(judged.links, net.layout, net.nodes, rows, net.n_links))
+            ranked = done(edge_table(judged.edges, net.layout, net.nodes, rows, net.n_edges))
             rows.unpersist()
     sizes = {
-        "n_nodes": net.layout.n_nodes, "n_edges": net.n_links, "n_attributes": len(names),
+        "n_nodes": net.layout.n_nodes, "n_edges": net.n_edges, "n_attributes": len(names),
         "n_duplicates": net.n_duplicates, "n_self_loops": net.n_self_loops, "n_blocks": net.layout.n_blocks,
     }  # fmt: skip
     for count, what in (
@@ -121,7 +122,7 @@ def detect(
         (net.n_self_loops, "from a node to itself were removed"),
     ):
         if count:
-            notice(f"{count:,} links {what}", notices)
+            notice(f"{count:,} edges {what}", notices)
     losses = judged.trained.losses
     return Detection(scores, ranked, judged.threshold, losses, sizes, found.stages, notices, features, names)
 
@@ -138,12 +139,12 @@ def _working(folder: str | None) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Judged:
-    """Everything a run found, still on the cluster: cells of judged links and blocks of scores."""
+    """Everything a run found, still on the cluster: cells of judged edges and blocks of scores."""
 
     net: Network
     transform: AttributeTransform
     trained: Trained
-    links: DataFrame  # cells, see judging.JUDGED
+    edges: DataFrame  # cells, see judging.JUDGED
     scores: DataFrame  # blocks, see ranking.SCORES
     threshold: float
     trends: Array
@@ -176,8 +177,8 @@ class Engine:
     callback: Callback | None = None
     distributed: bool = False
 
-    def run(self, nodes: DataFrame, links: DataFrame, names: list[str]) -> Judged:
-        """Judge links ``source, target`` between nodes ``id, row, features``."""
+    def run(self, nodes: DataFrame, edges: DataFrame, names: list[str]) -> Judged:
+        """Judge edges ``source, target`` between nodes ``id, row, features``."""
         detector = self.detector
         rngs = np.random.default_rng(detector.seed).spawn(6)
         splits = Splits(detector.seed, detector.n_folds, detector.n_repeats)
@@ -190,23 +191,23 @@ class Engine:
         with self.stage("index"):
             placed, layout, unit, magnitude = self._index(hashed, transform, n_nodes, seed)
             x = done(network.x_blocks(placed, layout, unit, magnitude), large=True)
-        with self.stage("links"):
-            net = self._links(links, placed, layout)
+        with self.stage("edges"):
+            net = self._edges(edges, placed, layout)
             degrees = done(network.degree_blocks(net.cells, layout, splits))
         detector.transform_ = transform
         with self.stage("pairs"):
             pool = self._pairs(net, x, splits, seed)
         with self.stage("views"):
             shown = x.filter("kind = 'x'").unionAll(degrees)
-            around = done(views.neighbourhoods(shown, net.cells, layout, splits), large=True)
+            around = done(views.neighborhoods(shown, net.cells, layout, splits), large=True)
             seen = views.kept_views(x.filter("kind = 'x'"), layout).unionAll(around)
         with self.stage("sample"):
             path = self._sample(seen, layout, pool)
         with self.stage("train"):
-            trained = self._train(links.sparkSession, path, layout, pool, tuple(rngs[2:]))
+            trained = self._train(edges.sparkSession, path, layout, pool, tuple(rngs[2:]))
         with self.stage("judge"):
             sent = judging.send_views(seen, layout, splits)
-            judged = done(judging.judged_links(sent, net.cells, layout, splits, detector, trained))
+            judged = done(judging.judged_edges(sent, net.cells, layout, splits, detector, trained))
         with self.stage("score"):
             ring = rings.ring_blocks(judged, degrees, layout)
             means = kept(ranking.mean_blocks(judged, ring, layout, detector.deviation))
@@ -249,23 +250,23 @@ class Engine:
             n_blocks += 1
         return n_blocks
 
-    def _links(self, links: DataFrame, placed: DataFrame, layout: Layout) -> Network:
-        """Clean the links and put them into cells."""
-        ends = kept(network.link_ends(links, placed, layout.n_tasks))
+    def _edges(self, edges: DataFrame, placed: DataFrame, layout: Layout) -> Network:
+        """Clean the edges and put them into cells."""
+        ends = kept(network.edge_ends(edges, placed, layout.n_tasks))
         check_known(ends)
         cells = kept(network.packed_cells(ends, layout.n_blocks))
         counted = gathered(cells, lambda row: [(0, np.frombuffer(row["counts"], dtype=np.int64).astype(np.float64))])
-        n_loops, n_duplicates, n_links = (int(count) for count in counted[0]) if counted else (0, 0, 0)
+        n_loops, n_duplicates, n_edges = (int(count) for count in counted[0]) if counted else (0, 0, 0)
         ends.unpersist()
-        if n_links == 0:
-            raise ValueError("the network has no link, so there is no neighbour to judge a node by")
-        return Network(placed, cells, layout, n_links, n_duplicates, n_loops)
+        if n_edges == 0:
+            raise ValueError("the network has no edge, so there is no neighbor to judge a node by")
+        return Network(placed, cells, layout, n_edges, n_duplicates, n_loops)
 
     def _pairs(self, net: Network, x: DataFrame, splits: Splits, seed: np.uint64) -> PairPool:
-        """Drop the links that are least alike and choose the pool."""
+        """Drop the edges that are least alike and choose the pool."""
         detector, layout = self.detector, net.layout
         likened = kept(pairs.likened(x, net.cells, layout, detector._similarity()))
-        limit = pairs.drop_limit(likened, net.n_links, detector.drop_ratio)
+        limit = pairs.drop_limit(likened, net.n_edges, detector.drop_ratio)
         sources = pairs.sources_of(net.nodes, layout.n_nodes)
         state = pairs.searched(x, pairs.staying(likened, limit), layout, sources, detector.n_classes - 1)
         settings = ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopsight.detectors.cross_hcm import CrossHCM
-from hopsight.pools import PairPool
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hops.pool import PairPool
 from hopsight.spark.training import Trained, sampled, views_by_kind
 
 if TYPE_CHECKING:

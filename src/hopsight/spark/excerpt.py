@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from hopsight.spark.results import Detection
 
-NEIGHBOURS = 60  # of one node, the farthest-looking
+NEIGHBORS = 60  # of one node, the farthest-looking
 BACKGROUND = 2000  # nodes that stand for all, evenly spread over the ranking
-LINKS = 25_000
+EDGES = 25_000
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The top nodes with their farthest neighbours, and a sample of all nodes.
+    """The top nodes with their farthest neighbors, and a sample of all nodes.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class Excerpt:
         Columns of the scores, an array each; ``node`` holds the ids.
     features
         Attributes of these nodes, (n, n_attributes).
-    links
-        Links among the top nodes and their neighbours: ``source`` and ``target`` as positions, hop, probability,
+    edges
+        Edges among the top nodes and their neighbors: ``source`` and ``target`` as positions, hop, probability,
         variance.
     top
         Positions of the top nodes, most anomalous first.
@@ -39,7 +39,7 @@ class Excerpt:
 
     nodes: dict[str, Any]
     features: NDArray[np.float64]
-    links: dict[str, NDArray[Any]]
+    edges: dict[str, NDArray[Any]]
     top: NDArray[np.int64]
     background: NDArray[np.int64]
 
@@ -48,14 +48,14 @@ def excerpt(found: Detection, n_top: int) -> Excerpt:
     """Bring the excerpt of a detection."""
     step = max(1, -(-found.network["n_nodes"] // BACKGROUND))
     top = [row["node"] for row in found.scores.filter(f"rank <= {n_top}").orderBy("rank").select("node").collect()]
-    shown = {*top, *_neighbours(found.links, top)}
+    shown = {*top, *_neighbors(found.edges, top)}
     members = _ids(found.scores, sorted(shown))
     sampled = (found.scores["rank"] % step) == 0
     rows = found.scores.filter(sampled).unionAll(found.scores.join(members, "node", "left_semi")).distinct().collect()
     rows.sort(key=lambda row: row["rank"])
     ids = [row["node"] for row in rows]
     place = {node: position for position, node in enumerate(ids)}
-    pairs = _links(found.links, members)
+    pairs = _edges(found.edges, members)
     features = {row["id"]: row["features"] for row in _chosen(found.nodes, _ids(found.scores, ids)).collect()}
     ends = {end: np.array([place[row[end]] for row in pairs], dtype=np.int64) for end in ("source", "target")}
     values = {name: np.array([row[name] for row in pairs]) for name in ("hop", "probability", "variance")}
@@ -78,22 +78,22 @@ def _ids(scores: DataFrame, ids: list[Any]) -> DataFrame:
     return F.broadcast(scores.sparkSession.createDataFrame([(node,) for node in ids], StructType([field])))
 
 
-def _neighbours(links: DataFrame, top: list[Any]) -> list[Any]:
-    """Return the other ends of the farthest links of some nodes."""
+def _neighbors(edges: DataFrame, top: list[Any]) -> list[Any]:
+    """Return the other ends of the farthest edges of some nodes."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    ways = [links.select(F.col(a).alias("node"), F.col(b).alias("other"), "rank") for a, b in _WAYS]
+    ways = [edges.select(F.col(a).alias("node"), F.col(b).alias("other"), "rank") for a, b in _WAYS]
     both = ways[0].unionAll(ways[1]).filter(F.col("node").isin(top))
     place = F.row_number().over(Window.partitionBy("node").orderBy("rank"))
-    near = both.withColumn("place", place).filter(f"place <= {NEIGHBOURS}")
+    near = both.withColumn("place", place).filter(f"place <= {NEIGHBORS}")
     return [row["other"] for row in near.select("other").distinct().collect()]
 
 
-def _links(links: DataFrame, members: DataFrame) -> list[Any]:
+def _edges(edges: DataFrame, members: DataFrame) -> list[Any]:
     for end in ("source", "target"):
-        links = links.join(members.withColumnRenamed("node", end), end, "left_semi")
-    return links.orderBy("rank").limit(LINKS).collect()
+        edges = edges.join(members.withColumnRenamed("node", end), end, "left_semi")
+    return edges.orderBy("rank").limit(EDGES).collect()
 
 
 def _chosen(nodes: DataFrame, ids: DataFrame) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Hidden links on the cluster: the splits of :mod:`hopsight.detectors.splits`, from the hashes of links alone."""
+"""Hidden edges on the cluster: the splits of :mod:`hopsight.hcm.folds`, from the hashes of edges alone."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.splits import mix
+from hopsight.hcm.folds import mix
 
 
 @dataclass(frozen=True)
 class Splits:
-    """How links are hidden: ``n_folds`` parts in each of ``n_repeats`` repeats."""
+    """How edges are hidden: ``n_folds`` parts in each of ``n_repeats`` repeats."""
 
     seed: int | None
     n_folds: int
@@ -24,12 +24,12 @@ class Splits:
         return list(range(self.n_folds * self.n_repeats))
 
     def hidden(self, hashes: NDArray[np.uint64], fold: int) -> NDArray[np.bool_]:
-        """Return which links a fold hides; a link is given by the sum of its ends' hashes."""
-        link = mix(hashes ^ mix(np.uint64((self.seed or 0) % 2**64)))
-        drawn = mix(link + np.uint64((fold // self.n_folds * 0x9E3779B97F4A7C15) % 2**64))
+        """Return which edges a fold hides; an edge is given by the sum of its ends' hashes."""
+        edge = mix(hashes ^ mix(np.uint64((self.seed or 0) % 2**64)))
+        drawn = mix(edge + np.uint64((fold // self.n_folds * 0x9E3779B97F4A7C15) % 2**64))
         part = (drawn >> np.uint64(32)) * np.uint64(self.n_folds) >> np.uint64(32)
         return part == np.uint64(fold % self.n_folds)
 
     def visible(self, hashes: NDArray[np.uint64], fold: int) -> NDArray[np.bool_]:
-        """Return which links a fold shows."""
+        """Return which edges a fold shows."""
         return ~self.hidden(hashes, fold)

@@ -1,4 +1,4 @@
-"""Scoring of links with an Arrow function: every fold judges what it hides, with the samples drawn on it."""
+"""Scoring of edges with an Arrow function: every fold judges what it hides, with the samples drawn on it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from hopsight.detectors.cross_hcm import CrossHCM
-from hopsight.detectors.link_posterior import LinkPosterior
-from hopsight.detectors.posterior import Fold, judge
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.edge_posterior import EdgePosterior
+from hopsight.hcm.training import Fold, judge
 from hopsight.spark.blocks import SENT, Layout, arrow_schema, each_row, one_row, rows_of
 from hopsight.spark.cells import SLICE, on_cells
 from hopsight.spark.folds import Splits
-from hopsight.spark.network import LINK_TYPES
+from hopsight.spark.graph import EDGE_TYPES
 from hopsight.spark.training import VIEWS, Trained
 from hopsight.spark.views import view_type
 
@@ -42,23 +42,23 @@ def send_views(views: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
     return views.mapInArrow(each_row(copies, SENT), SENT)
 
 
-def judged_links(
+def judged_edges(
     sent: DataFrame, cells: DataFrame, layout: Layout, splits: Splits, detector: CrossHCM, trained: Trained
 ) -> DataFrame:
-    """Return, for the links of every cell, mean hop count, its variance, p(one hop) and surprise over all samples."""
+    """Return, for the edges of every cell, mean hop count, its variance, p(one hop) and surprise over all samples."""
     epochs = detector._schedule().sample_epochs(len(splits.folds))
     n_folds = len(splits.folds)
     samples = sent.sparkSession.sparkContext.broadcast(trained.samples)
 
     def judge_cell(
-        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
-        hidden = splits.hidden(links["hash"], fold)
-        ends = np.stack([links["u"][hidden], links["v"][hidden] + (0 if i == j else layout.sizes[i])])
+        hidden = splits.hidden(edges["hash"], fold)
+        ends = np.stack([edges["u"][hidden], edges["v"][hidden] + (0 if i == j else layout.sizes[i])])
         views = _cell_views(blocks, i == j)
         fold_view = Fold(views, torch.arange(ends.shape[1]))
-        posterior = LinkPosterior(ends.shape[1], torch.device("cpu"))
+        posterior = EdgePosterior(ends.shape[1], torch.device("cpu"))
         network = detector._network(trained.n_inputs, trained.n_classes, False, torch.Generator())
         for epoch, flat in zip(epochs, samples.value, strict=True):
             if epoch % n_folds == fold:
@@ -70,7 +70,7 @@ def judged_links(
         for number, (start, end) in enumerate(pairwise(places.tolist())):
             yield {"cell": cell, "slice": number, "fold": fold, "payload": found[:, start:end]}
 
-    types = {**dict.fromkeys(VIEWS, view_type(layout)), **LINK_TYPES}
+    types = {**dict.fromkeys(VIEWS, view_type(layout)), **EDGE_TYPES}
     partial = on_cells(
         sent, cells.select("cell", "slice", "u", "v", "hash"), layout, splits.folds, judge_cell, types, PARTIAL
     )
@@ -85,9 +85,9 @@ def _cell_views(blocks: dict[str, Array], same: bool) -> list[torch.Tensor]:
 
 
 def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
-    """Put the folds' means and squared deviations of every link together (Chan's rule), slice by slice."""
+    """Put the folds' means and squared deviations of every edge together (Chan's rule), slice by slice."""
     names = arrow_schema(JUDGED)
-    links = cells.select("cell", "slice", "u", "v", "hash")
+    edges = cells.select("cell", "slice", "u", "v", "hash")
 
     def merge(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
         cell = next(rows_of(right))
@@ -109,4 +109,4 @@ def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
         row = {**{name: cell[name] for name in ("cell", "slice", "u", "v")}, "values": values}
         return pa.Table.from_batches([one_row(row, names)])
 
-    return partial.groupBy("cell", "slice").cogroup(links.groupBy("cell", "slice")).applyInArrow(merge, JUDGED)
+    return partial.groupBy("cell", "slice").cogroup(edges.groupBy("cell", "slice")).applyInArrow(merge, JUDGED)

@@ -1,4 +1,4 @@
-"""Pairs of nodes by hop class: links that stay, searches from sampled sources, and the pool to train on."""
+"""Pairs of nodes by hop class: edges that stay, searches from sampled sources, and the pool to train on."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.compiled import compiled
-from hopsight.hops import WORD
-from hopsight.pools import POOL_A_FOLD, PairPool, PoolPlan, below, count, plan_pool, scramble, source_count
+from hopsight.hops.pairs import WORD
+from hopsight.hops.pool import POOL_A_FOLD, PairPool, PoolPlan, below, count, plan_pool, scramble, source_count
 from hopsight.preprocess import edge_similarity
 from hopsight.spark.blocks import (
     NO_FOLD,
@@ -27,8 +26,9 @@ from hopsight.spark.blocks import (
 )
 from hopsight.spark.cells import on_cells, slices
 from hopsight.spark.folds import Splits
-from hopsight.spark.network import LINK_TYPES
+from hopsight.spark.graph import EDGE_TYPES
 from hopsight.spark.order import nth, sortable
+from hopsight.system.compiled import compiled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -44,37 +44,37 @@ TYPES: dict[str, Any] = {
     "hash": np.uint64,
     "reach": np.uint64,
     "likeness": np.uint64,
-    **LINK_TYPES,
+    **EDGE_TYPES,
 }
 
 
 def likened(x: DataFrame, cells: DataFrame, layout: Layout, similarity: str) -> DataFrame:
-    """Add to every link a word that sorts as the similarity of its ends."""
+    """Add to every edge a word that sorts as the similarity of its ends."""
 
     def compare(
-        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
         rows = blocks["exact0"] if i == j else np.concatenate([blocks["exact0"], blocks["exact1"]])
-        ends = np.stack([links["u"], links["v"] + (0 if i == j else layout.sizes[i])]).astype(np.int64)
-        yield from slices(cell, {"likeness": sortable(edge_similarity(rows, ends, similarity)), **links})
+        ends = np.stack([edges["u"], edges["v"] + (0 if i == j else layout.sizes[i])]).astype(np.int64)
+        yield from slices(cell, {"likeness": sortable(edge_similarity(rows, ends, similarity)), **edges})
 
-    links = cells.select("cell", "slice", "u", "v", "hash")
-    return on_cells(send(x.filter("kind = 'exact'"), layout), links, layout, [NO_FOLD], compare, TYPES, KEYED)
+    edges = cells.select("cell", "slice", "u", "v", "hash")
+    return on_cells(send(x.filter("kind = 'exact'"), layout), edges, layout, [NO_FOLD], compare, TYPES, KEYED)
 
 
 Limit = tuple[np.uint64, np.uint64]
 
 
-def drop_limit(cells: DataFrame, n_links: int, drop_ratio: float) -> Limit:
-    """Return the words of similarity and, among equals, of the link's hash above which a link stays.
+def drop_limit(cells: DataFrame, n_edges: int, drop_ratio: float) -> Limit:
+    """Return the words of similarity and, among equals, of the edge's hash above which an edge stays.
 
     The share R of the least alike goes.
     """
-    n_drop = int(np.floor(drop_ratio * n_links + 1e-9))
+    n_drop = int(np.floor(drop_ratio * n_edges + 1e-9))
     if n_drop == 0:
         return np.uint64(0), np.uint64(0)
-    limit = nth(cells, lambda row: [(0, _words(row, "likeness"))], [(0, n_drop - 1)], n_links)[0]
+    limit = nth(cells, lambda row: [(0, _words(row, "likeness"))], [(0, n_drop - 1)], n_edges)[0]
 
     def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
         likeness = _words(row, "likeness")
@@ -91,7 +91,7 @@ def drop_limit(cells: DataFrame, n_links: int, drop_ratio: float) -> Limit:
 
 
 def stays(row: dict[str, Any], limit: Limit) -> NDArray[np.bool_]:
-    """Return which links of a slice stay."""
+    """Return which edges of a slice stay."""
     likeness = _words(row, "likeness")
     return (likeness > limit[0]) | ((likeness == limit[0]) & (scramble(_words(row, "hash")) > limit[1]))
 
@@ -108,7 +108,7 @@ def sources_of(nodes: DataFrame, n_nodes: int) -> tuple[Array, Array, Array]:
 
 
 def staying(cells: DataFrame, limit: Limit) -> DataFrame:
-    """Return cells with the links that stay, without what the search does not look at."""
+    """Return cells with the edges that stay, without what the search does not look at."""
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         stay = stays(row, limit)
@@ -124,7 +124,7 @@ def staying(cells: DataFrame, limit: Limit) -> DataFrame:
 def searched(
     x: DataFrame, cells: DataFrame, layout: Layout, sources: tuple[Array, Array, Array], n_hops: int
 ) -> DataFrame:
-    """Search from all sources, a bit each, along the links of ``cells``.
+    """Search from all sources, a bit each, along the edges of ``cells``.
 
     The sources are taken in portions, each a "fold" of its own: blocks [hash, C₀, C₁, …], where bit b of Cₕ says that
     source b of the portion is at most h hops away. A step is a product with A + I in which OR takes the place of +.
@@ -134,7 +134,7 @@ def searched(
     portions = list(range(-(-sources[0].size // PORTION)))
 
     def widen(
-        layout: Layout, portion: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+        layout: Layout, portion: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
         n_words = _n_words(sources[0].size, portion)
@@ -146,7 +146,7 @@ def searched(
         ]
         for _ in range(at_once):
             newest = [np.ascontiguousarray(rows[:, -n_words:]) for rows in known]
-            into = _given(links["u"], links["v"], newest)
+            into = _given(edges["u"], edges["v"], newest)
             if i == j:
                 known[0] = known[1] = np.hstack([known[0], into[0] | into[1] | newest[0]])
         parts = [(i, known[0])] if i == j else [(i, into[0]), (j, into[1])]
@@ -171,15 +171,15 @@ def pool_of(
     seed: np.uint64,
     **settings: Any,
 ) -> PairPool:
-    """Choose the pool of :func:`hopsight.pools.pair_pool`; a node is its number among all nodes, block by block."""
+    """Choose the pool of :func:`hopsight.hops.pool.pair_pool`; a node is its number among all nodes, block by block."""
     n_classes = settings["n_classes"]
     n_sources = sources[0].size
     counts = _class_counts(state, layout, n_sources, n_classes)
     hidden = gathered(cells, _hidden_counter(splits, limit))[0]
-    n_links = int(hidden[-1])
-    if n_links == 0:
-        raise ValueError("no link is left to learn hop counts from")
-    plan = plan_pool(counts, layout.n_nodes, n_links, len(splits.folds), **settings)
+    n_edges = int(hidden[-1])
+    if n_edges == 0:
+        raise ValueError("no edge is left to learn hop counts from")
+    plan = plan_pool(counts, layout.n_nodes, n_edges, len(splits.folds), **settings)
     far = _far_pairs(state, layout, sources, seed, plan)
     near = _near_pairs(cells, layout, splits, limit, seed, hidden)
     return plan.pool(near, far)
@@ -255,7 +255,7 @@ def _chosen(rows: Array, word: int, n_words: int, source_hashes: Array, seed: np
 
 
 def _given(u: Array, v: Array, newest: list[Array]) -> list[Array]:
-    """Return what the bits of each end of the links give to the other end."""
+    """Return what the bits of each end of the edges give to the other end."""
     into = [np.zeros_like(bits) for bits in newest]
     _spread(u, v, newest[0], newest[1], into[0], into[1])
     return into
@@ -275,7 +275,7 @@ def _class_counts(state: DataFrame, layout: Layout, n_sources: int, n_classes: i
 
 
 def _hidden_counter(splits: Splits, limit: Limit) -> Any:
-    """Count the links that stay: those that each fold hides, and all."""
+    """Count the edges that stay: those that each fold hides, and all."""
 
     def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
         hashes = _words(row, "hash")[stays(row, limit)]
@@ -313,7 +313,7 @@ def _far_pairs(
 def _near_pairs(
     cells: DataFrame, layout: Layout, splits: Splits, limit: Limit, seed: np.uint64, hidden: Array
 ) -> list[Array]:
-    """Return the links that each fold hides, those with the smallest hashes, in their order."""
+    """Return the edges that each fold hides, those with the smallest hashes, in their order."""
     first, folds = offsets(layout), splits.folds
     most = POOL_A_FOLD + 8 * np.sqrt(POOL_A_FOLD)
     sizes = np.where(hidden[:-1] > 0, hidden[:-1], hidden[-1])
@@ -321,7 +321,7 @@ def _near_pairs(
 
     def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[row["cell"]]
-        u, v, hashes = (np.frombuffer(row[name], dtype=LINK_TYPES[name]) for name in ("u", "v", "hash"))
+        u, v, hashes = (np.frombuffer(row[name], dtype=EDGE_TYPES[name]) for name in ("u", "v", "hash"))
         stay = stays(row, limit)
         rank = scramble(hashes ^ seed)
         for fold in folds:
@@ -343,8 +343,8 @@ def _near_pairs(
 
 @compiled(nogil=True)
 def _spread(u: Any, v: Any, first: Any, second: Any, into_first: Any, into_second: Any) -> None:
-    """Give the bits of each end of a link to the other."""
-    for link in range(u.size):
+    """Give the bits of each end of an edge to the other."""
+    for edge in range(u.size):
         for word in range(first.shape[1]):
-            into_second[v[link], word] |= first[u[link], word]
-            into_first[u[link], word] |= second[v[link], word]
+            into_second[v[edge], word] |= first[u[edge], word]
+            into_first[u[edge], word] |= second[v[edge], word]

@@ -1,4 +1,4 @@
-"""From judged links to scores of nodes: sums at both ends, what nodes of like degree have, and the final score."""
+"""From judged edges to scores of nodes: sums at both ends, what nodes of like degree have, and the final score."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
-from hopsight.scores import beyond_degree
+from hopsight.hcm.scores import beyond_degree
 from hopsight.spark.blocks import (
     BLOCK,
     NO_FOLD,
@@ -40,16 +40,16 @@ SCORES = ("degree", "ahp", "iv", "hav", "far", "cross")  # columns of the blocks
 
 
 def mean_blocks(judged: DataFrame, rings: DataFrame, layout: Layout, deviation: str) -> DataFrame:
-    """Return blocks ``means``: degree and, NaN without links, mean hop, deviation, surprise and root mean ring."""
+    """Return blocks ``means``: degree and, NaN without edges, mean hop, deviation, surprise and root mean ring."""
 
     def unpack(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         hop, variance, _, surprise = np.frombuffer(row["values"]).reshape(4, -1)
         yield {**row, "hop": hop, "variance": variance, "surprise": surprise}
 
-    def sums(cell: int, links: dict[str, Array]) -> Iterator[dict[str, Any]]:
+    def sums(cell: int, edges: dict[str, Array]) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
-        ends = links["u"], links["v"]
-        hop, variance, surprise = (links[name] for name in _SUMMED)
+        ends = edges["u"], edges["v"]
+        hop, variance, surprise = (edges[name] for name in _SUMMED)
         values = (np.ones_like(hop), hop, np.sqrt(variance) if deviation == "std" else variance, surprise)
         blocks = {block: np.zeros((layout.sizes[block], len(values))) for block in (i, j)}
         for block, end in zip((i, j), ends, strict=True):
@@ -85,7 +85,7 @@ def mean_blocks(judged: DataFrame, rings: DataFrame, layout: Layout, deviation: 
 
 
 def degree_trends(means: DataFrame, layout: Layout) -> tuple[Array, int]:
-    """Return :func:`hopsight.scores.degree_trend` of hop, surprise and ring, and the number of nodes with links."""
+    """Return :func:`hopsight.hcm.scores.degree_trend` of hop, surprise and ring, and the number of nodes with edges."""
 
     def levels(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
         level = np.log(_judged(row, layout)[:, 0])
@@ -126,7 +126,7 @@ def degree_trends(means: DataFrame, layout: Layout) -> tuple[Array, int]:
 
 
 def score_blocks(means: DataFrame, layout: Layout, trends: Array, n_judged: int) -> DataFrame:
-    """Return blocks ``scores``: degree, ahp, iv, hav, far, cross; nodes without links get the median of the others."""
+    """Return blocks ``scores``: degree, ahp, iv, hav, far, cross; nodes without edges get the median of the others."""
     highest = gathered(means, lambda row: [(0, _judged(row, layout)[:, 1:3].max(axis=0, initial=0.0))], op=np.maximum)[
         0
     ]
@@ -173,15 +173,15 @@ def score_threshold(scores: DataFrame, layout: Layout, score: str, contamination
 
     if contamination != "auto":
         return float(quantiles(scores, keys, [(0, 1.0 - float(contamination))], layout.n_nodes)[0])
-    centre = float(quantiles(scores, keys, [(0, 0.5)], layout.n_nodes)[0])
+    center = float(quantiles(scores, keys, [(0, 0.5)], layout.n_nodes)[0])
 
     def above(row: dict[str, Any]) -> Array:
         values = piece_matrix(row, layout, np.float64)[:, column]
-        return values[values >= centre] - centre
+        return values[values >= center] - center
 
     n_above = int(gathered(scores, lambda row: [(0, np.array([float(above(row).size)]))])[0][0])
     median = quantiles(scores, lambda row: [(0, sortable(above(row)))], [(0, 0.5)], n_above)[0]
-    return float(centre + 3.5 * 1.4826 * median)
+    return float(center + 3.5 * 1.4826 * median)
 
 
 def score_rows(scores: DataFrame, layout: Layout, score: str) -> DataFrame:
@@ -206,7 +206,7 @@ def score_rows(scores: DataFrame, layout: Layout, score: str) -> DataFrame:
     return scores.mapInArrow(unpack, schema)
 
 
-_SUMMED = ("hop", "variance", "surprise")  # of every link, at both ends
+_SUMMED = ("hop", "variance", "surprise")  # of every edge, at both ends
 _LEVELLED = [1, 3, 4]  # hop, surprise and ring among the means
 
 

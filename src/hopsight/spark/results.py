@@ -1,4 +1,4 @@
-"""What a detection on Spark returns: tables of nodes and links with the columns that one machine writes."""
+"""What a detection on Spark returns: tables of nodes and edges with the columns that one machine writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hopsight.spark.blocks import Layout, kept, rows_of
-from hopsight.spark.network import hub_links, looked_up
+from hopsight.spark.graph import hub_edges, looked_up
 from hopsight.spark.tables import numbered
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ class Detection:
     ----------
     scores
         One row a node, most anomalous first: node, rank, score, flagged, judged, degree, ahp, iv, hav.
-    links
-        One row a link, farthest-looking first: source, target, rank, hop, probability, variance.
+    edges
+        One row an edge, farthest-looking first: source, target, rank, hop, probability, variance.
     threshold
         The score above which a node is flagged.
     losses
@@ -43,7 +43,7 @@ class Detection:
     """
 
     scores: DataFrame
-    links: DataFrame
+    edges: DataFrame
     threshold: float
     losses: NDArray[np.float64]
     network: dict[str, Any]
@@ -67,8 +67,8 @@ def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame
     )
 
 
-def link_table(links: DataFrame, layout: Layout, nodes: DataFrame, rows: DataFrame, n_links: int) -> DataFrame:
-    """Return the links with ids and ranks, the farther end hop first; ``rows`` say which nodes are hubs."""
+def edge_table(edges: DataFrame, layout: Layout, nodes: DataFrame, rows: DataFrame, n_edges: int) -> DataFrame:
+    """Return the edges with ids and ranks, the farther end hop first; ``rows`` say which nodes are hubs."""
     schema = "one long, other long, hop double, probability double, variance double"
     names = [part.split()[0] for part in schema.split(", ")]
 
@@ -81,13 +81,13 @@ def link_table(links: DataFrame, layout: Layout, nodes: DataFrame, rows: DataFra
                 columns = (i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64), hop, probability, variance)
                 yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
 
-    many = rows.filter(rows["degree"] > hub_links(n_links, layout.n_tasks))
+    many = rows.filter(rows["degree"] > hub_edges(n_edges, layout.n_tasks))
     hubs = [row["place"] for row in many.selectExpr(f"{_PLACE} as place").collect()]
-    ends = links.mapInArrow(unpack, schema)
+    ends = edges.mapInArrow(unpack, schema)
     for end, other in (("one", "other"), ("other", "one")):
         ids = nodes.selectExpr(f"{_PLACE} as {end}", f"id as {end}_id", f"row as {end}_row")
         ends = looked_up(ends, ids, end, other, hubs, layout.n_tasks)
-    first = "one_row < other_row"  # as on one machine, where a link begins at the node that comes first in the table
+    first = "one_row < other_row"  # as on one machine, where an edge begins at the node that comes first in the table
     ends = ends.selectExpr(
         f"if({first}, one_id, other_id) as source",
         f"if({first}, other_id, one_id) as target",

@@ -1,4 +1,4 @@
-"""Triangles of strangers on the cluster: links from the smaller degree to the larger, two blocks of lists at a time."""
+"""Triangles of strangers on the cluster: edges from the smaller degree to the larger, two blocks of lists at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hopsight.compiled import compiled
 from hopsight.spark.blocks import (
     BLOCK,
     NO_FOLD,
@@ -25,6 +24,7 @@ from hopsight.spark.blocks import (
 )
 from hopsight.spark.cells import on_cells, slices
 from hopsight.spark.pairs import offsets
+from hopsight.system.compiled import compiled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,7 +76,7 @@ def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFr
 
 
 def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame:
-    """Return the links as lists from the end of smaller degree; nodes have one number in the whole network."""
+    """Return the edges as lists from the end of smaller degree; nodes have one number in the whole network."""
     first = offsets(layout)
 
     def only_degree(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -84,11 +84,11 @@ def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame
         yield {**row, "payload": column}
 
     def direct(
-        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
-        u, v = links["u"].astype(np.int64), links["v"].astype(np.int64)
-        strangeness = links["strangeness"]
+        u, v = edges["u"].astype(np.int64), edges["v"].astype(np.int64)
+        strangeness = edges["strangeness"]
         a, b = blocks["degree0"][u, 0], blocks["degree1"][v, 0]
         forward = a <= b  # u comes first where the degrees are the same: blocks and positions are in order
         ends = np.stack([first[i] + u, first[j] + v])
@@ -97,9 +97,9 @@ def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame
             yield from ({"block": block, **part} for part in slices(cell, made))
 
     slim = degrees.mapInArrow(each_row(only_degree, BLOCK), BLOCK)
-    links = judged.mapInArrow(each_row(_strange, STRANGE), STRANGE)
+    edges = judged.mapInArrow(each_row(_strange, STRANGE), STRANGE)
     types = {"degree": np.int32, "u": np.int32, "v": np.int32, "strangeness": np.float64}
-    return on_cells(send(slim, layout), links, layout, [NO_FOLD], direct, types, LISTS)
+    return on_cells(send(slim, layout), edges, layout, [NO_FOLD], direct, types, LISTS)
 
 
 def _strange(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -133,8 +133,8 @@ def _close(
     low: int, high: int, total: Any,
 ) -> None:  # fmt: skip
     for at in range(left_nodes.size):
-        for link in range(left_start[at], left_start[at + 1]):
-            v = left_target[link]
+        for edge in range(left_start[at], left_start[at + 1]):
+            v = left_target[edge]
             if v < low or v >= high:
                 continue
             where = np.searchsorted(right_nodes, v)
@@ -147,7 +147,7 @@ def _close(
                 elif left_target[i] > right_target[j]:
                     j += 1
                 else:
-                    product = left_value[link] * left_value[i] * right_value[j]
+                    product = left_value[edge] * left_value[i] * right_value[j]
                     total[left_nodes[at]] += product
                     total[v] += product
                     total[left_target[i]] += product

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopsight.checks import available_memory
+from hopsight.system.memory import available_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

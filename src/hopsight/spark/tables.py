@@ -1,4 +1,4 @@
-"""Two DataFrames of users, checked as files are on one machine: ids, links, and nodes without two rows."""
+"""Two DataFrames of users, checked as files are on one machine: ids, edges, and nodes without two rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
 class TableError(ValueError):
-    """What is wrong with one of the two tables, ``"links"`` or ``"nodes"``."""
+    """What is wrong with one of the two tables, ``"edges"`` or ``"nodes"``."""
 
     def __init__(self, message: str, table: str) -> None:
         super().__init__(message)
@@ -38,16 +38,16 @@ def concerning(table: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Tables:
-    """Links ``source, target, row`` and nodes ``id, row`` and their other columns, with ids of one type."""
+    """Edges ``source, target, row`` and nodes ``id, row`` and their other columns, with ids of one type."""
 
-    links: DataFrame
+    edges: DataFrame
     nodes: DataFrame
     columns: tuple[str, ...]  # of the nodes, without the id
     whole_numbers: bool  # ids are numbers
 
 
 def check_tables(
-    links: DataFrame,
+    edges: DataFrame,
     nodes: DataFrame,
     *,
     source_column: str | None = None,
@@ -60,7 +60,7 @@ def check_tables(
 
     Parameters
     ----------
-    links, nodes
+    edges, nodes
         The two tables.
     source_column, target_column, id_column
         Names of the columns where the guess would be wrong.
@@ -69,14 +69,14 @@ def check_tables(
     notices
         List that receives what the user may want to know.
     """
-    with concerning("links"):
-        source, target = _find_ends(links.columns, source_column, target_column)
-        others = [name for name in links.columns if name not in (source, target)]
+    with concerning("edges"):
+        source, target = _find_ends(edges.columns, source_column, target_column)
+        others = [name for name in edges.columns if name not in (source, target)]
         if others:
             listed = ", ".join(map(repr, others[:5])) + (", …" if len(others) > 5 else "")
-            notice(f"{listed} left out of the edge list, links have no attributes here", notices)
-        links = numbered(links.select(_named(links, source, "source"), _named(links, target, "target")))
-        whole = _look_at_ids(links, {"source": source, "target": target}, typed, "it has no links, only a header")
+            notice(f"{listed} left out of the edge list, edges have no attributes here", notices)
+        edges = numbered(edges.select(_named(edges, source, "source"), _named(edges, target, "target")))
+        whole = _look_at_ids(edges, {"source": source, "target": target}, typed, "it has no edges, only a header")
     with concerning("nodes"):
         id_name = _find_id(nodes.columns, id_column)
         kept = [name for name in nodes.columns if name != id_name]
@@ -84,9 +84,9 @@ def check_tables(
         nodes = numbered(nodes.select(*columns))
         whole |= _look_at_ids(nodes, {"id": id_name}, typed, "it has a header and no rows")
     kind = "bigint" if all(whole.values()) else "string"
-    ends = (_as_text(links, end, whole[end]).cast(kind).alias(end) for end in ("source", "target"))
+    ends = (_as_text(edges, end, whole[end]).cast(kind).alias(end) for end in ("source", "target"))
     nodes = nodes.withColumn("id", _as_text(nodes, "id", whole["id"]).cast(kind))
-    return Tables(links.select(*ends, "row"), nodes, tuple(kept), kind == "bigint")
+    return Tables(edges.select(*ends, "row"), nodes, tuple(kept), kind == "bigint")
 
 
 def check_unique(nodes: DataFrame) -> None:
@@ -101,12 +101,12 @@ def check_unique(nodes: DataFrame) -> None:
 
 
 def check_known(ends: DataFrame) -> None:
-    """Refuse links to a node without a row; ``ends`` is what :func:`hopsight.spark.network.link_ends` returned."""
+    """Refuse edges to a node without a row; ``ends`` is what :func:`hopsight.spark.graph.edge_ends` returned."""
     for end in ("source", "target"):
         stranger = ends.filter(f"{end}_place is null").orderBy("row").select(end).first()
         if stranger is not None:
-            message = f"node {shown(stranger[end])} is in a link but has no row in the node table"
-            raise TableError(message, "links")
+            message = f"node {shown(stranger[end])} is in an edge but has no row in the node table"
+            raise TableError(message, "edges")
 
 
 def numbered(frame: DataFrame) -> DataFrame:

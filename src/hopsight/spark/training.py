@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from hopsight.detectors.base import Callback
-from hopsight.detectors.cross_hcm import CrossHCM
-from hopsight.detectors.posterior import Fold
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.training import Fold
+from hopsight.hops.pool import PairPool
 from hopsight.nn.device import resolve_device
-from hopsight.pools import PairPool
 from hopsight.spark.blocks import BLOCK, NO_FOLD, PIECE, Layout, each_row, piece_matrix
 from hopsight.spark.pairs import offsets
 from hopsight.spark.views import view_type
@@ -83,8 +83,8 @@ def sampled(
     local, folds = _local(rows, pool, device)
     model = replace(detector)  # the detector itself travels to the executors, and should travel light
     model.n_inputs_, model.n_classes_, model.directed_ = folds[0].view[0].shape[1], pool.n_classes, False
-    no_links = torch.empty((2, 0), dtype=torch.int64, device=device)
-    model._train(folds, local, no_links, rngs, node_scores=_no_scores, callback=callback)
+    no_edges = torch.empty((2, 0), dtype=torch.int64, device=device)
+    model._train(folds, local, no_edges, rngs, node_scores=_no_scores, callback=callback)
     return Trained(model.samples_, model.loss_, model.n_inputs_, model.n_classes_)
 
 

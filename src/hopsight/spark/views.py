@@ -1,4 +1,4 @@
-"""What the model sees of a node beside its own attributes: ÂX, for every fold, on the links that the fold shows."""
+"""What the model sees of a node beside its own attributes: ÂX, for every fold, on the edges that the fold shows."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
-from hopsight.detectors.splits import MANY_NODES
+from hopsight.hcm.folds import MANY_NODES
 from hopsight.nn.gcn import smoothed
 from hopsight.spark.blocks import BLOCK, SENT, Layout, added, each_row, pieces, send
 from hopsight.spark.cells import on_cells
 from hopsight.spark.folds import Splits
-from hopsight.spark.network import LINK_TYPES
+from hopsight.spark.graph import EDGE_TYPES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Array = NDArray[Any]
 
-TYPES: dict[str, Any] = {"x": np.float32, "degree": np.int32, **LINK_TYPES}
+TYPES: dict[str, Any] = {"x": np.float32, "degree": np.int32, **EDGE_TYPES}
 
 
 def view_type(layout: Layout) -> Any:
@@ -41,8 +41,8 @@ def kept_views(blocks: DataFrame, layout: Layout) -> DataFrame:
     return blocks.mapInArrow(each_row(shorten, BLOCK), BLOCK)
 
 
-def neighbourhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
-    """Return ÂX of every fold, kind ``ax``, from blocks ``x`` and ``degree``: join with links, group by node.
+def neighborhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
+    """Return ÂX of every fold, kind ``ax``, from blocks ``x`` and ``degree``: join with edges, group by node.
 
     A task makes the views of all folds of a repeat, so X travels once for each repeat.
     """
@@ -50,19 +50,19 @@ def neighbourhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: 
     alone = layout.n_blocks == 1
 
     def multiply(
-        layout: Layout, repeat: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+        layout: Layout, repeat: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
         for fold in splits.folds[repeat * splits.n_folds : (repeat + 1) * splits.n_folds]:
-            for block, rows in product(layout, fold, cell, blocks, links):
+            for block, rows in product(layout, fold, cell, blocks, edges):
                 made = pieces(fold, block, "ax", rows.astype(view_type(layout), copy=False) if alone else rows)
                 yield from ({**row, "cell": cell} for row in made)
 
     def product(
-        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], links: dict[str, Array]
+        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[tuple[int, Array]]:
         i, j = layout.pairs[cell]
-        seen = splits.visible(links["hash"], fold)
-        u, v = links["u"][seen], links["v"][seen]
+        seen = splits.visible(edges["hash"], fold)
+        u, v = edges["u"][seen], edges["v"][seen]
         if alone:  # as on one machine, to the bit
             yield 0, _smoothed(u, v, blocks["x0"])
             return

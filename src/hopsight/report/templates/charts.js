@@ -87,17 +87,17 @@ function curve(losses, burnIn) {
   return drawn;
 }
 
-// One attribute: the neighbours' 10–90 % range as a band, their median as a notch, the node as a dot.
+// One attribute: the neighbors' 10–90 % range as a band, their median as a notch, the node as a dot.
 function strip(value, low, median, high) {
   const x = linear(Math.min(low, value), Math.max(high, value), 10, 140);
-  const words = `${number(value)}; neighbours ${number(low)} to ${number(high)}, median ${number(median)}`;
+  const words = `${number(value)}; neighbors ${number(low)} to ${number(high)}, median ${number(median)}`;
   return stripOf(words, x(low), x(high), x(value), svg("line", { class: "middle", x1: x(median), x2: x(median), y1: 7, y2: 15 }));
 }
 
-// The same for a yes or no: the band is the share of the neighbours that have it.
+// The same for a yes or no: the band is the share of the neighbors that have it.
 function shareStrip(value, share) {
   const x = linear(0, 1, 10, 140);
-  return stripOf(`${value}; ${Math.round(100 * share)} % of the neighbours have 1`, x(0), x(share), x(value), null);
+  return stripOf(`${value}; ${Math.round(100 * share)} % of the neighbors have 1`, x(0), x(share), x(value), null);
 }
 
 function stripOf(words, from, to, here, notch) {

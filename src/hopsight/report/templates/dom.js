@@ -104,7 +104,7 @@ function withTip(element, title, lines) {
 addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
 addEventListener("scroll", placeTip, { passive: true });
 
-// t from 0 (near, ordinary) to 1 (far, anomalous): five colours that colour-blind readers can tell apart.
+// t from 0 (near, ordinary) to 1 (far, anomalous): five colors that color-blind readers can tell apart.
 function ramp(t) {
   const place = clamp(t, 0, 1) * 4;
   const low = Math.min(3, Math.floor(place));

@@ -1,43 +1,43 @@
-// One node and its neighbours: the farther the model thinks a neighbour is, the farther out it is drawn.
+// One node and its neighbors: the farther the model thinks a neighbor is, the farther out it is drawn.
 
-function egoNetwork(page, centre) {
-  const ego = page.egos[centre];
+function egoNetwork(page, center) {
+  const ego = page.egos[center];
   const size = innerWidth > 900 ? clamp(room() * 0.44, 300, 500) : clamp(room(), 260, 560);
   const middle = size / 2;
   const [near, far] = [size * 0.13, size * 0.41];
   const [low, high] = page.range.hops;
-  const hasHops = ego.links.some(([, hop]) => hop !== null);
+  const hasHops = ego.edges.some(([, hop]) => hop !== null);
   const radius = hasHops ? linear(low, high, near, far) : () => far * 0.85;
   const places = arrange(ego, middle, (hop) => radius(hop ?? low));
   const drawn = svg("svg", {
     viewBox: `0 0 ${size} ${size}`, role: "group",
-    "aria-label": `${page.nodes[centre][0]} and its neighbours`,
+    "aria-label": `${page.nodes[center][0]} and its neighbors`,
   });
   if (hasHops) drawn.append(...rings(radius, low, high, middle));
-  drawn.append(...ties(page, ego, places), ...spokes(page, centre, ego, places, middle));
-  const labelled = places.size <= 16;
-  for (const [node, place] of places) drawn.append(spot(page, node, place, labelled, places.size));
-  drawn.append(spot(page, centre, { x: middle, y: middle, centre: true }, labelled, 1));
+  drawn.append(...ties(page, ego, places), ...spokes(page, center, ego, places, middle));
+  const labeled = places.size <= 16;
+  for (const [node, place] of places) drawn.append(spot(page, node, place, labeled, places.size));
+  drawn.append(spot(page, center, { x: middle, y: middle, center: true }, labeled, 1));
   return drawn;
 }
 
-function egoLegend(page, centre) {
-  const ego = page.egos[centre];
-  const hasHops = ego.links.some(([, hop]) => hop !== null);
+function egoLegend(page, center) {
+  const ego = page.egos[center];
+  const hasHops = ego.edges.some(([, hop]) => hop !== null);
   const [low, high] = page.range.hops;
   const ramped = (label, from, to) => el("span", null, `${label}: ${from}`, el("i", { class: "ramp" }), to);
   return el("div", { class: "legend" },
-    hasHops && ramped("links and distance", `${number(low, 2)} hop`, `${number(high, 2)} hops`),
+    hasHops && ramped("edges and distance", `${number(low, 2)} hop`, `${number(high, 2)} hops`),
     ramped("nodes", "low score", "high score"),
     el("span", null, "outlined: flagged"),
-    ego.total > ego.links.length &&
-      el("span", null, `${whole(ego.links.length)} of ${whole(ego.total)} links drawn${hasHops ? ", the farthest" : ""}`));
+    ego.total > ego.edges.length &&
+      el("span", null, `${whole(ego.edges.length)} of ${whole(ego.total)} edges drawn${hasHops ? ", the farthest" : ""}`));
 }
 
-// Neighbours that are linked to each other stand side by side; each group begins with its nearest.
+// Neighbors that are connected to each other stand side by side; each group begins with its nearest.
 function arrange(ego, middle, radius) {
   const hops = new Map();
-  for (const [node, hop] of ego.links) hops.set(node, Math.max(hop ?? 0, hops.get(node) ?? 0));
+  for (const [node, hop] of ego.edges) hops.set(node, Math.max(hop ?? 0, hops.get(node) ?? 0));
   const order = groups([...hops.keys()], ego.between).flat();
   const places = new Map();
   order.forEach((node, i) => {
@@ -86,7 +86,7 @@ function rings(radius, low, high, middle) {
   ]);
 }
 
-function hopColour(page, hop) {
+function hopColor(page, hop) {
   const [low, high] = page.range.hops;
   return hop === null ? "var(--ramp-2)" : ramp((hop - low) / (high - low || 1));
 }
@@ -95,43 +95,43 @@ function ties(page, ego, places) {
   return ego.between.filter(([a, b]) => places.has(a) && places.has(b)).map(([a, b, hop]) => {
     const [from, to] = [places.get(a), places.get(b)];
     const line = svg("line", { class: "tie", x1: from.x, y1: from.y, x2: to.x, y2: to.y });
-    line.style.stroke = hopColour(page, hop);
+    line.style.stroke = hopColor(page, hop);
     return line;
   });
 }
 
-function spokes(page, centre, ego, places, middle) {
-  return ego.links.map(([node, hop, variance, probability]) => {
+function spokes(page, center, ego, places, middle) {
+  return ego.edges.map(([node, hop, variance, probability]) => {
     const place = places.get(node);
     const ends = { x1: middle, y1: middle, x2: place.x, y2: place.y };
-    const line = svg("line", { class: "link", ...ends });
-    line.style.stroke = hopColour(page, hop);
+    const line = svg("line", { class: "edge", ...ends });
+    line.style.stroke = hopColor(page, hop);
     if (hop === null) return line;
-    return withTip(svg("g", null, line, svg("line", { class: "reach", ...ends })), `${page.nodes[centre][0]} – ${page.nodes[node][0]}`,
+    return withTip(svg("g", null, line, svg("line", { class: "reach", ...ends })), `${page.nodes[center][0]} – ${page.nodes[node][0]}`,
       [`looks ${fixed(hop, 2)} hops long`, `variance ${fixed(variance, 3)}`, `probability of 1 hop ${fixed(probability, 3)}`]);
   });
 }
 
-function spot(page, node, place, labelled, count) {
+function spot(page, node, place, labeled, count) {
   const [label, score, rank, degree, flagged] = page.nodes[node];
   const [low, high] = page.range.scores;
-  const r = place.centre ? 13 : clamp(11 - count / 10, 5, 9.5);
+  const r = place.center ? 13 : clamp(11 - count / 10, 5, 9.5);
   const dot = svg("circle", { class: flagged ? "dot warm" : "dot", cx: place.x, cy: place.y, r });
   dot.style.fill = ramp((score - low) / (high - low || 1));
-  const known = node in page.egos && !place.centre;
+  const known = node in page.egos && !place.center;
   const spoken = `${label}, score ${number(score)}, rank ${whole(rank)}`;
   const made = svg(known ? "a" : "g", {
     class: "spot", href: known ? `#n${node}` : null, tabindex: "0", role: known ? "link" : "img", "aria-label": spoken,
-  }, svg("circle", { class: "halo", cx: place.x, cy: place.y, r: r + 6 }), dot, labelled && caption(label, place, r));
-  const lines = [`score ${number(score)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, `${whole(degree)} links`];
+  }, svg("circle", { class: "halo", cx: place.x, cy: place.y, r: r + 6 }), dot, labeled && caption(label, place, r));
+  const lines = [`score ${number(score)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, `${whole(degree)} edges`];
   if (place.hop) lines.unshift(`looks ${fixed(place.hop, 2)} hops away`);
-  if (!known && !place.centre) lines.push("its neighbours are not part of this report");
+  if (!known && !place.center) lines.push("its neighbors are not part of this report");
   return withTip(made, label, lines);
 }
 
 function caption(label, place, r) {
   const short = label.length > 18 ? `${label.slice(0, 17)}…` : label;
-  if (place.centre) return svg("text", { class: "label", x: place.x, y: place.y + r + 16, "text-anchor": "middle" }, short);
+  if (place.center) return svg("text", { class: "label", x: place.x, y: place.y + r + 16, "text-anchor": "middle" }, short);
   const across = Math.cos(place.angle);
   const reach = place.x + Math.sign(across) * (r + 5 + short.length * 6.8);
   if (reach < 0 || reach > place.size) { // no space beside it: below, up to the edge

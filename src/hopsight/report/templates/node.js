@@ -1,4 +1,4 @@
-// Everything about the chosen node: why it ranks where it does, its neighbourhood, its attributes.
+// Everything about the chosen node: why it ranks where it does, its neighborhood, its attributes.
 
 function nodePanel(page, node, command) {
   const [label, , , , flagged] = page.nodes[node];
@@ -9,12 +9,12 @@ function nodePanel(page, node, command) {
     el("p", { class: "lead" }, reasons ? reasons.summary : unexplained(command)),
     values(page, node, reasons),
     (reasons?.notes || []).map((note) => el("p", { class: "soft small" }, `Note: ${note}`)),
-    reasons?.without && withoutLinks(page, node, reasons.without),
+    reasons?.without && withoutEdges(page, node, reasons.without),
     el("div", { class: "columns" },
       el("div", { class: "ego" }, el("h3", null, "Its place in the network"), egoNetwork(page, node), egoLegend(page, node)),
-      el("div", null, el("h3", null, "Its neighbours"), neighbours(page, node, reasons))),
+      el("div", null, el("h3", null, "Its neighbors"), neighbors(page, node, reasons))),
     reasons?.attributes.length > 0 && el("div", { class: "after" },
-      el("h3", null, "Attributes that differ most from its neighbours'"), attributes(reasons.attributes)),
+      el("h3", null, "Attributes that differ most from its neighbors'"), attributes(reasons.attributes)),
   ];
 }
 
@@ -31,7 +31,7 @@ function values(page, node, reasons) {
   return el("ul", { class: "values" },
     item(same ? `Score (${title(same[0])})` : "Score", number(score), `flagged above ${number(page.scores.threshold)}`),
     item("Rank", whole(rank), `of ${whole(page.facts[0][1])}`),
-    item("Links", whole(degree), reasons && above(reasons.degree_percentile)),
+    item("Edges", whole(degree), reasons && above(reasons.degree_percentile)),
     known.filter((value) => value !== same).map(([key, value, percentile, meaning]) =>
       item(title(key), number(value), `${meaning}; ${above(percentile)}`)));
 }
@@ -40,10 +40,10 @@ function title(key) {
   return { ahp: "AHP", iv: "IV", hav: "HAV" }[key] || key.replaceAll("_", " ");
 }
 
-function withoutLinks(page, node, without) {
-  const links = without.neighbours.map((other, i) => [i > 0 && ", ", nodeLink(page, other)]);
+function withoutEdges(page, node, without) {
+  const edges = without.neighbors.map((other, i) => [i > 0 && ", ", nodeLink(page, other)]);
   const [, score, rank] = page.nodes[node];
-  return el("p", { class: "notice" }, "What would change it: without the links to ", links,
+  return el("p", { class: "notice" }, "What would change it: without the edges to ", edges,
     ` the score would be ${number(without.score)} instead of ${number(score)}, rank ${whole(without.rank)} instead of ${whole(rank)}.`);
 }
 
@@ -52,25 +52,25 @@ function nodeLink(page, node) {
   return node in page.egos ? el("a", { href: `#n${node}` }, label) : label;
 }
 
-function neighbours(page, node, reasons) {
-  const rows = reasons ? reasons.neighbours : page.egos[node].links.map((link) => [...link, null]);
+function neighbors(page, node, reasons) {
+  const rows = reasons ? reasons.neighbors : page.egos[node].edges.map((edge) => [...edge, null]);
   if (!rows.length) return el("p", { class: "soft" }, "It has none.");
   const total = page.egos[node].total;
   const most = Math.max(...rows.map((row) => row[4] ?? 0));
   const hasHops = rows.some((row) => row[1] !== null);
   const of = (row) => page.nodes[row[0]];
   const columns = [
-    { label: "Neighbour", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
+    { label: "Neighbor", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
     hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far it looks" },
     hasHops && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how unsure the model is" },
-    hasHops && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 3), title: "probability of really being a neighbour" },
+    hasHops && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 3), title: "probability of really being a neighbor" },
     most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => share(row[4], most), title: "its part of the node's mean; all parts sum to it" },
     { label: "Score", right: true, minor: hasHops, value: (row) => of(row)[1], text: (row) => number(of(row)[1]), warm: (row) => of(row)[4] },
-    !hasHops && { label: "Links", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
+    !hasHops && { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
   ].filter(Boolean);
   return [
-    table({ label: "Neighbours", columns, rows, limit: 12, search: rows.length > 12 ? "Search the neighbours" : null }),
-    total > rows.length && el("p", { class: "soft small" }, `${whole(rows.length)} of its ${whole(total)} links are listed.`),
+    table({ label: "Neighbors", columns, rows, limit: 12, search: rows.length > 12 ? "Search the neighbors" : null }),
+    total > rows.length && el("p", { class: "soft small" }, `${whole(rows.length)} of its ${whole(total)} edges are listed.`),
   ];
 }
 
@@ -94,10 +94,10 @@ function attributes(rows) {
       { label: "Attribute", value: (row) => row[0], cell: (row) => name(row[0]) },
       { label: "This node", right: true, value: (row) => row[1], text: (row) => number(row[1]) },
       {
-        label: "Neighbours", value: (row) => row[3], text: range, title: "from their 10 % to their 90 % quantile",
+        label: "Neighbors", value: (row) => row[3], text: range, title: "from their 10 % to their 90 % quantile",
         cell: (row) => el("div", { class: "against" }, row[7] === null ? strip(row[1], row[2], row[3], row[4]) : shareStrip(row[1], row[7]), el("span", { class: "soft number" }, range(row))),
       },
-      { label: "Difference", right: true, minor: true, value: (row) => Math.abs(row[5]), text: (row) => `${row[5] > 0 ? "+" : "−"}${fixed(Math.abs(row[5]), 1)}`, title: "in units of how much linked nodes usually differ" },
+      { label: "Difference", right: true, minor: true, value: (row) => Math.abs(row[5]), text: (row) => `${row[5] > 0 ? "+" : "−"}${fixed(Math.abs(row[5]), 1)}`, title: "in units of how much connected nodes usually differ" },
       { label: "Higher than", right: true, minor: true, value: (row) => row[6], text: (row) => percent(row[6]), title: "of all nodes" },
     ],
   });

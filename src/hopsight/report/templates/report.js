@@ -28,7 +28,7 @@ function topNodes() {
       { label: "Rank", right: true, descending: false, value: (row) => of(row)[2], text: (row) => whole(of(row)[2]) },
       { label: "Node", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
       { label: "Score", right: true, value: (row) => of(row)[1], text: (row) => number(of(row)[1]), warm: (row) => of(row)[4] },
-      { label: "Links", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
+      { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
       ...page.columns.map((column, i) => ({
         label: title(column), right: true, minor: true, value: (row) => row[i + 1], text: (row) => number(row[i + 1]),
       })),
@@ -41,11 +41,11 @@ function firstAttribute(row) {
   return page.reasons[row[0]]?.attributes[0]?.[0];
 }
 
-function topLinks() {
-  const rows = page.links.map((link, i) => [i + 1, ...link]);
+function topEdges() {
+  const rows = page.edges.map((edge, i) => [i + 1, ...edge]);
   return table({
-    label: "Links most out of place",
-    search: "Search the links",
+    label: "Edges most out of place",
+    search: "Search the edges",
     limit: 15,
     rows,
     columns: [
@@ -80,7 +80,7 @@ function scoresFigure() {
 }
 
 const parts = { scores: el("figure"), training: el("figure"), nodes: el("div"), chooser: chooser(), node: el("div") };
-const panel = el("section", { id: "node", "aria-labelledby": "chosen" }, parts.chooser, parts.node);
+const panel = el("section", { id: "node", "aria-labeledby": "chosen" }, parts.chooser, parts.node);
 
 function draw() {
   hideTip();
@@ -117,7 +117,7 @@ document.getElementById("main").append(
   section("Scores", null, parts.scores),
   order.length ? section("Most anomalous nodes", "Choose one to see why.", parts.nodes) : "",
   order.length ? panel : "",
-  page.links.length ? section("Links most out of place", "The model thinks that these neighbours belong farther apart.", topLinks()) : "",
+  page.edges.length ? section("Edges most out of place", "The model thinks that these neighbors belong farther apart.", topEdges()) : "",
   page.details.length || page.losses.length > 1 ? section("How this was made", null, parts.training, records(page.details)) : "",
   el("footer", { class: "page" }, "Made by hopsight. This file is complete in itself and asks no server for anything."));
 document.body.append(tip);

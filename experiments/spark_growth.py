@@ -1,0 +1,190 @@
+"""The Spark engine: agreement with one machine, growth, shuffled bytes against formulas, and a hub.
+
+    python experiments/spark_growth.py --nodes 100000 --compare --out growth.json
+    python experiments/spark_growth.py --nodes 1000000 --plain
+    python experiments/spark_growth.py --injected blogcatalog --data-dir DIR --compare
+    python experiments/spark_growth.py --nodes 100000 --blocks 4 --hub
+
+Prints one JSON object: seconds, peak memory of Java and all Python processes, ROC-AUC where anomalies are known; of
+every stage rows and bytes shuffled, the bytes that its formula gives, the share of its longest task and of the task
+that reads most; with --compare Spearman's correlation and the common part of the top 50 with one machine. Formulas
+count the bytes before compression: --plain has Spark write them so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+from scipy.stats import spearmanr
+
+import hopsight as hs
+from hopsight.hcm.folds import MANY_NODES
+from hopsight.hops.pool import source_count
+from hopsight.metrics import roc_auc
+from hopsight.spark.detection import detect
+from hopsight.spark.measure import Measures
+from hopsight.spark.pairs import PORTION
+from hopsight.spark.session import open_session
+
+
+def main() -> None:
+    """Run once and print what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--injected", help="a network of the catalog, with 150 + 150 planted anomalies")
+    parser.add_argument("--data-dir")
+    parser.add_argument("--hub", action="store_true", help="edge one node to half of all")
+    parser.add_argument("--compare", action="store_true", help="fit on one machine too")
+    parser.add_argument("--plain", action="store_true", help="do not compress what is shuffled")
+    parser.add_argument("--memory", default="6g", help="heap of the driver's Java, where the tasks are too")
+    parser.add_argument("--blocks", type=int)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    graph: Any = network(options)
+    labels, n_nodes, formula = graph.labels, graph.n_nodes, byte_formula(graph, hs.CrossHCM())
+    report: dict[str, Any] = {"nodes": graph.n_nodes, "edges": graph.n_edges, "attributes": graph.n_attributes}
+    compress = "false" if options.plain else "true"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = (
+        f"--driver-memory {options.memory} --conf spark.shuffle.compress={compress} pyspark-shell"
+    )
+    spark = open_session(options.master)
+    with tempfile.TemporaryDirectory() as folder:
+        write(graph, Path(folder))
+        graph = graph if options.compare else None  # a run on a cluster has no network in its driver
+        edges, nodes = (spark.read.parquet(f"{folder}/{name}.parquet") for name in ("edges", "nodes"))
+        watched = Measures(spark, lambda name: print(time.strftime("%X"), name, file=sys.stderr, flush=True))
+        memory = PeakMemory()
+        memory.start()
+        started = time.perf_counter()
+        found = detect(edges, nodes, hs.CrossHCM(seed=0), n_blocks=options.blocks, measures=watched)
+        report |= {"seconds": time.perf_counter() - started, "peak_gb": memory.end() / 1e9}
+        rows = found.scores.select("node", "score").toArrow()
+    scores = np.empty(n_nodes)
+    scores[rows["node"].to_numpy()] = rows["score"].to_numpy()
+    report["n_blocks"] = found.network["n_blocks"]
+    wanted = formula(found.network["n_blocks"])
+    report["stages"] = {name: {**stage, "formula_bytes": wanted.get(name)} for name, stage in found.stages.items()}
+    if labels is not None:
+        report["roc_auc"] = roc_auc(labels, scores)
+    if options.compare:
+        report |= compare(graph, scores)
+    text = json.dumps(report, indent=1)
+    print(text)
+    if options.out:
+        options.out.write_text(text, encoding="utf-8")
+
+
+class PeakMemory(threading.Thread):
+    """Watches the memory of this process and all below it (Java, Python workers), pages they share counted once."""
+
+    def __init__(self, every: float = 2.0) -> None:
+        super().__init__(daemon=True)
+        self.every, self.bytes = every, 0
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        """Look, and look again."""
+        while not self._done.wait(self.every):
+            self.bytes = max(self.bytes, sum(map(_own_bytes, [me := psutil.Process(), *me.children(recursive=True)])))
+
+    def end(self) -> int:
+        """Return the largest sum that was seen, in bytes."""
+        self._done.set()
+        self.join()
+        return self.bytes
+
+
+def _own_bytes(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.NoSuchProcess:
+        return 0
+
+
+def network(options: argparse.Namespace) -> hs.AttributedGraph:
+    """Return the network to run on."""
+    if options.injected:
+        return hs.inject(hs.load(options.injected, data_dir=options.data_dir), seed=0)
+    graph = hs.make_network(options.nodes, seed=0)
+    if not options.hub:
+        return graph
+    half = np.arange(1, graph.n_nodes // 2 + 1)
+    source, target = np.concatenate([graph.edges, [np.zeros_like(half), half]], axis=1)
+    return hs.AttributedGraph.from_edges(source, target, graph.attributes)
+
+
+def write(graph: hs.AttributedGraph, folder: Path) -> None:
+    """Write both tables as Parquet; a node's attributes are one list, its id its position."""
+    source, target = graph.edges
+    pq.write_table(pa.table({"source": source, "target": target}), folder / "edges.parquet")
+    dense = graph.attributes.toarray() if sp.issparse(graph.attributes) else np.asarray(graph.attributes)
+    flat = pa.array(dense.astype(np.float64).ravel())
+    lists = pa.FixedSizeListArray.from_arrays(flat, dense.shape[1]).cast(pa.list_(pa.float64()))
+    table = pa.table({"id": np.arange(graph.n_nodes), "x": lists})
+    pq.write_table(table, folder / "nodes.parquet", row_group_size=max(1, graph.n_nodes // 8))
+
+
+def compare(graph: hs.AttributedGraph, scores: np.ndarray) -> dict[str, float]:
+    """Fit on one machine and say how the two rankings agree."""
+    started = time.perf_counter()
+    model = hs.CrossHCM(seed=0).fit(graph)
+    top = [set(np.argsort(-values, kind="stable")[:50].tolist()) for values in (scores, model.decision_score_)]
+    return {
+        "spearman": float(spearmanr(scores, model.decision_score_)[0]),
+        "top_50_in_common": len(top[0] & top[1]),
+        "seconds_on_one_machine": time.perf_counter() - started,
+    }
+
+
+def byte_formula(graph: hs.AttributedGraph, model: hs.CrossHCM) -> Callable[[int], dict[str, float]]:
+    """Return what gives, for q blocks, the bytes that every stage shuffles before compression; see docs/spark.md.
+
+    n nodes, m edges, F folds in R repeats, d columns of X, w words of 64 sources in p portions, b bytes for a
+    number of a view; an id takes 8 bytes, a row 12 and 8 for each of its fields.
+    """
+    n, m = graph.n_nodes, graph.n_edges
+    folds, repeats = model.n_folds * model.n_repeats, model.n_repeats
+    bag = hs.preprocess.scale.choose_scaling(graph.attributes) == "none"
+    columns = graph.n_attributes * (1 if bag else 2)
+    return lambda q: stage_bytes(n, m, q, min(model.n_components or columns, columns), folds, repeats, model.drop_ratio)
+
+
+def stage_bytes(n: int, m: int, q: int, d: int, folds: int, repeats: int, dropped: float) -> dict[str, float]:
+    """Return the bytes of every stage."""
+    w = -(-source_count(n) // 64)
+    p = -(-source_count(n) // PORTION)
+    b = 2 if n > MANY_NODES else 4
+    stay = 8 * (1 - dropped) * m
+    search = p * (8 * q * n + stay)
+    if q > 1:  # what the cells return has to be added up, and a step of the search ends at the border of a block
+        search += 2 * p * stay + n * (40 * p + 72 * w + 40 * q * w)
+    again = q if q > 1 else 0
+    return {
+        "read": 36 * n,
+        "index": n * (8 * d + 76),
+        "edges": 60 * n + 172 * m + again * n * 4 * (folds + 1),
+        "pairs": q * n * 8 * d + 16 * m + search,
+        "views": repeats * (q * n * (4 * d + 4 * folds + 4) + 16 * m) + again * folds * n * 4 * d,
+        "judge": folds * (q * n * 2 * b * d + 16 * m) + repeats * 40 * m + 16 * m,
+        "score": q * n * 36 + q * q * n * 8 + 48 * m + 48 * q * m,
+        "rank": 232 * n + 188 * m,
+    }
+
+
+if __name__ == "__main__":
+    main()

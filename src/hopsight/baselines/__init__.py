@@ -1,0 +1,1 @@
+"""The seven detectors that the paper compares with, one file each."""

@@ -1,0 +1,215 @@
+"""What Radar and ANOMALOUS share: normalized columns, and residuals smoothed over the edges of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy
+
+from hopsight.graph import AttributedGraph
+from hopsight.preprocess import AttributeTransform
+from hopsight.system.compiled import compiled
+
+FloatArray = NDArray[np.float64]
+
+EPSILON = float(np.finfo(np.float64).eps)  # the ε of both papers' update rules, 2.2e-16
+SMALLEST_NORM = 1e-7
+SCALINGS = ("column", "none")
+TOLERANCE = 1e-10  # of conjugate gradients
+MAX_ITERATIONS = 1000
+LARGE = 1_000_000  # numbers that one product with the adjacency matrix reads
+
+
+def enlarged(attributes: Any) -> Any:
+    """Return attributes that are all tiny over the largest of them: in their unit 1e-7 is no small norm.
+
+    >>> enlarged(np.array([[2e-12, 1e-12]])).tolist(), enlarged(np.array([[2.0, 1e-12]])).tolist()
+    ([[1.0, 0.5]], [[2.0, 1e-12]])
+    """
+    largest = float(abs(attributes).max())
+    return attributes / largest if 1e-300 < largest < 10 * SMALLEST_NORM else attributes
+
+
+def column_normalized(attributes: Any) -> Any:
+    """Divide every column by its Euclidean norm, or by 1e-7 where that is larger; sparse stays sparse.
+
+    >>> column_normalized(np.array([[3.0, 0.0], [4.0, 0.0]])).round(12).tolist()
+    [[0.6, 0.0], [0.8, 0.0]]
+    """
+    peak = abs(attributes).max(axis=0)
+    peak = np.asarray(peak.todense() if sp.issparse(peak) else peak, dtype=np.float64).ravel()
+    peak = np.maximum(peak, SMALLEST_NORM)  # first to at most 1, so that squares do not overflow
+    if sp.issparse(attributes):
+        scaled = attributes.astype(np.float64) @ sp.diags_array(1.0 / peak)
+        norms = np.sqrt(np.asarray(scaled.multiply(scaled).sum(axis=0)).ravel())
+        return sp.csr_array(scaled @ sp.diags_array(1.0 / np.maximum(norms, SMALLEST_NORM / peak)))
+    scaled = attributes / peak
+    norms = np.sqrt(np.einsum("ij,ij->j", scaled, scaled))
+    return scaled / np.maximum(norms, SMALLEST_NORM / peak)
+
+
+def row_norms(matrix: FloatArray) -> FloatArray:
+    """Return the Euclidean norm of every row."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", matrix, matrix)))
+
+
+def reduced(graph: AttributedGraph, n_components: int | None, *, rng: np.random.Generator) -> Any:
+    """Return the attributes, projected on their leading principal axes where ``n_components`` says so."""
+    transform = AttributeTransform.fit(
+        graph.attributes, graph.attribute_names, scaling="none", n_components=n_components, rng=rng
+    )
+    return transform.apply(graph.attributes, graph.attribute_names)
+
+
+def has_settled(objective: Sequence[float], tolerance: float) -> bool:
+    """Tell whether the last round changed the objective by less than ``tolerance``.
+
+    >>> has_settled([5.0, 4.0], 1e-3), has_settled([5.0, 4.0, 4.0], 1e-3), has_settled([5.0], 1e-3)
+    (False, True, False)
+    """
+    return len(objective) > 1 and abs(objective[-2] - objective[-1]) < tolerance
+
+
+class Smoother:
+    """Solves (I + w·D_R + s·L) R = B for R, D_R diagonal and L = D − A the Laplacian of the network.
+
+    Conjugate gradients on the system scaled to a diagonal of ones: nothing but products of A with R is needed.
+
+    Parameters
+    ----------
+    graph
+        The network; a directed one is read as max(A, Aᵀ).
+    sparsity
+        w, the weight of ‖R‖₂,₁.
+    smoothness
+        s, the weight of tr(RᵀLR).
+    """
+
+    def __init__(self, graph: AttributedGraph, sparsity: float, smoothness: float) -> None:
+        self._adjacency = graph.adjacency.maximum(graph.adjacency.T).astype(np.float64)
+        self._degrees = np.asarray(self._adjacency.sum(axis=1)).ravel()
+        self._indices, self._indptr = (
+            part.astype(np.int64) for part in (self._adjacency.indices, self._adjacency.indptr)
+        )
+        self._sparsity = sparsity
+        self._smoothness = smoothness
+
+    def solve(self, right_side: FloatArray, weights: FloatArray, start: FloatArray) -> FloatArray:
+        """Return R for the right-hand side B and the diagonal of D_R, beginning the search at ``start``."""
+        root = np.sqrt(1.0 + self._sparsity * weights + self._smoothness * self._degrees)
+        edges = -self._smoothness / (np.repeat(root, np.diff(self._indptr)) * root[self._indices])
+        column = root[:, None]
+        search = _search if edges.size * right_side.shape[1] > LARGE else _search_small
+        parts = (edges, self._indices, self._indptr)
+        solution = search(parts, np.array(right_side / column, order="C"), np.array(start * column, order="C"))
+        solution /= column
+        return solution
+
+    def penalty(self, R: FloatArray) -> float:
+        """Return w·‖R‖₂,₁ + s·tr(RᵀLR), the part of the objective that only R enters."""
+        bent = self._degrees[:, None] * R - self._adjacency @ R
+        return float(self._sparsity * row_norms(R).sum() + self._smoothness * np.vdot(R, bent))
+
+
+def residual_weights(R: FloatArray) -> FloatArray:
+    """Return the diagonal of D_R, 1 / (2(‖R_i‖ + ε))."""
+    return 0.5 / (row_norms(R) + EPSILON)
+
+
+def _search_small(parts: tuple[Any, Any, Any], right_side: FloatArray, start: FloatArray) -> FloatArray:
+    """Solve (I + S) Z = right_side for a symmetric S in CSR parts."""
+    S = sp.csr_array(parts, shape=(len(start), len(start)))
+    return conjugate_gradient(lambda Z: S @ Z + Z, right_side, start)
+
+
+def _search(parts: tuple[Any, Any, Any], right_side: FloatArray, start: FloatArray) -> FloatArray:
+    """Solve the same in compiled code: half the passes over the memory, but 0.2 s to load."""
+    solution = start.copy()
+    _search_compiled(*parts, right_side, solution, TOLERANCE, MAX_ITERATIONS)
+    return solution
+
+
+@compiled(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _search_compiled(
+    edges: Any, indices: Any, indptr: Any, right_side: Any, solution: Any, tolerance: float, max_iterations: int
+) -> None:
+    """Overwrite the solution by conjugate gradients, as :func:`conjugate_gradient` does."""
+    residual = np.empty_like(right_side)
+    _multiply(edges, indices, indptr, solution, residual)
+    target, length = 0.0, 0.0
+    for i in range(residual.shape[0]):
+        for f in range(residual.shape[1]):
+            residual[i, f] = right_side[i, f] - residual[i, f]
+            length += residual[i, f] ** 2
+            target += right_side[i, f] ** 2
+    target *= tolerance**2
+    direction, image = residual.copy(), np.empty_like(residual)
+    for _ in range(max_iterations):
+        if length <= target:
+            break
+        step = length / _multiply(edges, indices, indptr, direction, image)
+        previous, length = length, 0.0
+        for i in range(residual.shape[0]):
+            for f in range(residual.shape[1]):
+                solution[i, f] += step * direction[i, f]
+                residual[i, f] -= step * image[i, f]
+                length += residual[i, f] ** 2
+        for i in range(residual.shape[0]):
+            for f in range(residual.shape[1]):
+                direction[i, f] = residual[i, f] + length / previous * direction[i, f]
+
+
+@compiled(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _multiply(edges: Any, indices: Any, indptr: Any, Z: Any, out: Any) -> float:
+    """Set out to (I + S) Z and return the inner product of the two."""
+    total = 0.0
+    for i in range(Z.shape[0]):
+        for f in range(Z.shape[1]):
+            out[i, f] = Z[i, f]
+        for t in range(indptr[i], indptr[i + 1]):
+            j, s = indices[t], edges[t]
+            for f in range(Z.shape[1]):
+                out[i, f] += s * Z[j, f]
+        for f in range(Z.shape[1]):
+            total += out[i, f] * Z[i, f]
+    return total
+
+
+def conjugate_gradient(
+    product: Callable[[FloatArray], FloatArray],
+    right_side: FloatArray,
+    start: FloatArray,
+    *,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+) -> FloatArray:
+    """Solve product(Z) = right_side for a symmetric positive definite linear map of matrices.
+
+    Scale the map first so that its diagonal is about 1. The search begins at ``start`` and ends when the residual is
+    ``tolerance`` of the right-hand side.
+    """
+    solution = np.array(start, order="C")
+    residual = np.array(right_side - product(solution), order="C")
+    direction = residual.copy()
+    length = float(np.vdot(residual, residual))
+    target = tolerance**2 * float(np.vdot(right_side, right_side))
+    for _ in range(max_iterations):
+        if length <= target:
+            break
+        image = product(direction)
+        step = length / float(np.vdot(direction, image))
+        _add(solution, step, direction)
+        _add(residual, -step, image)
+        previous, length = length, float(np.vdot(residual, residual))
+        direction *= length / previous
+        direction += residual
+    return solution
+
+
+def _add(target: FloatArray, factor: float, source: FloatArray) -> None:
+    """Add factor · source to a C-contiguous matrix in place, in one pass."""
+    daxpy(source.reshape(-1), target.reshape(-1), a=factor)

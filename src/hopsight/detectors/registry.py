@@ -1,0 +1,55 @@
+"""Detectors by name; each lives in a file of its own and is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from hopsight.checks import check_choice
+
+CLASSES = {
+    "hcm": "hopsight.hcm.hcm:HCM",
+    "cross_hcm": "hopsight.hcm.cross_hcm:CrossHCM",
+    "lof": "hopsight.baselines.lof:LOF",
+    "amen": "hopsight.baselines.amen:AMEN",
+    "radar": "hopsight.baselines.radar:Radar",
+    "anomalous": "hopsight.baselines.anomalous:ANOMALOUS",
+    "dominant": "hopsight.baselines.dominant:DOMINANT",
+    "madan": "hopsight.baselines.madan:MADAN",
+    "resgcn": "hopsight.baselines.resgcn:ResGCN",
+}
+
+
+class Registry(Mapping[str, Any]):
+    """Name -> class, importing a detector's module on first use."""
+
+    def __getitem__(self, name: str) -> Any:
+        return load_class(CLASSES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(CLASSES)
+
+    def __len__(self) -> int:
+        return len(CLASSES)
+
+
+DETECTORS: Mapping[str, Any] = Registry()
+
+
+def load_class(address: str) -> Any:
+    """Import what ``"module:Class"`` names.
+
+    >>> load_class("collections:Counter").__name__
+    'Counter'
+    """
+    module, _, name = address.partition(":")
+    return getattr(import_module(module), name)
+
+
+def get_detector(name: str) -> Any:
+    """Return a detector class by its name (``"hcm"``) or its class name (``"HCM"``)."""
+    by_class = {address.partition(":")[2]: key for key, address in CLASSES.items()}
+    key = by_class.get(name, name)
+    check_choice("detector", key, list(CLASSES))
+    return DETECTORS[key]

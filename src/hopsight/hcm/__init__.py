@@ -1,0 +1,1 @@
+"""The paper's hop-count model and its successor CrossHCM."""

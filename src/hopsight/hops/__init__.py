@@ -1,0 +1,1 @@
+"""Hop counts of node pairs: one breadth-first search, and the pairs drawn from it."""

@@ -1,0 +1,154 @@
+"""``run.json``: everything that decided a run and everything measured on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import os
+import platform
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hopsight.graph import AttributedGraph
+from hopsight.runs.folder import FORMAT, RECORD
+
+VERSION = 1
+NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+
+
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """Write a run's record as JSON; a number that is not finite becomes null."""
+    whole = {"format": FORMAT, "version": VERSION} | record
+    path.write_text(json.dumps(_plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read the record of a finished run, given its ``run.json`` or its folder.
+
+    Raises
+    ------
+    ValueError
+        If there is no finished run, or the file was written by something else or by a newer hopsight.
+    """
+    file = path / RECORD if path.is_dir() else path
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"there is no finished run in {path}: {RECORD} is missing") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{file} is damaged: {error}") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise ValueError(f"{file} is not the record of a hopsight run")
+    if record.get("version") != VERSION:
+        raise ValueError(f"{file} has version {record.get('version')}, this hopsight reads {VERSION}: update hopsight")
+    return record
+
+
+def checksums(*paths: str | None) -> dict[str, str]:
+    """Return the SHA-256 of each of the paths that is a file, so that a rerun can tell whether it has changed."""
+    found = {}
+    for path in paths:
+        if path is not None and Path(path).is_file():
+            with Path(path).open("rb") as file:
+                found[path] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """Return where the run took place, without naming it."""
+    return {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
+
+
+def graph_statistics(graph: AttributedGraph) -> dict[str, Any]:
+    """Return the sizes of a network and what was merged or removed while reading it."""
+    degrees = graph.degrees
+    return {
+        "name": graph.name,
+        "directed": graph.directed,
+        "n_nodes": graph.n_nodes,
+        "n_edges": graph.n_edges,
+        "n_attributes": graph.n_attributes,
+        "n_duplicates": graph.n_duplicates,
+        "n_self_loops": graph.n_self_loops,
+        "n_isolated": int((degrees == 0).sum()),
+        "mean_degree": float(degrees.mean()) if degrees.size else 0.0,
+        "max_degree": int(degrees.max(initial=0)),
+        "sparse_attributes": not isinstance(graph.attributes, np.ndarray),
+        "labeled": graph.labels is not None,
+    }
+
+
+class Stages:
+    """Seconds spent in each stage of a run."""
+
+    def __init__(self, begin: Callable[[str], None], end: Callable[[str, float], None]) -> None:
+        self.seconds: dict[str, float] = {}
+        self._begin, self._end = begin, end
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time one stage, telling ``begin`` and ``end`` about it."""
+        self._begin(name)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - start
+        self._end(name, self.seconds[name])
+
+
+@contextmanager
+def notices(say: Callable[[str], None]) -> Iterator[list[str]]:
+    """Collect what hopsight logs and what any library warns of, each once, telling ``say`` as it comes."""
+    seen: list[str] = []
+
+    def note(text: str) -> None:
+        if text not in seen:
+            seen.append(text)
+            say(text)
+
+    handler = _Collector(note)
+    logger = logging.getLogger("hopsight")
+    level, propagate = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for category in NOT_FOR_USERS:
+            warnings.simplefilter("ignore", category)
+        warnings.showwarning = lambda message, *_args, **_kwargs: note(str(message))
+        try:
+            yield seen
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+            logger.propagate = propagate
+
+
+class _Collector(logging.Handler):
+    def __init__(self, note: Callable[[str], None]) -> None:
+        super().__init__(logging.INFO)
+        self.note = note
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.note(record.getMessage())
+
+
+def _plain(value: Any) -> Any:
+    """Return the value in JSON's own types."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

@@ -1,0 +1,233 @@
+"""Nodes with positions and edges in cells: from two tables to the blocks that the other stages work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hopsight.hcm.folds import mix, node_hashes
+from hopsight.preprocess import AttributeTransform
+from hopsight.spark.attributes import matrix_of, transformed
+from hopsight.spark.blocks import (
+    BLOCK,
+    NO_FOLD,
+    PIECE,
+    SENT,
+    Array,
+    Layout,
+    added,
+    arrow_schema,
+    cell_of,
+    one_row,
+    pieces,
+)
+from hopsight.spark.cells import by_cell, slices
+from hopsight.spark.folds import Splits
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CELL = "cell int, slice int, u binary, v binary, hash binary, counts binary"
+EDGE_TYPES = {"u": np.int32, "v": np.int32, "hash": np.uint64, "counts": np.int64}
+HUB_SHARE = 0.125  # of a task's edges that one node may have before they are spread over all tasks
+FEW_EDGES = 10_000  # are no trouble anyway
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network as blocks and cells.
+
+    Attributes
+    ----------
+    nodes
+        One row a node: ``id, row, hash, order, block, position, x`` (x: transformed attributes without their unit).
+    cells
+        One row a slice of a cell: positions of both ends (``u`` in the first block, ``v`` in the second), the sum of
+        their hashes, each as bytes; edges sorted by (u, v), each once.
+    layout
+        Blocks and tasks.
+    n_edges, n_duplicates, n_self_loops
+        Edges that count, that were merged, that were removed.
+    """
+
+    nodes: DataFrame
+    cells: DataFrame
+    layout: Layout
+    n_edges: int
+    n_duplicates: int
+    n_self_loops: int
+
+
+def hashed(nodes: DataFrame) -> DataFrame:
+    """Add ``hash``: 64 bits of the id written as text, as :func:`hopsight.hcm.folds.node_hashes`."""
+    from pyspark.sql.types import StructType
+
+    schema = StructType(list(nodes.schema.fields)).add("hash", "long")
+
+    def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            ids = np.array(batch.column("id").to_pylist(), dtype=object)
+            yield batch.append_column("hash", pa.array(node_hashes(ids).view(np.int64)))
+
+    return nodes.mapInArrow(add, schema)
+
+
+def placed(nodes: DataFrame, transform: AttributeTransform, n_blocks: int, seed: np.uint64) -> DataFrame:
+    """Transform the attributes and give every node its block, its position there and its place among the sources."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind = dict(nodes.dtypes)["id"]
+    kind = "long" if kind == "bigint" else kind
+
+    def place(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            hashes = batch.column("hash").to_numpy().view(np.uint64)
+            order = (mix(hashes ^ seed) ^ np.uint64(1 << 63)).view(np.int64)  # signed, in the order of the unsigned
+            block = ((mix(hashes) >> np.uint64(32)) * np.uint64(n_blocks) >> np.uint64(32)).astype(np.int32)
+            x = transformed(matrix_of(batch).astype(np.float64, copy=False), transform)
+            lists = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1]).cast(pa.list_(pa.float64()))
+            columns = [batch.column("id"), batch.column("row"), batch.column("hash"), pa.array(order), pa.array(block)]
+            yield pa.RecordBatch.from_arrays([*columns, lists], ["id", "row", "hash", "order", "block", "x"])
+
+    made = nodes.mapInArrow(place, f"id {kind}, row long, hash long, order long, block int, x array<double>")
+    inside = Window.partitionBy("block").orderBy("row")  # a single block has the order of one machine, and its rounding
+    return made.withColumn("position", F.row_number().over(inside) - 1)
+
+
+def x_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: float) -> DataFrame:
+    """Return the attributes in their unit as blocks of float32, and the hashes as blocks of uint64.
+
+    Kind ``exact`` is what similarities are taken of: float64, divided by the magnitude alone.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = arrow_schema(BLOCK)
+
+    def pack(key: Any, table: pa.Table) -> pa.Table:
+        block, piece = (part.as_py() for part in key)
+        order = np.argsort(table.column("position").to_numpy())
+        x = matrix_of(table.combine_chunks().to_batches()[0], "x")[order]
+        hashes = table.column("hash").to_numpy()[order]
+        exact = x if magnitude == 1.0 else x / magnitude
+        scaled = (exact / (unit / magnitude)).astype(np.float32)
+        made = {"x": scaled, "hash": hashes.view(np.uint64), "exact": exact}
+        rows = ({"fold": NO_FOLD, "block": block, "piece": piece, "kind": k, "payload": v} for k, v in made.items())
+        return pa.Table.from_batches([one_row(row, names) for row in rows])
+
+    piece = F.floor(F.col("position") / PIECE).cast("int").alias("piece")
+    with_piece = nodes.select("block", "position", "hash", "x", piece)
+    return with_piece.groupBy("block", "piece").applyInArrow(pack, BLOCK)
+
+
+def edge_ends(edges: DataFrame, nodes: DataFrame, n_tasks: int) -> DataFrame:
+    """Find the block, position and hash of both ends; a node without a row leaves nulls."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    table = nodes.select("id", F.struct("block", "position", "hash").alias("place"))
+    hubs = _hubs(edges, n_tasks)
+    for end in ("source", "target"):
+        found = table.select(F.col("id").alias(end), F.col("place").alias(f"{end}_place"))
+        edges = looked_up(edges, found, end, "row", hubs, n_tasks)
+    return edges
+
+
+def looked_up(rows: DataFrame, table: DataFrame, key: str, other: str, hubs: Sequence[Any], n_tasks: int) -> DataFrame:
+    """Join rows with a table that has one row a key; nulls where there is none.
+
+    The rows of a hub would all meet in one task: its row in the table is copied ``n_tasks`` times instead, and a hash
+    of another column says which of the copies a row meets.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not hubs:
+        return rows.join(table, key, "left")
+    is_hub, nothing = F.col(key).isin(list(hubs)), F.lit(0)
+    salted = rows.withColumn("_salt", F.when(is_hub, F.pmod(F.hash(other), F.lit(n_tasks))).otherwise(nothing))
+    copies = F.when(is_hub, F.sequence(nothing, F.lit(n_tasks - 1))).otherwise(F.array(nothing))
+    return salted.join(table.withColumn("_salt", F.explode(copies)), [key, "_salt"], "left").drop("_salt")
+
+
+def hub_edges(n_edges: int, n_tasks: int) -> float:
+    """Return how many edges of one node would fill a good part of a task, and make it a hub."""
+    return max(FEW_EDGES, HUB_SHARE * 2 * n_edges / n_tasks)
+
+
+def _hubs(edges: DataFrame, n_tasks: int) -> list[Any]:
+    """Return the nodes whose edges would fill a good part of a task."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    n_edges = edges.count()
+    most = hub_edges(n_edges, n_tasks)
+    if most >= n_edges:
+        return []
+    ends = edges.select(F.col("source").alias("id")).unionAll(edges.select(F.col("target").alias("id")))
+    return [row["id"] for row in ends.groupBy("id").count().filter(F.col("count") > most).select("id").collect()]
+
+
+def packed_cells(ends: DataFrame, n_blocks: int) -> DataFrame:
+    """Put edges into cells: self-loops go, duplicates are merged, both are counted (loops, duplicates, edges)."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    fields = [(end, name) for end in ("source", "target") for name in ("block", "position", "hash")]
+    place = [F.col(f"{end}_place.{name}").alias(f"{end}_{name}") for end, name in fields]
+    schema = "cell int, u int, v int, hash long"
+
+    def locate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            block, position, hashes = (
+                np.stack([batch.column(f"{end}_{field}").to_numpy() for end in ("source", "target")])
+                for field in ("block", "position", "hash")
+            )
+            swap = (block[0] > block[1]) | ((block[0] == block[1]) & (position[0] > position[1]))
+            block, position = (np.where(swap, ends[::-1], ends) for ends in (block, position))
+            cell = cell_of(block[0], block[1], n_blocks).astype(np.int32)
+            total = (hashes[0].view(np.uint64) + hashes[1].view(np.uint64)).view(np.int64)
+            columns = [cell, position[0].astype(np.int32), position[1].astype(np.int32), total]
+            yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], ["cell", "u", "v", "hash"])
+
+    names = arrow_schema(CELL)
+    layout = Layout((0,) * n_blocks, 1)
+    diagonal = {cell for cell, (i, j) in enumerate(layout.pairs) if i == j}
+
+    def pack(key: Any, table: pa.Table) -> pa.Table:
+        cell = key[0].as_py()
+        u, v, hashes = (table.column(name).to_numpy() for name in ("u", "v", "hash"))
+        real = u >= 0
+        stays = real & (u != v) if cell in diagonal else real
+        n_loops = int(real.sum() - stays.sum())
+        u, v, hashes = u[stays], v[stays], hashes[stays]
+        _, first = np.unique((u.astype(np.int64) << 32) | v, return_index=True)
+        counts = np.array([n_loops, u.size - first.size, first.size], dtype=np.int64)
+        cut = slices(cell, {"u": u[first], "v": v[first], "hash": hashes[first]})
+        rows = (row | {"counts": counts if row["slice"] == 0 else np.zeros_like(counts)} for row in cut)
+        return pa.Table.from_batches([one_row(row, names) for row in rows])
+
+    located = ends.select(*place).mapInArrow(locate, schema)
+    none = [(cell, -1, -1, 0) for cell in range(len(layout.pairs))]  # so that every cell has a row
+    with_all = located.unionAll(ends.sparkSession.createDataFrame(none, schema))
+    return with_all.groupBy("cell").applyInArrow(pack, CELL)
+
+
+def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
+    """Return, for every node, its number of edges and how many of them each fold still shows: kind ``degree``."""
+    names = ("u", "v", "hash")
+
+    def count(cell: int, edges: dict[str, Array]) -> Iterator[dict[str, Any]]:
+        i, j = layout.pairs[cell]
+        u, v, hashes = (edges[name] for name in names)
+        blocks = {b: np.zeros((layout.sizes[b], len(splits.folds) + 1), dtype=np.int32) for b in (i, j)}
+        for column, fold in enumerate([None, *splits.folds]):
+            seen = slice(None) if fold is None else splits.visible(hashes, fold)
+            blocks[i][:, column] += np.bincount(u[seen], minlength=layout.sizes[i]).astype(np.int32)
+            blocks[j][:, column] += np.bincount(v[seen], minlength=layout.sizes[j]).astype(np.int32)
+        for block, rows in blocks.items():
+            yield from (piece | {"cell": cell} for piece in pieces(NO_FOLD, block, "degree", rows))
+
+    return added(by_cell(cells, names, count, EDGE_TYPES, SENT), layout, np.int32)

@@ -1,0 +1,80 @@
+"""Memory of the machine and of a process."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+
+def available_memory() -> int:
+    """Return the bytes that a new computation may use: what the machine has free, or less where a container says so."""
+    import psutil
+
+    free = int(psutil.virtual_memory().available)
+    with suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        limit, used = ((group / f"memory.{word}").read_text(encoding="ascii") for word in ("max", "current"))
+        return min(free, int(limit) - int(used))
+    return free
+
+
+def total_memory() -> int:
+    """Return the memory of the machine in bytes."""
+    import psutil
+
+    return int(psutil.virtual_memory().total)
+
+
+def check_memory(name: str, n_bytes: float) -> None:
+    """Refuse, before any work, what needs more memory than the machine has free."""
+    free = available_memory()
+    if n_bytes > free:
+        raise ValueError(
+            f"{name} would need about {n_bytes / 1e9:.1f} GB of memory on this graph, "
+            f"and only {free / 1e9:.1f} GB are available"
+        )
+
+
+def resident_memory(pid: int | None = None) -> int:
+    """Return the bytes that a process (this one by default) holds in memory, or 0 if it has ended."""
+    import psutil
+
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+def peak_memory() -> int:
+    """Return the most bytes that this process has held since it started or since :func:`reset_peak`."""
+    with suppress(OSError):  # psutil does not report a peak that can be reset; Linux does
+        for line in Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    import psutil
+
+    info = psutil.Process().memory_info()
+    return int(getattr(info, "peak_wset", info.rss))
+
+
+def reset_peak() -> None:
+    """Start measuring the peak anew, where the system can (Linux)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def release_memory() -> None:
+    """Return freed memory to the system where possible, so that the next measurement sees what is added."""
+    gc.collect()
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def first_to_go() -> None:
+    """Ask Linux to end this process, rather than its parent, when the machine runs out of memory."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")

@@ -1,0 +1,155 @@
+"""AMEN: scores from normality, scaling of attributes, and what a user can rely on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hopsight.baselines.amen import AMEN, unit_interval
+from hopsight.baselines.egonets import normality
+from hopsight.graph import AttributedGraph
+
+
+@pytest.fixture
+def triangles() -> AttributedGraph:
+    edges = [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5), (2, 3)]
+    return AttributedGraph.from_edges(*zip(*edges, strict=True), np.repeat([[1.0], [0.0]], 3, axis=0))
+
+
+def test_the_score_is_minus_the_normality_of_the_ego_network(triangles: AttributedGraph) -> None:
+    expected = [-12 / 25, -12 / 25, -11 / 52, -91 / 324 + 8 / 39, 0, 0]
+    np.testing.assert_allclose(AMEN(norm="l1").fit(triangles).decision_score_, expected, atol=1e-12)
+
+
+def test_members_inherit_the_worst_ego_network_they_are_in(triangles: AttributedGraph) -> None:
+    b1 = -91 / 324 + 8 / 39
+    scores = AMEN(norm="l1", aggregate="members").fit(triangles).decision_score_
+    np.testing.assert_allclose(scores, [-11 / 52, -11 / 52, b1, 0, 0, 0], atol=1e-12)
+
+
+def test_members_of_a_network_with_isolated_nodes(random_graph: AttributedGraph) -> None:
+    ego, members = (AMEN(aggregate=name).fit(random_graph).decision_score_ for name in ("ego", "members"))
+    closed = random_graph.adjacency.toarray() + np.eye(60) > 0
+    np.testing.assert_allclose(members, [ego[row].max() for row in closed])
+    assert members[59] == ego[59] == 0.0
+
+
+def test_a_node_among_strangers_scores_above_its_community() -> None:
+    clique = [(i, j) for i in range(8) for j in range(i)]
+    edges = clique + [(i + 8, j + 8) for i, j in clique] + [(16, 0), (16, 3), (16, 9), (16, 12)]
+    X = np.zeros((17, 3))
+    X[:8, 0] = X[8:16, 1] = X[16, 2] = 1.0
+    scores = AMEN().fit(AttributedGraph.from_edges(*zip(*edges, strict=True), X)).decision_score_
+    assert scores.argmax() == 16
+
+
+def test_columns_are_mapped_to_the_unit_interval(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(20, 3)) * [1.0, 1e12, 1e-12] + [0.0, 0.0, 5e-12]
+    out = unit_interval(X).toarray()
+    np.testing.assert_allclose(out, (X - X.min(axis=0)) / np.ptp(X, axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("low", [0, -3])
+def test_sparse_columns_are_mapped_as_dense_ones(rng: np.random.Generator, low: int) -> None:
+    X = rng.integers(low, 5, size=(30, 6)).astype(float)
+    X[:, 0] = rng.integers(1, 4, size=30)  # no zero in it
+    X[:, 1] = 2.0
+    np.testing.assert_allclose(unit_interval(sp.csr_array(X)).toarray(), unit_interval(X).toarray())
+    assert unit_interval(X).shape == (30, 5)
+
+
+def test_constant_columns_are_left_out(random_graph: AttributedGraph) -> None:
+    X = np.column_stack([random_graph.attributes, np.full(60, 3.0)])
+    scores = AMEN().fit((random_graph.adjacency, X)).decision_score_
+    np.testing.assert_allclose(scores, AMEN().fit(random_graph).decision_score_)
+    np.testing.assert_array_equal(AMEN().fit((random_graph.adjacency, X[:, -1:])).decision_score_, 0.0)
+
+
+def test_the_similarity_follows_the_kind_of_attributes(random_graph: AttributedGraph) -> None:
+    assert AMEN().fit(random_graph).boundary_sim_ == "dot"
+    words = (random_graph.attributes > 1.5).astype(float)
+    fitted = AMEN().fit((random_graph.adjacency, words))
+    assert fitted.boundary_sim_ == "presence"
+    expected = normality(random_graph.adjacency, words, boundary_sim="presence")
+    np.testing.assert_array_equal(fitted.decision_score_, -expected)
+    forced = AMEN(boundary_sim="dot").fit((random_graph.adjacency, words))
+    assert not np.allclose(forced.decision_score_, fitted.decision_score_)
+
+
+def test_attributes_already_in_the_unit_interval_can_be_taken_as_they_are(random_graph: AttributedGraph) -> None:
+    X = unit_interval(random_graph.attributes).toarray() / 2
+    fitted = AMEN(scaling="none").fit((random_graph.adjacency, X))
+    expected = normality(random_graph.adjacency, X, boundary_sim="dot")
+    np.testing.assert_array_equal(fitted.normality_, expected)
+
+
+@pytest.mark.parametrize("boundary_sim", ["presence", "dot"])
+def test_sparse_attributes_give_the_scores_of_dense_ones(
+    random_graph: AttributedGraph, rng: np.random.Generator, boundary_sim: str
+) -> None:
+    X = sp.random_array((60, 9), density=0.3, rng=rng, format="csr")
+    forms = [(random_graph.adjacency, form) for form in (X, X.toarray())]
+    scores = [AMEN(boundary_sim=boundary_sim).fit(form).decision_score_ for form in forms]
+    np.testing.assert_allclose(*scores, atol=1e-12)
+
+
+def test_a_directed_network_is_read_as_an_undirected_one(random_graph: AttributedGraph) -> None:
+    source, target = random_graph.edges
+    directed = AttributedGraph.from_edges(source, target, random_graph.attributes, directed=True)
+    np.testing.assert_allclose(AMEN().fit(directed).decision_score_, AMEN().fit(random_graph).decision_score_)
+
+
+def test_relabeled_nodes_keep_their_scores(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
+    order = rng.permutation(60)
+    shuffled = AttributedGraph(random_graph.adjacency[order][:, order], random_graph.attributes[order])
+    expected = AMEN().fit(random_graph).decision_score_[order]
+    np.testing.assert_allclose(AMEN().fit(shuffled).decision_score_, expected, atol=1e-12)
+
+
+def test_reduced_attributes(random_graph: AttributedGraph) -> None:
+    scores = AMEN(n_components=2).fit(random_graph).decision_score_
+    assert not np.allclose(scores, AMEN().fit(random_graph).decision_score_)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("norm", "l3"), ("aggregate", "egos"), ("boundary_sim", "cosine"), ("scaling", "standard")],
+)
+def test_bad_parameters_are_refused(random_graph: AttributedGraph, field: str, value: str) -> None:
+    with pytest.raises(ValueError, match=f"{field} must be one of"):
+        AMEN(**{field: value}).fit(random_graph)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["1e12", "1e-12", "1e300", "subnormal", "constant", "outlier", "float16", "integer"]
+)
+def test_hostile_attributes_give_finite_scores(random_graph: AttributedGraph, hostile: str) -> None:
+    X = np.array(random_graph.attributes)
+    forms = {
+        "constant": np.column_stack([X, np.full(60, 4.2)]),
+        "outlier": np.where(np.arange(360).reshape(60, 6) == 100, 5e11, X),
+        "float16": X.astype(np.float16),
+        "integer": (3 * X).astype(np.int64),
+        "subnormal": np.where(X > 0, 5e-324, 0.0),
+    }
+    X = forms[hostile] if hostile in forms else X * float(hostile)
+    scores = AMEN().fit((random_graph.adjacency, X)).decision_score_
+    assert np.isfinite(scores).all()
+    if hostile != "subnormal":
+        assert np.ptp(scores) > 0
+
+
+def test_zero_rows_and_a_network_without_edges_give_finite_scores(random_graph: AttributedGraph) -> None:
+    X = np.array(random_graph.attributes)
+    X[[3, 59]] = 0.0
+    for adjacency in (random_graph.adjacency, sp.csr_array((60, 60))):
+        assert np.isfinite(AMEN().fit((adjacency, X)).decision_score_).all()
+
+
+def test_labels_do_not_matter_and_the_network_stays_as_it_was(random_graph: AttributedGraph) -> None:
+    before = random_graph.attributes.copy()
+    labeled = AttributedGraph(random_graph.adjacency, random_graph.attributes, labels=np.arange(60) % 2)
+    scores = AMEN().fit(labeled).decision_score_
+    np.testing.assert_array_equal(scores, AMEN().fit(random_graph).decision_score_)
+    np.testing.assert_array_equal(random_graph.attributes, before)

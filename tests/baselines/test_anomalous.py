@@ -1,0 +1,243 @@
+"""ANOMALOUS: hand-worked values, dense forms of both solvers, and what a user can rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.csgraph import laplacian
+
+from hopsight.baselines import anomalous
+from hopsight.baselines.anomalous import ANOMALOUS
+from hopsight.baselines.residuals import column_normalized
+from hopsight.graph import AttributedGraph
+
+EPS = np.finfo(np.float64).eps
+WEIGHTS = {"alpha": 0.02, "beta": 0.03, "gamma": 0.05, "phi": 0.4}
+
+
+def solve_stacked(Y: np.ndarray, H: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Solve YᵀY·W·YYᵀ + diag(rows)W + W diag(columns) = H as one system for the stacked entries of W."""
+    n, d = H.shape
+    system = np.kron(Y @ Y.T, Y.T @ Y) + np.kron(np.eye(d), np.diag(rows)) + np.kron(np.diag(columns), np.eye(n))
+    return np.linalg.solve(system, H.ravel(order="F")).reshape((n, d), order="F")
+
+
+def solve_in_eigenbases(Y: np.ndarray, H: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Solve as the authors do: rotate by both eigenbases, then one n × n system for each column."""
+    theta1, P = np.linalg.eigh(Y.T @ Y)
+    theta2, Q = np.linalg.eigh(Y @ Y.T)
+    rotated = P.T @ H @ Q
+    K = np.empty_like(rotated)
+    for i in range(len(theta2)):
+        system = theta2[i] * np.diag(theta1) + P.T @ np.diag(rows) @ P + columns[i] * np.eye(len(theta1))
+        K[:, i] = np.linalg.solve(system, rotated[:, i])
+    return P @ K @ Q.T
+
+
+def published(
+    graph: AttributedGraph, solve: Callable[..., np.ndarray], n_rounds: int
+) -> tuple[np.ndarray, list[float]]:
+    """Return the residual norms and the objective after every round, in the paper's transposed form Y = Xᵀ."""
+    Y = column_normalized(graph.attributes).T
+    d, n = Y.shape
+    L = laplacian(graph.adjacency.toarray().astype(float))
+    a, b, g, phi = WEIGHTS["alpha"], WEIGHTS["beta"], WEIGHTS["gamma"], WEIGHTS["phi"]
+    D1, D2, D_R = np.ones(n), np.ones(d), np.ones(n)
+    R = Y @ np.linalg.inv(np.eye(n) + g * np.diag(D_R) + phi * L)
+    objective = []
+    for _ in range(n_rounds):
+        W = solve(Y, Y.T @ (Y - R) @ Y.T, a * D1, b * D2)
+        D1 = 0.5 / np.sqrt((W**2).sum(axis=1) + EPS)
+        D2 = 0.5 / np.sqrt((W**2).sum(axis=0) + EPS)
+        R = (Y - Y @ W @ Y) @ np.linalg.inv(np.eye(n) + g * np.diag(D_R) + phi * L)
+        norms = np.linalg.norm(R, axis=0)
+        D_R = 0.5 / (norms + EPS)
+        chosen = a * np.linalg.norm(W, axis=1).sum() + b * np.linalg.norm(W, axis=0).sum()
+        fit = np.linalg.norm(Y - Y @ W @ Y - R) ** 2
+        objective.append(fit + chosen + g * norms.sum() + phi * np.trace(R @ L @ R.T))
+    return norms, objective
+
+
+@pytest.fixture
+def graph() -> AttributedGraph:
+    rng = np.random.default_rng(5)
+    return AttributedGraph(np.triu(rng.random((15, 15)) < 0.25, k=1), rng.normal(size=(15, 5)))
+
+
+@pytest.mark.parametrize(
+    ("alpha", "gamma", "weight", "residual"),
+    [(0.1, 0.5, 0.9, 0.0), (0.4, 0.5, 0.0, 0.75)],
+)
+@pytest.mark.parametrize("solver", ["exact", "paper"])
+def test_one_node_and_one_attribute_by_hand(
+    alpha: float, gamma: float, weight: float, residual: float, solver: str
+) -> None:
+    # two copies of the one-node network X = 1: the identity matrix without an edge
+    detector = ANOMALOUS(alpha=alpha, beta=alpha, gamma=gamma, n_rounds=400, tolerance=0.0, solver=solver)
+    detector.fit((np.zeros((2, 2)), np.eye(2)))
+    np.testing.assert_allclose(detector.node_weights_, weight, atol=1e-6)
+    np.testing.assert_allclose(detector.attribute_weights_, weight, atol=1e-6)
+    np.testing.assert_allclose(detector.decision_score_, residual, atol=1e-6)
+
+
+def test_with_w_unpayable_it_is_the_soft_threshold_of_radar() -> None:
+    X = np.array([[3.0], [0.2], [-1.0]])
+    detector = ANOMALOUS(alpha=1e9, beta=0.0, gamma=1.0, scaling="none", n_rounds=200, tolerance=0.0)
+    np.testing.assert_allclose(detector.fit((np.zeros((3, 3)), X)).decision_score_, [2.5, 0.0, 0.5], atol=1e-7)
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 6])
+@pytest.mark.parametrize(("solver", "solve"), [("exact", solve_stacked), ("paper", solve_in_eigenbases)])
+def test_it_equals_the_dense_form(
+    graph: AttributedGraph, solver: str, solve: Callable[..., np.ndarray], n_rounds: int
+) -> None:
+    norms, objective = published(graph, solve, n_rounds)
+    detector = ANOMALOUS(**WEIGHTS, solver=solver, n_rounds=n_rounds, tolerance=0.0).fit(graph)
+    np.testing.assert_allclose(detector.decision_score_, norms, atol=1e-8)
+    np.testing.assert_allclose(detector.objective_, objective, atol=1e-6)
+
+
+@pytest.mark.parametrize("solve", [anomalous._solve_few_columns, anomalous._solve_many_columns])
+def test_both_ways_to_solve_for_w_are_exact(rng: np.random.Generator, solve: Callable[..., np.ndarray]) -> None:
+    X, R = rng.normal(size=(2, 12, 4)) / 3
+    rows, columns = rng.random(12) + 0.01, rng.random(4) * 0.1
+    arguments = (X, X.T @ X, (X - R).T @ X, rows, columns, np.zeros((12, 4)))
+    W = solve(*arguments) if solve is anomalous._solve_many_columns else solve(*arguments[:-1])
+    np.testing.assert_allclose(W, solve_stacked(X.T, X @ (X - R).T @ X, rows, columns), atol=1e-8)
+
+
+def test_few_columns_that_depend_on_each_other_are_solved_exactly(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(12, 2)) @ rng.normal(size=(2, 5))  # XᵀX is singular
+    X[:, 4] = 0.0
+    R, rows, columns = rng.normal(size=(12, 5)), 10 ** rng.uniform(-3, 6, 12), 10 ** rng.uniform(-3, 6, 5)
+    W = anomalous._solve_few_columns(X, X.T @ X, (X - R).T @ X, rows, columns)
+    np.testing.assert_allclose(W, solve_stacked(X.T, X @ (X - R).T @ X, rows, columns), atol=1e-8)
+
+
+def test_without_beta_both_solvers_agree(rng: np.random.Generator) -> None:
+    X, R = rng.normal(size=(2, 30, 4))
+    arguments = (X, R, rng.random(30) + 0.1, np.zeros(4), np.zeros((30, 4)))
+    np.testing.assert_allclose(anomalous._solve_exactly(*arguments), anomalous._solve_decoupled(*arguments), atol=1e-12)
+
+
+def test_defaults_are_those_of_the_authors_script() -> None:
+    model = ANOMALOUS()
+    assert (model.alpha, model.beta, model.gamma, model.phi, model.n_rounds) == (0.015, 0.01, 0.009, 0.6, 100)
+
+
+@pytest.mark.parametrize("n_columns", [3, 70])  # few and many
+@pytest.mark.parametrize("seed", range(3))
+def test_the_objective_never_increases(seed: int, n_columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = AttributedGraph(np.triu(rng.random((40, 40)) < 0.1, k=1), rng.normal(size=(40, n_columns)))
+    a, b, g, phi = 10 ** rng.uniform(-3, 0, size=4)
+    detector = ANOMALOUS(alpha=a, beta=b, gamma=g, phi=phi, n_rounds=40, tolerance=0.0).fit(graph)
+    assert len(detector.objective_) == 40
+    assert max(np.diff(detector.objective_)) <= 1e-8 * detector.objective_[0]
+
+
+def test_a_noise_attribute_is_not_chosen(rng: np.random.Generator) -> None:
+    shared = rng.normal(size=(60, 1))
+    X = np.hstack([shared + 0.01 * rng.normal(size=(60, 3)), rng.normal(size=(60, 1))])
+    detector = ANOMALOUS(alpha=0.05, beta=0.3, gamma=0.01).fit((np.zeros((60, 60)), X))
+    assert detector.attribute_weights_[:3].max() > 2 * detector.attribute_weights_[3]
+
+
+def test_sparse_attributes_give_the_scores_of_dense_ones(rng: np.random.Generator) -> None:
+    X = sp.random_array((30, 8), density=0.3, rng=rng, format="csr")
+    adjacency = np.triu(rng.random((30, 30)) < 0.2, k=1)
+    scores = [ANOMALOUS().fit((adjacency, form)).decision_score_ for form in (X, X.toarray())]
+    np.testing.assert_allclose(*scores, atol=1e-9)
+
+
+def test_attributes_stored_column_by_column_give_the_same_scores(random_graph: AttributedGraph) -> None:
+    form = (random_graph.adjacency, np.asfortranarray(random_graph.attributes))
+    np.testing.assert_allclose(
+        ANOMALOUS().fit(form).decision_score_, ANOMALOUS().fit(random_graph).decision_score_, atol=1e-8
+    )
+
+
+def test_relabeled_nodes_keep_their_scores(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
+    order = rng.permutation(60)
+    shuffled = AttributedGraph(random_graph.adjacency[order][:, order], random_graph.attributes[order])
+    expected = ANOMALOUS().fit(random_graph).decision_score_[order]
+    np.testing.assert_allclose(ANOMALOUS().fit(shuffled).decision_score_, expected, atol=1e-7)
+
+
+def test_callback_hears_every_round(graph: AttributedGraph) -> None:
+    heard: list[float] = []
+    detector = ANOMALOUS(n_rounds=4, tolerance=0.0).fit(graph, callback=lambda epoch: heard.append(epoch.loss))
+    assert heard == detector.objective_
+
+
+def test_too_little_memory_is_said_before_starting(
+    random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopsight.system.memory.available_memory", lambda: 10_000)
+    with pytest.raises(ValueError, match=r"ANOMALOUS would need about .* GB of memory.*0\.0 GB are available"):
+        ANOMALOUS().fit(random_graph)
+
+
+def test_the_need_for_memory_grows_with_the_attributes_that_are_left() -> None:
+    graph = AttributedGraph(sp.csr_array((1000, 1000)), sp.csr_array((1000, 5000)))
+    whole, few = anomalous._bytes_needed(graph, None), anomalous._bytes_needed(graph, 20)
+    assert whole > 14 * 8 * 1000 * 5000
+    assert few < 10_000_000
+
+
+def test_hours_of_work_are_announced(caplog: pytest.LogCaptureFixture) -> None:
+    anomalous._warn_if_slow(5000, 20)
+    assert not caplog.records
+    anomalous._warn_if_slow(5000, 8000)
+    assert "hours on 8000 attributes: reduce them with n_components" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"alpha": 0.0}, "alpha must be above 0"),
+        ({"phi": -0.1}, "phi must be 0 or more"),
+        ({"solver": "papers"}, "did you mean paper"),
+        ({"n_rounds": 2.5}, "n_rounds must be a whole number"),
+    ],
+)
+def test_bad_parameters_are_refused(graph: AttributedGraph, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ANOMALOUS(**changes).fit(graph)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["1e12", "1e-12", "1e300", "subnormal", "constant", "outlier", "float16", "integer"]
+)
+def test_hostile_attributes_give_finite_scores(random_graph: AttributedGraph, hostile: str) -> None:
+    X = np.array(random_graph.attributes)
+    forms = {
+        "constant": np.column_stack([X, np.full(60, 4.2)]),
+        "outlier": np.where(np.arange(360).reshape(60, 6) == 100, 5e11, X),
+        "float16": X.astype(np.float16),
+        "integer": (3 * X).astype(np.int64),
+        "subnormal": np.where(X > 0, 5e-324, 0.0),
+    }
+    X = forms[hostile] if hostile in forms else X * float(hostile)
+    scores = ANOMALOUS().fit((random_graph.adjacency, X)).decision_score_
+    assert np.isfinite(scores).all()
+    if hostile != "subnormal":
+        assert np.ptp(scores) > 0
+
+
+def test_zero_rows_and_a_network_without_edges_give_finite_scores(random_graph: AttributedGraph) -> None:
+    X = np.array(random_graph.attributes)
+    X[[3, 59]] = 0.0
+    for adjacency in (random_graph.adjacency, sp.csr_array((60, 60))):
+        assert np.isfinite(ANOMALOUS().fit((adjacency, X)).decision_score_).all()
+
+
+def test_labels_do_not_matter_and_the_network_stays_as_it_was(random_graph: AttributedGraph) -> None:
+    before = random_graph.attributes.copy()
+    labeled = AttributedGraph(random_graph.adjacency, random_graph.attributes, labels=np.arange(60) % 2)
+    scores = ANOMALOUS().fit(labeled).decision_score_
+    np.testing.assert_array_equal(scores, ANOMALOUS().fit(random_graph).decision_score_)
+    np.testing.assert_array_equal(random_graph.attributes, before)

@@ -1,0 +1,251 @@
+"""DOMINANT: closed forms of a network without weights, presets, new graphs, PyGOD's network as a witness."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.metrics import roc_auc_score
+
+from hopsight.baselines.dominant import DOMINANT
+from hopsight.detectors.base import Epoch
+from hopsight.detectors.storage import load_detector
+from hopsight.graph import AttributedGraph
+from hopsight.load import load
+
+PRESETS = ("torch", "paper", "tf", "pygod")
+
+
+def fitted_with(graph: AttributedGraph, weights: float | np.ndarray, **settings: Any) -> DOMINANT:
+    """Return a detector whose weights are given instead of learned."""
+    model = DOMINANT(**{"n_epochs": 1, "scaling": "none"} | settings).fit(graph)
+    model.weights_ = np.broadcast_to(np.float32(weights), model.weights_.shape).copy()
+    return model
+
+
+@pytest.fixture
+def counts(random_graph: AttributedGraph) -> AttributedGraph:
+    """Return the random graph with attributes that are not negative."""
+    return AttributedGraph(random_graph.adjacency, abs(random_graph.attributes))
+
+
+@pytest.mark.parametrize("self_loops", [True, False])
+def test_without_weights_the_score_is_norm_and_degree(counts: AttributedGraph, self_loops: bool) -> None:
+    model = fitted_with(counts, 0.0, self_loops=self_loops, attribute_weight=0.7)
+    expected = 0.7 * np.linalg.norm(counts.attributes, axis=1) + 0.3 * np.sqrt(counts.degrees + self_loops)
+    np.testing.assert_allclose(model.decision_function(counts), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_sigmoid_decoder_without_weights_misses_half_of_every_entry(counts: AttributedGraph) -> None:
+    model = fitted_with(counts, 0.0, decoder="sigmoid", attribute_weight=0.0)
+    np.testing.assert_allclose(model.decision_function(counts), np.sqrt(60) / 2, rtol=1e-6)
+
+
+def test_identical_nodes_of_a_complete_graph_score_alike(rng: np.random.Generator) -> None:
+    graph = AttributedGraph(np.ones((7, 7)), np.tile([1.0, 2.0, 3.0], (7, 1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # alike they are, and that is what the warning says
+        model = fitted_with(graph, 0.0)
+    model.weights_ = rng.normal(size=model.weights_.shape).astype(np.float32)
+    scores = model.decision_function(graph)
+    np.testing.assert_allclose(scores, scores[0], rtol=1e-5)
+    assert scores[0] > 1.0
+
+
+def test_scores_are_those_of_pygod_with_the_same_weights(random_graph: AttributedGraph) -> None:
+    pygod = pytest.importorskip("pygod.nn", reason="pygod is not installed")
+    torch.manual_seed(0)
+    theirs = pygod.DOMINANTBase(6)
+    blocks = (theirs.shared_encoder, theirs.attr_decoder, theirs.struct_decoder.nn)
+    flat = []
+    for block in blocks:
+        flat += [conv.lin.weight.T.reshape(-1) for conv in block.convs] + [conv.bias for conv in block.convs]
+    model = DOMINANT.pygod(n_epochs=1, scaling="none").fit(random_graph)
+    model.weights_ = torch.cat(flat).detach().numpy()
+    X, A = torch.tensor(random_graph.attributes).float(), torch.tensor(random_graph.adjacency.toarray())
+    attributes, edges = theirs(X, A.nonzero().T)
+    expected = theirs.loss_func(X, attributes, A, edges, 0.5).detach().numpy()
+    np.testing.assert_allclose(model.decision_function(random_graph), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_trains_and_judges_its_training_graph_again(random_graph: AttributedGraph, preset: str) -> None:
+    model = getattr(DOMINANT, preset)(n_epochs=30).fit(random_graph)
+    assert model.loss_.shape == (30,) and model.loss_[-1] < model.loss_[0]
+    np.testing.assert_allclose(model.decision_function(random_graph), model.decision_score_, atol=1e-4)
+    assert np.ptp(model.decision_score_) > 0.1
+
+
+COLUMNS = (
+    "encoder_units", "attribute_units", "structure_units", "decoder", "final_activation", "self_loops", "loss",
+    "attribute_weight", "lr", "n_epochs", "dropout", "bias", "initial", "last_step",
+)  # fmt: skip
+PUBLISHED = {
+    "torch": ((64, 64), (64,), (64,), "linear", "relu", True, "mean", 0.8, 0.005, 100, 0.3, True, "uniform", True),
+    "paper": ((64, 32, 16), (), (), "sigmoid", "relu", False, "squared", 0.6, 0.005, 300, 0.0, True, "glorot", True),
+    "tf": ((64, 64), (64,), (64,), "sigmoid", "relu", True, "mean", 0.8, 5e-4, 300, 0.0, False, "glorot", False),
+    "pygod": ((64, 64), (64,), (64,), "linear", "none", False, "mean", 0.5, 0.004, 100, 0.0, True, "glorot", False),
+}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_hold_the_published_settings(preset: str) -> None:
+    model = getattr(DOMINANT, preset)()
+    assert tuple(getattr(model, name) for name in COLUMNS) == PUBLISHED[preset]
+    assert model.scaling == ("none" if preset == "pygod" else "auto")
+    assert DOMINANT.torch() == DOMINANT() and DOMINANT.tf(lr=0.1).lr == 0.1
+
+
+def test_scores_that_are_all_alike_count_as_a_collapse() -> None:
+    """The network is not dead, and yet says nothing: every node of a complete graph of twins looks the same."""
+    graph = AttributedGraph(np.ones((7, 7)), np.tile([1.0, 2.0, 3.0], (7, 1)))
+    with pytest.warns(UserWarning, match="collapsed") as said:
+        model = DOMINANT(n_epochs=3, scaling="none").fit(graph)
+    assert ["second time" in str(warning.message) for warning in said] == [False, True]
+    assert model.embed(graph).any()
+
+
+def test_loss_is_the_mean_of_the_scores_or_the_squared_sum(random_graph: AttributedGraph) -> None:
+    settings: dict[str, Any] = {"n_epochs": 1, "dropout": 0.0, "last_step": False, "attribute_weight": 0.8}
+    model = DOMINANT(**settings).fit(random_graph)
+    assert model.loss_[0] == pytest.approx(model.decision_score_.mean(), rel=1e-5)
+    half = DOMINANT(**settings | {"attribute_weight": 0.0}).fit(random_graph)  # same seed, same weights
+    squared = DOMINANT(**settings | {"attribute_weight": 0.0, "loss": "squared"}).fit(random_graph)
+    assert squared.loss_[0] == pytest.approx((half.decision_score_**2).sum(), rel=1e-5)
+
+
+def test_planted_anomalies_come_first(random_graph: AttributedGraph) -> None:
+    attributes = random_graph.attributes.copy()
+    attributes[[3, 33]] *= 4.0
+    model = DOMINANT().fit(AttributedGraph(random_graph.adjacency, attributes))
+    assert set(np.argsort(-model.decision_score_)[:2].tolist()) == {3, 33}
+
+
+@pytest.mark.parametrize("decoder", ["linear", "sigmoid"])
+def test_sparse_attributes_score_as_dense_ones(counts: AttributedGraph, rng: np.random.Generator, decoder: str) -> None:
+    words = counts.attributes * (rng.random(counts.attributes.shape) < 0.3)
+    dense, sparse = (
+        DOMINANT(n_epochs=20, scaling="none", decoder=decoder).fit(AttributedGraph(counts.adjacency, rows))
+        for rows in (words, sp.csr_array(words))
+    )
+    np.testing.assert_allclose(sparse.decision_score_, dense.decision_score_, atol=1e-3)
+
+
+def test_negative_attributes_lose_the_output_relu(random_graph: AttributedGraph, counts: AttributedGraph) -> None:
+    assert DOMINANT(n_epochs=1, scaling="none").fit(random_graph).attribute_activation_ == "none"
+    assert DOMINANT(n_epochs=1, scaling="none").fit(counts).attribute_activation_ == "relu"
+    assert DOMINANT.pygod(n_epochs=1, scaling="none").fit(counts).attribute_activation_ == "none"
+
+
+def test_new_graph_goes_through_the_transformation_of_the_fit(random_graph: AttributedGraph) -> None:
+    model = DOMINANT(n_epochs=5, n_components=3).fit(random_graph)
+    source, target = random_graph.edges
+    keep = (source < 50) & (target < 50)
+    names = random_graph.attribute_names
+    part = AttributedGraph.from_edges(
+        source[keep], target[keep], random_graph.attributes[:50, ::-1], attribute_names=names[::-1]
+    )
+    scores = model.decision_function(part)
+    assert scores.shape == (50,) and np.isfinite(scores).all()
+    straight = AttributedGraph(part.adjacency, random_graph.attributes[:50], attribute_names=names)
+    np.testing.assert_allclose(scores, model.decision_function(straight), atol=1e-5)
+    lacking = AttributedGraph(part.adjacency, random_graph.attributes[:50, 1:], attribute_names=names[1:])
+    with pytest.raises(ValueError, match="lacks 1 attribute"):
+        model.decision_function(lacking)
+
+
+def test_saved_model_scores_to_the_bit(random_graph: AttributedGraph, tmp_path: Path) -> None:
+    model = DOMINANT(n_epochs=5, n_components=3).fit(random_graph)
+    model.save(tmp_path / "model")
+    loaded = load_detector(tmp_path / "model")
+    assert loaded == model and np.array_equal(loaded.decision_score_, model.decision_score_)
+    assert np.array_equal(loaded.decision_function(random_graph), model.decision_function(random_graph))
+
+
+def test_callback_sees_the_scores_of_every_epoch(random_graph: AttributedGraph) -> None:
+    seen: list[np.ndarray] = []
+
+    def look(epoch: Epoch) -> None:
+        seen.append(epoch.scores())
+
+    model = DOMINANT(n_epochs=4).fit(random_graph, callback=look)
+    assert len(seen) == 4 and not np.array_equal(seen[0], seen[3])
+    assert np.array_equal(seen[3], model.decision_score_)
+
+
+def test_looking_does_not_change_the_run(random_graph: AttributedGraph) -> None:
+    watched = DOMINANT(n_epochs=4).fit(random_graph, callback=lambda epoch: epoch.scores().sum())
+    assert np.array_equal(watched.decision_score_, DOMINANT(n_epochs=4).fit(random_graph).decision_score_)
+
+
+def test_dead_network_is_started_once_more(counts: AttributedGraph) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = DOMINANT(lr=10.0, n_epochs=20, bias=False, scaling="none").fit(counts)
+    assert "DOMINANT collapsed" in str(caught[0].message)
+    assert np.isfinite(model.decision_score_).all()
+
+
+def test_sampled_rows_train_about_as_well_as_all(random_graph: AttributedGraph) -> None:
+    settings: dict[str, Any] = {"decoder": "sigmoid", "n_epochs": 60, "dropout": 0.0}
+    whole = DOMINANT(**settings).fit(random_graph).decision_score_
+    sampled = DOMINANT(**settings, n_rows=20).fit(random_graph).decision_score_
+    assert not np.array_equal(whole, sampled)
+    assert np.corrcoef(whole, sampled)[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("factor", [1e12, 1e-12])
+def test_scale_of_attributes_leaves_scores_finite(random_graph: AttributedGraph, factor: float) -> None:
+    words = abs(random_graph.attributes) * np.eye(6)[np.arange(60) % 6]
+    for attributes in (random_graph.attributes, words):
+        model = DOMINANT(n_epochs=5).fit(AttributedGraph(random_graph.adjacency, attributes * factor))
+        assert np.isfinite(model.decision_score_).all()
+        assert np.ptp(model.decision_score_) > 0.1
+
+
+def test_new_graph_far_from_the_fit_is_refused(random_graph: AttributedGraph) -> None:
+    model = DOMINANT(n_epochs=1).fit(random_graph)
+    with pytest.raises(ValueError, match="too far from those of the fit"):
+        model.decision_function(AttributedGraph(random_graph.adjacency, random_graph.attributes * 1e60))
+
+
+def test_divergence_stops_and_says_what_to_do(random_graph: AttributedGraph) -> None:
+    with pytest.raises(ValueError, match=r"loss of DOMINANT became .* lower lr \(now 1e\+10\)"):
+        DOMINANT(lr=1e10).fit(random_graph)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"encoder_units": ()}, "encoder_units must name at least one width"),
+        ({"structure_units": (0,)}, "structure_units must be at least 1, got 0"),
+        ({"decoder": "linea"}, "decoder must be one of linear, sigmoid, got 'linea'; did you mean linear"),
+        ({"attribute_weight": 1.5}, "attribute_weight must be at least 0"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
+        ({"n_epochs": 0}, "n_epochs must be at least 1, got 0"),
+        ({"lr": 0.0}, "lr must be above 0, got 0.0"),
+        ({"n_rows": "all"}, "n_rows must be a whole number or 'auto'"),
+        ({"loss": "sum"}, "loss must be one of mean, squared"),
+        ({"initial": "zeros"}, "initial must be one of glorot, uniform"),
+        ({"final_activation": "tanh"}, "final_activation must be one of relu, none"),
+    ],
+)
+def test_bad_settings_are_refused(random_graph: AttributedGraph, setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DOMINANT(**setting).fit(random_graph)
+
+
+def test_not_fitted_yet(random_graph: AttributedGraph) -> None:
+    with pytest.raises(ValueError, match="DOMINANT is not fitted yet"):
+        DOMINANT().decision_function(random_graph)
+
+
+def test_finds_what_was_injected_into_cora(data_dir: Path) -> None:
+    graph = load(data_dir / "inj_cora.mat")
+    model = DOMINANT(n_components=20, n_epochs=40).fit(graph)
+    assert roc_auc_score(graph.labels, model.decision_score_) > 0.75

@@ -1,0 +1,140 @@
+"""LOF: hand-worked values, scikit-learn's numbers, ties, duplicates and hostile scales."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.neighbors import LocalOutlierFactor
+
+from hopsight.baselines import lof
+from hopsight.baselines.lof import LOF, local_outlier_factor, nearest
+from hopsight.graph import AttributedGraph
+
+
+def fit(attributes: object, **parameters: object) -> np.ndarray:
+    n_nodes = attributes.shape[0]  # type: ignore[attr-defined]
+    return LOF(**parameters).fit((sp.csr_array((n_nodes, n_nodes)), attributes)).decision_score_
+
+
+def reference(X: object, k: int = 20) -> np.ndarray:
+    return -LocalOutlierFactor(n_neighbors=k).fit(X).negative_outlier_factor_
+
+
+def test_four_points_on_a_line_by_hand() -> None:
+    points = np.array([[0.0], [1.0], [2.0], [6.0]])
+    distances, neighbors = nearest(points, 2)
+    np.testing.assert_allclose(distances[:, -1], [2, 1, 2, 5])
+    np.testing.assert_array_equal(neighbors, [[1, 2], [0, 2], [1, 0], [2, 1]])
+    np.testing.assert_allclose(local_outlier_factor(distances, neighbors), [7 / 8, 4 / 3, 7 / 8, 21 / 8], rtol=1e-9)
+    np.testing.assert_allclose(fit(points, n_neighbors=2), [7 / 8, 4 / 3, 7 / 8, 21 / 8], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_columns", [1, 5, 40])
+@pytest.mark.parametrize("k", [1, 7, 20])
+def test_it_equals_scikit_learn(rng: np.random.Generator, n_columns: int, k: int) -> None:
+    X = rng.normal(size=(700, n_columns)) * rng.uniform(0.1, 10, size=n_columns)
+    np.testing.assert_allclose(fit(X, n_neighbors=k), reference(X, k), rtol=1e-8)
+
+
+def test_sparse_rows_equal_scikit_learn_and_dense_rows(rng: np.random.Generator) -> None:
+    X = sp.random_array((400, 60), density=0.2, rng=rng, format="csr")
+    scores = fit(X)
+    np.testing.assert_allclose(scores, fit(X.toarray()), rtol=1e-12)
+    np.testing.assert_allclose(scores, reference(X.toarray()), rtol=1e-8)
+
+
+def test_of_equally_near_rows_the_first_are_taken_sparse_or_dense(rng: np.random.Generator) -> None:
+    words = (rng.random((300, 12)) < 0.2).astype(np.float64)  # distances are roots of small whole numbers
+    np.testing.assert_array_equal(fit(words), fit(sp.csr_array(words)))
+    distances, neighbors = nearest(np.zeros((6, 1)), 3)
+    np.testing.assert_array_equal(distances, 0.0)
+    np.testing.assert_array_equal(neighbors[:, :2], [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [0, 1]])
+
+
+def test_blocks_of_rows_do_not_change_sparse_scores(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = sp.random_array((90, 30), density=0.2, rng=rng, format="csr")
+    whole = fit(X)
+    monkeypatch.setattr(lof, "BLOCK_VALUES", 7 * 90)
+    np.testing.assert_array_equal(fit(X), whole)
+
+
+def test_the_number_of_threads_does_not_change_scores(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = rng.normal(size=(500, 3))
+    monkeypatch.setattr(lof, "n_threads", lambda: 1)
+    alone = fit(X)
+    monkeypatch.setattr(lof, "n_threads", lambda: 3)
+    np.testing.assert_array_equal(fit(X), alone)
+
+
+def test_an_outlier_comes_first(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(100, 3))
+    X[42] += 9.0
+    assert fit(X).argmax() == 42
+
+
+def test_more_duplicates_than_neighbors_score_one(rng: np.random.Generator) -> None:
+    X = np.vstack([np.full((30, 4), 0.1), rng.normal(size=(50, 4))])
+    for form in (X, sp.csr_array(X)):
+        np.testing.assert_allclose(fit(form, n_neighbors=10)[:30], 1.0)
+
+
+def test_constant_attributes_and_zero_rows_score_one() -> None:
+    np.testing.assert_allclose(fit(np.full((40, 3), 7.0)), 1.0)
+    np.testing.assert_allclose(fit(sp.csr_array((40, 3))), 1.0)
+
+
+def test_fewer_nodes_than_neighbors() -> None:
+    points = np.array([[0.0], [1.0], [5.0]])
+    np.testing.assert_allclose(fit(points), fit(points, n_neighbors=2))
+    np.testing.assert_allclose(fit(points[:2]), 1.0)
+
+
+def test_a_common_offset_does_not_hide_the_distances(rng: np.random.Generator) -> None:
+    X = rng.integers(-50, 50, size=(200, 2)) / 64.0 + rng.normal(size=(200, 2)).round(3)
+    np.testing.assert_allclose(fit(X + 2.0**30), fit(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e12, 1e200])
+def test_the_unit_of_the_attributes_does_not_matter(rng: np.random.Generator, scale: float) -> None:
+    X = rng.normal(size=(120, 3))
+    np.testing.assert_allclose(fit(X * scale), fit(X), rtol=1e-3)
+    np.testing.assert_allclose(fit(sp.csr_array(X * scale)), fit(X), rtol=1e-3)
+
+
+def test_edges_do_not_matter(random_graph: AttributedGraph) -> None:
+    np.testing.assert_array_equal(LOF().fit(random_graph).decision_score_, fit(random_graph.attributes))
+
+
+def test_relabeled_nodes_keep_their_scores(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
+    order = rng.permutation(60)
+    np.testing.assert_allclose(fit(random_graph.attributes[order]), fit(random_graph.attributes)[order], rtol=1e-12)
+
+
+def test_scaling_is_recorded_and_used(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(80, 3)) * [1.0, 1e6, 1.0] + [0.0, 5.0, 0.0]
+    graph = AttributedGraph(sp.csr_array((80, 80)), X)
+    assert LOF().fit(graph).scaling_ == "none"
+    standard = LOF(scaling="standard").fit(graph)
+    assert standard.scaling_ == "standard"
+    np.testing.assert_allclose(standard.decision_score_, reference((X - X.mean(axis=0)) / X.std(axis=0)), rtol=1e-8)
+    assert LOF(scaling="auto").fit(graph).scaling_ == "standard"
+
+
+def test_reduced_attributes(random_graph: AttributedGraph) -> None:
+    X = random_graph.attributes - random_graph.attributes.mean(axis=0)
+    projected = X @ np.linalg.svd(X, full_matrices=False)[2][:2].T
+    scores = LOF(n_components=2).fit(random_graph).decision_score_
+    np.testing.assert_allclose(scores, reference(projected), rtol=1e-7)
+
+
+@pytest.mark.parametrize("k", [0, 2.5, True])
+def test_bad_numbers_of_neighbors_are_refused(random_graph: AttributedGraph, k: object) -> None:
+    with pytest.raises(ValueError, match="n_neighbors must be"):
+        LOF(n_neighbors=k).fit(random_graph)
+
+
+def test_a_node_alone_scores_one() -> None:
+    assert LOF().fit(AttributedGraph(np.zeros((1, 1)), [[3.0]])).decision_score_.tolist() == [1.0]

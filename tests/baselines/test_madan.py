@@ -1,0 +1,180 @@
+"""MADAN: the closed forms of an edge and a star, the naive form, degenerate networks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.linalg import expm
+from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
+
+from hopsight.baselines.madan import GRID, MADAN, concentrations, edge_weights, mean_rank
+from hopsight.graph import AttributedGraph
+
+
+def naive_concentrations(graph: AttributedGraph, times: np.ndarray, sigma: float) -> np.ndarray:
+    """Every formula as printed, dense."""
+    X = graph.attributes
+    X = (X - X.min(axis=0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1.0)
+    gaps = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
+    W = graph.adjacency.toarray() * np.exp(-gaps / (2 * sigma**2))
+    L = np.diag(W.sum(axis=1)) - W
+    L /= np.linalg.eigvalsh(L)[-1] * W.sum(axis=1).mean()
+    return np.array([np.linalg.norm(expm(-time * L), axis=0) for time in times])
+
+
+def test_single_edge_of_weight_w() -> None:
+    graph = AttributedGraph([[0, 1], [1, 0]], [[0.0], [5.0]])  # scaled: 0 and 1, distance 1
+    sigma, t = 0.8, 0.3
+    w = np.exp(-1 / (2 * sigma**2))
+    expected = np.sqrt(0.5 * (1 + np.exp(-2 * t / w)))
+    np.testing.assert_allclose(MADAN(t=t, sigma=sigma).fit(graph).decision_score_, expected, atol=1e-12)
+
+
+def test_star_of_four_leaves() -> None:
+    graph = AttributedGraph.from_edges([0] * 4, range(1, 5), np.arange(5.0)[:, None])
+    scores = MADAN(t=0.8, sigma=0.0).fit(graph).decision_score_  # sigma 0: every edge weighs 1
+    np.testing.assert_allclose(scores, [0.703067] + [0.912383] * 4, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["eigh", "chebyshev"])
+def test_equals_the_naive_form(random_graph: AttributedGraph, solver: str) -> None:
+    times = np.array([0.0, 1.0, 30.0, 400.0])
+    expected = naive_concentrations(random_graph, times, 0.3)
+    np.testing.assert_allclose(concentrations(random_graph, times, sigma=0.3), expected, atol=1e-8)
+    one = MADAN(t=30.0, sigma=0.3, solver=solver).fit(random_graph)
+    np.testing.assert_allclose(one.decision_score_, expected[2], atol=1e-8)
+
+
+def test_multi_is_the_mean_mid_rank_over_the_grid(random_graph: AttributedGraph) -> None:
+    kept = concentrations(random_graph, GRID)
+    ranks = [rankdata(row.round(10)) for row in kept if np.ptp(row) >= 1e-9]
+    model = MADAN().fit(random_graph)
+    np.testing.assert_allclose(model.decision_score_, np.mean(ranks, axis=0) / 60)
+    assert model.n_times_ == len(ranks) == 200  # t = 0 leaves all nodes alike
+
+
+@pytest.mark.parametrize("time", [1e9, 1e15, 1e30, 1e300])
+def test_in_the_end_heat_is_spread_over_the_component(time: float) -> None:
+    """A path of three, a pair and a node alone: 1/√3, 1/√2 and 1."""
+    adjacency = np.zeros((6, 6))
+    adjacency[[0, 1, 3], [1, 2, 4]] = 1.0
+    scores = MADAN(t=time, sigma=0.0).fit((adjacency, np.arange(6.0)[:, None])).decision_score_
+    np.testing.assert_allclose(scores, [3**-0.5] * 3 + [2**-0.5] * 2 + [1.0], rtol=1e-6)
+
+
+def test_a_network_beside_its_copy_gets_every_score_twice(rng: np.random.Generator) -> None:
+    """In 22 columns the edges weigh about 10⁻⁵, so that times are long and magnify rounding."""
+    edges = np.triu(rng.random((40, 40)) < 0.15, k=1)
+    both = sp.block_diag([edges, edges]).toarray()
+    attributes = np.tile(rng.normal(size=(40, 22)), (2, 1))
+    weights, _ = edge_weights(AttributedGraph(both, attributes))
+    assert weights.sum() / 80 < 1e-4
+    order = rng.permutation(80)
+    scores = MADAN().fit((both[order][:, order], attributes[order])).decision_score_
+    scores = scores[np.argsort(order)]
+    np.testing.assert_allclose(scores[:40], scores[40:], atol=0.01)
+    assert np.ptp(scores) > 0.5
+
+
+def test_default_sigma_is_the_deviation_of_all_scaled_values() -> None:
+    graph = AttributedGraph([[0, 1], [1, 0]], [[0.0, 7.0], [1.0, 7.0]])  # scaled: 0, 0, 1, 0
+    assert MADAN().fit(graph).sigma_ == pytest.approx(np.sqrt(3) / 4)
+
+
+def test_sparse_attributes_give_the_same_weights(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(30, 8)) * (rng.random((30, 8)) < 0.3)
+    X[:, 0] = 4.0
+    X[:, 1] *= 1e200
+    A = np.triu(rng.random((30, 30)) < 0.2, k=1)
+    dense, dense_sigma = edge_weights(AttributedGraph(A, X))
+    sparse, sparse_sigma = edge_weights(AttributedGraph(A, sp.csr_array(X)))
+    assert sparse_sigma == pytest.approx(dense_sigma)
+    np.testing.assert_allclose(sparse.toarray(), dense.toarray(), rtol=1e-10)
+
+
+def test_direction_of_edges_does_not_matter(random_graph: AttributedGraph) -> None:
+    source, target = random_graph.edges
+    directed = AttributedGraph.from_edges(source, target, random_graph.attributes, directed=True)
+    np.testing.assert_allclose(
+        MADAN().fit(directed).decision_score_, MADAN().fit(random_graph).decision_score_, atol=1e-12
+    )
+
+
+def test_scale_of_attributes_does_not_matter(random_graph: AttributedGraph) -> None:
+    expected = MADAN().fit(random_graph).decision_score_
+    for factor in (1e12, 1e-12, 1e300):
+        scaled = AttributedGraph(random_graph.adjacency, random_graph.attributes * factor)
+        np.testing.assert_allclose(MADAN().fit(scaled).decision_score_, expected, atol=1e-6)
+
+
+def test_a_node_unlike_its_neighbors_comes_first(two_cliques: AttributedGraph) -> None:
+    attributes = two_cliques.attributes.copy()
+    attributes[1] = [1.0, 0.25]  # in the left clique, dressed like the right
+    model = MADAN().fit(AttributedGraph(two_cliques.adjacency, attributes))
+    assert model.decision_score_.argmax() == 1
+
+
+def test_isolated_nodes_at_the_top_or_in_the_middle(random_graph: AttributedGraph) -> None:
+    assert MADAN(t=50.0).fit(random_graph).decision_score_[59] == pytest.approx(1.0)
+    scores = MADAN(t=50.0, isolated="median").fit(random_graph).decision_score_
+    assert scores[59] == pytest.approx(np.median(scores[:59]))
+
+
+def test_no_edges_at_all_leave_every_node_alike() -> None:
+    graph = AttributedGraph(np.zeros((4, 4)), np.arange(4.0)[:, None])
+    assert MADAN(t=3.0).fit(graph).decision_score_.tolist() == [1.0] * 4
+    model = MADAN().fit(graph)
+    assert model.decision_score_.tolist() == [0.625] * 4
+    assert model.n_times_ == 0
+
+
+def test_vanishing_weights_fall_back_and_say_so(rng: np.random.Generator) -> None:
+    words = (rng.random((20, 900)) < 0.02).astype(float)  # connected nodes are about 6 apart, sigma is 0.14
+    graph = AttributedGraph(np.triu(np.ones((20, 20)), k=1), words)
+    with pytest.warns(UserWarning, match="median distance of connected nodes"):
+        model = MADAN().fit(graph)
+    assert model.sigma_ == pytest.approx(6, abs=0.5)
+    assert np.ptp(model.decision_score_) > 0.5
+    with pytest.raises(ValueError, match=r"sigma must be larger: at 0\.1"):
+        MADAN(sigma=0.1).fit(graph)
+    assert np.ptp(MADAN(n_components=3).fit(graph).decision_score_) > 0.5
+
+
+def test_ties_by_symmetry_stay_ties() -> None:
+    ring = AttributedGraph.from_edges(range(9), [*range(1, 9), 0], np.ones((9, 1)))
+    assert len(set(MADAN().fit(ring).decision_score_.round(12).tolist())) == 1
+    assert mean_rank(np.array([[0.3, 0.3 + 1e-13, 0.9]]))[0].tolist() == [0.5, 0.5, 1.0]
+
+
+def test_large_network_is_refused_before_it_starts() -> None:
+    ends = np.arange(100_000)
+    graph = AttributedGraph.from_edges(ends[:-1], ends[1:], np.arange(100_000.0)[:, None])
+    with pytest.raises(ValueError, match=r"need about .* and .* GB here"):
+        MADAN().fit(graph)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"t": "oracle"}, "t must be one of multi, got 'oracle'"),
+        ({"t": -1.0}, "t must be 0 or more, got -1.0"),
+        ({"sigma": -0.1}, "sigma must be 0 or more"),
+        ({"n_probes": 0}, "n_probes must be at least 1"),
+        ({"solver": "power"}, "solver must be one of"),
+        ({"isolated": "zero"}, "isolated must be one of heat, median"),
+        ({"time_limit": 0.0}, "time_limit must be above 0"),
+    ],
+)
+def test_bad_settings_are_refused(random_graph: AttributedGraph, setting: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MADAN(**setting).fit(random_graph)  # type: ignore[arg-type]
+
+
+def test_beats_chance_on_disney(data_dir: object) -> None:
+    from scipy.io import loadmat
+
+    stored = loadmat(f"{data_dir}/Disney.mat")
+    model = MADAN().fit(AttributedGraph(stored["A"], stored["X"]))
+    assert roc_auc_score(stored["gnd"].ravel(), model.decision_score_) > 0.7

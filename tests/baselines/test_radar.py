@@ -1,0 +1,193 @@
+"""Radar: hand-worked values, the published n × n updates, and what a user can rely on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.csgraph import laplacian
+
+from hopsight.baselines.radar import Radar
+from hopsight.baselines.residuals import column_normalized
+from hopsight.graph import AttributedGraph
+
+NO_EDGES = np.zeros((3, 3))
+
+
+def published(graph: AttributedGraph, X: np.ndarray, alpha: float, beta: float, gamma: float, n_rounds: int):
+    """Return R and the objective after every round, by the paper's own n × n updates."""
+    n, eps, L = len(X), np.finfo(np.float64).eps, laplacian(graph.adjacency.toarray().astype(np.float64))
+    D_W, D_R = np.eye(n), np.eye(n)
+    R = np.linalg.solve(np.eye(n) + beta * D_R + gamma * L, X)
+    objective = []
+    for _ in range(n_rounds):
+        W = np.linalg.solve(X @ X.T + alpha * D_W, X @ X.T - X @ R.T)
+        D_W = np.diag(0.5 / np.sqrt((W**2).sum(axis=1) + eps))
+        R = np.linalg.solve(np.eye(n) + beta * D_R + gamma * L, X - W.T @ X)
+        D_R = np.diag(0.5 / (np.linalg.norm(R, axis=1) + eps))
+        fit = np.linalg.norm(X - W.T @ X - R) ** 2
+        sparse = alpha * np.linalg.norm(W, axis=1).sum() + beta * np.linalg.norm(R, axis=1).sum()
+        objective.append(fit + sparse + gamma * np.trace(R.T @ L @ R))
+    return R, objective
+
+
+def test_without_edges_and_w_it_is_the_group_soft_threshold() -> None:
+    X = np.array([[3.0], [0.2], [-1.0]])
+    radar = Radar(alpha=1e9, beta=1.0, scaling="none", n_rounds=200, tolerance=0.0).fit((NO_EDGES, X))
+    np.testing.assert_allclose(radar.decision_score_, [2.5, 0.0, 0.5], atol=1e-8)
+
+
+def test_without_edges_whole_rows_are_shrunk() -> None:
+    X = np.array([[3.0, 4.0], [0.3, 0.4], [0.0, -2.0]])
+    radar = Radar(alpha=1e9, beta=1.0, scaling="none", n_rounds=500, tolerance=0.0).fit((NO_EDGES, X))
+    np.testing.assert_allclose(radar.decision_score_, [4.5, 0.0, 1.5], atol=5e-3)
+
+
+def test_one_edge_shares_the_residual() -> None:
+    graph = AttributedGraph.from_edges([0], [1], np.array([[1.0], [0.0]]))
+    radar = Radar(alpha=1e9, beta=0.0, gamma=1.0, scaling="none").fit(graph)
+    np.testing.assert_allclose(radar.decision_score_, [2 / 3, 1 / 3], atol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.5])
+@pytest.mark.parametrize("n_rounds", [1, 2, 7])
+def test_it_equals_the_published_updates(random_graph: AttributedGraph, alpha: float, n_rounds: int) -> None:
+    X = column_normalized(random_graph.attributes)
+    R, objective = published(random_graph, X, alpha, 0.05, 0.3, n_rounds)
+    radar = Radar(alpha=alpha, beta=0.05, gamma=0.3, n_rounds=n_rounds, tolerance=0.0).fit(random_graph)
+    np.testing.assert_allclose(radar.decision_score_, np.linalg.norm(R, axis=1), atol=1e-8)
+    np.testing.assert_allclose(radar.objective_, objective, atol=1e-6)
+
+
+def test_more_attributes_than_nodes_equal_the_published_updates(rng: np.random.Generator) -> None:
+    adjacency = np.triu(rng.random((15, 15)) < 0.3, k=1)
+    graph = AttributedGraph(adjacency, rng.normal(size=(15, 40)))
+    R, _ = published(graph, column_normalized(graph.attributes), 0.1, 0.01, 0.1, 5)
+    radar = Radar(n_rounds=5, tolerance=0.0).fit(graph)
+    np.testing.assert_allclose(radar.decision_score_, np.linalg.norm(R, axis=1), atol=1e-8)
+    assert radar.retained_energy_ == 1.0
+
+
+def test_truncation_keeps_what_it_reports(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 30)) + 1e-3 * rng.normal(size=(40, 30))
+    graph = AttributedGraph(np.triu(rng.random((40, 40)) < 0.2, k=1), X)
+    exact, truncated = Radar().fit(graph), Radar(max_rank=3).fit(graph)
+    values = np.linalg.svd(column_normalized(X))[1]
+    assert truncated.retained_energy_ == pytest.approx((values[:3] ** 2).sum() / (values**2).sum(), rel=1e-6)
+    np.testing.assert_allclose(truncated.decision_score_, exact.decision_score_, atol=0.02)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_objective_never_increases(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = AttributedGraph(np.triu(rng.random((50, 50)) < 0.1, k=1), rng.normal(size=(50, 5)))
+    weights = 10 ** rng.uniform(-3, 1, size=3)
+    radar = Radar(alpha=weights[0], beta=weights[1], gamma=weights[2], n_rounds=60, tolerance=0.0).fit(graph)
+    assert len(radar.objective_) == 60
+    assert max(np.diff(radar.objective_)) <= 1e-9 * radar.objective_[0]
+
+
+def test_it_stops_when_the_objective_settles(random_graph: AttributedGraph) -> None:
+    radar = Radar(n_rounds=500, tolerance=1e-2).fit(random_graph)
+    drops = -np.diff(radar.objective_)
+    assert drops[-1] < 1e-2 <= drops[:-1].min()
+
+
+def test_a_planted_residual_comes_first(rng: np.random.Generator) -> None:
+    X = np.repeat(np.eye(2), 15, axis=0) + 0.05 * rng.normal(size=(30, 2))
+    X[7] = [-3.0, -3.0]
+    ring = [(i, (i + 1) % 15) for i in range(15)] + [(15 + i, 15 + (i + 1) % 15) for i in range(15)]
+    graph = AttributedGraph.from_edges(*zip(*ring, strict=True), X)
+    assert Radar().fit(graph).decision_score_.argmax() == 7
+
+
+def test_sparse_attributes_give_the_scores_of_dense_ones(rng: np.random.Generator) -> None:
+    X = sp.random_array((30, 50), density=0.1, rng=rng, format="csr")
+    adjacency = np.triu(rng.random((30, 30)) < 0.2, k=1)
+    scores = [Radar().fit((adjacency, form)).decision_score_ for form in (X, X.toarray())]
+    np.testing.assert_allclose(*scores, atol=1e-9)
+
+
+def test_attributes_stored_column_by_column_give_the_same_scores(random_graph: AttributedGraph) -> None:
+    form = (random_graph.adjacency, np.asfortranarray(random_graph.attributes))
+    np.testing.assert_allclose(Radar().fit(form).decision_score_, Radar().fit(random_graph).decision_score_, atol=1e-8)
+
+
+def test_relabeled_nodes_keep_their_scores(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
+    order = rng.permutation(60)
+    shuffled = AttributedGraph(random_graph.adjacency[order][:, order], random_graph.attributes[order])
+    expected = Radar().fit(random_graph).decision_score_[order]
+    np.testing.assert_allclose(Radar().fit(shuffled).decision_score_, expected, atol=1e-8)
+
+
+def test_callback_hears_every_round(random_graph: AttributedGraph) -> None:
+    heard = []
+    radar = Radar(n_rounds=3, tolerance=0.0)
+    radar.fit(random_graph, callback=lambda epoch: heard.append((epoch.number, epoch.loss, epoch.scores())))
+    assert [number for number, _, _ in heard] == [1, 2, 3]
+    assert [loss for _, loss, _ in heard] == radar.objective_
+    np.testing.assert_array_equal(heard[-1][2], radar.decision_score_)
+
+
+def test_reduced_attributes(random_graph: AttributedGraph) -> None:
+    scores = Radar(n_components=2).fit(random_graph).decision_score_
+    assert scores.shape == (60,)
+    assert not np.allclose(scores, Radar().fit(random_graph).decision_score_)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"alpha": 0.0}, "alpha must be above 0"),
+        ({"beta": -1.0}, "beta must be 0 or more"),
+        ({"gamma": float("nan")}, "gamma must be a finite number"),
+        ({"n_rounds": 0}, "n_rounds must be at least 1"),
+        ({"scaling": "colunm"}, "did you mean column"),
+        ({"max_rank": 0}, "max_rank must be at least 1"),
+    ],
+)
+def test_bad_parameters_are_refused(random_graph: AttributedGraph, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Radar(**changes).fit(random_graph)
+
+
+def test_too_little_memory_is_said_before_starting(
+    random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopsight.system.memory.available_memory", lambda: 1000)
+    with pytest.raises(ValueError, match="Radar would need about"):
+        Radar().fit(random_graph)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["1e12", "1e-12", "1e300", "subnormal", "constant", "outlier", "float16", "integer"]
+)
+def test_hostile_attributes_give_finite_scores(random_graph: AttributedGraph, hostile: str) -> None:
+    X = np.array(random_graph.attributes)
+    forms = {
+        "constant": np.column_stack([X, np.full(60, 4.2)]),
+        "outlier": np.where(np.arange(360).reshape(60, 6) == 100, 5e11, X),
+        "float16": X.astype(np.float16),
+        "integer": (3 * X).astype(np.int64),
+        "subnormal": np.where(X > 0, 5e-324, 0.0),
+    }
+    X = forms[hostile] if hostile in forms else X * float(hostile)
+    scores = Radar().fit((random_graph.adjacency, X)).decision_score_
+    assert np.isfinite(scores).all()
+    if hostile != "subnormal":
+        assert np.ptp(scores) > 0
+
+
+def test_zero_rows_and_a_network_without_edges_give_finite_scores(random_graph: AttributedGraph) -> None:
+    X = np.array(random_graph.attributes)
+    X[[3, 59]] = 0.0
+    for adjacency in (random_graph.adjacency, sp.csr_array((60, 60))):
+        assert np.isfinite(Radar().fit((adjacency, X)).decision_score_).all()
+
+
+def test_labels_do_not_matter_and_the_network_stays_as_it_was(random_graph: AttributedGraph) -> None:
+    before = random_graph.attributes.copy()
+    labeled = AttributedGraph(random_graph.adjacency, random_graph.attributes, labels=np.arange(60) % 2)
+    scores = Radar().fit(labeled).decision_score_
+    np.testing.assert_array_equal(scores, Radar().fit(random_graph).decision_score_)
+    np.testing.assert_array_equal(random_graph.attributes, before)

@@ -1,0 +1,32 @@
+"""A few rows of Â are those of the whole Â."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hopsight.graph import AttributedGraph
+from hopsight.hcm.hop_detector import adjacency_of
+from hopsight.hcm.locality import edges_at, local_operator
+from hopsight.nn.gcn import normalized_adjacency
+from toys import two_groups
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_local_operator_is_a_part_of_the_whole(directed: bool, rng: np.random.Generator) -> None:
+    graph = two_groups(0, directed=directed)
+    visible = rng.random(graph.n_edges) < 0.7
+    whole = normalized_adjacency(adjacency_of(graph, visible, directed=False)).toarray()
+    rows = np.array([3, 17, 60])
+    around = np.union1d(rows, graph.edges[:, edges_at(graph, rows)])
+    near = graph.adjacency.toarray()[rows].any(axis=0) | graph.adjacency.toarray()[:, rows].any(axis=1)
+    assert set(around.tolist()) == set(np.flatnonzero(near).tolist()) | set(rows.tolist())
+    edges = edges_at(graph, around)
+    part = local_operator(graph.edges[:, edges[visible[edges]]], rows, around, directed=directed).toarray()
+    np.testing.assert_allclose(part, whole[np.ix_(rows, around)], rtol=1e-6)
+    assert whole[rows].sum() == pytest.approx(part.sum(), rel=1e-6)  # nothing lies outside
+
+
+def test_edges_at_some_nodes() -> None:
+    path = AttributedGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], np.zeros((5, 1)))
+    assert edges_at(path, np.array([0, 3])).tolist() == [0, 2, 3]

@@ -1,0 +1,33 @@
+"""Tables on standard output."""
+
+from __future__ import annotations
+
+import pytest
+
+from hopsight.runs.console import show_networks, show_values, shown
+
+
+def test_ids_are_text_on_one_line_and_not_too_long() -> None:
+    assert shown("[bold]a\nb[/bold]").plain == "[bold]a b[/bold]"
+    assert len(shown("x" * 10_000).plain) == 48
+    assert shown(17).plain == "17"
+
+
+def test_values_are_printed_readably_and_empty_ones_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    values = {"nodes": 5196, "directed": False, "share": 0.123456, "notes": ["one", "two"], "paper": {"edges": 1000}}
+    show_values("net", values | {"kinds": None, "differences": []})
+    out = capsys.readouterr().out
+    assert "5,196" in out
+    assert "no" in out
+    assert "0.1235" in out
+    assert "edges 1,000" in out
+    assert out.count("notes") == 2
+    assert "kinds" not in out
+    assert "differences" not in out
+
+
+def test_networks_say_whether_a_copy_is_here(capsys: pytest.CaptureFixture[str]) -> None:
+    network = {"name": "disney", "kind": "organic", "nodes": 124, "edges": 335, "attributes": 28, "anomalies": None}
+    show_networks([network | {"present": True, "citation": "Somebody [2013]"}])
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.split() == ["disney", "organic", "124", "335", "28", "yes", "Somebody", "[2013]"]

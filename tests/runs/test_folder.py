@@ -1,0 +1,160 @@
+"""The output folder is complete or as it was, and belongs to one run at a time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hopsight.runs.folder import CHECKPOINT, FORMAT, LOCK, RECORD, STAGING, claim
+
+NAMES = ("scores.csv", "model", RECORD)
+
+
+def write_run(folder: Path, text: str, *, model: bool = True) -> None:
+    with claim(folder, NAMES) as claimed:
+        (claimed.staging / "scores.csv").write_text(text)
+        if model:
+            (claimed.staging / "model").mkdir()
+            (claimed.staging / "model" / "weights").write_text(text)
+        (claimed.staging / RECORD).write_text(f'{{"format": "{FORMAT}"}}')
+        claimed.publish()
+
+
+def test_published_files_are_all_there_and_nothing_else(tmp_path: Path) -> None:
+    write_run(tmp_path / "deep" / "out", "first")
+    assert sorted(path.name for path in (tmp_path / "deep" / "out").iterdir()) == ["model", RECORD, "scores.csv"]
+
+
+def test_a_failed_block_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="bad"), claim(tmp_path / "a" / "b", NAMES) as claimed:
+        (claimed.staging / "scores.csv").write_text("half")
+        raise ValueError("bad input")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_block_leaves_the_earlier_run_as_it_was(tmp_path: Path) -> None:
+    write_run(tmp_path, "first")
+    with pytest.raises(ValueError, match="bad"), claim(tmp_path, NAMES) as claimed:
+        (claimed.staging / "scores.csv").write_text("half")
+        raise ValueError("bad input")
+    assert (tmp_path / "scores.csv").read_text() == "first"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", RECORD, "scores.csv"]
+
+
+def test_a_later_run_replaces_every_file_of_the_earlier_one(tmp_path: Path) -> None:
+    write_run(tmp_path, "first")
+    write_run(tmp_path, "second", model=False)
+    assert (tmp_path / "scores.csv").read_text() == "second"
+    assert not (tmp_path / "model").exists()
+
+
+def test_other_files_in_the_folder_stay(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    write_run(tmp_path, "first")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_file_of_another_origin_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("mine")
+    (tmp_path / RECORD).write_text('{"format": "something else"}')
+    with pytest.raises(ValueError, match=r"already has a scores\.csv"):
+        write_run(tmp_path, "ours")
+    assert (tmp_path / "scores.csv").read_text() == "mine"
+
+
+def test_a_second_run_into_the_folder_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    with claim(tmp_path / "out", NAMES) as claimed:
+        (claimed.staging / "scores.csv").write_text("first")
+        program = (
+            "import sys; from pathlib import Path; from hopsight.runs.folder import claim\n"
+            "with claim(Path(sys.argv[1]), ['scores.csv']): pass"
+        )
+        second = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / "out")], capture_output=True, text=True, check=False
+        )
+        assert f"another run (process {os.getpid()})" in second.stderr
+        claimed.publish()
+    assert (tmp_path / "out" / "scores.csv").read_text() == "first"
+
+
+def test_a_run_killed_while_publishing_is_no_finished_run_and_can_be_repeated(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    write_run(folder, "first")
+    program = (
+        "import os, signal, sys; from pathlib import Path; from hopsight.runs.folder import claim\n"
+        "with claim(Path(sys.argv[1]), ['scores.csv', 'run.json']) as claimed:\n"
+        "    (claimed.staging / 'scores.csv').write_text('second')\n"
+        "    claimed.folder.joinpath('run.json').unlink()\n"
+        "    (claimed.staging / 'scores.csv').replace(claimed.folder / 'scores.csv')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(folder)], check=False).returncode == -9
+    assert not (folder / RECORD).exists()
+    assert (folder / STAGING).is_dir()
+    assert (folder / LOCK).exists()
+    write_run(folder, "third")
+    assert (folder / "scores.csv").read_text() == "third"
+    assert sorted(path.name for path in folder.iterdir()) == ["model", RECORD, "scores.csv"]
+
+
+def test_an_interrupted_run_keeps_its_checkpoint_and_a_finished_one_does_not(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt), claim(folder, NAMES) as claimed:
+        claimed.checkpoint.mkdir()
+        raise KeyboardInterrupt
+    assert [path.name for path in folder.iterdir()] == [CHECKPOINT]
+    write_run(folder, "done")
+    assert not (folder / CHECKPOINT).exists()
+
+
+def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="Not a directory"), claim(tmp_path / "file" / "out", NAMES):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="this system cannot refuse to follow a link")
+def test_edges_that_somebody_put_there_lead_nowhere(tmp_path: Path) -> None:
+    """In a folder that others may write to, no name of ours becomes a way to a file elsewhere."""
+    mine, out = tmp_path / "mine", tmp_path / "out"
+    mine.mkdir()
+    (mine / "letter").write_text("dear")
+    out.mkdir()
+    (out / LOCK).symlink_to(mine / "letter")
+    with pytest.raises(OSError), claim(out, NAMES):
+        raise AssertionError("it should not begin")
+    (out / LOCK).unlink()
+    for name in (STAGING, CHECKPOINT):
+        (out / name).symlink_to(mine)
+    write_run(out, "first")
+    (out / "scores.csv").unlink()
+    (out / "scores.csv").symlink_to(mine / "letter")
+    write_run(out, "second")
+    assert (out / "scores.csv").read_text() == "second" and not (out / "scores.csv").is_symlink()
+    assert [path.name for path in mine.iterdir()] == ["letter"]
+    assert (mine / "letter").read_text() == "dear"
+
+
+def test_a_run_interrupted_while_publishing_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "out"
+    write_run(folder, "first")
+    whole, moved = Path.replace, []
+
+    def stop(self: Path, target: Path) -> Path:
+        moved.append(target)
+        if len(moved) == 2:
+            raise KeyboardInterrupt
+        return whole(self, target)
+
+    monkeypatch.setattr(Path, "replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_run(folder, "second")
+    assert not (folder / RECORD).exists()
+    write_run(folder, "third")
+    assert (folder / "scores.csv").read_text() == "third"
+    assert sorted(path.name for path in folder.iterdir()) == ["model", RECORD, "scores.csv"]

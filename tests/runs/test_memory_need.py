@@ -1,0 +1,97 @@
+"""What a run will need, and what happens at the limit."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hopsight.datasets import make_network
+from hopsight.graph import AttributedGraph
+from hopsight.io.npz import write_npz
+from hopsight.runs.memory_need import Need, check_need, expected_need, limited, parse_size, size
+from hopsight.runs.record import read_record
+from hopsight.runs.settings import make_detector
+from hopsight.system.memory import release_memory, resident_memory
+
+
+def ring(n_nodes: int) -> AttributedGraph:
+    nodes = np.arange(n_nodes)
+    return AttributedGraph.from_edges(nodes, (nodes + 1) % n_nodes, np.ones((n_nodes, 4)) * nodes[:, None])
+
+
+@pytest.mark.parametrize(
+    ("text", "n_bytes"), [("8GB", 8e9), ("500MB", 5e8), ("1.5g", 1.5e9), ("64 KiB", 64e3), ("7", 7)]
+)
+def test_sizes_are_read(text: str, n_bytes: float) -> None:
+    assert parse_size(text) == n_bytes
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "8XB", "0", "1e9"])
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="such as 8GB or 500MB"):
+        parse_size(text)
+
+
+def test_a_size_is_readable() -> None:
+    assert (size(1.26e9), size(3e6)) == ("1.3 GB", "3 MB")
+
+
+@pytest.mark.parametrize("detector", ["hcm", "lof", "radar", "dominant"])
+def test_memory_grows_with_the_network_and_never_with_its_square(detector: str) -> None:
+    needs = [expected_need(ring(n), make_detector(detector)).memory for n in (5_000, 50_000, 500_000)]
+    assert needs[0] < needs[1] < needs[2]
+    assert needs[2] - needs[1] < 15 * (needs[1] - needs[0])
+
+
+def test_the_expectation_is_what_a_run_then_takes(tmp_path: Path) -> None:
+    source = tmp_path / "network.npz"
+    write_npz(make_network(3_000, seed=0), source)
+    program = (
+        "import sys; from pathlib import Path; from hopsight.runs.detect import *\n"
+        "settings = {'n_epochs': '3', 'burn_in': '1'}\n"
+        "detect(Request(source=Source(path=sys.argv[1]), detector='hcm', settings=settings), Path(sys.argv[2]))"
+    )
+    subprocess.run([sys.executable, "-c", program, str(source), str(tmp_path / "out")], check=True)
+    record = read_record(tmp_path / "out")
+    assert 0.6 < record["expected"]["memory"] / record["peak_memory_bytes"] < 1.7
+
+
+def test_a_run_that_cannot_fit_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(MemoryError, match=r"needs about 2\.0 GB .* limit is 1\.0 GB: try"):
+        check_need(Need(2 * 10**9, 60.0), 10**9)
+    with pytest.raises(MemoryError, match="are free"):
+        check_need(Need(10**15, 60.0), None)
+    check_need(Need(10**6, 1.0), 10**9)
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["in the foreground", "in the background"])
+def test_a_block_that_passes_the_limit_is_stopped(ignored: bool) -> None:
+    handler = signal.SIG_IGN if ignored else signal.default_int_handler
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        check_limit()
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def check_limit() -> None:
+    release_memory()  # what earlier tests left to the allocator would be used first, and is counted already
+    now = resident_memory()
+    kept = []
+    with pytest.raises(MemoryError, match="passed the memory limit"), limited(now + 50_000_000):
+        for _ in range(200):
+            kept.append(np.ones(1_000_000))
+            time.sleep(0.01)
+    assert len(kept) < 60
+
+
+def test_ctrl_c_below_the_limit_stays_ctrl_c() -> None:
+    with pytest.raises(KeyboardInterrupt), limited(10**15):
+        raise KeyboardInterrupt

@@ -1,0 +1,47 @@
+"""The report of a detection on Spark: an excerpt is shown, with the numbers of the whole network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.spark.excerpt import Excerpt
+from hopsight.spark.report import write_reasons
+
+
+def test_numbers_are_those_of_the_whole_network(tmp_path: Path) -> None:
+    nodes = {
+        "node": ["a", "b", "c", "d"],
+        "rank": np.array([1, 70, 500, 9000]),
+        "score": np.array([9.0, 3.0, 1.0, 0.5]),
+        "flagged": np.array([1, 0, 0, 0]),
+        "judged": np.array([1, 1, 1, 1]),
+        "degree": np.array([40, 7, 3, 5]),
+        "ahp": np.array([2.0, 1.5, 1.2, 1.0]),
+        "iv": np.array([0.1, 0.1, 0.1, 0.1]),
+        "hav": np.array([2.0, 1.7, 1.6, 1.5]),
+    }
+    edges = {
+        "source": np.array([1, 0]),
+        "target": np.array([0, 2]),
+        "hop": np.array([2.5, 1.5]),
+        "probability": np.array([0.1, 0.6]),
+        "variance": np.array([0.01, 0.02]),
+    }
+    part = Excerpt(nodes, np.arange(8.0).reshape(4, 2), edges, np.array([0]), np.array([1, 2, 3]))
+    sizes = {"n_nodes": 9000, "n_edges": 50_000, "n_attributes": 2}
+    record = {"graph": sizes, "n_flagged": 900, "losses": [1.0, 0.5], "threshold": 4.0}
+    write_reasons(tmp_path, part, CrossHCM(), ["age", "size"], 4.0, record)
+    (reason,) = json.loads((tmp_path / "explanations.json").read_text(encoding="utf-8"))
+    assert (reason["node"], reason["rank"], reason["n_nodes"], reason["degree"]) == ("a", 1, 9000, 40)
+    assert reason["degree_percentile"] == 100.0
+    assert [(each["node"], each["rank"], each["hop"]) for each in reason["neighbors"]] == [
+        ("b", 70, 2.5),
+        ("c", 500, 1.5),
+    ]
+    assert any("Only the 60 neighbors" in note for note in reason["notes"])
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "looked at 9,000 nodes and 50,000 edges on Spark" in page

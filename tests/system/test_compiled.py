@@ -1,0 +1,26 @@
+"""Compiled functions where there is no place to keep them."""
+
+from typing import Any
+
+import pytest
+
+from hopsight.system import compiled as module
+from hopsight.system.compiled import compiled
+
+
+def test_a_function_is_compiled_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What numba does where the package and the user's cache are both read-only, as in a container."""
+    whole = module.njit
+
+    def no_place(*, cache: bool = False, **options: Any) -> Any:
+        if cache:
+            raise RuntimeError("cannot cache function 'double': no locator available for file")
+        return whole(**options)
+
+    monkeypatch.setattr(module, "njit", no_place)
+
+    @compiled(nogil=True)
+    def double(value: int) -> int:
+        return 2 * value
+
+    assert double(21) == 42
