@@ -1,4 +1,4 @@
-# Each target works on a bare clone: it makes .venv itself and is quick the second time.
+# Every target works on a fresh clone: it creates .venv when needed and reuses it later.
 PYTHON ?= $(firstword $(foreach version,3.11 3.12 3.13,$(shell command -v python$(version))) python3)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,17 +8,19 @@ DEMO := hopsight-demo
 LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
 
-.PHONY: help demo test test-long test-lowest audit lint bench browser clean
+.PHONY: help demo test test-long test-lowest audit lint bench paper peers browser clean
 
 help:
-	@echo "make demo         find the planted anomalies of the built-in network, report in $(DEMO)/"
-	@echo "make test         lint, types, import layers and tests"
-	@echo "make test-long    the tests that take minutes"
-	@echo "make test-lowest  the tests with the oldest versions that pyproject.toml allows (torch aside)"
-	@echo "make audit        look the versions of constraints.txt up among known vulnerabilities (asks PyPI)"
-	@echo "make lint         lint, types and import layers only"
-	@echo "make bench        the quick suite of experiments, results in bench-out/"
-	@echo "make clean        remove what the other targets made"
+	@echo "make demo         find the planted anomalies in the built-in graph; the report is in $(DEMO)/"
+	@echo "make test         run the linter, type checker, import checks and tests"
+	@echo "make test-long    run the tests that take minutes"
+	@echo "make test-lowest  run the tests with the oldest versions that pyproject.toml allows (except torch)"
+	@echo "make audit        check the versions in constraints.txt for known vulnerabilities (needs PyPI)"
+	@echo "make lint         run the linter, type checker and import checks only"
+	@echo "make bench        compare all detectors on small graphs in minutes; results in bench-out/"
+	@echo "make paper        run the paper's experiments; takes many hours and can be resumed; results in bench-paper/"
+	@echo "make peers        compare with the detectors of PyGOD and PyOD; can be resumed; results in bench-peers/"
+	@echo "make clean        remove everything that the other targets created, except bench-paper/ and bench-peers/"
 
 demo: $(VENV)/.installed
 	$(BIN)/hopsight detect --out $(DEMO)
@@ -30,11 +32,11 @@ test: lint browser
 test-long: $(VENV)/.installed-dev browser
 	$(BIN)/python -m pytest -m slow --timeout 3600
 
-# Old libraries warn about each other, and pyspark 4.0 leaves its sockets open; that is not ours to mend.
+# Old libraries warn about each other, and pyspark 4.0 does not close its sockets; we cannot fix that here.
 test-lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -W ignore::DeprecationWarning -W ignore::ResourceWarning
 
-# --strict: without it pip-audit succeeds even where it could look nothing up.
+# Without --strict, pip-audit succeeds even if it could not look up a single package.
 audit: $(AUDIT)/.installed
 	$(AUDIT)/bin/pip-audit -r constraints.txt --no-deps --disable-pip --strict
 
@@ -47,7 +49,13 @@ lint: $(VENV)/.installed-dev
 bench: $(VENV)/.installed
 	$(BIN)/hopsight bench --suite quick --out bench-out
 
-# The tests of the HTML report drive a real browser; without one they are skipped, and say so.
+paper: $(VENV)/.installed
+	$(BIN)/python experiments/bench.py --suite paper --out bench-paper
+
+peers: $(VENV)/.installed-peers
+	$(BIN)/python experiments/bench.py --suite peers --out bench-peers
+
+# The tests of the HTML report need a browser; without one they are skipped with a reason.
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
@@ -55,7 +63,7 @@ browser:
 	       && { timeout 300 apt-get install -y --no-install-recommends chromium >/dev/null 2>&1 \
 	            || { timeout 120 apt-get update >/dev/null 2>&1 \
 	                 && timeout 300 apt-get install -y --no-install-recommends chromium >/dev/null 2>&1; }; }; } \
-	  || echo "No Chromium here and none could be installed: the tests that need a browser will be skipped."
+	  || echo "Chromium is not installed and could not be installed: tests that need a browser will be skipped."
 
 $(VENV)/.made:
 	$(PYTHON) -c "import sys; sys.exit(0 if sys.version_info >= (3, 11) else 'hopsight needs Python 3.11 or newer: make PYTHON=...')"
@@ -72,8 +80,13 @@ $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt -e ".[dev]"
 	touch $(VENV)/.installed $@
 
-# Every lower bound becomes an exact version; torch stays as in constraints.txt. Most of the first time goes into
-# pyspark, which is published as source only: 4 minutes here. pip keeps the wheel it builds for the next time.
+$(VENV)/.installed-peers: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing hopsight, PyGOD and PyOD into $(VENV)"
+	$(PIP) install -c constraints.txt -e ".[peers]"
+	touch $(VENV)/.installed $@
+
+# Turn every lower bound into an exact version; torch stays as in constraints.txt. The first build takes minutes, because
+# pyspark is published as source only; pip keeps the wheel that it builds.
 $(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(LOWEST)
 	grep '^torch==' constraints.txt > $(LOWEST)/constraints.txt

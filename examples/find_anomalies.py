@@ -1,4 +1,4 @@
-"""Find the anomalies of the demo network and say why the first one stands out."""
+"""Find the anomalies of the demo graph and explain why the first one stands out."""
 
 import hopsight as hs
 

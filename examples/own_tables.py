@@ -1,4 +1,4 @@
-"""Read an edge list and a node table of your own, fit, keep the model and judge a second network with it."""
+"""Read an edge list and a node table of your own, fit a detector, save it, and use the saved model."""
 
 import tempfile
 from pathlib import Path

@@ -1,9 +1,9 @@
-"""CrossHCM with each ingredient removed in turn, on every network.
+"""CrossHCM with each ingredient removed in turn, on every graph.
 
     python experiments/ablation.py --workers 2 --out ablation.json
 
-Injected networks get ``--injections`` injections with one seed each, the others ``--seeds`` seeds; with ``--leak-free``
-neither degree nor attribute norm gives the anomalies away. Prints a table of mean ROC-AUC.
+Injected graphs get ``--injections`` injections with one seed each, the others ``--seeds`` seeds; with ``--leak-free``
+neither degree nor attribute norm reveals the anomalies. Prints a table of mean ROC-AUC.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from hopsight.benchmark.graphs import SETUPS
 from hopsight.datasets import inject
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.folds import Fold
 from hopsight.hcm.scores import fill_unjudged, neighbor_mean, rings
-from hopsight.hcm.training import Fold
-from hopsight.load import load
+from hopsight.loading import load
 from hopsight.metrics import roc_auc
+from paper.setups import SETUPS
 
-NETWORKS = ("flickr", "blogcatalog", "inj_cora", "disney", "amazon", "enron")
+GRAPHS = ("flickr", "blogcatalog", "inj_cora", "disney", "amazon", "enron")
 
 
 class SeesItsEdges(CrossHCM):
-    """Judges edges in a network that shows them."""
+    """Judges edges that message passing uses."""
 
     def _folds(self, graph: AttributedGraph, attributes: Any, device: torch.device) -> list[Fold]:
         folds = super()._folds(graph, attributes, device)
@@ -42,7 +42,7 @@ class SeesItsEdges(CrossHCM):
 
 
 class WithoutOwn(CrossHCM):
-    """Sees the neighborhood only."""
+    """Sees only the neighborhood."""
 
     def _folds(self, graph: AttributedGraph, attributes: Any, device: torch.device) -> list[Fold]:
         folds = super()._folds(graph, attributes, device)
@@ -50,7 +50,7 @@ class WithoutOwn(CrossHCM):
 
 
 class WithoutNeighbors(CrossHCM):
-    """Sees the node's own attributes only."""
+    """Sees only the node's own attributes."""
 
     def _folds(self, graph: AttributedGraph, attributes: Any, device: torch.device) -> list[Fold]:
         folds = super()._folds(graph, attributes, device)
@@ -58,14 +58,16 @@ class WithoutNeighbors(CrossHCM):
 
 
 class WithoutRanks(CrossHCM):
-    """Clips values and puts no ranks beside them."""
+    """Clips values and adds no ranks."""
 
-    def _scaling(self, graph: AttributedGraph) -> str:
-        return {"mixed": "clipped"}.get(super()._scaling(graph), super()._scaling(graph))
+    def resolve_scaling(self, graph: AttributedGraph) -> str:
+        """Return the usual scaling without ranks."""
+        scaling = super().resolve_scaling(graph)
+        return "clipped" if scaling == "mixed" else scaling
 
 
 class WithoutDegrees(CrossHCM):
-    """Combines the readings in their own robust deviations, whatever a node's degree."""
+    """Combines the scores in robust standard deviations, regardless of degree."""
 
     def _node_scores(self, graph: AttributedGraph, posterior: Any) -> dict[str, Any]:
         scores = super()._node_scores(graph, posterior)
@@ -87,7 +89,7 @@ VARIANTS: dict[str, Any] = {
     "without rings": lambda **k: CrossHCM(score="far", **k),
     "without the correction for degree": WithoutDegrees,
     "one split instead of four": lambda **k: CrossHCM(n_repeats=1, **k),
-    "one posterior sample a fold": lambda **k: CrossHCM(n_samples=1, **k),
+    "one posterior sample per fold": lambda **k: CrossHCM(n_samples=1, **k),
     "no edges dropped": lambda **k: CrossHCM(drop_ratio=0.0, **k),
     "argmax hops": lambda **k: CrossHCM(prediction="argmax", **k),
     "AHP of the paper": lambda **k: CrossHCM(score="ahp", **k),
@@ -96,9 +98,9 @@ VARIANTS: dict[str, Any] = {
 
 
 def main() -> None:
-    """Fit every variant to every network and print the table."""
+    """Fit every variant to every graph and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", default=list(NETWORKS), choices=NETWORKS)
+    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=GRAPHS)
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=list(VARIANTS))
     parser.add_argument("--injections", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=5)
@@ -109,9 +111,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("ablation.json"))
     options = parser.parse_args()
     jobs = [
-        (network, number, variant, options.leak_free, options.device, options.data_dir)
-        for network in options.networks
-        for number in range(options.injections if SETUPS[network].n_cliques else options.seeds)
+        (name, number, variant, options.leak_free, options.device, options.data_dir)
+        for name in options.graphs
+        for number in range(options.injections if SETUPS[name].n_cliques else options.seeds)
         for variant in options.variants
     ]
     rows: list[dict[str, Any]] = []
@@ -119,12 +121,12 @@ def main() -> None:
         for done in as_completed([pool.submit(fit, *job) for job in jobs]):
             rows.append(done.result())
             options.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    print_table(rows, options.variants, options.networks)
+    print_table(rows, options.variants, options.graphs)
 
 
-def fit(network: str, number: int, variant: str, leak_free: bool, device: str, data_dir: str | None) -> dict[str, Any]:
-    """Fit one variant to one network and return its ROC-AUC."""
-    graph, setup = load(network, data_dir=data_dir), SETUPS[network]
+def fit(name: str, number: int, variant: str, leak_free: bool, device: str, data_dir: str | None) -> dict[str, Any]:
+    """Fit one variant to one graph and return its ROC-AUC."""
+    graph, setup = load(name, data_dir=data_dir), SETUPS[name]
     if setup.n_cliques:
         protocol = "leak-free" if leak_free else "dominant"
         graph = inject(graph, n_cliques=setup.n_cliques, clique_size=15, protocol=protocol, seed=number)
@@ -132,17 +134,17 @@ def fit(network: str, number: int, variant: str, leak_free: bool, device: str, d
     model = VARIANTS[variant](seed=seed, device=device)
     model.fit(graph)
     auc = float(roc_auc(graph.labels, model.decision_score_))
-    return {"network": network, "number": number, "variant": variant, "roc_auc": auc}
+    return {"graph": name, "number": number, "variant": variant, "roc_auc": auc}
 
 
-def print_table(rows: list[dict[str, Any]], variants: Sequence[str], networks: Sequence[str]) -> None:
+def print_table(rows: list[dict[str, Any]], variants: Sequence[str], names: Sequence[str]) -> None:
     """Print mean ± sd as markdown."""
-    print("| |", " | ".join(SETUPS[network].title for network in networks), "|")
-    print("|---|" + "---|" * len(networks))
+    print("| |", " | ".join(SETUPS[name].title for name in names), "|")
+    print("|---|" + "---|" * len(names))
     for variant in variants:
         cells = []
-        for network in networks:
-            values = [row["roc_auc"] for row in rows if (row["variant"], row["network"]) == (variant, network)]
+        for name in names:
+            values = [row["roc_auc"] for row in rows if (row["variant"], row["graph"]) == (variant, name)]
             cells.append(f"{mean(values):.3f} ± {pstdev(values):.3f}")
         print(f"| {variant} |", " | ".join(cells), "|")
 

@@ -1,12 +1,11 @@
-"""Measure time and peak memory of the seven baselines where they are large: many attributes, many nodes.
+"""Measure time and peak memory of the seven baselines on graphs with many attributes and many nodes.
 
     python experiments/baselines_large.py --out baselines_large.json
 
-Two networks: BlogCatalog with its 8,189 raw attributes (from the catalog; ``HOPSIGHT_DATA`` names a folder with
-copies) and a generated one of 100,000 nodes and a million edges. Each detector keeps its defaults and gets a process of
-its own, whose peak is what the system says at its end (``ru_maxrss``: Python, libraries and the network are in it).
-ANOMALOUS and MADAN may refuse the generated network, and ANOMALOUS the wide one, 100,000 nodes with 8,000 words;
-then the sentence they say is reported. Rows whose limits are not met are marked.
+The graphs are BlogCatalog with its 8,189 raw attributes (from the catalog; ``HOPSIGHT_DATA`` names a folder with
+copies), a generated graph with 100,000 nodes and a million edges, and one with 100,000 nodes and 8,000 words. Each
+detector keeps its defaults and gets a process of its own; its peak memory includes Python, libraries and the graph.
+ANOMALOUS and MADAN may refuse the generated graphs; their message is then reported. Rows above a limit are marked.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopsight.benchmark.machine import machine
-from hopsight.datasets import inject, make_network
+from hopsight.datasets import inject, make_graph
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import read_npz, write_npz
-from hopsight.load import load
+from hopsight.loading import load
 from hopsight.metrics import roc_auc
+from hopsight.system.machine import machine
 from hopsight.system.memory import first_to_go
 from hopsight.system.versions import versions
 
 DETECTORS = ("LOF", "AMEN", "Radar", "ANOMALOUS", "DOMINANT", "MADAN", "ResGCN")
-NETWORKS = ("blogcatalog-raw", "generated", "generated-wide")
-REFUSE = {"generated": ("MADAN",), "generated-wide": ("ANOMALOUS", "MADAN")}  # only asked what they would need
+GRAPHS = ("blogcatalog-raw", "generated", "generated-wide")
+REFUSE = {"generated": ("MADAN",), "generated-wide": ("ANOMALOUS", "MADAN")}  # these may refuse
 LIMITS = {"blogcatalog-raw": (None, 3.0), "generated": (1200.0, 8.0)}  # seconds, GB
-LEFT_OUT = {"blogcatalog-raw": ("ANOMALOUS",)}  # 8,189 columns take hours: it is made for few
+LEFT_OUT = {"blogcatalog-raw": ("ANOMALOUS",)}  # 8,189 columns take hours
 
 
 def main() -> None:
-    """Run all fits one after another, print a line each and write everything measured."""
+    """Run all fits one after another, print one line for each and write all measurements."""
     options = _options()
     if options.child:
         print(json.dumps(fit(Path(options.child), options.detectors[0], options.seed, options.epochs)))
@@ -57,40 +56,40 @@ def main() -> None:
     }
     result["rows"] = rows
     with tempfile.TemporaryDirectory() as folder:
-        for network in options.networks:
-            path = Path(folder) / f"{network}.npz"
-            write_npz(make(network, options), path)
+        for name in options.graphs:
+            path = Path(folder) / f"{name}.npz"
+            write_npz(make(name, options), path)
             for detector in options.detectors:
-                if detector in LEFT_OUT.get(network, ()):
+                if detector in LEFT_OUT.get(name, ()):
                     continue
-                if network == "generated-wide" and detector not in REFUSE[network]:
+                if name == "generated-wide" and detector not in REFUSE[name]:
                     continue
-                rows.append({"network": network, "detector": detector} | run(path, detector, options))
+                rows.append({"graph": name, "detector": detector} | run(path, detector, options))
                 rows[-1]["met"] = met(rows[-1])
                 print(_line(rows[-1]), flush=True)
                 options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def make(network: str, options: argparse.Namespace) -> AttributedGraph:
-    """Return one of the networks."""
-    if network == "blogcatalog-raw":
+def make(name: str, options: argparse.Namespace) -> AttributedGraph:
+    """Return one of the graphs."""
+    if name == "blogcatalog-raw":
         return inject(load("blogcatalog"), n_cliques=10, clique_size=15, seed=options.seed)
-    graph = make_network(options.nodes, n_edges=options.edges, n_attributes=options.attributes, seed=options.seed)
-    if network == "generated":
+    graph = make_graph(options.nodes, n_edges=options.edges, n_attributes=options.attributes, seed=options.seed)
+    if name == "generated":
         return graph
     rng = np.random.default_rng(options.seed)
     words = sp.random_array((options.nodes, 8_000), density=0.005, format="csr", dtype=np.float32, rng=rng)
     words.data[:] = 1.0
-    return AttributedGraph(graph.adjacency, words, labels=graph.labels, kinds=graph.kinds, name=network)
+    return AttributedGraph(graph.adjacency, words, labels=graph.labels, kinds=graph.kinds, name=name)
 
 
 def run(path: Path, detector: str, options: argparse.Namespace) -> dict[str, Any]:
-    """Fit in a new process, ended when it takes too long."""
+    """Fit in a new process, and end it if it exceeds the time limit."""
     command = [sys.executable, __file__, "--child", str(path), "--detectors", detector, "--seed", str(options.seed)]
     command += ["--epochs", str(options.epochs)] if options.epochs else []
     environment = {**os.environ, **({"OMP_NUM_THREADS": str(options.threads)} if options.threads else {})}
     asked = detector in REFUSE.get(path.stem, ())
-    limit = min(options.time_limit, 120.0) if asked else options.time_limit  # a refusal takes no time
+    limit = min(options.time_limit, 120.0) if asked else options.time_limit  # a refusal is immediate
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
@@ -102,7 +101,7 @@ def run(path: Path, detector: str, options: argparse.Namespace) -> dict[str, Any
 
 
 def fit(path: Path, detector: str, seed: int, n_epochs: int | None) -> dict[str, Any]:
-    """Return what one fit took and found, or the sentence it was refused with."""
+    """Return the time, memory and ROC-AUC of one fit, or the message if the detector refused the graph."""
     from hopsight.detectors import get_detector
 
     first_to_go()
@@ -133,10 +132,10 @@ def peak_gb() -> float:
 
 
 def met(row: dict[str, Any]) -> bool:
-    """Say whether a fit kept within the limits of its network, or refused where it may, within seconds."""
+    """Return whether a fit kept the limits of its graph, or was refused where that is allowed."""
     if row["status"] == "refused":
-        return row["detector"] in REFUSE.get(row["network"], ()) and row["seconds"] < 60
-    seconds, gigabytes = LIMITS.get(row["network"], (None, None))
+        return row["detector"] in REFUSE.get(row["graph"], ()) and row["seconds"] < 60
+    seconds, gigabytes = LIMITS.get(row["graph"], (None, None))
     return (
         row["status"] == "ok"
         and (seconds is None or row["seconds"] <= seconds)
@@ -145,7 +144,7 @@ def met(row: dict[str, Any]) -> bool:
 
 
 def _line(row: dict[str, Any]) -> str:
-    name = f"{row['network']:15} {row['detector']:10} {row['status']:8}"
+    name = f"{row['graph']:15} {row['detector']:10} {row['status']:8}"
     figures = [f"{row['seconds']:8.1f} s"] if "seconds" in row else []
     figures += [f"{row['gb']:5.2f} GB"] if "gb" in row else []
     figures += [f"AUC {row['auc']:.3f}"] if "auc" in row else []
@@ -153,17 +152,17 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Time and memory of the baselines on large networks.")
+    parser = argparse.ArgumentParser(description="Time and memory of the baselines on large graphs.")
     parser.add_argument("--out", type=Path, default=Path("baselines_large.json"))
-    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
+    parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=list(GRAPHS))
     parser.add_argument("--detectors", nargs="+", choices=DETECTORS, default=list(DETECTORS))
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--edges", type=int, default=1_000_000)
-    parser.add_argument("--attributes", type=int, default=32, help="of the generated network")
+    parser.add_argument("--attributes", type=int, default=32, help="of the generated graph")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, help="of every fit; all processors when left out")
-    parser.add_argument("--epochs", type=int, help="of DOMINANT and ResGCN, to see their memory only; it is the same")
-    parser.add_argument("--time-limit", type=float, default=1800.0, help="seconds of one fit")
+    parser.add_argument("--threads", type=int, help="threads per fit; default: all processors")
+    parser.add_argument("--epochs", type=int, help="epochs of DOMINANT and ResGCN; fewer suffice to measure memory")
+    parser.add_argument("--time-limit", type=float, default=1800.0, help="seconds per fit")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser.parse_args()
 

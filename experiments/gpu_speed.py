@@ -1,12 +1,11 @@
-"""HCM and CrossHCM on a GPU: time of 100 steps with 60 posterior samples, the floors beside it, agreement with the CPU.
+"""Time HCM and CrossHCM on a GPU against lower bounds, and compare their results with the CPU's.
 
     python experiments/gpu_speed.py --out gpu_speed.json
 
-Each network is fitted twice and the second fit is timed; "loop" is what happens on the GPU (training and judging),
-"all" includes what the processor does before (attributes, hop counts, views, drawing pairs). The floors are the
-operations of all matrix products at the GPU's float32 peak, and the bytes that gathered rows and activations move at
-its bandwidth.
-Agreement: the same weights judge on CPU and GPU; then both train from the same seed.
+Each detector is fitted twice (100 epochs, 60 posterior samples) and the second fit is timed. "loop" is the part on the
+GPU (training and judging); "all" includes the part on the CPU before it (attributes, hop counts, views, drawing pairs).
+The lower bounds are the operations of all matrix products at the GPU's float32 peak, and the bytes of gathered rows and
+activations at its bandwidth. Agreement: the same weights judge on CPU and GPU; then both train from the same seed.
 """
 
 from __future__ import annotations
@@ -22,50 +21,50 @@ import torch
 from scipy.stats import spearmanr
 
 import hopsight as hs
-from hopsight.benchmark.machine import machine
 from hopsight.metrics import roc_auc
+from hopsight.system.machine import machine
 from hopsight.system.versions import versions
 
 CLIQUES = {"blogcatalog": 10, "flickr": 15}
 SETTINGS = {"n_epochs": 100, "burn_in": 40, "n_samples": 60}
-FLOPS, BANDWIDTH = 67e12, 4.8e12  # an H200: float32 operations and bytes a second
+FLOPS, BANDWIDTH = 67e12, 4.8e12  # of an H200: float32 operations and bytes per second
 
 
 def main() -> None:
-    """Time every network, then compare CPU and GPU on the first."""
+    """Time every graph, then compare CPU and GPU."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", default=["blogcatalog", "flickr", "enron", "million"])
+    parser.add_argument("--graphs", nargs="+", default=["blogcatalog", "flickr", "enron", "million"])
     parser.add_argument("--data-dir")
     parser.add_argument("--out", type=Path, default=Path("gpu_speed.json"))
     parser.add_argument("--agreement", nargs="*", default=["blogcatalog"])
     options = parser.parse_args()
     result: dict[str, Any] = {"machine": machine(), "versions": versions(), "rows": []}
-    for network in options.networks:
-        graph = network_of(network, options.data_dir)
+    for name in options.graphs:
+        graph = load_graph(name, options.data_dir)
         for detector in (hs.HCM, hs.CrossHCM):
-            result["rows"].append({"network": network} | timed(detector, graph))
+            result["rows"].append({"graph": name} | timed(detector, graph))
             print(json.dumps(result["rows"][-1]), flush=True)
             options.out.write_text(json.dumps(result, indent=1), encoding="utf-8")
-    for network in options.agreement:
-        result.setdefault("agreement", {})[network] = agreement(network_of(network, options.data_dir))
+    for name in options.agreement:
+        result.setdefault("agreement", {})[name] = agreement(load_graph(name, options.data_dir))
         print(json.dumps(result["agreement"]), flush=True)
         options.out.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
-def network_of(name: str, data_dir: str | None) -> hs.AttributedGraph:
-    """Return a network of the catalog with anomalies, or a generated one of a million nodes."""
+def load_graph(name: str, data_dir: str | None) -> hs.AttributedGraph:
+    """Return a graph of the catalog with anomalies, or a generated one of a million nodes."""
     if name == "million":
-        return hs.make_network(1_000_000, n_edges=10_000_000, seed=0)
+        return hs.make_graph(1_000_000, n_edges=10_000_000, seed=0)
     graph = hs.load(name, data_dir=data_dir)
     return hs.inject(graph, n_cliques=CLIQUES[name], clique_size=15, seed=0) if name in CLIQUES else graph
 
 
 def timed(detector: Any, graph: hs.AttributedGraph) -> dict[str, Any]:
-    """Fit twice and measure the second."""
+    """Fit twice and measure the second fit."""
     for warm in (False, True):
         model = detector(seed=0, device="cuda", **SETTINGS)
         if not warm and graph.n_nodes > 100_000:
-            continue  # the kernels are warm from the networks before
+            continue  # the kernels are warm from earlier graphs
         torch.cuda.synchronize()
         start = time.perf_counter()
         model.fit(graph)
@@ -86,7 +85,7 @@ def timed(detector: Any, graph: hs.AttributedGraph) -> dict[str, Any]:
 
 
 def floors(model: Any, graph: hs.AttributedGraph) -> tuple[float, float]:
-    """Return the operations of the matrix products, and the bytes they read and write, at four a number."""
+    """Return the operations of the matrix products and the bytes that they read and write in float32."""
     pairs, edges = model.n_pairs_ * model.n_classes_ * model.n_epochs, graph.n_edges
     hidden, classes = model.mlp_units, model.n_classes_
     if isinstance(model, hs.CrossHCM):
@@ -106,14 +105,14 @@ def floors(model: Any, graph: hs.AttributedGraph) -> tuple[float, float]:
 
 
 def agreement(graph: hs.AttributedGraph) -> dict[str, Any]:
-    """Compare predictions of the same weights, and models trained apart."""
+    """Compare the predictions of the same weights, and of models trained separately."""
     found = {}
     for detector in (hs.HCM, hs.CrossHCM):
         gpu, cpu = (detector(seed=0, device=device).fit(graph) for device in ("cuda", "cpu"))
-        here = gpu._replay(graph)
+        here = gpu.judge(graph)
         gpu.device = "cpu"
-        there = gpu._replay(graph)
-        hop, probability = ((getattr(here, k).cpu() - getattr(there, k)).abs().numpy() for k in ("hop", "probability"))
+        there = gpu.judge(graph)
+        hop, probability = abs(here.edge_hop_ - there.edge_hop_), abs(here.edge_probability_ - there.edge_probability_)
         aucs = [float(roc_auc(graph.labels, model.decision_score_)) for model in (gpu, cpu)]
         found[detector.__name__] = {
             "same_weights_hop": float(hop.max()),

@@ -1,10 +1,11 @@
-"""From Parquet to report on generated networks of 10^4, 10^5 and 10^6 nodes: time and memory of every stage.
+"""Measure time and memory of ``hopsight detect`` on generated graphs of 10^4, 10^5 and 10^6 nodes, for every stage.
 
     python experiments/growth.py --out growth.json                    # CrossHCM
     python experiments/growth.py --detector hcm --out growth_hcm.json
 
-Networks have 10 edges a node and 32 attributes. Each run is a ``hopsight detect`` of its own; the figures are those of
-its run.json. The slope of a stage is that of log seconds over log nodes, by least squares, where it takes a second.
+Graphs have 10 edges per node and 32 attributes and are read from Parquet. Each run is a process of its own; the results
+are those in its run.json. The slope of a stage is that of log seconds over log nodes by least squares, for stages that
+take at least a second.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hopsight.benchmark.machine import machine
-from hopsight.datasets import make_network
+from hopsight.datasets import make_graph
+from hopsight.system.machine import machine
 from hopsight.system.versions import versions
 
 
@@ -30,7 +31,7 @@ def main() -> None:
     """Run all sizes and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", nargs="+", type=int, default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--edges", type=int, default=10, help="edges a node")
+    parser.add_argument("--edges", type=int, default=10, help="edges per node")
     parser.add_argument("--detector", default="cross_hcm")
     parser.add_argument("--out", type=Path, default=Path("growth.json"))
     options = parser.parse_args()
@@ -47,8 +48,8 @@ def main() -> None:
 
 
 def detect(folder: Path, n_nodes: int, n_edges: int, detector: str) -> dict[str, Any]:
-    """Write a network as two Parquet files, detect in a process of its own, and return what it recorded."""
-    graph = make_network(n_nodes, n_edges=n_edges, seed=0)
+    """Write a graph as two Parquet files, run ``hopsight detect`` on it, and return what the run recorded."""
+    graph = make_graph(n_nodes, n_edges=n_edges, seed=0)
     pl.DataFrame({"source": graph.edges[0], "target": graph.edges[1]}).write_parquet(folder / "edges.parquet")
     columns = {name: graph.attributes[:, i] for i, name in enumerate(graph.attribute_names)}
     nodes = pl.DataFrame({"id": graph.node_ids, **columns, "truth": graph.labels.astype(np.int8)})
@@ -74,7 +75,7 @@ def detect(folder: Path, n_nodes: int, n_edges: int, detector: str) -> dict[str,
 
 
 def slopes(runs: dict[int, Any]) -> dict[str, float]:
-    """Return the slope of every stage that matters, of the whole, and of memory."""
+    """Return the slope of every stage of at least a second, of the whole command, and of memory."""
     largest = runs[max(runs)]
     values = {f"fit: {name}": [run["fit"][name] for run in runs.values()] for name in largest["fit"]}
     values |= {name: [run["seconds"][name] for run in runs.values()] for name in largest["seconds"]}

@@ -1,8 +1,8 @@
-"""HCM's default against the authors' settings, and SGLD's loss against Adam's, on the same injections.
+"""Compare HCM's defaults with the authors' settings, and SGLD's loss with Adam's, on the same injections.
 
-    python experiments/hcm_presets.py --networks blogcatalog flickr --injections 5 --seeds 2 --out presets.json
+    python experiments/hcm_presets.py --graphs blogcatalog flickr --injections 5 --seeds 2 --out presets.json
 
-Every line is one fit; the summary gives mean ± sd over injections x seeds.
+Prints one line per fit, then the mean ± sd over injections x seeds.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SETTINGS: dict[str, Any] = {
 
 
 def main() -> None:
-    """Fit every setting to every injection and write what came out."""
+    """Fit every setting to every injection and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", default=list(CLIQUES)[:2], choices=list(CLIQUES))
+    parser.add_argument("--graphs", nargs="+", default=list(CLIQUES)[:2], choices=list(CLIQUES))
     parser.add_argument("--settings", nargs="+", default=["default", "authors"], choices=list(SETTINGS))
     parser.add_argument("--injections", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=2)
@@ -38,13 +38,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("hcm_presets.json"))
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    for network in options.networks:
-        clean = hs.load(network, data_dir=options.data_dir)
+    for name in options.graphs:
+        clean = hs.load(name, data_dir=options.data_dir)
         for injection in range(options.injections):
-            graph = hs.inject(clean, n_cliques=CLIQUES[network], clique_size=15, seed=injection)
+            graph = hs.inject(clean, n_cliques=CLIQUES[name], clique_size=15, seed=injection)
             for seed in range(options.seeds):
                 for setting in options.settings:
-                    rows.append({"network": network, "injection": injection, "seed": seed, "setting": setting})
+                    rows.append({"graph": name, "injection": injection, "seed": seed, "setting": setting})
                     rows[-1] |= fit(SETTINGS[setting](seed=seed, device=options.device), graph)
                     print(json.dumps(rows[-1]), flush=True)
                     options.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
@@ -65,11 +65,11 @@ def fit(model: hs.HCM, graph: hs.AttributedGraph) -> dict[str, float]:
 
 def summarize(rows: list[dict[str, Any]], settings: list[str]) -> None:
     """Print mean ± sd of every setting over injections x seeds."""
-    for network in dict.fromkeys(row["network"] for row in rows):
+    for name in dict.fromkeys(row["graph"] for row in rows):
         for setting in settings:
-            mine = [row for row in rows if row["network"] == network and row["setting"] == setting]
+            mine = [row for row in rows if row["graph"] == name and row["setting"] == setting]
             parts = [f"{key} {statistics.mean(v):.3f} ± {statistics.pstdev(v):.3f}" for key, v in columns(mine).items()]
-            print(network, setting, ", ".join(parts), f"({len(mine)} fits)")
+            print(name, setting, ", ".join(parts), f"({len(mine)} fits)")
 
 
 def columns(rows: list[dict[str, Any]]) -> dict[str, list[float]]:

@@ -1,11 +1,11 @@
-"""HCM written out straightforwardly against ours, on injected BlogCatalog, in one run.
+"""Time a straightforward HCM against ours on injected BlogCatalog, in one run.
 
     python experiments/hcm_speed.py --out hcm_speed.json
 
-The straightforward form keeps the full n×n matrix of hop counts, searches it for every class in every epoch, and scores
-all edges in both directions in every epoch, in single precision: what the paper's description asks for, and no more.
-Ours is timed with the same model, epochs, pairs and posterior samples, with HCM's defaults and with CrossHCM's. Also
-prints where our time goes, and what the arithmetic and the memory traffic alone would take at this machine's speed.
+The straightforward form follows the paper's description: it keeps the full n×n matrix of hop counts, searches it for
+every class in every epoch, and scores all edges in both directions in every epoch, in single precision. Ours is timed
+with the same model, epochs, pairs and posterior samples, with HCM's defaults and with CrossHCM's. Also prints the time
+of each stage, and the time that the arithmetic and the memory traffic alone would take on this machine.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import hopsight as hs
-from hopsight.benchmark.machine import machine
 from hopsight.metrics import roc_auc
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
+from hopsight.system.machine import machine
 from hopsight.system.versions import versions
 
 N_CLASSES, SHARE, DROP = 4, 0.3, 0.2
@@ -43,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     graph = hs.inject(hs.load("blogcatalog", data_dir=options.data_dir), n_cliques=10, clique_size=15, seed=0)
-    warm = hs.make_network(300, seed=0)
+    warm = hs.make_graph(300, seed=0)
     schedule = {"n_epochs": options.epochs, "burn_in": options.burn_in, "n_samples": options.epochs - options.burn_in}
     models = {
         "same": hs.HCM(max_pairs=10_000_000, sampling_ratio=SHARE, drop_ratio=DROP, n_classes=N_CLASSES, **schedule),
@@ -54,7 +54,7 @@ def main() -> None:
         "machine": machine(), "versions": versions(), "threads": options.threads, "schedule": schedule,
     }  # fmt: skip
     for name, model in models.items():
-        type(model)(n_epochs=12, burn_in=0).fit(warm)  # compiled code is loaded before it is timed
+        type(model)(n_epochs=12, burn_in=0).fit(warm)  # loads compiled code before the timing starts
         start = time.perf_counter()
         model.fit(graph)
         result[name] = {"seconds": time.perf_counter() - start, "stages": model.seconds_}
@@ -80,14 +80,14 @@ def report(result: dict[str, Any], name: str, out: Path) -> None:
 
 
 def straightforward(graph: hs.AttributedGraph, n_epochs: int, burn_in: int) -> Any:
-    """Fit the paper's model without any care for time or memory, and return AHP."""
+    """Fit the paper's model without regard to time and memory, and return AHP."""
     rng = np.random.default_rng(0)
     generator = torch.Generator().manual_seed(0)
     transform = AttributeTransform.fit(graph.attributes, graph.attribute_names, n_components=20, rng=rng)
     attributes = transform.apply(graph.attributes, graph.attribute_names)
     kept = drop_edges(edge_similarity(attributes, graph.edges, "euclidean"), DROP, rng=rng)
     hops = all_hops(graph.n_nodes, graph.edges[:, kept])
-    normalized = normalised_matrix(graph.adjacency)
+    normalized = normalized_matrix(graph.adjacency)
     features = torch.from_numpy(attributes.astype(np.float32))
     shapes = [(20, UNITS), (UNITS, UNITS), (UNITS, HIDDEN), (HIDDEN, N_CLASSES)]
     weights = [((torch.rand(s, generator=generator) * 2 - 1) * (6 / sum(s)) ** 0.5).requires_grad_() for s in shapes]
@@ -132,7 +132,7 @@ def all_hops(n_nodes: int, edges: Any) -> Any:
 
 
 def sample(hops: Any, n_pairs: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Search the matrix for every class and draw as many pairs from each."""
+    """Search the matrix for every class and draw the same number of pairs from each."""
     pairs = []
     for hop in range(1, N_CLASSES + 1):
         rows, columns = np.nonzero(np.triu(hops == hop))
@@ -141,7 +141,7 @@ def sample(hops: Any, n_pairs: int, rng: np.random.Generator) -> tuple[torch.Ten
     return torch.from_numpy(np.concatenate(pairs, axis=1)), torch.arange(N_CLASSES).repeat_interleave(n_pairs)
 
 
-def normalised_matrix(adjacency: Any) -> torch.Tensor:
+def normalized_matrix(adjacency: Any) -> torch.Tensor:
     """Return D^-1/2 (A + I) D^-1/2 as a sparse tensor."""
     with_loops = sp.coo_array(adjacency + sp.eye_array(adjacency.shape[0]))
     inverse = 1 / np.sqrt(np.bincount(with_loops.row, minlength=adjacency.shape[0]))
@@ -151,7 +151,7 @@ def normalised_matrix(adjacency: Any) -> torch.Tensor:
 
 
 def floor(model: hs.HCM, graph: hs.AttributedGraph) -> dict[str, float]:
-    """Return what training and judging must compute and move, and the time of that alone at the measured speeds."""
+    """Return the operations and bytes of training and judging, and the time they need at the measured speeds."""
     pairs, judged = model.n_epochs * model.n_pairs_ * model.n_classes_, len(model.samples_) * graph.n_edges
     pair = UNITS * HIDDEN + HIDDEN * model.n_classes_
     passes = 3 * model.n_epochs + len(model.samples_)
@@ -159,7 +159,7 @@ def floor(model: hs.HCM, graph: hs.AttributedGraph) -> dict[str, float]:
     training, judging = 2.0 * (3 * pairs * pair + passes * node), 2.0 * judged * pair
     moved = 4.0 * (3 * pairs + judged) * (3 * UNITS + 2 * HIDDEN + 2 * model.n_classes_)
     half, single, bandwidth = speed(torch.bfloat16), speed(torch.float32), copy_speed()
-    fast = half if model._schedule().dtype == torch.bfloat16 else single
+    fast = half if model.schedule().dtype == torch.bfloat16 else single
     least = max(training / fast + judging / single, moved / bandwidth)
     spent = model.seconds_["train"] + model.seconds_["judge"]
     return {
@@ -170,14 +170,14 @@ def floor(model: hs.HCM, graph: hs.AttributedGraph) -> dict[str, float]:
 
 
 def speed(dtype: torch.dtype) -> float:
-    """Return the operations a second of a matrix product of the model's shape."""
+    """Return the operations per second of a matrix product of the model's shape."""
     left, right = torch.randn(8192, UNITS).to(dtype), torch.randn(UNITS, HIDDEN).to(dtype)
     best = min(_seconds(lambda: left @ right) for _ in range(20))
     return 2.0 * left.numel() * HIDDEN / best
 
 
 def copy_speed() -> float:
-    """Return the bytes a second that adding two large arrays reads and writes."""
+    """Return the bytes per second that adding two large arrays reads and writes."""
     a = torch.ones(1 << 25)
     b = torch.empty_like(a)
     best = min(_seconds(lambda: torch.add(a, 1.0, out=b)) for _ in range(5))

@@ -2,11 +2,11 @@
 
     python experiments/peers_speed.py --out peers_speed.json
 
-Every fit has a process of its own, all libraries see the same network, with the defaults of each; DOMINANT.pygod is
-ours with the settings of PyGOD's, so that both do the same work. Libraries take turns
-and the quickest of the repeats counts, so that other work on the machine falls on all alike. A fit that takes too long
-or too much memory is ended and gives a bound. BlogCatalog and Amazon come from the catalog (``HOPSIGHT_DATA`` names
-a folder with copies); a library that is not installed is reported as absent.
+Every fit has a process of its own and sees the same graph; each library keeps its defaults. DOMINANT.pygod is ours with
+PyGOD's settings, so that both do the same work. Libraries take turns and the fastest repeat counts, so that other work
+on the machine affects all of them alike. A fit that exceeds the time or memory limit is ended and gives a lower bound.
+BlogCatalog and Amazon come from the catalog (``HOPSIGHT_DATA`` names a folder with copies); a library that is not
+installed is reported as absent.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.benchmark.machine import machine
-from hopsight.datasets import inject, make_network
+from hopsight.datasets import inject, make_graph
+from hopsight.detectors.registry import get_detector, load_class
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import read_npz, write_npz
-from hopsight.load import load
+from hopsight.loading import load
 from hopsight.metrics import roc_auc
 from hopsight.preprocess import AttributeTransform
+from hopsight.system.machine import machine
 from hopsight.system.memory import first_to_go, peak_memory, resident_memory, total_memory
 from hopsight.system.versions import versions
 
 DETECTORS = ("DOMINANT", "DOMINANT.pygod", "Radar", "ANOMALOUS")
 LIBRARIES = ("hopsight", "pygod", "pyod")
-NETWORKS = ("amazon", "blogcatalog-20", "blogcatalog-raw", "tiny")
+GRAPHS = ("amazon", "blogcatalog-20", "blogcatalog-raw", "tiny")
 
 
 def main() -> None:
@@ -54,40 +55,40 @@ def main() -> None:
         "rows": rows,
     }
     with tempfile.TemporaryDirectory() as folder:
-        for network in options.networks:
-            path = Path(folder) / f"{network}.npz"
-            write_npz(make(network, options.seed), path)
+        for name in options.graphs:
+            path = Path(folder) / f"{name}.npz"
+            write_npz(make(name, options.seed), path)
             for detector in options.detectors:
                 rows += compare(path, detector, options)
                 options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def make(network: str, seed: int) -> AttributedGraph:
-    """Return one of the networks, with labels."""
-    if network == "amazon":
+def make(name: str, seed: int) -> AttributedGraph:
+    """Return one of the graphs, with labels."""
+    if name == "amazon":
         return load("amazon")
-    if network == "tiny":
-        return make_network(300, n_edges=1500, n_attributes=8, seed=seed)
+    if name == "tiny":
+        return make_graph(300, n_edges=1500, n_attributes=8, seed=seed)
     graph = inject(load("blogcatalog"), n_cliques=10, clique_size=15, seed=seed)
-    if network == "blogcatalog-raw":
+    if name == "blogcatalog-raw":
         return graph
     transform = AttributeTransform.fit(
         graph.attributes, graph.attribute_names, scaling="none", n_components=20, rng=np.random.default_rng(seed)
     )
     reduced = transform.apply(graph.attributes, graph.attribute_names)
-    return AttributedGraph(graph.adjacency, reduced, labels=graph.labels, kinds=graph.kinds, name=network)
+    return AttributedGraph(graph.adjacency, reduced, labels=graph.labels, kinds=graph.kinds, name=name)
 
 
 def compare(path: Path, detector: str, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return one row a library: all its fits, the quickest, and how many times longer than ours."""
+    """Return one row per library: all its fits, the fastest, and how many times longer it took than ours."""
     fits: dict[str, list[dict[str, Any]]] = {library: [] for library in options.libraries}
     for _ in range(options.repeats):
         for library, done in fits.items():
-            if not done or done[-1]["status"] == "ok":  # what failed once is not tried again
+            if not done or done[-1]["status"] == "ok":  # a fit that failed is not repeated
                 done.append(run(path, detector, library, options))
     rows: list[dict[str, Any]] = []
     for library, done in fits.items():
-        row = {"network": path.stem, "detector": detector, "library": library, "status": done[-1]["status"]}
+        row = {"graph": path.stem, "detector": detector, "library": library, "status": done[-1]["status"]}
         row["seconds"] = min((entry["seconds"] for entry in done if "seconds" in entry), default=None)
         row["auc"] = next((entry["auc"] for entry in done if "auc" in entry), None)
         ours = rows[0] if rows else row
@@ -99,7 +100,7 @@ def compare(path: Path, detector: str, options: argparse.Namespace) -> list[dict
 
 
 def run(path: Path, detector: str, library: str, options: argparse.Namespace) -> dict[str, Any]:
-    """Fit in a new process, watched: ended when it runs out of its time or memory."""
+    """Fit in a new process, and end it if it exceeds the time or memory limit."""
     command = [sys.executable, __file__, "--child", str(path), "--detectors", detector, "--libraries", library]
     command += ["--seed", str(options.seed)]
     environment = {**os.environ, **({"OMP_NUM_THREADS": str(options.threads)} if options.threads else {})}
@@ -126,15 +127,15 @@ def run(path: Path, detector: str, library: str, options: argparse.Namespace) ->
 
 
 def fit(path: Path, detector: str, library: str, seed: int) -> dict[str, Any]:
-    """Return the seconds of one fit, its ROC-AUC and the memory it took; a tiny fit before it pays for imports."""
+    """Return the seconds, ROC-AUC and peak memory of one fit; a tiny fit before it does the imports."""
     first_to_go()
     graph = read_npz(path)
     if library != "hopsight":
-        from hopsight.benchmark.peers import peer_names
+        from paper.peers import peer_recipes
 
-        if f"{library}:{detector.partition('.')[0]}" not in peer_names():
+        if f"paper.{library}:{detector.partition('.')[0]}" not in peer_recipes():
             return {"status": "absent"}
-    scores_of(make_network(60, n_edges=200, n_attributes=4, seed=0), detector, library, seed)
+    scores_of(make_graph(60, n_edges=200, n_attributes=4, seed=0), detector, library, seed)
     start, start_cpu = time.perf_counter(), time.process_time()
     scores = scores_of(graph, detector, library, seed)
     return {
@@ -149,14 +150,9 @@ def fit(path: Path, detector: str, library: str, seed: int) -> dict[str, Any]:
 def scores_of(graph: AttributedGraph, detector: str, library: str, seed: int) -> Any:
     """Return the scores of one library's detector with its defaults, or of ours with a preset."""
     name, _, preset = detector.partition(".")
-    if library == "hopsight":
-        from hopsight.detectors import get_detector
-
-        make = getattr(get_detector(name), preset) if preset else get_detector(name)
-        return make(seed=seed, device="cpu").fit(graph).decision_score_
-    from hopsight.benchmark.peers import peer_scores
-
-    return peer_scores(f"{library}:{name}", graph, seed=seed, parameters={})
+    cls = get_detector(name) if library == "hopsight" else load_class(f"paper.{library}:{name}")
+    make = getattr(cls, preset) if preset and library == "hopsight" else cls
+    return make(seed=seed, device="cpu").fit(graph).decision_score_
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -164,21 +160,21 @@ def _line(row: dict[str, Any]) -> str:
     auc = "" if row["auc"] is None else f"AUC {row['auc']:.3f}"
     bound = "at least " if row["status"] != "ok" else ""
     times = f"{bound}{row['times_ours']:.1f} x ours" if "times_ours" in row else ""
-    name = f"{row['network']:15} {row['detector']:14} {row['library']:9}"
+    name = f"{row['graph']:15} {row['detector']:14} {row['library']:9}"
     return f"{name} {row['status']:6} {seconds:>11}  {auc:9}  {times}".rstrip()
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Time our detectors against PyGOD's and PyOD's.")
     parser.add_argument("--out", type=Path, default=Path("peers_speed.json"))
-    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=["amazon", "blogcatalog-20"])
+    parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=["amazon", "blogcatalog-20"])
     parser.add_argument("--detectors", nargs="+", choices=DETECTORS, default=list(DETECTORS))
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, help="of every fit; all processors when left out")
-    parser.add_argument("--time-limit", type=float, default=900.0, help="seconds of one fit")
-    parser.add_argument("--memory-limit", type=float, help="GB of one fit; 80 %% of the machine when left out")
+    parser.add_argument("--threads", type=int, help="threads per fit; default: all processors")
+    parser.add_argument("--time-limit", type=float, default=900.0, help="seconds per fit")
+    parser.add_argument("--memory-limit", type=float, help="GB per fit; default: 80%% of the machine")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser.parse_args()
 

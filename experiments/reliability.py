@@ -1,10 +1,11 @@
-"""Is the probability that an edge is really one hop to be believed? A reliability plot on hidden edges.
+"""Check how well CrossHCM's probability of one hop is calibrated, on edges that the fold hides.
 
     python experiments/reliability.py --out reliability.json --figure docs/reliability.svg
 
-CrossHCM is fitted; then another pool of pairs is chosen in every fold, as many of each hop class, those of one hop from
-edges that the fold hides and that were not dropped. Their probabilities, averaged over the posterior samples of the
-fold, are put into ten bins; a bin's share of true edges is compared with the mean probability in it.
+CrossHCM is fitted; then another pool of pairs is drawn in every fold, the same number from each hop class. The pairs of
+one hop are edges that the fold hides from message passing and that were not dropped. Their probabilities, averaged over
+the posterior samples of the fold, are put into ten bins; the share of true edges in a bin is compared with its mean
+probability. The training pairs of the fold are edges of the same kind, so this is an optimistic estimate.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from hopsight.benchmark.graphs import SETUPS
 from hopsight.datasets import inject
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.folds import pool_seed
-from hopsight.load import load
+from hopsight.loading import load
+from paper.setups import SETUPS
 
-NETWORKS = ("flickr", "blogcatalog", "inj_cora", "amazon", "enron")
+GRAPHS = ("flickr", "blogcatalog", "inj_cora", "amazon", "enron")
 
 
-class Watched(CrossHCM):
-    """Keeps what is needed to draw pairs again."""
+class RecordingCrossHCM(CrossHCM):
+    """Keeps what is needed to draw other pairs."""
 
     def _pool(self, graph: AttributedGraph, kept: Any, seed: np.uint64) -> Any:
-        self.pairs = super()._pool(graph, kept, pool_seed(self.seed + 1000))  # to be tested with, not trained on
+        self.pairs = super()._pool(graph, kept, pool_seed(self.seed + 1000))  # for the test, not for training
         return super()._pool(graph, kept, seed)
 
     def _folds(self, graph: AttributedGraph, attributes: Any, device: torch.device) -> Any:
@@ -42,27 +43,27 @@ class Watched(CrossHCM):
 def main() -> None:
     """Fit, draw, bin, plot."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", default=list(NETWORKS), choices=list(SETUPS))
+    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=list(SETUPS))
     parser.add_argument("--device", default="auto")
     parser.add_argument("--data-dir")
     parser.add_argument("--out", type=Path, default=Path("reliability.json"))
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     curves = {}
-    for network in options.networks:
-        curves[network] = reliability(network, options.device, options.data_dir)
-        print(network, f"expected calibration error {curves[network]['error']:.3f}", flush=True)
+    for name in options.graphs:
+        curves[name] = reliability(name, options.device, options.data_dir)
+        print(name, f"expected calibration error {curves[name]['error']:.3f}", flush=True)
         options.out.write_text(json.dumps(curves, indent=1), encoding="utf-8")
     if options.figure:
         plot(curves, options.figure)
 
 
-def reliability(network: str, device: str, data_dir: str | None) -> dict[str, Any]:
+def reliability(name: str, device: str, data_dir: str | None) -> dict[str, Any]:
     """Return the mean probability, the share of true edges and the number of pairs of each bin."""
-    graph, setup = load(network, data_dir=data_dir), SETUPS[network]
+    graph, setup = load(name, data_dir=data_dir), SETUPS[name]
     if setup.n_cliques:
         graph = inject(graph, n_cliques=setup.n_cliques, clique_size=15, seed=0)
-    model = Watched(seed=0, device=device).fit(graph)
+    model = RecordingCrossHCM(seed=0, device=device).fit(graph)
     probability, truth = probabilities(model)
     bins = np.clip((probability * 10).astype(int), 0, 9)
     count = np.bincount(bins, minlength=10)
@@ -74,14 +75,16 @@ def reliability(network: str, device: str, data_dir: str | None) -> dict[str, An
 
 
 @torch.no_grad()
-def probabilities(model: Watched) -> tuple[Any, Any]:
-    """Return p(one hop) and the truth for new pairs of every fold."""
-    epochs = model._schedule().sample_epochs(len(model.folds))
+def probabilities(model: RecordingCrossHCM) -> tuple[Any, Any]:
+    """Return p(one hop) and whether it is true, for new pairs of every fold."""
+    epochs = model.schedule().sample_epochs(len(model.folds))
     place = model.folds[0].judged.device
-    network = model._network(model.n_inputs_, model.n_classes_, model.directed_, torch.Generator()).to(place)
+    network = model.build_network(
+        model.n_inputs_, model.n_classes_, directed=model.directed_, generator=torch.Generator()
+    ).to(place)
     found, truth = [], []
     for number, fold in enumerate(model.folds):
-        drawn = model._draw(model.pairs, np.random.default_rng(1000 + number), number, 1)[0]
+        drawn = model.pairs.draw(number, 1, rng=np.random.default_rng(1000 + number))[0]
         total, count = 0.0, 0
         for epoch, weights in zip(epochs, model.samples_, strict=True):
             if epoch % len(model.folds) == number:
@@ -94,16 +97,16 @@ def probabilities(model: Watched) -> tuple[Any, Any]:
 
 
 def plot(curves: dict[str, Any], path: Path) -> None:
-    """Draw one line a network beside the diagonal."""
+    """Draw one line per graph beside the diagonal."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(4.2, 4.0))
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="perfect")
     colors, markers = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"], "osD^v"
-    for (network, curve), color, marker in zip(curves.items(), colors, markers, strict=False):
+    for (name, curve), color, marker in zip(curves.items(), colors, markers, strict=False):
         filled = [i for i, n in enumerate(curve["pairs"]) if n >= 50]
         points = [[curve[key][i] for i in filled] for key in ("probability", "share")]
-        axes.plot(*points, marker=marker, color=color, markersize=4, linewidth=1.2, label=SETUPS[network].title)
+        axes.plot(*points, marker=marker, color=color, markersize=4, linewidth=1.2, label=SETUPS[name].title)
     axes.set_xlabel("predicted probability of one hop")
     axes.set_ylabel("share of pairs that are connected (hidden)")
     axes.legend(frameon=False, fontsize=8)

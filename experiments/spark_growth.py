@@ -1,14 +1,14 @@
-"""The Spark engine: agreement with one machine, growth, shuffled bytes against formulas, and a hub.
+"""Measure the Spark engine: agreement with one machine, growth, shuffled bytes against formulas, and a hub.
 
     python experiments/spark_growth.py --nodes 100000 --compare --out growth.json
     python experiments/spark_growth.py --nodes 1000000 --plain
     python experiments/spark_growth.py --injected blogcatalog --data-dir DIR --compare
     python experiments/spark_growth.py --nodes 100000 --blocks 4 --hub
 
-Prints one JSON object: seconds, peak memory of Java and all Python processes, ROC-AUC where anomalies are known; of
-every stage rows and bytes shuffled, the bytes that its formula gives, the share of its longest task and of the task
-that reads most; with --compare Spearman's correlation and the common part of the top 50 with one machine. Formulas
-count the bytes before compression: --plain has Spark write them so.
+Prints one JSON object: seconds, peak memory of Java and all Python processes, and ROC-AUC if anomalies are known; for
+every stage the shuffled rows and bytes, the bytes that its formula predicts, and the shares of the longest task and of
+the task that reads most; with --compare Spearman's correlation with one machine and the overlap of the first 50 nodes.
+The formulas count bytes before compression: --plain turns Spark's compression off.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ import scipy.sparse as sp
 from scipy.stats import spearmanr
 
 import hopsight as hs
-from hopsight.hcm.folds import MANY_NODES
+from hopsight.hcm.folds import HALF_PRECISION_NODES
 from hopsight.hops.pool import source_count
 from hopsight.metrics import roc_auc
 from hopsight.spark.detection import detect
-from hopsight.spark.measure import Measures
 from hopsight.spark.pairs import PORTION
 from hopsight.spark.session import open_session
+from hopsight.spark.stage_measures import StageMeasures
 
 
 def main() -> None:
     """Run once and print what was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=100_000)
-    parser.add_argument("--injected", help="a network of the catalog, with 150 + 150 planted anomalies")
+    parser.add_argument("--injected", help="a graph of the catalog, with 150 + 150 planted anomalies")
     parser.add_argument("--data-dir")
-    parser.add_argument("--hub", action="store_true", help="edge one node to half of all")
+    parser.add_argument("--hub", action="store_true", help="connect one node to half of the others")
     parser.add_argument("--compare", action="store_true", help="fit on one machine too")
     parser.add_argument("--plain", action="store_true", help="do not compress what is shuffled")
     parser.add_argument("--memory", default="6g", help="heap of the driver's Java, where the tasks are too")
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    graph: Any = network(options)
+    graph: Any = make_input(options)
     labels, n_nodes, formula = graph.labels, graph.n_nodes, byte_formula(graph, hs.CrossHCM())
     report: dict[str, Any] = {"nodes": graph.n_nodes, "edges": graph.n_edges, "attributes": graph.n_attributes}
     compress = "false" if options.plain else "true"
@@ -65,19 +65,19 @@ def main() -> None:
     spark = open_session(options.master)
     with tempfile.TemporaryDirectory() as folder:
         write(graph, Path(folder))
-        graph = graph if options.compare else None  # a run on a cluster has no network in its driver
+        graph = graph if options.compare else None  # a run on a cluster has no graph in its driver
         edges, nodes = (spark.read.parquet(f"{folder}/{name}.parquet") for name in ("edges", "nodes"))
-        watched = Measures(spark, lambda name: print(time.strftime("%X"), name, file=sys.stderr, flush=True))
+        measures = StageMeasures(spark, lambda name: print(time.strftime("%X"), name, file=sys.stderr, flush=True))
         memory = PeakMemory()
         memory.start()
         started = time.perf_counter()
-        found = detect(edges, nodes, hs.CrossHCM(seed=0), n_blocks=options.blocks, measures=watched)
+        found = detect(edges, nodes, hs.CrossHCM(seed=0), n_blocks=options.blocks, measures=measures)
         report |= {"seconds": time.perf_counter() - started, "peak_gb": memory.end() / 1e9}
         rows = found.scores.select("node", "score").toArrow()
     scores = np.empty(n_nodes)
     scores[rows["node"].to_numpy()] = rows["score"].to_numpy()
-    report["n_blocks"] = found.network["n_blocks"]
-    wanted = formula(found.network["n_blocks"])
+    report["n_blocks"] = found.graph["n_blocks"]
+    wanted = formula(found.graph["n_blocks"])
     report["stages"] = {name: {**stage, "formula_bytes": wanted.get(name)} for name, stage in found.stages.items()}
     if labels is not None:
         report["roc_auc"] = roc_auc(labels, scores)
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 class PeakMemory(threading.Thread):
-    """Watches the memory of this process and all below it (Java, Python workers), pages they share counted once."""
+    """Measures the memory of this process and its children (Java, Python workers), shared pages counted once."""
 
     def __init__(self, every: float = 2.0) -> None:
         super().__init__(daemon=True)
@@ -98,12 +98,12 @@ class PeakMemory(threading.Thread):
         self._done = threading.Event()
 
     def run(self) -> None:
-        """Look, and look again."""
+        """Measure until the end."""
         while not self._done.wait(self.every):
             self.bytes = max(self.bytes, sum(map(_own_bytes, [me := psutil.Process(), *me.children(recursive=True)])))
 
     def end(self) -> int:
-        """Return the largest sum that was seen, in bytes."""
+        """Return the largest sum in bytes."""
         self._done.set()
         self.join()
         return self.bytes
@@ -116,11 +116,11 @@ def _own_bytes(process: psutil.Process) -> int:
         return 0
 
 
-def network(options: argparse.Namespace) -> hs.AttributedGraph:
-    """Return the network to run on."""
+def make_input(options: argparse.Namespace) -> hs.AttributedGraph:
+    """Return the graph to run on."""
     if options.injected:
         return hs.inject(hs.load(options.injected, data_dir=options.data_dir), seed=0)
-    graph = hs.make_network(options.nodes, seed=0)
+    graph = hs.make_graph(options.nodes, seed=0)
     if not options.hub:
         return graph
     half = np.arange(1, graph.n_nodes // 2 + 1)
@@ -129,7 +129,7 @@ def network(options: argparse.Namespace) -> hs.AttributedGraph:
 
 
 def write(graph: hs.AttributedGraph, folder: Path) -> None:
-    """Write both tables as Parquet; a node's attributes are one list, its id its position."""
+    """Write both tables as Parquet; the attributes of a node are one list, its id is its position."""
     source, target = graph.edges
     pq.write_table(pa.table({"source": source, "target": target}), folder / "edges.parquet")
     dense = graph.attributes.toarray() if sp.issparse(graph.attributes) else np.asarray(graph.attributes)
@@ -140,7 +140,7 @@ def write(graph: hs.AttributedGraph, folder: Path) -> None:
 
 
 def compare(graph: hs.AttributedGraph, scores: np.ndarray) -> dict[str, float]:
-    """Fit on one machine and say how the two rankings agree."""
+    """Fit on one machine and measure how the two rankings agree."""
     started = time.perf_counter()
     model = hs.CrossHCM(seed=0).fit(graph)
     top = [set(np.argsort(-values, kind="stable")[:50].tolist()) for values in (scores, model.decision_score_)]
@@ -152,10 +152,10 @@ def compare(graph: hs.AttributedGraph, scores: np.ndarray) -> dict[str, float]:
 
 
 def byte_formula(graph: hs.AttributedGraph, model: hs.CrossHCM) -> Callable[[int], dict[str, float]]:
-    """Return what gives, for q blocks, the bytes that every stage shuffles before compression; see docs/spark.md.
+    """Return a function of the number q of blocks: the bytes that every stage shuffles before compression.
 
-    n nodes, m edges, F folds in R repeats, d columns of X, w words of 64 sources in p portions, b bytes for a
-    number of a view; an id takes 8 bytes, a row 12 and 8 for each of its fields.
+    With n nodes, m edges, F folds in R repeats, d columns of X, w words of 64 sources in p portions, and b bytes per
+    number of a view; an id takes 8 bytes, a row 12 and 8 for each of its fields. See docs/spark.md.
     """
     n, m = graph.n_nodes, graph.n_edges
     folds, repeats = model.n_folds * model.n_repeats, model.n_repeats
@@ -168,10 +168,10 @@ def stage_bytes(n: int, m: int, q: int, d: int, folds: int, repeats: int, droppe
     """Return the bytes of every stage."""
     w = -(-source_count(n) // 64)
     p = -(-source_count(n) // PORTION)
-    b = 2 if n > MANY_NODES else 4
+    b = 2 if n > HALF_PRECISION_NODES else 4
     stay = 8 * (1 - dropped) * m
     search = p * (8 * q * n + stay)
-    if q > 1:  # what the cells return has to be added up, and a step of the search ends at the border of a block
+    if q > 1:  # the results of the cells are added up, and a step of the search ends at the border of a block
         search += 2 * p * stay + n * (40 * p + 72 * w + 40 * q * w)
     again = q if q > 1 else 0
     return {

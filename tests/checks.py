@@ -1,6 +1,6 @@
-"""Rules that every detector keeps: one function a rule, its docstring the rule.
+"""Rules that every detector keeps: one function per rule, which its docstring states.
 
-A rule is given ``make``, which returns an unfitted detector and takes hyperparameters, and a graph of two groups.
+A rule takes ``make``, which returns an unfitted detector with the given hyperparameters, and a graph of two groups.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def with_attributes(graph: AttributedGraph, attributes: Any, **fields: Any) -> A
 
 
 def scores_of(make: Make, graph: Any, **settings: Any) -> np.ndarray:
-    """Fit and return the scores; a detector may warn that its network collapsed, nothing else."""
+    """Fit and return the scores; a detector may warn that its network collapsed, but of nothing else."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* collapsed")
         scores: np.ndarray = make(**settings).fit(graph).decision_score_
@@ -50,29 +50,29 @@ def check_fit_returns_self(make: Make, graph: AttributedGraph) -> None:
 
 
 def check_scores_tell_nodes_apart(make: Make, graph: AttributedGraph) -> None:
-    """Scores are finite, one a node, and not all the same."""
+    """Scores are finite, one per node, and not all equal."""
     scores = make().fit(graph).decision_score_
     assert_scores(scores, graph.n_nodes)
     assert np.unique(scores.round(9)).size > graph.n_nodes // 4
 
 
 def check_threshold_and_labels_follow_the_scores(make: Make, graph: AttributedGraph) -> None:
-    """``label_`` is 1 above ``threshold_``, which is the quantile that contamination asks for."""
+    """``label_`` is 1 above ``threshold_``, which is the quantile that contamination determines."""
     model = make(contamination=0.2).fit(graph)
     assert np.array_equal(model.label_, model.decision_score_ > model.threshold_)
     assert model.threshold_ == np.quantile(model.decision_score_, 0.8) and 0 < model.label_.sum() <= 10  # of 48
     assert np.array_equal(model.predict(), model.label_)
 
 
-def check_parameters_stay(make: Make, graph: AttributedGraph) -> None:
+def check_parameters_are_unchanged(make: Make, graph: AttributedGraph) -> None:
     """``fit`` changes no hyperparameter."""
     model = make()
     before = dataclasses.asdict(model)
     assert dataclasses.asdict(model.fit(graph)) == before
 
 
-def check_input_stays(make: Make, graph: AttributedGraph) -> None:
-    """``fit`` writes to nothing it was given."""
+def check_input_is_unchanged(make: Make, graph: AttributedGraph) -> None:
+    """``fit`` does not modify its input."""
     adjacency, attributes = graph.adjacency.toarray(), graph.attributes.copy()
     given = adjacency.copy(), attributes.copy()
     make().fit(given)
@@ -84,20 +84,20 @@ def check_input_stays(make: Make, graph: AttributedGraph) -> None:
 
 
 def check_same_seed_same_scores(make: Make, graph: AttributedGraph) -> None:
-    """Equal seeds give equal scores to the bit, whether a detector is fresh or fitted before."""
+    """Equal seeds give equal scores to the bit, whether the detector is new or was fitted before."""
     model = make(seed=3)
     first = model.fit(graph).decision_score_
     assert np.array_equal(model.fit(graph).decision_score_, first)
     assert np.array_equal(make(seed=3).fit(graph).decision_score_, first)
 
 
-def check_no_seed_is_allowed(make: Make, graph: AttributedGraph) -> None:
-    """``seed=None`` draws a new one."""
+def check_seed_none_is_allowed(make: Make, graph: AttributedGraph) -> None:
+    """``seed=None`` draws a random seed."""
     assert_scores(make(seed=None).fit(graph).decision_score_, graph.n_nodes)
 
 
-def check_random_state_stays(make: Make, graph: AttributedGraph) -> None:
-    """Global random states, of Python, NumPy and torch, are neither used nor changed."""
+def check_global_random_state_is_unchanged(make: Make, graph: AttributedGraph) -> None:
+    """Global random states of Python, NumPy and torch are neither used nor changed."""
     first = make().fit(graph).decision_score_
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
@@ -108,21 +108,21 @@ def check_random_state_stays(make: Make, graph: AttributedGraph) -> None:
 
 
 def random_states() -> tuple[object, ...]:
-    """Return the global states in a form that can be compared."""
+    """Return the global random states in a form that can be compared."""
     of_numpy: Any = np.random.get_state()  # noqa: NPY002
     return random.getstate(), of_numpy[1].tolist(), of_numpy[2:], torch.get_rng_state().tolist()
 
 
-def check_labels_never_matter(make: Make, graph: AttributedGraph) -> None:
+def check_labels_do_not_matter(make: Make, graph: AttributedGraph) -> None:
     """Labels and kinds of anomaly change no score."""
     first = make().fit(with_attributes(graph, graph.attributes)).decision_score_
-    turned = 1 - np.asarray(graph.labels)
-    for fields in ({"labels": graph.labels}, {"labels": turned}, {"labels": turned, "kinds": turned}):
+    inverted = 1 - np.asarray(graph.labels)
+    for fields in ({"labels": graph.labels}, {"labels": inverted}, {"labels": inverted, "kinds": inverted}):
         assert np.array_equal(make().fit(with_attributes(graph, graph.attributes, **fields)).decision_score_, first)
 
 
-def check_names_never_matter(make: Make, graph: AttributedGraph) -> None:
-    """Names of the network and of its columns change no score."""
+def check_names_do_not_matter(make: Make, graph: AttributedGraph) -> None:
+    """Names of the graph and of its columns change no score."""
     first = make().fit(graph).decision_score_
     names = [f"column {i}" for i in range(graph.n_attributes)]
     renamed = with_attributes(graph, graph.attributes, attribute_names=names, name="another")
@@ -130,7 +130,7 @@ def check_names_never_matter(make: Make, graph: AttributedGraph) -> None:
 
 
 def check_renumbered_nodes_have_renumbered_scores(make: Make, graph: AttributedGraph) -> None:
-    """Scores follow their nodes; where the training draws nodes by position, those of the fitted model do."""
+    """Scores follow their nodes; where training draws nodes by position, this holds for the fitted model."""
     order = np.random.default_rng(5).permutation(graph.n_nodes)
     moved = renumbered(graph, order)
     model = make().fit(graph)
@@ -150,7 +150,7 @@ def check_isolated_nodes(make: Make, graph: AttributedGraph) -> None:
 
 
 def check_zero_attribute_rows(make: Make, graph: AttributedGraph) -> None:
-    """Nodes without any attribute get a finite score."""
+    """Nodes whose attributes are all zero get a finite score."""
     attributes = graph.attributes.copy()
     attributes[[4, 30]] = 0.0
     for rows in (attributes, sp.csr_array(abs(attributes))):
@@ -158,7 +158,7 @@ def check_zero_attribute_rows(make: Make, graph: AttributedGraph) -> None:
 
 
 def check_constant_attributes(make: Make, graph: AttributedGraph) -> None:
-    """Attributes that are all the same, all zero, or the same in one column give finite scores."""
+    """Attributes that are all equal, all zero, or equal in one column give finite scores."""
     for rows in (np.ones_like(graph.attributes), np.zeros_like(graph.attributes)):
         assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
     one = graph.attributes.copy()
@@ -175,51 +175,62 @@ def check_sparse_attributes_equal_dense_ones(make: Make, graph: AttributedGraph)
 
 
 def check_scale_of_attributes(make: Make, graph: AttributedGraph) -> None:
-    """Attributes in a unit 1e12 times as large or small rank alike; one of 5e11 among small ones: finite scores."""
-    plain = scores_of(make, graph)
+    """Attributes in units 1e12 times larger or smaller rank alike; a value of 5e11 among small ones is no problem."""
+    expected = scores_of(make, graph)
     for unit in (1e12, 1e-12):
-        assert spearmanr(scores_of(make, with_attributes(graph, graph.attributes * unit)), plain).statistic > 0.9
+        assert spearmanr(scores_of(make, with_attributes(graph, graph.attributes * unit)), expected).statistic > 0.9
     outlier = graph.attributes.copy()
     outlier[7, 1] = 5e11
     for rows in (outlier, abs(outlier)):
         assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
     words = sp.csr_array((np.random.default_rng(2).random((graph.n_nodes, 30)) < 0.08).astype(float))
     for rows in (words * 1e12, words * 1e-12):
+        scores = scores_of(make, with_attributes(graph, rows))
+        assert_scores(scores, graph.n_nodes)
+        assert np.ptp(scores) > 1e-3 * abs(scores).max()
+
+
+def check_extreme_attributes(make: Make, graph: AttributedGraph) -> None:
+    """Attributes near the largest and the smallest numbers of double precision give finite scores."""
+    for rows in (graph.attributes * 1e300, np.where(graph.attributes > 0, 5e-324, 0.0)):
         assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
 
 
 def check_types_of_attributes(make: Make, graph: AttributedGraph) -> None:
-    """Half precision, single precision, whole numbers and truth values are attributes like any other."""
+    """Half precision, single precision, integers and booleans are allowed."""
     for kind in (np.float16, np.float32, np.int8, np.uint64):
         rows = (abs(graph.attributes) * 3).astype(kind)
         assert_scores(scores_of(make, with_attributes(graph, rows)), graph.n_nodes)
     assert_scores(scores_of(make, with_attributes(graph, graph.attributes > 1)), graph.n_nodes)
 
 
-def check_arcs(make: Make, graph: AttributedGraph) -> None:
-    """Directed networks give finite scores."""
-    arcs = AttributedGraph(sp.triu(graph.adjacency), graph.attributes, directed=True)
-    assert_scores(make().fit(arcs).decision_score_, graph.n_nodes)
+def check_directed_graphs(make: Make, graph: AttributedGraph) -> None:
+    """Directed graphs give finite scores."""
+    directed = AttributedGraph(sp.triu(graph.adjacency), graph.attributes, directed=True)
+    assert_scores(make().fit(directed).decision_score_, graph.n_nodes)
 
 
-def check_small_networks_are_refused(make: Make, graph: AttributedGraph) -> None:
-    """No node, one node (LOF aside), and nodes without attributes are refused in one sentence."""
-    for n_nodes, n_attributes in ((0, 2), (make()._LEAST_NODES - 1, 2), (5, 0)):
+def check_small_graphs_are_refused(make: Make, graph: AttributedGraph) -> None:
+    """Graphs with fewer nodes than the class allows, or without attributes, are refused in one sentence."""
+    for n_nodes, n_attributes in ((0, 2), (make().least_nodes - 1, 2), (5, 0)):
         small = AttributedGraph(np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_attributes)))
-        with pytest.raises(ValueError, match="a network needs at least"):
+        with pytest.raises(ValueError, match="a graph needs at least"):
             make().fit(small)
 
 
 def check_unfitted_detectors_say_so(make: Make, graph: AttributedGraph) -> None:
-    """Before ``fit`` there is no prediction and nothing to save."""
+    """Before ``fit``, predicting, scoring and saving are refused."""
     with pytest.raises(ValueError, match="is not fitted yet"):
         make().predict()
+    if make().transferable:
+        with pytest.raises(ValueError, match="is not fitted yet"):
+            make().decision_function(graph)
     with TemporaryDirectory() as folder, pytest.raises(ValueError, match="is not fitted yet"):
         make().save(Path(folder) / "model")
 
 
 def check_saved_detector_is_the_same(make: Make, graph: AttributedGraph) -> None:
-    """``save`` and ``load_detector`` give back parameters, scores, threshold and labels, to the bit."""
+    """``save`` and ``load_detector`` restore parameters, scores, threshold and labels to the bit."""
     model = make(seed=2, contamination=0.25).fit(graph)
     with TemporaryDirectory() as folder:
         model.save(folder)
@@ -227,12 +238,12 @@ def check_saved_detector_is_the_same(make: Make, graph: AttributedGraph) -> None
     assert type(loaded) is type(model) and loaded == model
     assert np.array_equal(loaded.decision_score_, model.decision_score_)
     assert loaded.threshold_ == model.threshold_ and np.array_equal(loaded.label_, model.label_)
-    answers = [each.predict(return_score=True, return_prob=True, return_conf=True) for each in (loaded, model)]
-    assert all(np.array_equal(ours, theirs) for ours, theirs in zip(*answers, strict=True))
+    predictions = [each.predict(return_score=True, return_prob=True, return_conf=True) for each in (loaded, model)]
+    assert all(np.array_equal(ours, theirs) for ours, theirs in zip(*predictions, strict=True))
 
 
-def check_new_graphs_are_judged_or_refused(make: Make, graph: AttributedGraph) -> None:
-    """``decision_function`` gives the training scores back within 1e-4, and judges others or says that it cannot."""
+def check_new_graphs_are_scored_or_refused(make: Make, graph: AttributedGraph) -> None:
+    """``decision_function`` repeats the training scores within 1e-4, and scores other graphs or refuses them."""
     model = make().fit(graph)
     np.testing.assert_allclose(model.decision_function(graph), model.decision_score_, atol=1e-4)
     other = dataclasses.replace(graph, attributes=graph.attributes[::-1])
@@ -243,8 +254,8 @@ def check_new_graphs_are_judged_or_refused(make: Make, graph: AttributedGraph) -
         model.decision_function(other)
 
 
-def check_other_nodes_are_judged_by_the_names_of_their_columns(make: Make, graph: AttributedGraph) -> None:
-    """Other nodes get the same scores from a loaded model, columns in any order; a missing column is refused."""
+def check_columns_of_new_graphs_are_found_by_name(make: Make, graph: AttributedGraph) -> None:
+    """Columns of new graphs may be in any order, for loaded models too; a missing column is refused."""
     model = make().fit(graph)
     if not model.transferable:
         return
@@ -258,10 +269,35 @@ def check_other_nodes_are_judged_by_the_names_of_their_columns(make: Make, graph
     assert np.array_equal(loaded.decision_function(other), scores)
     names = list(other.attribute_names)
     order = [3, 0, 4, 2, 1]
-    turned = with_attributes(other, other.attributes[:, order], attribute_names=[names[place] for place in order])
-    np.testing.assert_allclose(loaded.decision_function(turned), scores, rtol=1e-5, atol=1e-6 * abs(scores).max())
+    shuffled = with_attributes(other, other.attributes[:, order], attribute_names=[names[place] for place in order])
+    np.testing.assert_allclose(loaded.decision_function(shuffled), scores, rtol=1e-5, atol=1e-6 * abs(scores).max())
     with pytest.raises(ValueError, match=f"'?{names[2]}'?"):
         loaded.decision_function(with_attributes(other, other.attributes[:, :2], attribute_names=names[:2]))
+
+
+def check_graphs_without_edges(make: Make, graph: AttributedGraph) -> None:
+    """Graphs without edges give finite scores, or are refused in one sentence by detectors that learn from edges."""
+    alone = AttributedGraph(sp.csr_array(graph.adjacency.shape), graph.attributes)
+    try:
+        scores = scores_of(make, alone)
+    except ValueError as error:
+        assert not make().deterministic and "edge" in str(error)
+        return
+    assert_scores(scores, graph.n_nodes)
+
+
+def check_values_per_node_are_set(make: Make, graph: AttributedGraph) -> None:
+    """``fit`` sets a finite value per node for everything that the class names in ``node_values``."""
+    model = make().fit(graph)
+    for name in type(model).node_values:
+        assert_scores(getattr(model, f"{name}_"), graph.n_nodes)
+
+
+def check_presets_return_the_detector(make: Make, graph: AttributedGraph) -> None:
+    """Every preset that the class names returns a detector of its own kind and takes changes."""
+    for name in make().presets:
+        model = getattr(type(make()), name)(seed=11)
+        assert type(model) is type(make()) and model.seed == 11
 
 
 def check_repr_shows_the_parameters(make: Make, graph: AttributedGraph) -> None:

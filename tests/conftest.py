@@ -1,11 +1,11 @@
-"""Small graphs that several tests share, and the folder of real networks."""
+"""Small graphs that several tests share, and the folder of real graphs."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-# Read when torch and numba load. On small networks a second thread only waits, on a busy machine sixty times as long.
+# Read when torch and numba load. On small graphs a second thread only waits, and on a busy machine very long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
@@ -56,9 +56,9 @@ def random_graph(rng: np.random.Generator) -> AttributedGraph:
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Return the folder of real networks, or skip where there is none."""
+    """Return the folder of real graphs, or skip the test if there is none."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get("HOPSIGHT_DATA", default))
     if not (folder / "BlogCatalog.mat").is_file():
-        pytest.skip(f"no real networks in {folder}: set HOPSIGHT_DATA to a folder that has them")
+        pytest.skip(f"no real graphs in {folder}: set HOPSIGHT_DATA to a folder that has them")
     return folder

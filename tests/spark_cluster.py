@@ -1,8 +1,8 @@
-"""Run a small detection on two worker processes, kill one of them on request, and write the scores.
+"""Run a small detection on two worker processes, optionally kill one of them, and write the scores.
 
     python tests/spark_cluster.py OUT.json [STAGE]
 
-STAGE names the stage in the middle of which an executor is killed.
+STAGE is the stage during which an executor is killed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.spark.detection import detect
-from hopsight.spark.measure import Measures
 from hopsight.spark.session import open_session
+from hopsight.spark.stage_measures import StageMeasures
 from spark_stages import QUICK
 from toys import two_groups
 
@@ -32,7 +32,7 @@ def executors() -> list[psutil.Process]:
 
 
 def main() -> None:
-    """Detect, and perhaps lose an executor on the way."""
+    """Detect, and kill an executor if asked to."""
     out, doomed = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
     graph = two_groups(2, n_each=75)
     spark = open_session("local-cluster[2,1,2048]")
@@ -51,7 +51,7 @@ def main() -> None:
         if stage == doomed:
             threading.Timer(1.0, kill).start()
 
-    found = detect(edges, nodes, CrossHCM(**QUICK), n_blocks=2, measures=Measures(spark, begin))
+    found = detect(edges, nodes, CrossHCM(**QUICK), n_blocks=2, measures=StageMeasures(spark, begin))
     scores = {row["node"]: row["score"] for row in found.scores.collect()}
     out.write_text(json.dumps({"scores": scores, "killed": killed, "executors": len(executors())}), encoding="utf-8")
     spark.stop()

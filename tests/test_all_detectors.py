@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -20,10 +21,8 @@ def graph() -> AttributedGraph:
 
 @pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: rule.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("name", DETECTORS)
-def test_rule(name: str, rule: object, graph: AttributedGraph) -> None:
-    make: Make = partial(quick, name)
-    assert callable(rule)
-    rule(make, graph)
+def test_rule(name: str, rule: Callable[[Make, AttributedGraph], None], graph: AttributedGraph) -> None:
+    rule(partial(quick, name), graph)
 
 
 def test_there_are_rules() -> None:

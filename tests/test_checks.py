@@ -1,4 +1,4 @@
-"""Each check lets the range through and refuses its borders, naming parameter, range and value."""
+"""Each check accepts its range and refuses what lies outside, naming parameter, range and value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopsight import checks
         (checks.check_count, [1, 7, np.int64(7)], [0, -1, 1.0, 2.5, True, "3", None]),
     ],
 )
-def test_the_borders_of_each_range(check: Callable[..., None], allowed: list[Any], refused: list[Any]) -> None:
+def test_the_limits_of_each_range(check: Callable[..., None], allowed: list[Any], refused: list[Any]) -> None:
     for value in allowed:
         check("parameter", value)
     for value in refused:
@@ -29,7 +29,7 @@ def test_the_borders_of_each_range(check: Callable[..., None], allowed: list[Any
 
 
 @pytest.mark.parametrize("value", [True, "1", None, [1]])
-def test_what_is_no_number_is_refused(value: Any) -> None:
+def test_anything_but_a_number_is_refused(value: Any) -> None:
     for check in (checks.check_positive, checks.check_not_negative, checks.check_ratio):
         with pytest.raises(ValueError, match="lr must be a finite number"):
             check("lr", value)
@@ -44,7 +44,22 @@ def test_a_message_names_parameter_range_and_value() -> None:
         checks.check_count("n_layers", 0)
 
 
-def test_a_wrong_word_gets_the_nearest_right_one() -> None:
+def test_long_values_are_shortened_in_messages() -> None:
+    assert checks.shortened("x" * 1000) == "'" + "x" * 58 + "…"
+    assert checks.shortened(7) == "7"
+
+
+def test_singular_and_plural_agree() -> None:
+    assert [checks.plural(count, "edge") for count in (0, 1, 2, 1000)] == [
+        "0 edges",
+        "1 edge",
+        "2 edges",
+        "1,000 edges",
+    ]
+    assert checks.plural(2, "category", "categories") == "2 categories"
+
+
+def test_a_wrong_word_gets_the_closest_right_one() -> None:
     checks.check_choice("score", "hav", ("ahp", "iv", "hav"))
     with pytest.raises(ValueError, match=r"score must be one of ahp, iv, hav, got 'hva'; did you mean hav\?"):
         checks.check_choice("score", "hva", ("ahp", "iv", "hav"))

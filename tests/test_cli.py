@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hopsight.cli import main
+from hopsight.io.npz import read_npz
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -79,7 +80,7 @@ def test_detect_prints_a_table_and_writes_the_folder(run: Run, tables: Path, tmp
     assert code == 0, err
     assert "The 3 most anomalous of 40 nodes" in out
     assert str(Path("result") / "report.html") in out
-    assert "reading took" in err
+    assert "Reading the graph took" in err
     assert "needs about" in err
     files = {path.name for path in (tmp_path / "result").iterdir()}
     assert files == {"scores.csv", "explanations.json", "report.html", "run.json", "model", "graph.npz"}
@@ -259,7 +260,7 @@ def test_ctrl_c_is_exit_code_130(run: Run, tables: Path, tmp_path: Path, monkeyp
     assert left_behind(tmp_path) == []
 
 
-def test_a_defect_is_one_sentence_too_and_a_traceback_only_on_request(
+def test_a_bug_is_one_sentence_too_and_a_traceback_only_on_request(
     run: Run, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
@@ -279,7 +280,7 @@ def test_a_full_disk_is_one_sentence(run: Run, tables: Path, tmp_path: Path, mon
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "scores.csv")
 
-    monkeypatch.setattr("hopsight.runs.detect.write_scores", full)
+    monkeypatch.setattr("hopsight.runs.results.write_scores", full)
     assert_refused(detect(run, tables), "No space left on device")
     assert left_behind(tmp_path) == []
 
@@ -292,6 +293,11 @@ def test_explain_answers_for_a_finished_run_and_refuses_anything_else(run: Run, 
     assert "age" in out
     code, out, _ = run("explain", "result", "p5", "--json")
     assert json.loads(out)["node"] == "p5"
+    code, out, err = run("explain", "result", "p5", "p6")
+    assert code == 0, err
+    assert out.startswith("Edge p5 – p6, judged by LOF")
+    assert json.loads(run("explain", "result", "p5", "p6", "--json")[1])["target"] == "p6"
+    assert_refused(run("explain", "result", "p5", "p39"), "no edge between 'p5' and 'p39'")
     assert_refused(run("explain", "result", "nobody"), "nobody")
     assert_refused(run("explain", tables, "p5"), "no finished run")
     assert_refused(run("explain", "nowhere", "p5"), "nowhere")
@@ -313,7 +319,25 @@ def test_rerun_repeats_the_run_from_anywhere(
     assert_refused(run("rerun", "nowhere.json"), "nowhere.json")
 
 
-def test_score_judges_a_new_network_with_a_saved_model(run: Run, tables: Path, tmp_path: Path) -> None:
+def test_score_writes_explanations_and_explain_reads_them(run: Run, tables: Path, tmp_path: Path) -> None:
+    settings = ("--set", "n_epochs=6", "--set", "burn_in=3", "--set", "min_class_pairs=10")
+    assert detect(run, tables, "--detector", "hcm", "--out", "result", *settings)[0] == 0
+    source = (tables / "edges.csv", "--nodes", tables / "people.csv")
+    code, out, err = run("score", "result", *source, "--out", "new", "--top", 3)
+    assert code == 0, err
+    assert "The 3 most anomalous of 40 nodes" in out
+    written = {path.name for path in (tmp_path / "new").iterdir()}
+    assert written == {
+        "scores.csv", "edges.csv", "explanations.json", "report.html", "run.json", "model", "graph.npz"
+    }  # fmt: skip
+    assert len(json.loads((tmp_path / "new" / "explanations.json").read_text())) == 3
+    code, out, err = run("explain", "new", "p5")
+    assert code == 0, err
+    assert "Node p5, judged by HCM" in out
+    assert_refused(run("score", "result", *source, "--out", "new", "--top", 0), "top")
+
+
+def test_score_applies_a_saved_model_to_a_new_graph(run: Run, tables: Path, tmp_path: Path) -> None:
     settings = ("--set", "n_epochs=6", "--set", "burn_in=3", "--set", "min_class_pairs=10")
     code, _, err = detect(run, tables, "--detector", "hcm", "--out", "result", *settings)
     assert code == 0, err
@@ -343,10 +367,17 @@ def test_convert_and_info(run: Run, tables: Path, tmp_path: Path) -> None:
 
 def test_inject_plants_what_was_asked_for(run: Run, tables: Path, tmp_path: Path) -> None:
     run("convert", tables / "edges.csv", "network.npz", "--nodes", tables / "people.csv")
-    counts = ("--cliques", 1, "--clique-size", 4, "--attributes", 3, "--candidates", 5)
-    code, out, err = run("inject", "network.npz", "planted.npz", *counts, "--seed", 1)
-    assert code == 0, err
-    assert "7 planted anomalies" in out
+    counts = ("--cliques", 1, "--clique-size", 4, "--candidates", 5, "--seed", 1)
+    planted = []
+    for option in ("--attribute-anomalies", "--attributes"):  # the second is the old name
+        code, out, err = run("inject", "network.npz", "planted.npz", *counts, option, 3)
+        assert code == 0, err
+        assert "7 planted anomalies" in out
+        planted.append(read_npz(tmp_path / "planted.npz").labels.tolist())
+    assert planted[0] == planted[1]
+    help_text = run("inject", "--help")[1]
+    assert "--attribute-anomalies" in help_text
+    assert "--attributes " not in help_text
     assert_refused(run("inject", "network.npz", "more.npz", "--cliques", 100), "n_cliques")
     assert left_behind(tmp_path) == ["network.npz", "planted.npz"]
 
@@ -359,13 +390,14 @@ def test_the_catalog_is_listed(run: Run) -> None:
     assert_refused(run("data", "fetch", "blogcatalogue"), "did you mean")
 
 
-def test_bench_writes_its_page_and_goes_on_where_it_was(run: Run, tmp_path: Path) -> None:
-    choice = ("--networks", "generated", "--detectors", "lof", "--experiments", "comparison", "--repetitions", 1)
+def test_bench_writes_its_page_and_resumes(run: Run, tmp_path: Path) -> None:
+    choice = ("--graphs", "generated", "--detectors", "lof", "--repetitions", 1)
     code, out, err = run("bench", "--suite", "quick", "--out", "bench", *choice)
     assert code == 0, err
     assert "0 of them from earlier runs" in out
     assert {"results.csv", "tables.md", "report.html"} <= {path.name for path in (tmp_path / "bench").iterdir()}
-    code, out, err = run("bench", "--suite", "quick", "--out", "bench", "--quiet", *choice)
+    old_name = ("--networks", *choice[1:])
+    code, out, err = run("bench", "--suite", "quick", "--out", "bench", "--quiet", *old_name)
     assert (code, err) == (0, "")
     assert "0 of them from earlier runs" not in out
     assert_refused(run("bench", "--suite", "slow", "--out", "other"), "suite", "slow")
@@ -373,7 +405,7 @@ def test_bench_writes_its_page_and_goes_on_where_it_was(run: Run, tmp_path: Path
     assert left_behind(tmp_path) == ["bench"]
 
 
-def test_names_cannot_steer_the_terminal(run: Run, tables: Path) -> None:
+def test_names_cannot_control_the_terminal(run: Run, tables: Path) -> None:
     write_csv(tables / "people.csv", ("id", "age"), [("[red]x\x1b[2J", 99), *((f"p{i}", i) for i in range(40))])
     code, out, err = detect(run, tables, "--top", 40)
     assert code == 0, err

@@ -1,4 +1,4 @@
-"""Every example runs as a person would run it, and prints what its text promises."""
+"""Every example runs as a user would run it, and prints what it promises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killed at a bad moment, out of disk space, two at once: nothing half-written is ever taken for a result."""
+"""Killed at a bad moment, out of disk space, two runs at once: nothing half-written is taken for a result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 from hopsight.cli import main
 from hopsight.graph import AttributedGraph
-from hopsight.runs.reuse import reopen
+from hopsight.runs.explain import open_run
 
 CONTENT = bytes(range(256)) * 2000
 COMMAND = [sys.executable, "-c", "import sys; from hopsight.cli import main; sys.exit(main())"]
@@ -62,7 +62,7 @@ def check_killed_detect(folder: Path, times: int, *options: str) -> None:
     for attempt in range(times):
         kill_during(detect, moments.uniform(0.2, 1.0) * usual)
         try:
-            reopen(folder)
+            open_run(folder)
         except ValueError as refusal:
             assert "no finished run" in str(refusal), f"attempt {attempt}"
         else:
@@ -71,7 +71,7 @@ def check_killed_detect(folder: Path, times: int, *options: str) -> None:
     assert {path.name for path in folder.iterdir()} == whole
 
 
-def test_a_killed_detection_is_no_result_and_the_next_one_succeeds(tmp_path: Path) -> None:
+def test_a_killed_detection_leaves_no_result_and_the_next_one_succeeds(tmp_path: Path) -> None:
     check_killed_detect(tmp_path / "out", 2, "--detector", "lof")
 
 
@@ -98,7 +98,7 @@ def check_killed_inject(folder: Path, times: int) -> None:
     read_npz(target)
 
 
-def test_a_killed_injection_leaves_no_half_network(tmp_path: Path) -> None:
+def test_a_killed_injection_leaves_no_partial_graph(tmp_path: Path) -> None:
     check_killed_inject(tmp_path, 2)
 
 
@@ -120,10 +120,10 @@ class Trickle(BaseHTTPRequestHandler):
                 self.wfile.write(CONTENT[start : start + len(CONTENT) // 20])
                 time.sleep(0.02)
         except OSError:
-            pass  # the other end was killed, as it should be
+            pass  # the other end was killed, as intended
 
     def log_message(self, *_: object) -> None:
-        """Stay quiet."""
+        """Log nothing."""
 
 
 def check_killed_fetch(folder: Path, times: int) -> None:
@@ -131,8 +131,8 @@ def check_killed_fetch(folder: Path, times: int) -> None:
     program = (
         "import sys\n"
         "from hopsight.datasets.download import fetch\n"
-        "from hopsight.datasets.published import Network, Size\n"
-        "toy = Network(name='toy', kind='organic', size=Size(2, 1, 1, 0), repository='a/b', commit='c', path='toy.mat',"
+        "from hopsight.datasets.published import Entry, Size\n"
+        "toy = Entry(name='toy', kind='organic', size=Size(2, 1, 1, 0), repository='a/b', commit='c', path='toy.mat',"
         f" sha256='{checksum}', citation='nobody')\n"
         "fetch(toy, base_url=sys.argv[1], cache_dir=sys.argv[2])"
     )
@@ -155,7 +155,7 @@ def check_killed_fetch(folder: Path, times: int) -> None:
     assert (folder / "toy.mat").read_bytes() == CONTENT
 
 
-def test_a_killed_download_leaves_no_half_file_under_its_name(tmp_path: Path) -> None:
+def test_a_killed_download_leaves_no_partial_file(tmp_path: Path) -> None:
     check_killed_fetch(tmp_path, 2)
 
 
@@ -166,10 +166,10 @@ def test_downloads_killed_at_twenty_moments(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_benchmark_killed_at_twenty_moments(tmp_path: Path) -> None:
-    choice = ["--networks", "generated", "--detectors", "lof", "--repetitions", "1", "--quiet"]
+    choice = ["--graphs", "generated", "--detectors", "lof", "--repetitions", "2", "--quiet"]
     usual = finish("bench", "--suite", "quick", "--out", str(tmp_path / "whole"), *choice)
     moments = random.Random(0)
-    for _ in range(20):  # each goes on where the one before was killed, so most of the time is left to none
+    for _ in range(20):  # each resumes where the one before was killed
         kill_during(["bench", "--suite", "quick", "--out", str(tmp_path / "out"), *choice], moments.uniform(0, usual))
     finish("bench", "--suite", "quick", "--out", str(tmp_path / "out"), *choice)
     tables = [(tmp_path / name / "results.csv").read_text().splitlines() for name in ("whole", "out")]
@@ -223,7 +223,7 @@ def test_damaged_files_through_the_command_line(
 
 
 def damaged(content: bytes, rnd: random.Random) -> bytes:
-    """Cut the file off, flip some bits, or throw it away for random bytes."""
+    """Cut the file off, flip some bits, or replace it with random bytes."""
     way = rnd.random()
     if way < 0.2:
         return content[: rnd.randrange(len(content))]
@@ -240,13 +240,13 @@ def test_closed_streams_change_no_result(tmp_path: Path, closed: str) -> None:
     command = ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, "detect", "--detector", "lof", "--top", "1"]
     process = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
-    reopen(tmp_path / "out")
+    open_run(tmp_path / "out")
 
 
-def test_names_that_the_terminal_has_no_letters_for(tmp_path: Path) -> None:
+def test_characters_that_the_terminal_cannot_encode_are_escaped(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("source,target\nnaïve,日本\n日本,x\n", encoding="utf-8")
     (tmp_path / "edges.nodes.csv").write_text("id,größe\nnaïve,1\n日本,2\nx,9\n", encoding="utf-8")
-    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}  # as where there are no locales at all
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}  # as on a system without locales
     command = [*COMMAND, "detect", str(tmp_path / "edges.csv"), "--detector", "lof", "--out", str(tmp_path / "out")]
     process = subprocess.run(command, capture_output=True, env=os.environ | plain)
     assert process.returncode == 0, process.stderr
@@ -271,7 +271,7 @@ def test_a_full_disk_gets_one_sentence_and_leaves_nothing(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".graphml", ".mat", ".npz"])
-def test_a_full_disk_while_a_network_is_written(
+def test_a_full_disk_while_a_graph_is_written(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from hopsight.datasets import make_demo
@@ -291,10 +291,10 @@ def test_a_full_disk_while_a_network_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["demo.npz"]
 
 
-def test_a_read_only_input_folder_is_fine_and_left_alone(
+def test_a_read_only_input_folder_is_not_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_cliques: AttributedGraph
 ) -> None:
-    """Nothing appears beside the input, whatever its format; root could write there, so the listing is what counts."""
+    """Nothing is written next to the input, whatever its format; the listing proves it even for root."""
     import hopsight.io as formats
 
     monkeypatch.setattr("signal.signal", lambda *_: None)
@@ -349,7 +349,7 @@ def test_ctrl_c_stops_within_ten_seconds_and_leaves_no_result(tmp_path: Path) ->
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_detection_is_resumed_to_the_same_bytes(tmp_path: Path, signal_number: int) -> None:
-    """Stop it, or kill it, once it has begun to learn: with --resume it ends as if nothing had happened."""
+    """A run that is stopped or killed during training ends with --resume as if nothing had happened."""
     settings = [part for text in ("n_epochs=60", "burn_in=30", "max_pairs=4000") for part in ("--set", text)]
     command = ["detect", "--detector", "cross_hcm", "--top", "1", *settings]
     finish(*command, "--out", str(tmp_path / "whole"))
@@ -362,7 +362,7 @@ def test_an_interrupted_detection_is_resumed_to_the_same_bytes(tmp_path: Path, s
     _, error = process.communicate(timeout=10)
     assert not (folder / "run.json").exists()
     if signal_number == signal.SIGINT:
-        assert error.splitlines()[-1] == "hopsight: stopped; the same command with --resume goes on from here"
+        assert error.splitlines()[-1] == "hopsight: stopped; run the same command with --resume to continue"
     finish(*command, "--out", str(folder), "--resume")
     for name in ("scores.csv", "edges.csv"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

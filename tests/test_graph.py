@@ -1,4 +1,4 @@
-"""AttributedGraph: one canonical form whatever comes in, read-only, and clear refusals."""
+"""AttributedGraph: one canonical form for every input, read-only, and clear refusals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_layout_gives_the_same_adjacency(layout: str, stored: str) -> None
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
 
 
-def test_a_directed_network_keeps_its_directions() -> None:
+def test_a_directed_graph_keeps_its_directions() -> None:
     graph = AttributedGraph.from_edges([0, 2, 2], [1, 1, 0], X3, directed=True)
     assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [1, 1, 0]]
     assert graph.n_edges == 3
@@ -52,12 +52,12 @@ def test_duplicates_are_merged_and_loops_removed_and_both_counted() -> None:
     assert (directed.n_edges, directed.n_duplicates, directed.n_self_loops) == (3, 1, 1)
 
 
-def test_entries_that_would_cancel_are_still_a_edge() -> None:
+def test_entries_that_would_cancel_are_still_an_edge() -> None:
     matrix = sp.coo_array(([1.0, -1.0], ([0, 0], [1, 1])), shape=(3, 3))
     assert AttributedGraph(matrix, X3).n_edges == 1
 
 
-def test_a_network_without_edges_or_nodes_is_a_network() -> None:
+def test_a_graph_may_have_no_edges_or_no_nodes() -> None:
     lonely = AttributedGraph(np.zeros((3, 3)), X3)
     assert (lonely.n_edges, lonely.degrees.tolist(), lonely.edges.shape) == (0, [0, 0, 0], (2, 0))
     empty = AttributedGraph(np.zeros((0, 0)), np.zeros((0, 2)))
@@ -79,7 +79,7 @@ def test_sparse_attributes_stay_sparse(layout: str) -> None:
 
 
 @pytest.mark.parametrize("attributes", [X3.copy(), sp.csr_array(X3), sp.csc_array(X3)], ids=["dense", "csr", "csc"])
-def test_nothing_can_change_it(attributes: Any) -> None:
+def test_a_graph_is_read_only(attributes: Any) -> None:
     graph = AttributedGraph([[0, 1, 0], [1, 0, 0], [0, 0, 0]], attributes, labels=[0, 1, 0])
     (attributes.data if sp.issparse(attributes) else attributes[:, 0])[:] = 99.0
     assert dense(graph.attributes)[:, 0].tolist() == [1.0, 2.0, 3.0]
@@ -146,23 +146,39 @@ def test_a_node_is_found_by_its_id_as_number_or_text() -> None:
         ({"attributes": [["a"], ["b"], ["c"]]}, "numbers"),
         ({"attributes": X3.astype(complex)}, "real numbers"),
         ({"node_ids": ["a", "b"]}, "3 nodes"),
-        ({"node_ids": ["a", "b", "a"]}, "'a' stands there twice"),
-        ({"node_ids": [1, "1", 2]}, "'1' stands there twice"),
+        ({"node_ids": ["a", "b", "a"]}, "'a' occurs twice"),
+        ({"node_ids": [1, "1", 2]}, "'1' occurs twice"),
         ({"attribute_names": ["a", "b"]}, "1 columns"),
         ({"labels": [0, 1]}, "labels"),
-        ({"labels": [0, 1, 2]}, "from 0 to 1"),
-        ({"labels": [0, 1, np.nan]}, "from 0 to 1"),
+        ({"labels": [0, 1, 2]}, "from -1 to 1"),
+        ({"labels": [0, 1, np.nan]}, "from -1 to 1"),
         ({"kinds": [0, 1, 4]}, "from 0 to 3"),
     ],
 )
-def test_what_does_not_fit_is_refused(fields: dict[str, Any], words: str) -> None:
+def test_input_that_does_not_match_is_refused(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         AttributedGraph(**({"adjacency": np.zeros((3, 3)), "attributes": X3} | fields))
 
 
+def test_an_unlabeled_node_keeps_its_label() -> None:
+    graph = AttributedGraph(np.zeros((3, 3)), X3, labels=[0.0, 1.0, -1.0])
+    assert graph.labels.tolist() == [0, 1, -1]
+    with pytest.raises(ValueError, match="kinds must be whole numbers from 0 to 3"):
+        AttributedGraph(np.zeros((3, 3)), X3, kinds=[0, 1, -1])
+
+
+def test_singular_and_plural_agree_in_the_repr() -> None:
+    assert repr(AttributedGraph([[0, 1], [0, 0]], [[1.0], [2.0]])) == (
+        "AttributedGraph(2 nodes, 1 undirected edge, 1 attribute)"
+    )
+    assert repr(AttributedGraph([[0]], [[1.0, 2.0]], directed=True, name="one")) == (
+        "AttributedGraph('one', 1 node, 0 directed edges, 2 attributes)"
+    )
+
+
 @pytest.mark.parametrize(
     ("sources", "targets", "words"),
-    [([0], [3], r"0\.\.2"), ([-1], [0], r"0\.\.2"), ([0, 1], [1], "pair up"), ([0.5], [1], "whole numbers")],
+    [([0], [3], r"0\.\.2"), ([-1], [0], r"0\.\.2"), ([0, 1], [1], "equally long"), ([0.5], [1], "whole numbers")],
 )
 def test_edges_that_do_not_fit_are_refused(sources: list[Any], targets: list[Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):

@@ -1,4 +1,4 @@
-"""Measures of a ranking: values by hand, by counting pairs, and by scikit-learn."""
+"""Measures of a ranking: values by hand, by counting pairs, and from scikit-learn."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_interval_covers_the_true_auc_about_as_often_as_it_says(rng):
     assert 0.91 <= covered / 400 <= 0.98
 
 
-def test_interval_of_five_anomalies_is_as_wide_as_enron_warns(rng):
+def test_interval_of_five_anomalies_is_wide(rng):
     labels = np.repeat([0, 1], [13528, 5])
     widths = []
     for _ in range(30):
         low, high = roc_auc_interval(labels, rng.normal(size=13533) + 0.58 * labels)  # AUC about .66
         widths.append((high - low) / 2 / 1.96)
-    assert 0.09 < np.mean(widths) < 0.15  # the standard error the specification names is .13
+    assert 0.09 < np.mean(widths) < 0.15  # the standard error of the published AUC is .13
 
 
 def test_interval_is_clipped_and_survives_a_single_anomaly():
@@ -100,7 +100,7 @@ def test_mid_ranks_by_hand():
 
 
 @pytest.mark.parametrize("measure", [roc_auc, average_precision, roc_auc_interval])
-def test_what_cannot_be_measured_is_refused(measure):
+def test_bad_labels_and_scores_are_refused(measure):
     with pytest.raises(ValueError, match="both classes"):
         measure([0, 0], [1.0, 2.0])
     with pytest.raises(ValueError, match="both classes"):
@@ -109,11 +109,35 @@ def test_what_cannot_be_measured_is_refused(measure):
         measure([0, 1], [1.0, math.nan])
     with pytest.raises(ValueError, match="one length"):
         measure([0, 1, 0], [1.0, 2.0])
-    with pytest.raises(ValueError, match="0 \\(normal\\) or 1"):
+    with pytest.raises(ValueError, match=r"0 \(normal\), 1 \(anomaly\) or -1 \(unlabeled\)"):
         measure([0, 2], [1.0, 2.0])
+    with pytest.raises(ValueError, match="both classes"):
+        measure([0, -1, -1], [1.0, 2.0, 3.0])
 
 
-def test_k_outside_the_network_is_refused():
+def test_unlabeled_nodes_are_left_out(ranking, rng):
+    labels, scores = ranking
+    unlabeled = np.flatnonzero(rng.random(300) < 0.4)
+    kinds = np.where(labels == 1, rng.integers(1, 4, 300), 0)
+    known = np.setdiff1d(np.arange(300), unlabeled)
+    partly = labels.copy()
+    partly[unlabeled] = -1
+    for measure in (roc_auc, roc_auc_interval, average_precision):
+        assert measure(partly, scores) == measure(labels[known], scores[known]) != measure(labels, scores)
+    for measure in (precision_at_k, recall_at_k):
+        assert measure(partly, scores, 20) == measure(labels[known], scores[known], 20)
+    by_kind = roc_auc_by_kind(partly, kinds, scores)
+    assert by_kind == roc_auc_by_kind(labels[known], kinds[known], scores[known])
+
+
+def test_recall_does_not_count_unlabeled_nodes_by_hand():
+    labels, scores = [-1, 1, 0, 1, -1], [9, 8, 7, 6, 5]
+    assert recall_at_k(labels, scores, 1) == 0.5 and precision_at_k(labels, scores, 2) == 0.5
+    with pytest.raises(ValueError, match="k must be at least 1 and at most 3, got 4"):
+        precision_at_k(labels, scores, 4)
+
+
+def test_k_above_the_number_of_nodes_is_refused():
     with pytest.raises(ValueError, match="k must be at least 1 and at most 3, got 4"):
         precision_at_k([0, 1, 0], [1, 2, 3], 4)
     with pytest.raises(ValueError, match="k must be at least 1"):

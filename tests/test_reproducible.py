@@ -1,4 +1,4 @@
-"""The same run again: to the byte, with any number of threads."""
+"""The same run gives the same bytes, with any number of threads."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from hopsight.cli import main
-from hopsight.datasets import make_demo, make_network
+from hopsight.datasets import make_demo, make_graph
+from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
-from hopsight.load import load
-from toys import QUICK
+from hopsight.loading import load
 
 COMMAND = [sys.executable, "-c", "import sys; from hopsight.cli import main; sys.exit(main())"]
 FIT = """
@@ -30,17 +30,17 @@ import hopsight.nn.reconstruction as reconstruction
 from hopsight.detectors import DETECTORS
 from hopsight.io import read
 
-if sys.argv[4] == "small":  # as many blocks as in a large network
+if sys.argv[4] == "small":  # as many blocks as in a large graph
     posterior.AT_ONCE, reconstruction.BLOCK_VALUES = 256, 4096
-network = read(sys.argv[3], notices=[])
+graph = read(sys.argv[3], notices=[])
 chosen = json.loads(sys.argv[2]).items()
-found = {name: DETECTORS[name](**settings).fit(network).decision_score_ for name, settings in chosen}
+found = {name: DETECTORS[name](**settings).fit(graph).decision_score_ for name, settings in chosen}
 np.savez(sys.argv[1], used=threads.n_threads(), **found)
 """
 
 
 def run(*arguments: str, folder: Path, hash_seed: int) -> None:
-    """Run the command line in a process of its own, sets and dictionaries ordered by another hash each time."""
+    """Run the command line in its own process with its own hash seed, which orders sets differently."""
     process = subprocess.run(
         [*COMMAND, *arguments],
         cwd=folder,
@@ -52,16 +52,16 @@ def run(*arguments: str, folder: Path, hash_seed: int) -> None:
 
 
 def options(name: str) -> list[str]:
-    settings = (f"{key}={value}" for key, value in QUICK.get(name, {}).items())
+    settings = (f"{key}={value}" for key, value in DETECTORS[name].quick.items())
     return ["--detector", name, "--quiet", *(word for setting in settings for word in ("--set", setting))]
 
 
 def test_the_same_command_and_its_rerun_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``run.json`` alone is enough: copied away from its folder, read from another one."""
+    """``run.json`` alone is enough, copied to another folder and read from there."""
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.chdir(tmp_path)
-    write(make_network(200, n_edges=800, n_attributes=6, seed=0), tmp_path / "network.npz")
-    command = ["detect", "network.npz", *options("cross_hcm")]
+    write(make_graph(200, n_edges=800, n_attributes=6, seed=0), tmp_path / "graph.npz")
+    command = ["detect", "graph.npz", *options("cross_hcm")]
     run(*command, "--out", "first", folder=tmp_path, hash_seed=1)
     assert main([*command, "--out", "second"]) == 0
     elsewhere = tmp_path / "elsewhere"
@@ -75,35 +75,35 @@ def test_the_same_command_and_its_rerun_give_the_same_bytes(tmp_path: Path, monk
 
 
 def scores_with(
-    n_threads: int, settings: dict[str, dict[str, Any]], network: Path, size: str, folder: Path
+    n_threads: int, settings: dict[str, dict[str, Any]], graph: Path, size: str, folder: Path
 ) -> dict[str, np.ndarray]:
     path = folder / f"{n_threads}.npz"
     limits = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(n_threads))
-    command = [sys.executable, "-c", FIT, str(path), json.dumps(settings), str(network), size]
+    command = [sys.executable, "-c", FIT, str(path), json.dumps(settings), str(graph), size]
     subprocess.run(command, env=os.environ | limits, check=True)
     with np.load(path) as found:
-        assert found["used"] == n_threads, "it had another number of threads"
+        assert found["used"] == n_threads, "it used another number of threads"
         return {name: found[name] for name in settings}
 
 
-def check_threads(settings: dict[str, dict[str, Any]], network: AttributedGraph, size: str, folder: Path) -> None:
+def check_threads(settings: dict[str, dict[str, Any]], graph: AttributedGraph, size: str, folder: Path) -> None:
     if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("two processors are needed, this process may use one")
-    write(network, folder / "network.npz")
-    one, two = (scores_with(n_threads, settings, folder / "network.npz", size, folder) for n_threads in (1, 2))
+        pytest.skip("needs two CPU cores, this process may use one")
+    write(graph, folder / "graph.npz")
+    one, two = (scores_with(n_threads, settings, folder / "graph.npz", size, folder) for n_threads in (1, 2))
     for name in settings:
         assert np.array_equal(one[name], two[name]), name  # blocks are added up in their order
 
 
-TRAINED = ["cross_hcm", "hcm", "dominant", "resgcn"]
+TRAINED = [name for name, kind in DETECTORS.items() if not kind.deterministic]
 
 
 def test_one_and_two_threads_give_the_same_scores(tmp_path: Path) -> None:
-    check_threads({name: QUICK[name] for name in TRAINED}, make_demo(), "small", tmp_path)
+    check_threads({name: dict(DETECTORS[name].quick) for name in TRAINED}, make_demo(), "small", tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TRAINED)
-def test_one_and_two_threads_give_a_real_network_the_same_scores(name: str, tmp_path: Path, data_dir: Path) -> None:
-    """Enron is large enough for every one of them to use two threads, with the default settings."""
+def test_one_and_two_threads_give_a_real_graph_the_same_scores(name: str, tmp_path: Path, data_dir: Path) -> None:
+    """Enron is large enough for every detector to use two threads with its default settings."""
     check_threads({name: {}}, load("enron", data_dir=data_dir), "large", tmp_path)

@@ -1,7 +1,8 @@
-"""Two groups with planted misfits, and settings that make every detector quick on a small graph."""
+"""A graph of two groups with planted misfits, and detectors with settings that make a fit quick."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,13 @@ from hopsight.graph import AttributedGraph
 
 
 def quick(name: str, **settings: Any) -> Any:
-    """Return a detector by name with few epochs and narrow layers."""
-    return DETECTORS[name](**(dict(DETECTORS[name].quick) | settings))
+    """Return a detector by name with the quick settings of its class."""
+    return DETECTORS[name](**{**DETECTORS[name].quick, **settings})
+
+
+def has_field(name: str) -> list[str]:
+    """Return the names of the detectors that have a hyperparameter."""
+    return [key for key, kind in DETECTORS.items() if name in {field.name for field in fields(kind)}]
 
 
 def two_groups(
@@ -20,7 +26,7 @@ def two_groups(
 ) -> AttributedGraph:
     """Return two dense groups that differ in attributes, with a few misfits (the labels).
 
-    Misfits are ``"bridges"``, whose edges go anywhere, or ``"strangers"``, who have attributes of the other group.
+    Misfits are ``"bridges"``, with edges to both groups, or ``"strangers"``, with attributes of the other group.
     """
     rng = np.random.default_rng(seed)
     n_nodes = 2 * n_each

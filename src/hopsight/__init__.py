@@ -1,19 +1,14 @@
-"""Find the nodes and edges of an attributed network that do not belong where they are.
+"""Find the nodes and edges of an attributed graph that do not belong where they are.
 
-The public names below are imported when they are first used, so that ``import hopsight`` stays instant.
+The public names below are imported when they are first used, so that ``import hopsight`` is instant.
 """
 
 from __future__ import annotations
 
-import os
-import sys
+import warnings
+from collections.abc import Hashable
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-# Threads that wait for work should sleep: with other programs on the machine, spinning ones make a fit up to
-# sixty times as slow. It only counts if torch has not been imported yet, and never overrides the user's choice.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from hopsight.baselines.amen import AMEN
@@ -23,15 +18,14 @@ if TYPE_CHECKING:
     from hopsight.baselines.madan import MADAN
     from hopsight.baselines.radar import Radar
     from hopsight.baselines.resgcn import ResGCN
-    from hopsight.datasets import inject, make_demo, make_network
+    from hopsight.datasets import inject, make_demo, make_graph
     from hopsight.detectors import DETECTORS
     from hopsight.detectors.storage import load_detector
-    from hopsight.explain import explain, explain_edge
+    from hopsight.explanations import explain
     from hopsight.graph import AttributedGraph
     from hopsight.hcm.cross_hcm import CrossHCM
     from hopsight.hcm.hcm import HCM
-    from hopsight.io import as_graph
-    from hopsight.load import load
+    from hopsight.loading import load
 
     __version__: str
 
@@ -48,41 +42,32 @@ __all__ = [
     "Radar",
     "ResGCN",
     "__version__",
-    "as_graph",
     "explain",
-    "explain_edge",
     "inject",
     "load",
     "load_detector",
     "make_demo",
-    "make_network",
+    "make_graph",
 ]
 
 _HOMES = {
-    "AMEN": "hopsight.baselines.amen",
-    "ANOMALOUS": "hopsight.baselines.anomalous",
     "AttributedGraph": "hopsight.graph",
-    "CrossHCM": "hopsight.hcm.cross_hcm",
     "DETECTORS": "hopsight.detectors",
-    "DOMINANT": "hopsight.baselines.dominant",
-    "HCM": "hopsight.hcm.hcm",
-    "LOF": "hopsight.baselines.lof",
-    "MADAN": "hopsight.baselines.madan",
-    "Radar": "hopsight.baselines.radar",
-    "ResGCN": "hopsight.baselines.resgcn",
-    "as_graph": "hopsight.io",
-    "explain": "hopsight.explain",
-    "explain_edge": "hopsight.explain",
+    "explain": "hopsight.explanations",
     "inject": "hopsight.datasets",
-    "load": "hopsight.load",
+    "load": "hopsight.loading",
     "load_detector": "hopsight.detectors.storage",
     "make_demo": "hopsight.datasets",
-    "make_network": "hopsight.datasets",
+    "make_graph": "hopsight.datasets",
 }
+_RENAMED = {"as_graph": "load", "make_network": "make_graph"}  # these warn in 0.2 and are gone in 0.3
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562)."""
+    if name in _RENAMED:
+        warnings.warn(f"{name} is now {_RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        name = _RENAMED[name]
     if name == "__version__":
         from importlib.metadata import version
 
@@ -90,25 +75,30 @@ def __getattr__(name: str) -> Any:
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:
-        raise AttributeError(f"module 'hopsight' has no attribute {name!r}")
+        value = _detector(name)
     globals()[name] = value
     return value
+
+
+def _detector(name: str) -> Any:
+    """Return a detector by the name of its class, as the registry has it."""
+    from hopsight.detectors.registry import CLASSES, load_class
+
+    for address in CLASSES.values():
+        if address.partition(":")[2] == name:
+            return load_class(address)
+    raise AttributeError(f"module 'hopsight' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-class _Package(ModuleType):
-    """Keep ``hopsight.load`` and ``hopsight.explain`` the functions when the modules of that name are imported.
+def explain_link(
+    model: Any, source: Hashable, target: Hashable, *, graph: AttributedGraph | None = None, top: int = 10
+) -> Any:
+    """Explain an edge; this is the old name of ``explain(model, source, target)``."""
+    from hopsight.explanations import explain
 
-    Python sets a submodule as an attribute of its package; for these two names that would hide the function.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in _HOMES and isinstance(value, ModuleType):
-            return
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+    warnings.warn("explain_link is now explain(model, source, target)", DeprecationWarning, stacklevel=2)
+    return explain(model, source, target, graph=graph, top=top)

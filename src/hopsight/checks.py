@@ -1,4 +1,4 @@
-"""One place that refuses bad parameters: every message names the parameter, the range and the value."""
+"""Refuse bad parameters: every message names the parameter, its range and the value; and word messages alike."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_not_negative(name: str, value: float) -> None:
 
 
 def check_ratio(name: str, value: float, *, low: float = 0.0, high: float = 1.0) -> None:
-    """Refuse a share outside [low, high)."""
+    """Refuse a number outside [low, high)."""
     _check_number(name, value)
     if not low <= value < high:
         raise ValueError(f"{name} must be at least {low:g} and below {high:g}, got {value}")
@@ -39,19 +39,38 @@ def check_count(name: str, value: int, *, low: int = 1, high: int | None = None)
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
-    """Refuse a word that is not on the list, naming the nearest one that is."""
+    """Refuse a word that is not among the choices, and suggest the closest one."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}{suggest(value, choices)}")
 
 
 def suggest(value: object, choices: Collection[str]) -> str:
-    """Return ``"; did you mean …?"`` for the nearest choice, or nothing.
+    """Return ``"; did you mean …?"`` with the closest choice, or nothing if none is close.
 
     >>> suggest("drop_ration", ["drop_ratio", "lr"])
     '; did you mean drop_ratio?'
     """
     near = get_close_matches(str(value), list(choices), n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return a count with its noun, in the singular or the plural.
+
+    >>> plural(1, "edge"), plural(2400, "edge"), plural(0, "clique"), plural(3, "query", "queries")
+    ('1 edge', '2,400 edges', '0 cliques', '3 queries')
+    """
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def shortened(value: object, limit: int = 60) -> str:
+    """Return the ``repr`` of a value for a message, cut if it is long.
+
+    >>> shortened("x" * 100, limit=8)
+    "'xxxxxx…"
+    """
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _check_number(name: str, value: object) -> None:

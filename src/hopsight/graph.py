@@ -1,4 +1,4 @@
-"""The attributed network {A, X} that every part of hopsight reads and none changes."""
+"""The attributed graph {A, X}, which every part of hopsight reads and none changes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from hopsight.checks import plural
+
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 Attributes = Any  # a float ndarray or a CSR array, both (n_nodes, n_attributes); scipy has no types
@@ -20,32 +22,33 @@ Attributes = Any  # a float ndarray or a CSR array, both (n_nodes, n_attributes)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributedGraph:
-    """Nodes with attributes, and the edges between them; read-only.
+    """Nodes with attributes and the edges between them; read-only.
 
-    Whatever is given becomes one canonical form: a 0/1 CSR adjacency without self-loops (symmetric unless
-    ``directed``) and a finite attribute matrix that stays sparse if it came sparse.
+    Every input is brought into one canonical form: a 0/1 CSR adjacency matrix without self-loops (symmetric unless
+    ``directed``) and a finite attribute matrix, which stays sparse if it was sparse.
 
     Parameters
     ----------
     adjacency
-        Square matrix, dense or sparse; any nonzero entry is an edge. Each edge of an undirected network may be
+        Square matrix, dense or sparse; every nonzero entry is an edge. Each edge of an undirected graph may be
         stored once or twice.
     attributes
-        Matrix with one row a node, dense or sparse.
+        Matrix with one row per node, dense or sparse.
     node_ids
-        One string or integer a node; 0, 1, … when left out.
+        One string or integer per node; by default 0, 1, …
     attribute_names
-        One name a column; ``x0, x1, …`` when left out.
+        One name per column; by default ``x0, x1, …``
     labels
-        Truth for evaluation (1 = anomaly); no detector looks at it.
+        Ground truth for evaluation: 1 for an anomaly, 0 for a normal node, -1 for an unlabeled one. No detector
+        looks at it.
     kinds
-        0 normal, 1 structure, 2 attribute, 3 both.
+        Kinds of anomaly: 0 normal, 1 structure, 2 attribute, 3 both.
     directed
         Keep the direction of the edges instead of symmetrizing.
     name
-        What to call the network in tables.
+        Name of the graph in tables.
     n_duplicates, n_self_loops
-        Edges that were merged or removed on the way in, for the record.
+        Number of edges that were merged or removed before.
 
     Examples
     --------
@@ -76,8 +79,8 @@ class AttributedGraph:
         self._set("n_self_loops", self.n_self_loops + n_self_loops)
         self._set("node_ids", _canonical_ids(self.node_ids, n_nodes))
         self._set("attribute_names", _canonical_names(self.attribute_names, n_attributes))
-        self._set("labels", _flags("labels", self.labels, n_nodes, high=1))
-        self._set("kinds", _flags("kinds", self.kinds, n_nodes, high=3))
+        self._set("labels", _flags("labels", self.labels, n_nodes, low=-1, high=1))
+        self._set("kinds", _flags("kinds", self.kinds, n_nodes, low=0, high=3))
 
     @classmethod
     def from_edges(
@@ -89,17 +92,17 @@ class AttributedGraph:
         directed: bool = False,
         **fields: Any,
     ) -> AttributedGraph:
-        """Build from two arrays of node positions, merging duplicates and counting them.
+        """Build a graph from two arrays of node positions; duplicate edges are merged and counted.
 
-        In an undirected network ``a, b`` and ``b, a`` are the same edge.
+        In an undirected graph ``a, b`` and ``b, a`` are the same edge.
         """
         source, target = _positions("sources", sources), _positions("targets", targets)
         if source.ndim != 1 or source.shape != target.shape:
-            raise ValueError(f"sources and targets must pair up, got shapes {source.shape} and {target.shape}")
+            raise ValueError(f"sources and targets must be equally long, got shapes {source.shape} and {target.shape}")
         n_nodes = attributes.shape[0] if sp.issparse(attributes) else len(np.atleast_1d(attributes))
         if source.size and (min(source.min(), target.min()) < 0 or max(source.max(), target.max()) >= n_nodes):
-            raise ValueError(f"an edge names a node outside 0..{n_nodes - 1}")
-        kind = np.int32 if n_nodes < 2**31 else np.int64  # what scipy would choose, before the copies below
+            raise ValueError(f"an edge has an end outside 0..{n_nodes - 1}")
+        kind = np.int32 if n_nodes < 2**31 else np.int64  # as scipy would choose, but before the copies below
         source, target = source.astype(kind), target.astype(kind)
         loops = source == target
         if loops.any():
@@ -125,7 +128,7 @@ class AttributedGraph:
 
     @property
     def n_edges(self) -> int:
-        """Number of edges, each undirected one counted once."""
+        """Number of edges; an undirected edge counts once."""
         return int(self.adjacency.nnz if self.directed else self.adjacency.nnz // 2)
 
     @property
@@ -135,14 +138,14 @@ class AttributedGraph:
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
-        """Every edge once, as (2, n_edges) node positions; undirected ones have source < target."""
+        """Every edge once, as (2, n_edges) node positions; an undirected edge has source < target."""
         upper = self.adjacency if self.directed else sp.triu(self.adjacency, k=1, format="csr")
         source = np.repeat(np.arange(self.n_nodes, dtype=np.int64), np.diff(upper.indptr))
         return _frozen(np.stack([source, upper.indices.astype(np.int64)]))
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
-        """Number of neighbors of each node; in a directed network, in- and out-edges together."""
+        """Number of edges of each node; in a directed graph, incoming and outgoing edges together."""
         degrees = np.diff(self.adjacency.indptr).astype(np.int64)
         if self.directed:
             degrees = degrees + np.bincount(self.adjacency.indices, minlength=self.n_nodes)
@@ -153,22 +156,23 @@ class AttributedGraph:
         return {node: position for position, node in enumerate(self.node_ids.tolist())}
 
     def index_of(self, node: Hashable) -> int:
-        """Return the position of a node id (``7`` finds ``"7"`` and the other way round)."""
+        """Return the position of a node id; ``7`` also finds ``"7"``, and vice versa."""
         keys: list[Hashable] = [node, str(node)]
         if _WHOLE_NUMBER.fullmatch(str(node)):
             keys.append(int(str(node)))
         for key in keys:
             if key in self._positions:
                 return self._positions[key]
-        raise ValueError(f"there is no node {node!r} in this network")
+        raise ValueError(f"there is no node {node!r} in this graph")
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
-        name = f"{self.name!r}, " if self.name else ""
-        return (
-            f"AttributedGraph({name}{self.n_nodes:,} nodes, {self.n_edges:,} {kind} edges, "
-            f"{self.n_attributes:,} attributes)"
+        counts = (
+            plural(self.n_nodes, "node"),
+            plural(self.n_edges, f"{kind} edge"),
+            plural(self.n_attributes, "attribute"),
         )
+        return f"AttributedGraph({', '.join((*([repr(self.name)] if self.name else []), *counts))})"
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
@@ -177,19 +181,19 @@ class AttributedGraph:
 def _positions(field: str, values: ArrayLike) -> NDArray[np.int64]:
     positions = np.asarray(values)
     if positions.size and positions.dtype.kind not in "iu":
-        raise ValueError(f"{field} must be node positions, whole numbers, got {positions.dtype}")
+        raise ValueError(f"{field} must be node positions (whole numbers), got {positions.dtype}")
     return positions.astype(np.int64, copy=False)
 
 
 def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
-    """Return the 0/1 CSR form without self-loops, and how many loops there were."""
+    """Return the 0/1 CSR form without self-loops, and the number of self-loops removed."""
     matrix: Any = adjacency if sp.issparse(adjacency) else np.atleast_2d(np.asarray(adjacency))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the adjacency matrix must be square, got shape {matrix.shape}")
     if sp.issparse(matrix) and matrix.format not in ("coo", "csr", "csc"):
         matrix = matrix.tocsr()
     if matrix.dtype.kind not in "biufc" or np.isnan(matrix.data if sp.issparse(matrix) else matrix).any():
-        raise ValueError("the adjacency matrix must hold numbers, and no NaN")
+        raise ValueError("the adjacency matrix must hold numbers and no NaN")
     edges = _as_edges(matrix)
     n_loops = int(edges.diagonal().sum())
     if n_loops:
@@ -204,10 +208,10 @@ def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
 
 
 def _as_edges(matrix: Any) -> Any:
-    """Return 1 where a matrix has a nonzero entry, as a CSR array of its own."""
+    """Return a new CSR array with 1 where a matrix has a nonzero entry."""
     if not sp.issparse(matrix):
         return sp.csr_array((matrix != 0).astype(np.float32))
-    if matrix.format == "coo":  # adding up its duplicates must not cancel 1 and -1
+    if matrix.format == "coo":  # summing duplicates must not let 1 and -1 cancel
         edges = sp.coo_array((matrix.data != 0, (matrix.row, matrix.col)), shape=matrix.shape).tocsr()
     else:
         csr = matrix.tocsr()
@@ -218,7 +222,7 @@ def _as_edges(matrix: Any) -> Any:
 
 
 def _canonical_attributes(attributes: Any, n_nodes: int) -> Any:
-    """Return a finite float matrix, dense or CSR as it came."""
+    """Return a finite float matrix, CSR if the input is sparse and dense otherwise."""
     if sp.issparse(attributes):
         matrix: Any = sp.csr_array(attributes)
         matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
@@ -259,13 +263,13 @@ def _float_type(dtype: Any) -> type:
 
 
 def _canonical_ids(node_ids: Any, n_nodes: int) -> NDArray[Any]:
-    """Return an int64 array when every id is an integer, an object array of strings otherwise."""
+    """Return an int64 array if every id is an integer, and an object array of strings otherwise."""
     if node_ids is None:
         return _frozen(np.arange(n_nodes, dtype=np.int64))
-    # Never np.asarray on a list of text: it would pad every id to the longest one.
+    # np.asarray would pad every text to the length of the longest.
     values = node_ids.tolist() if isinstance(node_ids, np.ndarray) else list(node_ids)
     if len(values) != n_nodes:
-        raise ValueError(f"node_ids must name each of the {n_nodes} nodes once, got {len(values)} ids")
+        raise ValueError(f"node_ids must have one id for each of the {n_nodes} nodes, got {len(values)}")
     ids: NDArray[Any] = np.empty(n_nodes, dtype=object)
     if all(_is_int64(node) for node in values):
         ids = np.array(values, dtype=np.int64)
@@ -273,7 +277,7 @@ def _canonical_ids(node_ids: Any, n_nodes: int) -> NDArray[Any]:
         ids[:] = [str(node) for node in values]
     if len(set(ids.tolist())) != n_nodes:
         twice, _ = Counter(ids.tolist()).most_common(1)[0]
-        raise ValueError(f"node ids must differ, {twice!r} stands there twice")
+        raise ValueError(f"node ids must be unique, but {twice!r} occurs twice")
     return _frozen(ids)
 
 
@@ -285,34 +289,34 @@ def _canonical_names(names: Sequence[str] | None, n_attributes: int) -> tuple[st
     if names is None:
         return tuple(f"x{column}" for column in range(n_attributes))
     if len(names) != n_attributes:
-        raise ValueError(f"attribute_names must name each of the {n_attributes} columns, got {len(names)}")
+        raise ValueError(f"attribute_names must have one name for each of the {n_attributes} columns, got {len(names)}")
     return tuple(str(name) for name in names)
 
 
-def _flags(field: str, values: ArrayLike | None, n_nodes: int, *, high: int) -> NDArray[np.int8] | None:
+def _flags(field: str, values: ArrayLike | None, n_nodes: int, *, low: int, high: int) -> NDArray[np.int8] | None:
     if values is None:
         return None
     flags = np.asarray(values).ravel()
     if flags.shape != (n_nodes,):
-        raise ValueError(f"{field} must have one value for each of the {n_nodes} nodes, got {flags.shape}")
-    if not np.isin(flags, range(high + 1)).all():
-        raise ValueError(f"{field} must be whole numbers from 0 to {high}")
+        raise ValueError(f"{field} must have one value for each of the {n_nodes} nodes, got shape {flags.shape}")
+    if not np.isin(flags, range(low, high + 1)).all():
+        raise ValueError(f"{field} must be whole numbers from {low} to {high}")
     return _frozen(flags.astype(np.int8))
 
 
 def _still_writeable(array: NDArray[Any], given: Any) -> bool:
-    """Tell whether the caller could still change this array; a read-only one needs no copy."""
+    """Return whether the caller could still change this array; a read-only array needs no copy."""
     return isinstance(given, np.ndarray) and given.flags.writeable and np.may_share_memory(array, given)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view: the caller's own array stays writeable."""
+    """Return a read-only view; the array of the caller stays writeable."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _frozen_csr(matrix: Any) -> Any:
-    """Return the same CSR array over read-only views of its three parts."""
+    """Return a CSR array over read-only views of the three parts."""
     parts = tuple(_frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr))
     return sp.csr_array(parts, shape=matrix.shape, copy=False)

@@ -1,8 +1,8 @@
-"""How good a ranking is, given the truth: ROC-AUC with its interval, average precision, precision and recall at k.
+"""How good a ranking is: ROC-AUC with its confidence interval, average precision, precision and recall at k.
 
-Scores are "higher = more anomalous", labels are 1 for an anomaly and 0 for a normal node. Equal scores never help
-or harm: every measure is the mean over all ways to break the ties, except average precision, which treats a group
-of equal scores as one step, as scikit-learn does.
+Higher scores mean more anomalous. Labels are 1 for an anomaly, 0 for a normal node and −1 for a node whose label is
+unknown; every measure leaves unlabeled nodes out of the ranking. Ties neither help nor harm: every measure is its mean
+over all ways to break them, except average precision, which counts equal scores as one step, as scikit-learn does.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Return the chance that an anomaly scores higher than a normal node, a tie counting one half.
+    """Return the probability that an anomaly scores higher than a normal node; a tie counts one half.
 
     Raises
     ------
@@ -48,14 +48,12 @@ def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:
 
     Examples
     --------
-    >>> roc_auc([0, 1, 0, 1], [0.1, 0.9, 0.5, 0.5])
+    >>> roc_auc([0, 1, 0, 1, -1], [0.1, 0.9, 0.5, 0.5, 7.0])
     0.875
     """
-    truth, values = _checked(labels, scores)
-    n_anomalies = int(truth.sum())
-    n_normal = truth.size - n_anomalies
-    rank_sum = float(mid_ranks(values)[truth].sum())
-    return (rank_sum - n_anomalies * (n_anomalies + 1) / 2) / (n_anomalies * n_normal)
+    from sklearn.metrics import roc_auc_score  # takes a second to import, and few commands need it
+
+    return float(roc_auc_score(*_labeled(labels, scores)))
 
 
 def roc_auc_interval(labels: ArrayLike, scores: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
@@ -67,9 +65,9 @@ def roc_auc_interval(labels: ArrayLike, scores: ArrayLike, *, level: float = 0.9
 
     Notes
     -----
-    With a single anomaly (or a single normal node) :math:`s^2` does not exist and the formula of Hanley and McNeil
-    takes its place. A perfect ranking has no variance to measure: its interval is the point itself, which
-    understates the doubt when there are few anomalies.
+    With a single anomaly or a single normal node :math:`s^2` does not exist; the formula of Hanley and McNeil is used
+    instead. A perfect ranking has no variance to measure: its interval is a single point, which overstates the
+    certainty when there are few anomalies.
 
     References
     ----------
@@ -83,12 +81,12 @@ def roc_auc_interval(labels: ArrayLike, scores: ArrayLike, *, level: float = 0.9
     (0.371, 1.0)
     """
     check_ratio("level", level)
-    truth, values = _checked(labels, scores)
+    truth, values = _labeled(labels, scores)
     above, below = values[truth], values[~truth]
     m, n = above.size, below.size
-    ranks = mid_ranks(values)
-    beaten = (ranks[truth] - mid_ranks(above)) / n  # V: share of normal nodes below each anomaly
-    beaten_by = 1.0 - (ranks[~truth] - mid_ranks(below)) / m  # W: share of anomalies above each normal node
+    places = mid_ranks(values)
+    beaten = (places[truth] - mid_ranks(above)) / n  # V: share of normal nodes below each anomaly
+    beaten_by = 1.0 - (places[~truth] - mid_ranks(below)) / m  # W: share of anomalies above each normal node
     auc = float(beaten.mean())
     if min(m, n) > 1:
         variance = float(beaten.var(ddof=1)) / m + float(beaten_by.var(ddof=1)) / n
@@ -99,18 +97,16 @@ def roc_auc_interval(labels: ArrayLike, scores: ArrayLike, *, level: float = 0.9
 
 
 def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Return the precision averaged over the anomalies, going down the ranking.
+    """Return the precision at the rank of each anomaly, averaged over the anomalies.
 
     Examples
     --------
     >>> round(average_precision([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]), 4)  # (1/1 + 2/3) / 2
     0.8333
     """
-    truth, values = _checked(labels, scores)
-    _, group, size = np.unique(-values, return_inverse=True, return_counts=True)  # groups of equal scores, best first
-    found = np.bincount(group, weights=truth)
-    precision = np.cumsum(found) / np.cumsum(size)
-    return float((precision * found).sum() / truth.sum())
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(*_labeled(labels, scores)))
 
 
 def precision_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:
@@ -121,24 +117,25 @@ def precision_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:
     >>> precision_at_k([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], 2)
     0.5
     """
-    return _found_at_k(labels, scores, k) / k
+    return _found_at_k(*_labeled(labels, scores), k) / k
 
 
 def recall_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:
-    """Return the share of all anomalies that is among the k highest scores; ties at the cut count by their share.
+    """Return the share of all anomalies that are among the k highest scores; ties at the cut count by their share.
 
     Examples
     --------
     >>> recall_at_k([1, 0, 1, 1], [4.0, 3.0, 2.0, 1.0], 3)
     0.6666666666666666
     """
-    return _found_at_k(labels, scores, k) / int(np.asarray(labels).sum())
+    truth, values = _labeled(labels, scores)
+    return _found_at_k(truth, values, k) / int(truth.sum())
 
 
 def roc_auc_by_kind(labels: ArrayLike, kinds: ArrayLike | None, scores: ArrayLike) -> dict[str, float]:
     """Return the ROC-AUC of each kind of anomaly against all normal nodes; kinds that do not occur are left out.
 
-    ``kinds`` is 1 for structure, 2 for attribute and 3 for both; ``None`` gives an empty answer.
+    ``kinds`` is 1 for structure, 2 for attribute and 3 for both; ``None`` gives an empty result.
 
     Examples
     --------
@@ -147,31 +144,31 @@ def roc_auc_by_kind(labels: ArrayLike, kinds: ArrayLike | None, scores: ArrayLik
     """
     if kinds is None:
         return {}
-    truth, values = _checked(labels, scores)
-    kind = np.asarray(kinds)
+    truth, values = _labeled(labels, scores)
+    kind = np.asarray(kinds)[np.asarray(labels) != -1]
     result = {}
     for number, name in KIND_NAMES.items():
         chosen = ~truth | (kind == number)
-        if (truth & (kind == number)).any():
+        if truth[chosen].any():
             result[name] = roc_auc(truth[chosen], values[chosen])
     return result
 
 
 def mid_ranks(values: ArrayLike) -> NDArray[np.float64]:
-    """Return each value's rank from 1; equal values share the mean of their ranks.
+    """Return the rank of each value, from 1; equal values share the mean of their ranks.
 
     Examples
     --------
     >>> mid_ranks([3.0, 1.0, 3.0]).tolist()
     [2.5, 1.0, 2.5]
     """
-    _, group, size = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-    last = np.cumsum(size)
-    return np.asarray((last - (size - 1) / 2)[group], dtype=np.float64)
+    from scipy.stats import rankdata  # as heavy an import as scikit-learn
+
+    return np.asarray(rankdata(values), dtype=np.float64)
 
 
-def _found_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:
-    truth, values = _checked(labels, scores)
+def _found_at_k(truth: NDArray[np.bool_], values: NDArray[np.float64], k: int) -> float:
+    """Return the expected number of anomalies among the k highest scores."""
     check_count("k", k, high=truth.size)
     cut = np.partition(values, truth.size - k)[truth.size - k]  # the k-th highest score
     higher, tied = values > cut, values == cut
@@ -179,20 +176,23 @@ def _found_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:
 
 
 def _hanley_mcneil_variance(auc: float, n_anomalies: int, n_normal: int) -> float:
-    two_anomalies = auc / (2 - auc)  # chance that two anomalies both beat one normal node
-    two_normal = 2 * auc**2 / (1 + auc)  # chance that one anomaly beats two normal nodes
+    two_anomalies = auc / (2 - auc)  # probability that two anomalies both outrank one normal node
+    two_normal = 2 * auc**2 / (1 + auc)  # probability that one anomaly outranks two normal nodes
     total = auc * (1 - auc) + (n_anomalies - 1) * (two_anomalies - auc**2) + (n_normal - 1) * (two_normal - auc**2)
     return max(0.0, total / (n_anomalies * n_normal))
 
 
-def _checked(labels: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _labeled(labels: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Check labels and scores, and return those of the labeled nodes."""
     truth, values = np.asarray(labels), np.asarray(scores, dtype=np.float64)
     if truth.ndim != 1 or truth.shape != values.shape:
         raise ValueError(f"labels and scores must be two lists of one length, got {truth.shape} and {values.shape}")
-    if not np.isin(truth, (0, 1)).all():
-        raise ValueError("labels must be 0 (normal) or 1 (anomaly)")
+    if not np.isin(truth, (-1, 0, 1)).all():
+        raise ValueError("labels must be 0 (normal), 1 (anomaly) or -1 (unlabeled)")
     if not np.isfinite(values).all():
         raise ValueError("scores must be finite")
+    known = truth != -1
+    truth, values = truth[known], values[known]
     if not 0 < truth.sum() < truth.size:
-        raise ValueError("labels must hold both classes, at least one anomaly and one normal node")
-    return truth.astype(bool), values
+        raise ValueError("labels must contain both classes: at least one anomaly and one normal node")
+    return truth == 1, values

@@ -94,14 +94,16 @@ def test_blocks_of_attributes_do_not_matter(
     np.testing.assert_allclose(normality(A, X, norm=norm, boundary_sim=boundary_sim), whole, atol=1e-12)
 
 
-def test_nothing_to_judge_is_neutral() -> None:
+def test_egos_without_edges_or_attributes_have_normality_zero() -> None:
     np.testing.assert_array_equal(normality(sp.csr_array((4, 4)), np.ones((4, 2))), 0.0)
     np.testing.assert_array_equal(normality(adjacency_of(TRIANGLES, 6), np.zeros((6, 2))), 0.0)
     np.testing.assert_array_equal(normality(adjacency_of(TRIANGLES, 6), np.zeros((6, 0))), 0.0)
     assert normality(adjacency_of(TRIANGLES, 7), np.ones((7, 1)))[6] == 0.0
 
 
-def test_the_number_of_threads_does_not_change_it(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_threads_does_not_change_the_result(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     A = adjacency_of([(i, j) for i in range(50) for j in range(i) if rng.random() < 0.2], 50)
     X = rng.random((50, 4))
     monkeypatch.setattr(egonets, "n_threads", lambda: 1)

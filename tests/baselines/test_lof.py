@@ -1,4 +1,4 @@
-"""LOF: hand-worked values, scikit-learn's numbers, ties, duplicates and hostile scales."""
+"""LOF: values by hand and from scikit-learn, ties, duplicates and extreme scales."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_number_of_threads_does_not_change_scores(
     np.testing.assert_array_equal(fit(X), alone)
 
 
-def test_an_outlier_comes_first(rng: np.random.Generator) -> None:
+def test_an_outlier_ranks_first(rng: np.random.Generator) -> None:
     X = rng.normal(size=(100, 3))
     X[42] += 9.0
     assert fit(X).argmax() == 42
@@ -136,5 +136,5 @@ def test_bad_numbers_of_neighbors_are_refused(random_graph: AttributedGraph, k: 
         LOF(n_neighbors=k).fit(random_graph)
 
 
-def test_a_node_alone_scores_one() -> None:
+def test_a_single_node_scores_one() -> None:
     assert LOF().fit(AttributedGraph(np.zeros((1, 1)), [[3.0]])).decision_score_.tolist() == [1.0]

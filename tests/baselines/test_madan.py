@@ -1,4 +1,4 @@
-"""MADAN: the closed forms of an edge and a star, the naive form, degenerate networks."""
+"""MADAN: closed forms of an edge and a star, the direct formula, degenerate graphs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_star_of_four_leaves() -> None:
 
 
 @pytest.mark.parametrize("solver", ["eigh", "chebyshev"])
-def test_equals_the_naive_form(random_graph: AttributedGraph, solver: str) -> None:
+def test_equals_the_direct_formula(random_graph: AttributedGraph, solver: str) -> None:
     times = np.array([0.0, 1.0, 30.0, 400.0])
     expected = naive_concentrations(random_graph, times, 0.3)
     np.testing.assert_allclose(concentrations(random_graph, times, sigma=0.3), expected, atol=1e-8)
@@ -56,7 +56,7 @@ def test_multi_is_the_mean_mid_rank_over_the_grid(random_graph: AttributedGraph)
 
 
 @pytest.mark.parametrize("time", [1e9, 1e15, 1e30, 1e300])
-def test_in_the_end_heat_is_spread_over_the_component(time: float) -> None:
+def test_after_a_long_time_heat_is_spread_over_the_component(time: float) -> None:
     """A path of three, a pair and a node alone: 1/√3, 1/√2 and 1."""
     adjacency = np.zeros((6, 6))
     adjacency[[0, 1, 3], [1, 2, 4]] = 1.0
@@ -64,7 +64,7 @@ def test_in_the_end_heat_is_spread_over_the_component(time: float) -> None:
     np.testing.assert_allclose(scores, [3**-0.5] * 3 + [2**-0.5] * 2 + [1.0], rtol=1e-6)
 
 
-def test_a_network_beside_its_copy_gets_every_score_twice(rng: np.random.Generator) -> None:
+def test_a_graph_and_its_copy_get_the_same_scores(rng: np.random.Generator) -> None:
     """In 22 columns the edges weigh about 10⁻⁵, so that times are long and magnify rounding."""
     edges = np.triu(rng.random((40, 40)) < 0.15, k=1)
     both = sp.block_diag([edges, edges]).toarray()
@@ -116,13 +116,13 @@ def test_a_node_unlike_its_neighbors_comes_first(two_cliques: AttributedGraph) -
     assert model.decision_score_.argmax() == 1
 
 
-def test_isolated_nodes_at_the_top_or_in_the_middle(random_graph: AttributedGraph) -> None:
+def test_isolated_nodes_score_highest_or_the_median(random_graph: AttributedGraph) -> None:
     assert MADAN(t=50.0).fit(random_graph).decision_score_[59] == pytest.approx(1.0)
     scores = MADAN(t=50.0, isolated="median").fit(random_graph).decision_score_
     assert scores[59] == pytest.approx(np.median(scores[:59]))
 
 
-def test_no_edges_at_all_leave_every_node_alike() -> None:
+def test_without_edges_all_nodes_score_alike() -> None:
     graph = AttributedGraph(np.zeros((4, 4)), np.arange(4.0)[:, None])
     assert MADAN(t=3.0).fit(graph).decision_score_.tolist() == [1.0] * 4
     model = MADAN().fit(graph)
@@ -130,28 +130,28 @@ def test_no_edges_at_all_leave_every_node_alike() -> None:
     assert model.n_times_ == 0
 
 
-def test_vanishing_weights_fall_back_and_say_so(rng: np.random.Generator) -> None:
+def test_vanishing_weights_fall_back_with_a_warning(rng: np.random.Generator) -> None:
     words = (rng.random((20, 900)) < 0.02).astype(float)  # connected nodes are about 6 apart, sigma is 0.14
     graph = AttributedGraph(np.triu(np.ones((20, 20)), k=1), words)
     with pytest.warns(UserWarning, match="median distance of connected nodes"):
         model = MADAN().fit(graph)
     assert model.sigma_ == pytest.approx(6, abs=0.5)
     assert np.ptp(model.decision_score_) > 0.5
-    with pytest.raises(ValueError, match=r"sigma must be larger: at 0\.1"):
+    with pytest.raises(ValueError, match=r"sigma must be larger: with 0\.1"):
         MADAN(sigma=0.1).fit(graph)
     assert np.ptp(MADAN(n_components=3).fit(graph).decision_score_) > 0.5
 
 
-def test_ties_by_symmetry_stay_ties() -> None:
+def test_symmetric_nodes_are_ties() -> None:
     ring = AttributedGraph.from_edges(range(9), [*range(1, 9), 0], np.ones((9, 1)))
     assert len(set(MADAN().fit(ring).decision_score_.round(12).tolist())) == 1
     assert mean_rank(np.array([[0.3, 0.3 + 1e-13, 0.9]]))[0].tolist() == [0.5, 0.5, 1.0]
 
 
-def test_large_network_is_refused_before_it_starts() -> None:
+def test_a_graph_too_large_is_refused_before_the_work() -> None:
     ends = np.arange(100_000)
     graph = AttributedGraph.from_edges(ends[:-1], ends[1:], np.arange(100_000.0)[:, None])
-    with pytest.raises(ValueError, match=r"need about .* and .* GB here"):
+    with pytest.raises(ValueError, match=r"would take about .* and .* GB"):
         MADAN().fit(graph)
 
 

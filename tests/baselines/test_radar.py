@@ -1,4 +1,4 @@
-"""Radar: hand-worked values, the published n × n updates, and what a user can rely on."""
+"""Radar: values by hand, the published n × n updates, the objective, memory and refusals."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_more_attributes_than_nodes_equal_the_published_updates(rng: np.random.G
     assert radar.retained_energy_ == 1.0
 
 
-def test_truncation_keeps_what_it_reports(rng: np.random.Generator) -> None:
+def test_truncation_keeps_the_share_it_reports(rng: np.random.Generator) -> None:
     X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 30)) + 1e-3 * rng.normal(size=(40, 30))
     graph = AttributedGraph(np.triu(rng.random((40, 40)) < 0.2, k=1), X)
     exact, truncated = Radar().fit(graph), Radar(max_rank=3).fit(graph)
@@ -120,7 +120,7 @@ def test_relabeled_nodes_keep_their_scores(random_graph: AttributedGraph, rng: n
     np.testing.assert_allclose(Radar().fit(shuffled).decision_score_, expected, atol=1e-8)
 
 
-def test_callback_hears_every_round(random_graph: AttributedGraph) -> None:
+def test_callback_is_called_every_round(random_graph: AttributedGraph) -> None:
     heard = []
     radar = Radar(n_rounds=3, tolerance=0.0)
     radar.fit(random_graph, callback=lambda epoch: heard.append((epoch.number, epoch.loss, epoch.scores())))
@@ -151,43 +151,9 @@ def test_bad_parameters_are_refused(random_graph: AttributedGraph, changes: dict
         Radar(**changes).fit(random_graph)
 
 
-def test_too_little_memory_is_said_before_starting(
+def test_too_little_memory_is_refused_before_the_work(
     random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hopsight.system.memory.available_memory", lambda: 1000)
     with pytest.raises(ValueError, match="Radar would need about"):
         Radar().fit(random_graph)
-
-
-@pytest.mark.parametrize(
-    "hostile", ["1e12", "1e-12", "1e300", "subnormal", "constant", "outlier", "float16", "integer"]
-)
-def test_hostile_attributes_give_finite_scores(random_graph: AttributedGraph, hostile: str) -> None:
-    X = np.array(random_graph.attributes)
-    forms = {
-        "constant": np.column_stack([X, np.full(60, 4.2)]),
-        "outlier": np.where(np.arange(360).reshape(60, 6) == 100, 5e11, X),
-        "float16": X.astype(np.float16),
-        "integer": (3 * X).astype(np.int64),
-        "subnormal": np.where(X > 0, 5e-324, 0.0),
-    }
-    X = forms[hostile] if hostile in forms else X * float(hostile)
-    scores = Radar().fit((random_graph.adjacency, X)).decision_score_
-    assert np.isfinite(scores).all()
-    if hostile != "subnormal":
-        assert np.ptp(scores) > 0
-
-
-def test_zero_rows_and_a_network_without_edges_give_finite_scores(random_graph: AttributedGraph) -> None:
-    X = np.array(random_graph.attributes)
-    X[[3, 59]] = 0.0
-    for adjacency in (random_graph.adjacency, sp.csr_array((60, 60))):
-        assert np.isfinite(Radar().fit((adjacency, X)).decision_score_).all()
-
-
-def test_labels_do_not_matter_and_the_network_stays_as_it_was(random_graph: AttributedGraph) -> None:
-    before = random_graph.attributes.copy()
-    labeled = AttributedGraph(random_graph.adjacency, random_graph.attributes, labels=np.arange(60) % 2)
-    scores = Radar().fit(labeled).decision_score_
-    np.testing.assert_array_equal(scores, Radar().fit(random_graph).decision_score_)
-    np.testing.assert_array_equal(random_graph.attributes, before)

@@ -1,4 +1,4 @@
-"""ResGCN's network: against dense layers, its limits in γ, and blocks of rows against the whole."""
+"""ResGCN's network against dense layers, its limits in γ, and blocks of rows against all rows at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopsight.baselines import residual_network as residual
 from hopsight.baselines.residual_network import ResidualGCN
 from hopsight.graph import AttributedGraph
 from hopsight.nn import reconstruction
-from hopsight.nn.autoencoder import Inputs
+from hopsight.nn.layers import Inputs
 from toys import dense_propagation
 
 CPU = torch.device("cpu")

@@ -13,7 +13,7 @@ from hopsight.baselines.residuals import (
     column_normalized,
     conjugate_gradient,
     has_settled,
-    reduced,
+    prepared,
     residual_weights,
     row_norms,
 )
@@ -63,7 +63,7 @@ def test_compiled_and_plain_search_find_the_same(
     np.testing.assert_allclose(smoother.solve(np.asfortranarray(B), weights, np.zeros_like(B)), plain, atol=1e-9)
 
 
-def test_smoother_holds_with_vanishing_residuals(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
+def test_smoother_solves_with_vanishing_residuals(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
     B = rng.normal(size=(60, 2))
     weights = np.where(np.arange(60) % 2, 2e15, 1.0)  # 1 / (2ε): rows that have reached zero
     R = Smoother(random_graph, sparsity=0.01, smoothness=0.1).solve(B, weights, np.zeros_like(B))
@@ -77,7 +77,7 @@ def test_an_isolated_node_keeps_its_own_residual(random_graph: AttributedGraph) 
     assert R[59, 0] == pytest.approx(59.0 / 2.0)
 
 
-def test_a_directed_network_is_read_as_an_undirected_one() -> None:
+def test_a_directed_graph_is_symmetrized() -> None:
     directed = AttributedGraph.from_edges([0, 2], [1, 1], np.eye(3), directed=True)
     undirected = AttributedGraph.from_edges([0, 2], [1, 1], np.eye(3))
     solved = [Smoother(graph, 0.1, 0.5).solve(np.eye(3), np.ones(3), np.eye(3)) for graph in (directed, undirected)]
@@ -124,14 +124,14 @@ def test_the_layout_of_matrices_in_memory_does_not_matter(
     np.testing.assert_allclose(columns_first, rows_first, atol=1e-9)
 
 
-def test_settled_looks_at_the_last_round_only() -> None:
+def test_only_the_last_round_decides_whether_it_has_settled() -> None:
     assert has_settled([3.0, 3.0 - 5e-4], 1e-3)
     assert not has_settled([3.0, 3.0, 1.0], 1e-3)
 
 
-def test_reduced_keeps_the_leading_components(random_graph: AttributedGraph) -> None:
+def test_attributes_are_reduced_to_the_leading_components(random_graph: AttributedGraph) -> None:
     rng = np.random.default_rng(0)
-    assert reduced(random_graph, None, rng=rng).shape == (60, 6)
-    out = reduced(random_graph, 2, rng=rng)
+    assert prepared(random_graph, scaling="none", n_components=None, rng=rng).shape == (60, 6)
+    out = prepared(random_graph, scaling="none", n_components=2, rng=rng)
     centered = random_graph.attributes - random_graph.attributes.mean(axis=0)
     np.testing.assert_allclose(np.linalg.norm(out, axis=0), np.linalg.svd(centered)[1][:2], rtol=1e-9)

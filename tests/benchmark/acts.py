@@ -1,4 +1,4 @@
-"""What the pool's tests run in worker processes: work that misbehaves on demand."""
+"""What the tests of the worker pool run: work that misbehaves on demand."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 
 def act(what):
-    """Do what the cell says; this is the function of the pool in its tests."""
+    """Do what the job says."""
     name, *values = what if isinstance(what, list | tuple) else (what,)
     if name == "sleep":
         time.sleep(values[0])
     elif name == "rest":
         time.sleep(600)
     elif name == "raise":
-        raise ValueError("the cell\nasked for it")
+        raise ValueError("the job\nasked for it")
     elif name == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     elif name == "exit":
@@ -27,7 +27,7 @@ def act(what):
         block = np.ones(values[0] // 8)
         time.sleep(5)
         return float(block[-1])
-    elif name == "mark":  # tells the test which process is at work
+    elif name == "mark":  # tells the test which process is running
         Path(values[0]).write_text(str(os.getpid()))
         time.sleep(values[1])
     return os.getpid()

@@ -1,4 +1,4 @@
-"""Detectors of a few lines for the benchmark's tests; worker processes import them from here."""
+"""Small detectors for the tests of the benchmark; worker processes import them from here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from hopsight.detectors.base import Detector, Epoch
 
 @dataclass(kw_only=True)
 class Degree(Detector):
-    """Scores the degree; leaves a file for every fit, so that a test sees what was run again.
+    """Scores the degree, and creates a file for every fit, so that a test can count the fits.
 
     The defaults come from the environment, which worker processes share with the test.
     """
@@ -64,8 +65,18 @@ class Endless(Failing):
 
 
 @dataclass(kw_only=True)
+class Cheating(Detector):
+    """Scores the labels, and says so."""
+
+    uses_labels: ClassVar[bool] = True
+
+    def _fit(self, graph, *, rng, callback):
+        return graph.labels.astype(float)
+
+
+@dataclass(kw_only=True)
 class NotFinite(Detector):
-    """Scores nothing but NaN."""
+    """Returns only NaN."""
 
     def _fit(self, graph, *, rng, callback):
         return np.full(graph.n_nodes, np.nan)
@@ -73,13 +84,13 @@ class NotFinite(Detector):
 
 @dataclass(kw_only=True)
 class Warns(Detector):
-    """Warns and goes on; its scores have the other rankings of HCM too."""
+    """Warns and continues; has the other rankings of HCM too."""
 
     sizes: tuple[int, ...] = (4, 2)
 
     def _fit(self, graph, *, rng, callback):
         assert isinstance(self.sizes, tuple)
-        warnings.warn("this network is odd", stacklevel=2)
+        warnings.warn("this graph is odd", stacklevel=2)
         self.ahp_ = graph.degrees.astype(float)
         self.hav_ = -self.ahp_
         self.n_classes_ = 3

@@ -1,4 +1,4 @@
-"""One cell, made and measured in this process."""
+"""One cell, fitted and measured in this process."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ SETTINGS = {
 
 
 def cell(detector, **changes):
-    return Cell(**({"network": "generated", "settings": SETTINGS, "detector": detector, "seed": 0} | changes))
+    return Cell(
+        **({"graph": "generated", "settings": {"generate": SETTINGS}, "detector": detector, "seed": 0} | changes)
+    )
 
 
 def test_a_fit_gives_one_row_for_each_ranking_and_keeps_its_warnings():
     record = execute({"cell": cell("benchmark.fakes:Warns", parameters={"sizes": [4, 2]}).as_dict()})
     assert [row["score"] for row in record["scores"]] == ["ahp", "hav"]
     assert record["scores"][0]["auc"] == pytest.approx(1 - record["scores"][1]["auc"])
-    assert record["warnings"] == ["UserWarning: this network is odd"]
+    assert record["warnings"] == ["UserWarning: this graph is odd"]
     assert record["details"]["n_classes"] == 3
-    assert record["graph"] == {
+    assert record["size"] == {
         "name": "synthetic-120",
         "nodes": 120,
         "edges": 600,
@@ -39,7 +41,7 @@ def test_a_fit_gives_one_row_for_each_ranking_and_keeps_its_warnings():
     }
 
 
-def test_a_ranking_of_its_own_is_kept_beside_ahp_and_hav():
+def test_a_score_other_than_ahp_and_hav_is_a_third_ranking():
     class Model:
         decision_score_ = np.array([1.0, 2.0])
         ahp_ = np.array([2.0, 1.0])
@@ -60,15 +62,11 @@ def test_a_curve_has_the_auc_of_each_epochs_own_prediction():
     assert record["details"]["loss"] == 0.25
 
 
-def test_the_oracle_is_the_best_time_scale_and_says_that_it_uses_labels():
-    from hopsight.baselines.madan import GRID, concentrations
-
-    graph = build_graph(cell("madan_oracle"), None)
-    record = execute({"cell": cell("madan_oracle", parameters={"sigma": 0.5, "device": "cpu"}).as_dict()})
-    every = [roc_auc(graph.labels, kept) for kept in concentrations(graph, GRID, sigma=0.5, device="cpu")]
-    assert record["scores"][0]["auc"] == max(every)
+def test_only_a_class_that_says_so_sees_the_labels():
+    record = execute({"cell": cell("benchmark.fakes:Cheating").as_dict()})
+    assert record["scores"][0]["auc"] == 1.0
     assert record["details"]["uses_labels"] is True
-    assert record["details"]["t"] == GRID[int(np.argmax(every))]
+    assert "uses_labels" not in execute({"cell": cell("benchmark.fakes:Degree").as_dict()})["details"]
 
 
 def test_trivial_scores_and_seeds():

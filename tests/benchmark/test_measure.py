@@ -1,11 +1,11 @@
-"""From a ranking to its figures."""
+"""Measures of a ranking."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from hopsight.benchmark.measure import MEASURES, curve_point, measure, without_truth
+from hopsight.benchmark.measure import MEASURES, curve_point, measure, without_labels
 from hopsight.detectors.base import Epoch
 from hopsight.graph import AttributedGraph
 
@@ -17,20 +17,20 @@ def graph():
     return AttributedGraph.from_edges(range(119), range(1, 120), np.eye(120), labels=labels, kinds=kinds)
 
 
-def test_figures_by_hand(graph):
+def test_measures_by_hand(graph):
     scores = np.arange(120.0)  # node 0 lowest: the anomalies are the four lowest
     scores[0] = 500.0  # except for the first, which is on top
-    figures = measure(graph, scores)
-    assert set(figures) == set(MEASURES)
-    assert figures["auc"] == pytest.approx(116 / (4 * 116))
-    assert figures["auc_structure"] == pytest.approx(0.5)
-    assert (figures["auc_attribute"], figures["auc_both"]) == (0.0, 0.0)
-    assert figures["precision_at_n"] == 0.25
-    assert figures["precision_at_50"] == 1 / 50
-    assert (figures["recall_at_50"], figures["recall_at_100"]) == (0.25, 0.25)
-    assert figures["mean_anomalous"] == pytest.approx((500 + 1 + 2 + 3) / 4)
-    assert figures["mean_normal"] == pytest.approx(np.arange(4, 120).mean())
-    assert figures["auc_low"] <= figures["auc"] <= figures["auc_high"]
+    found = measure(graph, scores)
+    assert set(found) == set(MEASURES)
+    assert found["auc"] == pytest.approx(116 / (4 * 116))
+    assert found["auc_structure"] == pytest.approx(0.5)
+    assert (found["auc_attribute"], found["auc_both"]) == (0.0, 0.0)
+    assert found["precision_at_n"] == 0.25
+    assert found["precision_at_50"] == 1 / 50
+    assert (found["recall_at_50"], found["recall_at_100"]) == (0.25, 0.25)
+    assert found["mean_anomalous"] == pytest.approx((500 + 1 + 2 + 3) / 4)
+    assert found["mean_normal"] == pytest.approx(np.arange(4, 120).mean())
+    assert found["auc_low"] <= found["auc"] <= found["auc_high"]
 
 
 def test_what_cannot_be_measured_is_left_out(graph, path_graph):
@@ -39,15 +39,15 @@ def test_what_cannot_be_measured_is_left_out(graph, path_graph):
     assert set(measure(small, np.arange(3.0))) & {"precision_at_50", "auc_structure"} == set()
 
 
-def test_scores_that_are_no_ranking_are_refused(graph):
+def test_scores_that_are_not_a_ranking_are_refused(graph):
     with pytest.raises(ValueError, match="one finite score for each of the 120 nodes"):
         measure(graph, np.full(120, np.nan))
     with pytest.raises(ValueError, match="one finite score"):
         measure(graph, np.arange(5.0))
 
 
-def test_a_detector_sees_no_truth(graph):
-    bare = without_truth(graph)
+def test_a_detector_sees_no_labels(graph):
+    bare = without_labels(graph)
     assert bare.labels is None
     assert bare.kinds is None
     assert (bare.n_nodes, bare.n_edges, bare.n_attributes) == (120, 119, 120)
@@ -56,4 +56,4 @@ def test_a_detector_sees_no_truth(graph):
 def test_a_point_of_a_curve(graph):
     epoch = Epoch(7, 10, 0.5, lambda: np.arange(120.0)[::-1])
     assert curve_point(graph, epoch) == {"epoch": 7, "loss": 0.5, "auc": 1.0}
-    assert curve_point(without_truth(graph), epoch) == {"epoch": 7, "loss": 0.5}
+    assert curve_point(without_labels(graph), epoch) == {"epoch": 7, "loss": 0.5}

@@ -1,4 +1,4 @@
-"""A suite into a folder: rows for all cells whatever happens, and nothing done twice."""
+"""Run a suite into a folder: a row for every cell whatever happens, and nothing done twice."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from hopsight.benchmark import run
+from hopsight.benchmark import Options, make_suite, run
 from hopsight.benchmark.journal import Journal
-from hopsight.benchmark.measure import without_truth
-from hopsight.datasets import inject, make_network
+from hopsight.benchmark.measure import without_labels
+from hopsight.datasets import inject, make_graph
 from hopsight.metrics import roc_auc
 
 FAKE = "benchmark.fakes:Degree"
-SMALL = {"networks": ["generated"], "experiments": ["comparison"], "figures": False, "device": "cpu"}
+SMALL = {"graphs": ["generated"], "device": "cpu"}
+
+
+def quick(out, detectors, *, repetitions=1, **settings):
+    return run(make_suite("quick", Options(detectors=detectors, repetitions=repetitions, **SMALL)), out, **settings)
 
 
 def read_csv(path):
@@ -29,7 +33,7 @@ def read_csv(path):
 
 @pytest.fixture
 def environment(monkeypatch, tmp_path):
-    """Tell the fake detector, here and in workers, where to leave its marks."""
+    """Tell the fake detector, here and in workers, where to create its files."""
     counter = tmp_path / "fits"
     counter.mkdir()
     monkeypatch.setenv("HOPSIGHT_TEST_COUNTER", str(counter))
@@ -37,10 +41,10 @@ def environment(monkeypatch, tmp_path):
     return counter
 
 
-def test_every_way_to_fail_is_a_row_and_the_others_go_on(tmp_path):
+def test_every_way_to_fail_is_a_row_and_other_cells_continue(tmp_path):
     names = [f"benchmark.fakes:{name}" for name in ("Failing", "Dying", "Endless", "NotFinite", "Warns", "Degree")]
     names += ["benchmark.fakes:NoSuchDetector", "no.such.module:Detector"]
-    report = run("quick", tmp_path, detectors=names, repetitions=1, time_limit=12, **SMALL)
+    result = quick(tmp_path, names, time_limit=12)
     rows = {row["detector"]: row for row in read_csv(tmp_path / "results.csv")}
     ends = {name.partition(":")[2]: rows[name]["status"] for name in names[:-1]}
     assert ends == {
@@ -52,20 +56,20 @@ def test_every_way_to_fail_is_a_row_and_the_others_go_on(tmp_path):
         "Degree": "ok",
         "NoSuchDetector": "failed",
     }
-    assert "the cell asked for it" in rows[names[0]]["reason"]
+    assert "the job asked for it" in rows[names[0]]["reason"]
     assert "SIGKILL" in rows[names[1]]["reason"]
     assert "not finite" in rows[names[3]]["reason"]
     assert "no.such.module" not in ends
     assert "No module named 'no'" in rows["no.such.module:Detector"]["reason"]
-    assert json.loads(rows["benchmark.fakes:Warns"]["warnings"]) == ["UserWarning: this network is odd"]
+    assert json.loads(rows["benchmark.fakes:Warns"]["warnings"]) == ["UserWarning: this graph is odd"]
     assert {"random", "degree", "attribute_norm"} <= set(rows), "trivial scores belong in every table"
-    assert report.n_failed == 6
-    failures = next(table for table in report.tables if table.name == "failures")
+    assert result.n_failed == 6
+    failures = next(table for table in result.tables if table.name == "failures")
     assert len(failures.rows) == 6
 
 
 def test_a_row_says_everything_needed_to_repeat_it(tmp_path):
-    run("quick", tmp_path, detectors=[FAKE], repetitions=2, **SMALL)
+    quick(tmp_path, [FAKE], repetitions=2)
     rows = read_csv(tmp_path / "results.csv")
     mine = [row for row in rows if row["detector"] == FAKE]
     assert [row["injection"] for row in mine] == ["0", "1"]
@@ -74,45 +78,44 @@ def test_a_row_says_everything_needed_to_repeat_it(tmp_path):
         "contamination": 0.1, "counter": "", "device": "cpu", "seconds": 0.0, "weight": 1.0,
     }  # fmt: skip
     settings = json.loads(row["settings"])
-    assert (settings["n_nodes"], settings["planting"]["n_cliques"], row["protocol"]) == (300, 2, "dominant")
+    assert (settings["generate"]["n_nodes"], settings["planting"]["n_cliques"], row["protocol"]) == (300, 2, "dominant")
     assert json.loads(row["versions"])["hopsight"]
     assert float(row["seconds"]) >= 0
     assert float(row["memory_peak_mb"]) > 10
 
-    # the figures are those of the network that the row describes, and of a fit like this one
-    planting = settings.pop("planting")
-    graph = inject(make_network(**settings), protocol="dominant", seed=0, **planting)
+    # the measures are those of the graph that the row describes, and of a fit like this one
+    graph = inject(make_graph(**settings["generate"]), protocol="dominant", seed=0, **settings["planting"])
     from benchmark.fakes import Degree  # here: other tests change what it reads when imported
 
-    scores = Degree(seed=0).fit(without_truth(graph)).decision_score_
+    scores = Degree(seed=0).fit(without_labels(graph)).decision_score_
     assert float(row["auc"]) == pytest.approx(roc_auc(graph.labels, scores), abs=1e-5)
     assert float(row["auc_low"]) < float(row["auc"]) < float(row["auc_high"])
     assert (row["nodes"], row["anomalies"]) == ("300", "32")
 
 
-def test_starting_again_continues_and_a_changed_parameter_is_a_new_cell(tmp_path, environment, monkeypatch):
+def test_a_second_run_resumes_and_a_changed_parameter_is_a_new_cell(tmp_path, environment, monkeypatch):
     out = tmp_path / "out"
-    first = run("quick", out, detectors=[FAKE], repetitions=2, **SMALL)
+    first = quick(out, [FAKE], repetitions=2)
     assert (len(list(environment.iterdir())), first.n_reused) == (2, 0)
 
-    again = run("quick", out, detectors=[FAKE], repetitions=2, **SMALL)
+    again = quick(out, [FAKE], repetitions=2)
     assert (len(list(environment.iterdir())), again.n_reused) == (2, again.n_cells)
     assert [table.rows for table in again.tables] == [table.rows for table in first.tables]
 
-    more = run("quick", out, detectors=[FAKE], repetitions=3, **SMALL)
+    more = quick(out, [FAKE], repetitions=3)
     assert len(list(environment.iterdir())) == 3
     assert more.n_reused == more.n_cells - 4  # three trivial scores and the fake on the third injection
 
     monkeypatch.setenv("HOPSIGHT_TEST_WEIGHT", "-1.0")
     monkeypatch.delitem(sys.modules, "benchmark.fakes")
-    changed = run("quick", out, detectors=[FAKE], repetitions=2, **SMALL)
+    changed = quick(out, [FAKE], repetitions=2)
     assert len(list(environment.iterdir())) == 5
     rows = read_csv(out / "results.csv")
     old = [row for row in rows if row["detector"] == FAKE and row["current"] == "false"]
     new = [row for row in rows if row["detector"] == FAKE and row["current"] == "true"]
     assert (len(old), len(new)) == (3, 2)
     assert float(new[0]["auc"]) == pytest.approx(1 - float(old[0]["auc"]), abs=0.02)
-    shown = next(table for table in changed.tables if table.name == "table1")
+    shown = next(table for table in changed.tables if table.name == "overview")
     line = next(line for line in shown.rows if line[0] == FAKE)
     assert float(line[2].split(" ")[0]) < 0.5, "tables show the cells of this plan, not those of an earlier one"
 
@@ -121,9 +124,9 @@ def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment
     monkeypatch.setenv("HOPSIGHT_TEST_SECONDS", "0.3")
     out, script = tmp_path / "out", tmp_path / "bench.py"
     script.write_text(
-        "import sys\nfrom hopsight.benchmark import run\nif __name__ == '__main__':\n"
-        f"    run('quick', sys.argv[1], detectors=[{FAKE!r}], repetitions=5, **{SMALL!r},\n"
-        "        progress=lambda p: print(p.done, flush=True))\n"
+        "import sys\nfrom hopsight.benchmark import Options, make_suite, run\nif __name__ == '__main__':\n"
+        f"    suite = make_suite('quick', Options(detectors=[{FAKE!r}], repetitions=5, **{SMALL!r}))\n"
+        "    run(suite, sys.argv[1], on_cell=lambda event: print(event.done, flush=True))\n"
     )
     path = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     kills = 0
@@ -141,71 +144,64 @@ def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment
     subprocess.run([sys.executable, str(script), str(out)], env=path, check=True, capture_output=True)
     _wait_until_quiet(environment)
     fits = len(list(environment.iterdir()))
-    assert 5 <= fits <= 5 + kills, "only the cells at work during a kill may be fitted twice"
+    assert 5 <= fits <= 5 + kills, "only the cells that were running during a kill may be fitted twice"
 
     rows = [row for row in read_csv(out / "results.csv") if row["detector"] == FAKE]
     monkeypatch.setenv("HOPSIGHT_TEST_SECONDS", "0.0")
     monkeypatch.delitem(sys.modules, "benchmark.fakes", raising=False)
-    whole = run("quick", tmp_path / "whole", detectors=[FAKE], repetitions=5, **SMALL)
+    whole = quick(tmp_path / "whole", [FAKE], repetitions=5)
     expected = [row["auc"] for row in whole.rows if row["detector"] == FAKE]
     assert [float(row["auc"]) for row in rows] == pytest.approx(expected, abs=1e-5)
 
 
-def test_failures_are_tried_again_only_when_that_makes_sense(tmp_path):
+def test_failures_are_retried_on_request_or_under_a_higher_limit(tmp_path):
     endless = "benchmark.fakes:Endless"
-    run("quick", tmp_path, detectors=[endless], repetitions=1, time_limit=1.0, **SMALL)
+    quick(tmp_path, [endless], time_limit=2.0)
     assert _statuses(tmp_path, endless) == ["time limit"]
     begin = time.monotonic()
-    same = run("quick", tmp_path, detectors=[endless], repetitions=1, time_limit=1.0, **SMALL)
+    same = quick(tmp_path, [endless], time_limit=2.0)
     assert (same.n_reused, same.n_cells) == (4, 4)
     assert time.monotonic() - begin < 5
-    higher = run("quick", tmp_path, detectors=[endless], repetitions=1, time_limit=1.5, **SMALL)
+    higher = quick(tmp_path, [endless], time_limit=2.5)
     assert higher.n_reused == 3
-    retried = run("quick", tmp_path, detectors=[endless], repetitions=1, time_limit=1.0, retry=True, **SMALL)
+    retried = quick(tmp_path, [endless], time_limit=2.0, retry=True)
     assert retried.n_reused == 3
 
 
-def test_a_network_that_is_not_at_hand_is_a_row_that_says_so(tmp_path):
+def test_a_graph_without_a_copy_is_a_row_that_says_so(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
-    report = run("paper", tmp_path / "out", data_dir=empty, **(SMALL | {"networks": ["acm"]}), detectors=["lof"])
+    options = Options(graphs=["acm"], detectors=["lof"], data_dir=str(empty), device="cpu")
+    result = run(make_suite("quick", options), tmp_path / "out")
     rows = read_csv(tmp_path / "out" / "results.csv")
-    compared = [row for row in rows if row["network"] == "acm"]
-    assert {row["detector"] for row in compared} == {"random", "degree", "attribute_norm", "lof"}
-    assert {row["status"] for row in compared} == {"not at hand"}
-    assert "data fetch acm" in compared[0]["reason"]
-    assert "not at hand: acm" in report.summary
-    table = next(table for table in report.tables if table.name == "table1")
-    assert next(line for line in table.rows if line[0] == "LOF")[2] == "not at hand / 0.473"
+    assert {row["detector"] for row in rows} == {"random", "degree", "attribute_norm", "lof"}
+    assert {(row["graph"], row["status"]) for row in rows} == {("acm", "no copy")}
+    assert "data fetch acm" in rows[0]["reason"]
+    assert result.summary == "4 fits, 0 of them from earlier runs, 0 failed; no copy found of acm."
+    table = next(table for table in result.tables if table.name == "overview")
+    assert next(line for line in table.rows if line[0] == "LOF")[2] == "no copy"
 
 
-def test_progress_hears_of_every_cell_and_a_report_makes_a_page(tmp_path):
-    heard = []
-    report = run("quick", tmp_path, detectors=[FAKE], repetitions=1, progress=heard.append, workers=2, **SMALL)
-    assert sorted(p.done for p in heard if p.record is not None) == [1, 2, 3, 4]
-    assert {p.total for p in heard} == {4}
-    page = report.page()
-    assert page["results"][0]["auc"] is not None
-    from hopsight.report.bench_page import write_bench_page
-
-    write_bench_page(tmp_path / "index.html", **page)
-    assert "Table 1" in (tmp_path / "index.html").read_text()
+def test_every_cell_is_reported_and_the_page_is_written(tmp_path):
+    events = []
+    quick(tmp_path, [FAKE], on_cell=events.append, workers=2)
+    assert sorted(event.done for event in events if event.record is not None) == [1, 2, 3, 4]
+    assert {event.total for event in events} == {4}
+    assert "ROC-AUC" in (tmp_path / "report.html").read_text()
 
 
 def test_bad_options_are_refused_before_anything_is_written(tmp_path):
-    for options, message in [
-        ({"suite": "papers"}, "suite must be one of paper, quick, peers"),
-        ({"detectors": ["radra"]}, "did you mean radar"),
-        ({"networks": ["blogcatalogue"]}, "did you mean blogcatalog"),
-        ({"experiments": ["sweep"]}, "did you mean sweeps"),
-        ({"repetitions": 0}, "repetitions must be at least 1"),
-        ({"workers": 0}, "workers must be at least 1"),
-        ({"time_limit": -1}, "time_limit must be above 0"),
-        ({"memory_limit": 0}, "memory_limit must be above 0"),
-        ({"device": "gpu"}, "device must be one of auto, cpu, cuda"),
+    for options, settings, message in [
+        ({"detectors": ["radra"]}, {}, "did you mean radar"),
+        ({"graphs": ["blogcatalogue"]}, {}, "did you mean blogcatalog"),
+        ({"repetitions": 0}, {}, "repetitions must be at least 1"),
+        ({"device": "gpu"}, {}, "device must be one of auto, cpu, cuda"),
+        ({}, {"workers": 0}, "workers must be at least 1"),
+        ({}, {"time_limit": -1}, "time_limit must be above 0"),
+        ({}, {"memory_limit": 0}, "memory_limit must be above 0"),
     ]:
         with pytest.raises(ValueError, match=message):
-            run(**({"suite": "quick", "out": tmp_path / "out"} | options))
+            run(make_suite("quick", Options(**(SMALL | options))), tmp_path / "out", **settings)
         assert not (tmp_path / "out").exists()
 
 

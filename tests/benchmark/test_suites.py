@@ -1,4 +1,4 @@
-"""Suites: what each holds, and how options narrow it."""
+"""Suites: what the quick suite holds, and how options narrow it."""
 
 from __future__ import annotations
 
@@ -6,49 +6,41 @@ from collections import Counter
 
 import pytest
 
-from hopsight.benchmark.suites import Options, make_suite
+from hopsight.benchmark import Options, make_suite
+from hopsight.benchmark.suites import SuiteGraph, catalog_settings, named_graph
+from hopsight.datasets import make_graph
+from hopsight.io import write
+
+TRIVIAL = {"random", "degree", "attribute norm"}
 
 
-def experiments(suite):
-    return set(Counter(task.experiment for task in suite.plan))
+def quick(**options):
+    return make_suite("quick", Options(**({"graphs": ["generated"]} | options)))
 
 
-def test_the_paper_suite_has_every_experiment_on_its_five_networks(data_dir):
-    suite = make_suite("paper", Options(data_dir=str(data_dir)))
-    assert experiments(suite) == {
-        "comparison", "sweep R", "sweep C", "sweep S", "optimizers", "tuning", "curves", "growth nodes", "growth edges",
-    }  # fmt: skip
-    assert {place.network for place in suite.places} == {"flickr", "blogcatalog", "acm", "amazon", "enron"}
-    rows = {task.row for task in suite.plan if task.experiment == "comparison"}
-    assert {
-        "random",
-        "degree",
-        "attribute norm",
-        "LOF",
-        "AMEN",
-        "Radar",
-        "ANOMALOUS",
-        "DOMINANT",
-        "MADAN",
-        "ResGCN",
-    } <= rows
-    assert {"HCM (paper)", "HCM (authors)", "HCM", "CrossHCM", "MADAN, best t by the labels"} <= rows
-    here = [task for task in suite.plan if task.experiment == "comparison" and task.row == "HCM (paper)"]
-    repetitions = Counter(task.cell.network for task in here)
-    assert {repetitions[name] for name in ("flickr", "blogcatalog", "amazon", "enron")} == {10}
-    assert repetitions["acm"] == (1 if "missing" in suite.places[2].settings else 10)
+def test_quick_has_every_detector_on_a_small_graph_and_trains_less():
+    plan = quick().plan
+    assert {"LOF", "DOMINANT", "HCM", "HCM (paper)", "HCM (authors)", "CrossHCM"} | TRIVIAL <= {t.row for t in plan}
+    assert {t.cell.parameters["n_epochs"] for t in plan if t.cell.detector == "hcm"} == {30}
+    assert len({t.cell.key for t in plan}) < 50
+
+
+def test_disney_is_added_if_there_is_a_copy(tmp_path, data_dir):
+    with_copy = make_suite("quick", Options(detectors=["lof"], data_dir=str(data_dir)))
+    assert {task.cell.graph for task in with_copy.plan} == {"generated", "disney"}
+    without = make_suite("quick", Options(detectors=["lof"], data_dir=str(tmp_path)))
+    assert {task.cell.graph for task in without.plan} in ({"generated"}, {"generated", "disney"})
 
 
 def test_options_choose(data_dir):
-    options = Options(
-        networks=["amazon", "disney"], detectors=["lof"], repetitions=2, seeds=3, data_dir=str(data_dir), device="cpu"
-    )
-    suite = make_suite("paper", options)
-    assert {task.cell.network for task in suite.plan if task.experiment == "comparison"} == {"amazon", "disney"}
-    assert {task.row for task in suite.plan} == {"random", "degree", "attribute norm", "LOF"}
-    assert Counter(task.row for task in suite.plan if task.cell.network == "amazon")["random"] == 6
-    assert experiments(suite) == {"comparison", "growth nodes", "growth edges"}, "sweeps are about HCM"
-    assert {task.cell.parameters.get("device") for task in suite.plan if task.row == "LOF"} == {"cpu"}
+    plan = quick(
+        graphs=["amazon", "generated"], detectors=["lof"], repetitions=2, seeds=3, data_dir=str(data_dir), device="cpu"
+    ).plan
+    assert {task.row for task in plan} == TRIVIAL | {"LOF"}
+    count = Counter((task.cell.graph, task.row) for task in plan)
+    assert (count["amazon", "random"], count["amazon", "LOF"]) == (6, 1), "organic: injections x seeds; LOF has no seed"
+    assert (count["generated", "random"], count["generated", "LOF"]) == (6, 2)
+    assert {task.cell.parameters.get("device") for task in plan if task.row == "LOF"} == {"cpu"}
 
 
 @pytest.mark.parametrize(
@@ -60,39 +52,44 @@ def test_options_choose(data_dir):
         (["hcm-authors", "lof*"], {"HCM (authors)", "LOF"}),
     ],
 )
-def test_a_recipe_by_its_exact_name_and_all_of_a_detector_by_a_star(detectors, rows):
-    suite = make_suite("quick", Options(networks=["generated"], detectors=detectors, experiments=["comparison"]))
-    assert {task.row for task in suite.plan} - {"random", "degree", "attribute norm"} == rows
+def test_a_star_stands_for_all_presets_of_a_detector(detectors, rows):
+    assert {task.row for task in quick(detectors=detectors).plan} - TRIVIAL == rows
 
 
-def test_experiments_can_be_chosen():
-    suite = make_suite("quick", Options(networks=["generated"], experiments=["sweeps", "curves"]))
-    assert experiments(suite) == {"sweep R", "sweep C", "sweep S", "curves", "tuning"}
-    assert suite.follow_up({}) == []
+def test_graphs_by_name_in_any_case_or_by_file(tmp_path, data_dir):
+    options = Options(protocol="leak-free", data_dir=str(data_dir))
+    found = [named_graph(name, options, 2, 3) for name in ("BlogCatalog", "Books")]
+    assert [(graph.name, graph.protocol) for graph in found] == [("blogcatalog", "leak-free"), ("amazon", "as found")]
+    assert found[0].settings["planting"] == {"n_cliques": 10, "clique_size": 15}
+    write(make_graph(60, n_edges=200), tmp_path / "mine.npz")
+    mine = named_graph(str(tmp_path / "mine.npz"), options, 2, 3)
+    assert (mine.name, mine.n_seeds) == ("mine", 6)
 
 
-def test_quick_is_quick_and_trains_less():
-    suite = make_suite("quick", Options(networks=["generated"]))
-    hcm = [task.cell for task in suite.plan if task.cell.detector == "hcm"]
-    assert {cell.parameters["n_epochs"] for cell in hcm} == {30}
-    assert len({task.cell.key for task in suite.plan}) < 200
+def test_a_missing_file_is_a_setting_and_a_changed_file_another_one(tmp_path, data_dir):
+    assert "data fetch acm" in catalog_settings("acm", str(tmp_path))["missing"]
+    copy = tmp_path / "Disney.mat"
+    copy.write_bytes((data_dir / "Disney.mat").read_bytes())
+    published = catalog_settings("disney", str(tmp_path))
+    assert published == {"sha256": "2bb0133d43c5338249bf9f23f532927a9b5fa9a3ba480f4d0ecc3563f44076fd"}
+    copy.write_bytes(copy.read_bytes() + b" ")
+    assert catalog_settings("disney", str(tmp_path)) != published
 
 
-def test_what_no_suite_knows_is_refused():
-    with pytest.raises(ValueError, match="suite must be one of paper, quick, peers, got 'all'"):
+def test_what_no_seed_changes_or_is_missing_runs_once():
+    graph = SuiteGraph(name="g", protocol="dominant", injections=range(3), n_seeds=2)
+    assert len(list(graph.repetitions("hcm"))) == 6
+    assert len(list(graph.repetitions("lof"))) == 3
+    missing = SuiteGraph(name="g", settings={"missing": "no copy"}, protocol="dominant", injections=range(3), n_seeds=2)
+    assert list(missing.repetitions("hcm")) == [(0, 0)]
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match=r"suite must be 'quick' or a \.toml file, got 'all'"):
         make_suite("all", Options())
-    with pytest.raises(ValueError, match="there is no network 'nowhere'"):
-        make_suite("quick", Options(networks=["nowhere"]))
+    with pytest.raises(ValueError, match="there is no graph 'nowhere'"):
+        quick(graphs=["nowhere"])
     with pytest.raises(ValueError, match="seeds must be at least 1, got 0"):
-        make_suite("quick", Options(seeds=0))
-
-
-def test_names_of_networks_in_any_case_and_other_protocols(data_dir):
-    options = Options(
-        networks=["BlogCatalog", "Books"], detectors=["degree"], protocol="leak-free", data_dir=str(data_dir)
-    )
-    suite = make_suite("paper", options)
-    found = {(task.cell.network, task.cell.protocol) for task in suite.plan}
-    assert found == {("blogcatalog", "leak-free"), ("amazon", "as found")}
+        Options(seeds=0)
     with pytest.raises(ValueError, match="protocol must be one of dominant, hcm, leak-free"):
-        make_suite("paper", Options(protocol="as found"))
+        Options(protocol="as found")

@@ -1,4 +1,4 @@
-"""Scores that look at next to nothing."""
+"""Scores that use next to nothing of the graph."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def test_norm_of_sparse_attributes_and_of_huge_ones():
     assert attribute_norm(huge, 0) == pytest.approx([5e200, 1e200])
 
 
-def test_random_is_the_seeds(star_graph):
+def test_random_scores_depend_on_the_seed_alone(star_graph):
     assert random_score(star_graph, 1).tolist() == random_score(star_graph, 1).tolist()
     assert random_score(star_graph, 1).tolist() != random_score(star_graph, 2).tolist()
     assert set(TRIVIAL) == {"random", "degree", "attribute_norm"}
 
 
-def test_planted_anomalies_leak_as_the_specification_measured(data_dir):
+def test_planted_anomalies_leak_through_degree_and_norm(data_dir):
     """Degree about .57 and norm about .73 on BlogCatalog; the norm alone finds attribute anomalies at .98."""
     from hopsight.datasets import inject
-    from hopsight.load import load
+    from hopsight.loading import load
     from hopsight.metrics import roc_auc, roc_auc_by_kind
 
     graph = inject(load("blogcatalog", data_dir=data_dir), n_cliques=10, clique_size=15, seed=0)

@@ -1,29 +1,23 @@
-"""What a worker makes of a cell (its life as a process is in test_pool)."""
+"""How a worker answers a job; test_worker_pool has its life as a process."""
 
 from __future__ import annotations
 
-from hopsight.benchmark.worker import _attempt, load_object
-
-
-def test_objects_by_address():
-    import hopsight.graph
-
-    assert load_object("hopsight.graph:AttributedGraph") is hopsight.graph.AttributedGraph
+from hopsight.benchmark.worker import attempt
 
 
 def test_a_failure_is_one_line_with_its_place():
     def fail(cell):
         raise KeyError("first line\n  second line")
 
-    status, reason = _attempt(fail, None)
+    status, reason = attempt(fail, None)
     assert status == "failed"
     assert reason.startswith("KeyError: 'first line\\n second line' (test_worker.py:")
     assert "\n" not in reason
 
 
-def test_memory_that_the_system_refuses_is_no_ordinary_failure():
+def test_memory_that_the_system_refuses_has_a_status_of_its_own():
     def fail(cell):
         raise MemoryError
 
-    assert _attempt(fail, None) == ("memory", "the system refused more memory")
-    assert _attempt(lambda cell: cell + 1, 1) == ("ok", 2)
+    assert attempt(fail, None) == ("memory", "the system refused to allocate more memory")
+    assert attempt(lambda cell: cell + 1, 1) == ("ok", 2)

@@ -1,4 +1,4 @@
-"""Choosing nodes that are like everybody on average."""
+"""Choosing nodes that are average in every quantity."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def test_a_choice_is_even_in_every_column_even_where_the_rows_are_not(rng: np.ra
     assert shares[chosen].mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.01)
 
 
-def test_every_row_has_its_chance(rng: np.random.Generator) -> None:
+def test_every_row_can_be_chosen(rng: np.random.Generator) -> None:
     shares = (np.arange(100) + 0.5)[:, None] / 100
     chosen = np.concatenate([balanced_choice(shares, 10, rng=rng) for _ in range(300)])
     tenths = np.bincount(chosen // 10, minlength=10) / chosen.size
     assert tenths == pytest.approx(np.full(10, 0.1), abs=0.03)
 
 
-def test_rows_that_cannot_be_even_get_as_near_as_they_can(rng: np.random.Generator) -> None:
+def test_rows_that_cannot_be_balanced_get_as_close_as_possible(rng: np.random.Generator) -> None:
     shares = np.linspace(0.6, 1.0, 50)[:, None]
     assert shares[balanced_choice(shares, 3, rng=rng)].mean() < 0.65
 
 
-def test_nothing_wanted_nothing_chosen(rng: np.random.Generator) -> None:
+def test_a_choice_of_no_rows_is_empty(rng: np.random.Generator) -> None:
     assert balanced_choice(np.zeros((4, 1)), 0, rng=rng).tolist() == []

@@ -1,4 +1,4 @@
-"""The catalog: names, where a copy is looked for, and statistics against the paper's table."""
+"""The catalog: names, the search for local copies, and statistics compared with the table in the paper."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import scipy.io
 
-from hopsight.datasets import catalog, find, get_network, info, overview
+from hopsight.datasets import catalog, find, get_entry, info, overview
 from hopsight.datasets.published import Size
 from hopsight.graph import AttributedGraph
-from hopsight.load import load
+from hopsight.loading import load
 
 PAPER = {  # Table "Statistics of networks": nodes, edges, attributes, anomalies
     "amazon": (1418, 3695, 28, 28),
@@ -29,7 +29,13 @@ FILES = {  # SOURCES.md, counted in the files
     "blogcatalog": (5196, 171743, 8189, None),
     "flickr": (7575, 239738, 12047, None),
     "inj_cora": (2708, 5574, 1433, 138),
+    "tolokers": (11758, 519000, 10, 2566),
+    "amazon_fraud": (10224, 175608, 25, 693),
+    "bitcoin_alpha": (3783, 14124, 7, 83),
+    "enron_bond": (13533, 176987, 18, 5),
+    "gen_1000": (1000, 2468, 64, 20),
 }
+UNLABELED = {"amazon_fraud": 2295, "bitcoin_alpha": 3569}
 
 
 @pytest.fixture(autouse=True)
@@ -39,11 +45,12 @@ def no_folders_of_the_tester(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_networks_at_hand_have_the_documented_size(name: str, data_dir: Path) -> None:
+def test_local_copies_have_the_documented_size(name: str, data_dir: Path) -> None:
     graph = load(name, data_dir=data_dir)
-    anomalies = None if graph.labels is None else int(graph.labels.sum())
+    anomalies = None if graph.labels is None else int((graph.labels == 1).sum())
     assert (graph.n_nodes, graph.n_edges, graph.n_attributes, anomalies) == FILES[name]
-    assert get_network(name).size == Size(*FILES[name][:3], FILES[name][3] or 0)
+    assert graph.labels is None or int((graph.labels == -1).sum()) == UNLABELED.get(name, 0)
+    assert get_entry(name).size == Size(*FILES[name][:3], FILES[name][3] or 0)
 
 
 @pytest.mark.parametrize(
@@ -66,14 +73,14 @@ def test_every_difference_from_the_paper_is_stated_and_explained(
         assert any(word in note and "paper" in note for note in record["notes"])
 
 
-def test_kinds_of_a_network_with_known_kinds(data_dir: Path) -> None:
+def test_kinds_of_a_graph_with_known_kinds(data_dir: Path) -> None:
     record = info(load("inj_cora", data_dir=data_dir))
     assert record["kinds"] == {"structure": 68, "attribute": 68, "both": 2}
     assert record["paper"] is None
     assert record["differences"] == []
 
 
-def test_a_network_of_ones_own_is_not_mistaken_for_a_published_one() -> None:
+def test_a_graph_of_ones_own_is_not_mistaken_for_a_published_one() -> None:
     own = AttributedGraph.from_edges([0, 1], [1, 2], np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 3.0]]), name="reddit")
     record = info(own)
     assert "citation" not in record
@@ -82,7 +89,7 @@ def test_a_network_of_ones_own_is_not_mistaken_for_a_published_one() -> None:
     assert info(own, "reddit")["differences"][0] == "nodes: 3 here, 10,984 in the catalog"
 
 
-def test_every_network_of_the_sources_is_listed_with_what_a_reader_needs(data_dir: Path) -> None:
+def test_every_graph_of_the_sources_is_listed_with_what_a_reader_needs(data_dir: Path) -> None:
     records = {record["name"]: record for record in overview(data_dir)}
     at_hand = {name for name, record in records.items() if record["present"]}
     assert at_hand == set(FILES)
@@ -100,21 +107,25 @@ def test_every_network_of_the_sources_is_listed_with_what_a_reader_needs(data_di
     ("name", "expected"),
     [("BlogCatalog", "blogcatalog"), ("books", "amazon"), ("Inj-Cora", "inj_cora"), (" ACM_injected ", "acm_dominant")],
 )
-def test_names_and_aliases_in_any_case(name: str, expected: str) -> None:
-    assert get_network(name).name == expected
+def test_names_and_aliases_ignore_case(name: str, expected: str) -> None:
+    assert get_entry(name).name == expected
 
 
 def test_an_unknown_name_gets_a_suggestion() -> None:
-    with pytest.raises(ValueError, match="no network 'blogcatalogue' in the catalog; did you mean blogcatalog"):
+    with pytest.raises(
+        ValueError, match=r"no graph 'blogcatalogue' in the catalog \(amazon, .*did you mean blogcatalog\?$"
+    ):
         find("blogcatalogue")
 
 
-def test_a_network_that_is_not_here_says_how_to_get_it() -> None:
-    with pytest.raises(ValueError, match="no copy of 'disney' here: run `hopsight data fetch disney`"):
+def test_a_graph_without_a_local_copy_says_how_to_get_one() -> None:
+    with pytest.raises(ValueError, match="no local copy of 'disney'; run `hopsight data fetch disney`"):
         find("Disney")
+    with pytest.raises(ValueError, match=r"no local copy of 'tolokers'; convert https://.*npz to tolokers\.mat"):
+        find("tolokers")
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="data_dir must be a folder"):
         find("disney", tmp_path / "nowhere")
 
@@ -137,7 +148,7 @@ def test_another_file_under_the_same_name_is_used_with_a_notice(tmp_path: Path) 
     scipy.io.savemat(tmp_path / "disney.MAT", content)
     notices: list[str] = []
     assert find("disney", tmp_path, notices=notices) == tmp_path / "disney.MAT"
-    assert notices == [f"{tmp_path / 'disney.MAT'} is used, but it is not the published file of 'disney'"]
+    assert notices == [f"{tmp_path / 'disney.MAT'} is used although it is not the published file of 'disney'."]
     assert load("disney", data_dir=tmp_path, notices=notices).n_nodes == 3
     assert len(notices) >= 2
 

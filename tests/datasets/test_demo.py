@@ -1,4 +1,4 @@
-"""The demo network: readable, its truth kept apart, and hard for anybody who only counts."""
+"""The demo graph: readable, with a separate ground truth, and hard for simple statistics."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_planted_edges_exist_and_lead_to_other_cities_and_interests() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_nothing_simple_gives_them_away_but_a_look_at_friends_does(seed: int) -> None:
+def test_no_simple_statistic_finds_them_but_comparing_friends_does(seed: int) -> None:
     graph = make_demo(seed)
     norms = np.linalg.norm(graph.attributes, axis=1)
     scaled = np.linalg.norm((graph.attributes - graph.attributes.mean(axis=0)) / graph.attributes.std(axis=0), axis=1)
@@ -81,7 +81,7 @@ def test_nothing_simple_gives_them_away_but_a_look_at_friends_does(seed: int) ->
         assert roc_auc_score(graph.labels[keep], _distance_to_friends(graph)[keep]) > 0.9
 
 
-def test_it_is_generated_at_once_and_one_seed_decides_all() -> None:
+def test_it_is_generated_fast_and_determined_by_the_seed() -> None:
     demo._generate.cache_clear()
     start = time.perf_counter()
     first = make_demo(7)
@@ -94,7 +94,7 @@ def test_it_is_generated_at_once_and_one_seed_decides_all() -> None:
     assert first.node_ids.tolist() != other.node_ids.tolist()
 
 
-def test_nobody_can_change_the_truth_of_the_next_caller() -> None:
+def test_no_caller_can_change_the_ground_truth_of_the_next() -> None:
     with pytest.raises(TypeError):
         demo_truth().attributes["Nobody"] = "age"  # type: ignore[index]
     with pytest.raises(ValueError, match="read-only"):

@@ -1,4 +1,4 @@
-"""Fetching against a real server on this machine: what arrives, and every way in which it may not."""
+"""Fetching from a real server on this machine: success, and every kind of failure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import pytest
 
 from hopsight.datasets import catalog
 from hopsight.datasets.download import fetch
-from hopsight.datasets.published import Network, Size
+from hopsight.datasets.published import Entry, Size
 
 CONTENT = bytes(range(256)) * 4000  # 1 MB: enough for several chunks and a cut in the middle
-NETWORK = Network(
+ENTRY = Entry(
     name="toy",
     kind="organic",
     size=Size(2, 1, 1, 0),
@@ -32,7 +32,7 @@ NETWORK = Network(
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Serves CONTENT at the path of NETWORK; half-way, ``/cut/…`` stops, ``/together/…`` waits for a second one."""
+    """Serves CONTENT at the path of ENTRY; half-way, ``/cut/…`` stops, ``/together/…`` waits for a second one."""
 
     requests: ClassVar[Counter[str]] = Counter()
     together: ClassVar[threading.Barrier]
@@ -75,9 +75,9 @@ def _files(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.rglob("*") if file.is_file())
 
 
-def test_a_good_file_arrives_whole_and_the_second_call_uses_the_cache(server: str, tmp_path: Path) -> None:
-    first = fetch(NETWORK, base_url=server, cache_dir=tmp_path)
-    second = fetch(NETWORK, base_url=server, cache_dir=tmp_path)
+def test_a_file_is_downloaded_once_and_then_read_from_the_cache(server: str, tmp_path: Path) -> None:
+    first = fetch(ENTRY, base_url=server, cache_dir=tmp_path)
+    second = fetch(ENTRY, base_url=server, cache_dir=tmp_path)
     assert first == second == tmp_path / "Toy.mat"
     assert first.read_bytes() == CONTENT
     assert sum(_Handler.requests.values()) == 1
@@ -86,57 +86,63 @@ def test_a_good_file_arrives_whole_and_the_second_call_uses_the_cache(server: st
 
 def test_a_git_blob_id_is_a_checksum_too(server: str, tmp_path: Path) -> None:
     blob = hashlib.sha1(b"blob " + str(len(CONTENT)).encode() + b"\0" + CONTENT).hexdigest()
-    by_blob = replace(NETWORK, sha256="", git_blob=blob)
+    by_blob = replace(ENTRY, sha256="", git_blob=blob)
     assert fetch(by_blob, base_url=server, cache_dir=tmp_path, progress=False).read_bytes() == CONTENT
-    with pytest.raises(ValueError, match=f"its checksum is git:{blob}, the published one git:00"):
+    with pytest.raises(ValueError, match=f"the file has checksum git:{blob} instead of git:00"):
         fetch(replace(by_blob, git_blob="00", saved_as="b"), base_url=server, cache_dir=tmp_path)
 
 
 def test_a_damaged_copy_in_the_cache_is_replaced(server: str, tmp_path: Path) -> None:
     (tmp_path / "Toy.mat").write_bytes(CONTENT[:100])
-    assert fetch(NETWORK, base_url=server, cache_dir=tmp_path).read_bytes() == CONTENT
+    assert fetch(ENTRY, base_url=server, cache_dir=tmp_path).read_bytes() == CONTENT
 
 
-def test_a_wrong_checksum_is_refused_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"its checksum is sha256:.*, the published one sha256:ff; it was not kept"):
-        fetch(replace(NETWORK, sha256="ff"), base_url=server, cache_dir=tmp_path)
+def test_a_wrong_checksum_is_an_error_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"the file has checksum sha256:.* instead of sha256:ff and was discarded"):
+        fetch(replace(ENTRY, sha256="ff"), base_url=server, cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
 
-def test_a_cut_connection_is_refused_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"cannot fetch 'toy' from .*: the connection was cut before the end"):
-        fetch(NETWORK, base_url=f"{server}/cut", cache_dir=tmp_path)
+def test_a_lost_connection_is_an_error_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cannot fetch 'toy' from .*: the connection was lost"):
+        fetch(ENTRY, base_url=f"{server}/cut", cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
 
-def test_a_file_that_is_not_there(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"there is no such file \(HTTP 404\)"):
-        fetch(replace(NETWORK, path="else"), base_url=server, cache_dir=tmp_path)
+def test_a_file_that_the_server_does_not_have(server: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"the server has no such file \(HTTP 404\)"):
+        fetch(replace(ENTRY, path="else"), base_url=server, cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
 
-def test_a_server_that_is_gone(server: str, tmp_path: Path) -> None:
+def test_a_server_that_cannot_be_reached(server: str, tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as closed:
         port = closed.server_port
-    with pytest.raises(ValueError, match="the server is out of reach"):
-        fetch(NETWORK, base_url=f"http://127.0.0.1:{port}", cache_dir=tmp_path)
+    with pytest.raises(ValueError, match="the server cannot be reached"):
+        fetch(ENTRY, base_url=f"http://127.0.0.1:{port}", cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
 
-def test_a_server_that_is_silent(tmp_path: Path) -> None:
+def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
     silent = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)  # listens, never answers
     with silent, pytest.raises(ValueError, match=r"did not answer within 0\.2 s"):
-        fetch(NETWORK, base_url=f"http://127.0.0.1:{silent.server_port}", cache_dir=tmp_path, timeout=0.2)
+        fetch(ENTRY, base_url=f"http://127.0.0.1:{silent.server_port}", cache_dir=tmp_path, timeout=0.2)
+
+
+def test_a_graph_without_a_checksum_is_not_fetched(server: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cannot fetch 'toy': it has no published checksum; convert .*Toy\.mat to"):
+        fetch(replace(ENTRY, sha256=""), base_url=server, cache_dir=tmp_path)
+    assert sum(_Handler.requests.values()) == 0
 
 
 def test_a_cache_that_cannot_be_written(server: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ValueError, match=r"cannot keep 'toy' in .*file"):
-        fetch(NETWORK, base_url=server, cache_dir=tmp_path / "file" / "cache")
+        fetch(ENTRY, base_url=server, cache_dir=tmp_path / "file" / "cache")
 
 
 def _fetch_in_process(base_url: str, folder: str) -> bytes:
-    return fetch(NETWORK, base_url=base_url, cache_dir=folder, progress=False).read_bytes()
+    return fetch(ENTRY, base_url=base_url, cache_dir=folder, progress=False).read_bytes()
 
 
 def test_two_processes_at_once_both_get_the_file(server: str, tmp_path: Path) -> None:
@@ -149,7 +155,7 @@ def test_two_processes_at_once_both_get_the_file(server: str, tmp_path: Path) ->
 
 
 def test_a_name_of_the_catalog_is_enough(monkeypatch: pytest.MonkeyPatch, server: str, tmp_path: Path) -> None:
-    monkeypatch.setitem(catalog._BY_ALIAS, "toy", NETWORK)
+    monkeypatch.setitem(catalog._BY_ALIAS, "toy", ENTRY)
     monkeypatch.setattr("hopsight.datasets.download.cache_folder", lambda: tmp_path)
     monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("HOPSIGHT_DATA", raising=False)

@@ -1,4 +1,4 @@
-"""Planted anomalies: how many, where, what stays untouched, and what must not give them away."""
+"""Planted anomalies: how many, where, what stays unchanged, and what must not give them away."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import scipy.io
 import scipy.sparse as sp
 from sklearn.metrics import roc_auc_score
 
-from hopsight.datasets import inject, make_network
+from hopsight.datasets import inject, make_graph
 from hopsight.graph import AttributedGraph
 
 
 @pytest.fixture
 def small() -> AttributedGraph:
     """400 nodes, dense attributes, no anomalies."""
-    graph = make_network(400, n_edges=3000, n_structural=0, n_attribute_anomalies=0)
+    graph = make_graph(400, n_edges=3000, n_structural=0, n_attribute_anomalies=0)
     return AttributedGraph(graph.adjacency, graph.attributes, name="small", node_ids=[f"n{i}" for i in range(400)])
 
 
 @pytest.fixture(params=[("BlogCatalog", 10), ("Flickr", 15)], ids=["BlogCatalog", "Flickr"])
 def real(request: pytest.FixtureRequest, data_dir: Path) -> tuple[AttributedGraph, int]:
-    """One of the paper's networks, and its number of cliques."""
+    """One of the paper's graphs, and its number of cliques."""
     name, n_cliques = request.param
     content = scipy.io.loadmat(data_dir / f"{name}.mat")
     return AttributedGraph(content["Network"], content["Attributes"]), n_cliques
@@ -53,7 +53,7 @@ def _leaks(graph: AttributedGraph, kind: int | None = None) -> tuple[float, floa
 
 
 @pytest.mark.parametrize("protocol", ["dominant", "hcm", "leak-free"])
-def test_the_papers_counts_on_the_papers_networks(real: tuple[AttributedGraph, int], protocol: str) -> None:
+def test_the_papers_counts_on_the_papers_graphs(real: tuple[AttributedGraph, int], protocol: str) -> None:
     graph, n_cliques = real
     start = time.perf_counter()
     injected = inject(graph, n_cliques=n_cliques, clique_size=15, protocol=protocol, seed=1)
@@ -86,7 +86,7 @@ def test_an_anomaly_receives_the_farthest_row_when_everybody_is_a_candidate() ->
     assert injected.kinds.tolist() == [2, 2, 2, 2]
 
 
-def test_the_papers_sentence_changes_the_candidate_instead() -> None:
+def test_the_protocol_of_the_paper_changes_the_candidate_instead() -> None:
     line = np.array([[0.0], [1.0], [2.0], [10.0]])
     graph = AttributedGraph.from_edges([0, 1, 2], [1, 2, 3], line)
     for seed in range(8):
@@ -115,7 +115,7 @@ def test_the_input_is_untouched_and_everything_else_is_kept(small: AttributedGra
     assert (injected.name, injected.attribute_names) == (small.name, small.attribute_names)
 
 
-def test_one_seed_decides_all_and_the_global_state_stays(small: AttributedGraph) -> None:
+def test_the_seed_determines_everything_and_the_global_state_is_untouched(small: AttributedGraph) -> None:
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     first, again, other = (inject(small, n_cliques=2, clique_size=5, seed=seed) for seed in (5, 5, 6))
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
@@ -125,7 +125,7 @@ def test_one_seed_decides_all_and_the_global_state_stays(small: AttributedGraph)
     assert (first.kinds != other.kinds).any()
 
 
-def test_anomalies_that_were_known_stay_and_are_not_chosen_again(small: AttributedGraph) -> None:
+def test_known_anomalies_are_kept_and_not_chosen_again(small: AttributedGraph) -> None:
     labels = np.zeros(400, dtype=int)
     labels[:200] = 1
     known = AttributedGraph(small.adjacency, small.attributes, labels=labels)
@@ -141,7 +141,7 @@ def test_a_directed_clique_has_edges_in_both_directions() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_leak_free_on_the_papers_networks(real: tuple[AttributedGraph, int], seed: int) -> None:
+def test_leak_free_on_the_papers_graphs(real: tuple[AttributedGraph, int], seed: int) -> None:
     graph, n_cliques = real
     injected = inject(graph, n_cliques=n_cliques, protocol="leak-free", seed=seed)
     for kind in (None, 1, 2):
@@ -149,8 +149,8 @@ def test_leak_free_on_the_papers_networks(real: tuple[AttributedGraph, int], see
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_leak_free_on_a_generated_network(seed: int) -> None:
-    graph = make_network(4000, n_edges=60_000, n_structural=0, n_attribute_anomalies=0, seed=seed)
+def test_leak_free_on_a_generated_graph(seed: int) -> None:
+    graph = make_graph(4000, n_edges=60_000, n_structural=0, n_attribute_anomalies=0, seed=seed)
     graph = AttributedGraph(graph.adjacency, graph.attributes)
     injected = inject(graph, n_cliques=8, clique_size=12, protocol="leak-free", seed=seed)
     for kind in (None, 1, 2):
@@ -167,7 +167,7 @@ def test_the_usual_protocol_leaks_what_the_leak_free_one_hides(data_dir: Path) -
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"n_cliques": 30, "clique_size": 14}, r"must be at most 400 \(nodes that are normal\), got 840"),
+        ({"n_cliques": 30, "clique_size": 14}, r"must be at most 400 \(the normal nodes\), got 840"),
         ({"clique_size": 1}, "clique_size must be at least 2, got 1"),
         ({"n_cliques": -1}, "n_cliques must be at least 0, got -1"),
         ({"n_attribute": 1.5}, "n_attribute must be a whole number, got 1.5"),
@@ -195,5 +195,5 @@ def test_the_clique_size_that_a_refusal_names_is_possible(small: AttributedGraph
 def test_attributes_that_are_all_the_same_cannot_hold_anomalies(small: AttributedGraph) -> None:
     same = AttributedGraph(small.adjacency, np.ones((400, 3)))
     for protocol in ("dominant", "hcm", "leak-free"):
-        with pytest.raises(ValueError, match="every node that is left has the same"):
+        with pytest.raises(ValueError, match="all available nodes have the same"):
             inject(same, n_cliques=0, n_attribute=1, protocol=protocol)

@@ -1,4 +1,4 @@
-"""Labels, probabilities and confidence: worked by hand, and as PyGOD computes them."""
+"""Labels, probabilities and confidence, by hand and as PyGOD computes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from hopsight.baselines.dominant import DOMINANT
 from hopsight.baselines.lof import LOF
-from hopsight.datasets import make_network
+from hopsight.datasets import make_graph
 from hopsight.detectors import DETECTORS
 from hopsight.detectors.predict import answer, confidence, probability, threshold
 from hopsight.detectors.storage import load_detector
@@ -55,7 +55,7 @@ def test_automatic_threshold_flags_little_of_a_normal_sample(rng: np.random.Gene
 
 
 def test_automatic_threshold_is_for_rare_anomalies(rng: np.random.Generator) -> None:
-    """What the docstring warns of: a fifth of the nodes widens the bulk, and most of them are missed."""
+    """As the docstring warns, a fifth of the nodes widens the bulk, and most of them are missed."""
 
     def recall(share: float) -> float:
         scores = rng.normal(size=10_000)
@@ -75,7 +75,7 @@ def test_bad_contamination_is_refused(bad: Any) -> None:
 
 def test_linear_probability_by_hand() -> None:
     assert probability(np.array([0.0, 1.0, 5.5, 10.0, 12.0]), SCORES, "linear").tolist() == [0.0, 0.0, 0.5, 1.0, 1.0]
-    assert probability(SCORES, np.ones(3), "linear").tolist() == [0.0] * 10  # nothing to tell apart
+    assert probability(SCORES, np.ones(3), "linear").tolist() == [0.0] * 10  # all scores are equal
 
 
 def test_unified_probability_by_hand() -> None:
@@ -105,14 +105,14 @@ def test_confidence_with_an_automatic_threshold_counts_the_flagged() -> None:
     np.testing.assert_allclose(confidence(scores, automatic), confidence(scores, fixed))
 
 
-def test_answers_come_alone_or_as_a_tuple_in_order() -> None:
+def test_results_come_alone_or_as_a_tuple_in_order() -> None:
     model = fitted(SCORES)
     assert answer(model, SCORES).tolist() == [0] * 8 + [1] * 2
     assert answer(model, SCORES, return_pred=False, return_score=True) is SCORES
     labels, scores, chances, sure = answer(model, SCORES, return_score=True, return_prob=True, return_conf=True)
     assert labels.dtype == np.int64 and scores is SCORES
     assert chances[-1] == 1.0 and sure.shape == (10,)
-    with pytest.raises(ValueError, match="predict was asked for nothing"):
+    with pytest.raises(ValueError, match="predict has nothing to return"):
         answer(model, SCORES, return_pred=False)
 
 
@@ -123,7 +123,7 @@ def test_everything_as_pygod_computes_it(rng: np.random.Generator, contamination
     pygod = pytest.importorskip("pygod.detector.base", reason="pygod is not installed")
 
     class Given(pygod.Detector):  # type: ignore[name-defined,misc]
-        """PyGOD's own arithmetic on scores that are given."""
+        """PyGOD's own arithmetic on given scores."""
 
         def process_graph(self, data: object) -> None:
             """Do nothing."""
@@ -151,9 +151,9 @@ def test_everything_as_pygod_computes_it(rng: np.random.Generator, contamination
 
 
 def as_data(seed: int, *, with_labels: bool = True) -> Any:
-    """Return a generated network as PyG users have it: both directions of every edge, labels in y."""
+    """Return a generated graph as PyG users have it: both directions of every edge, labels in y."""
     data = pytest.importorskip("torch_geometric.data", reason="torch_geometric is not installed")
-    graph = make_network(150, n_edges=600, n_attributes=8, n_structural=10, n_attribute_anomalies=10, seed=seed)
+    graph = make_graph(150, n_edges=600, n_attributes=8, n_structural=10, n_attribute_anomalies=10, seed=seed)
     both = np.concatenate([graph.edges, graph.edges[::-1]], axis=1)
     out = data.Data(x=torch.tensor(np.array(graph.attributes)).float(), edge_index=torch.from_numpy(both))
     if with_labels:
@@ -162,7 +162,7 @@ def as_data(seed: int, *, with_labels: bool = True) -> Any:
 
 
 def test_a_script_written_for_pygod_runs() -> None:
-    """What PyGOD's tests assert of DOMINANT on a training and a test graph, its names for the results."""
+    """Everything that PyGOD's tests assert of DOMINANT holds, under the same names."""
     train_data, test_data = as_data(0), as_data(1)
     detector = DOMINANT(n_epochs=20, contamination=0.15)
     assert detector.fit(train_data) is detector
@@ -193,7 +193,7 @@ def test_a_script_written_for_pygod_runs() -> None:
 
 
 @pytest.mark.parametrize("name", list(DETECTORS))
-def test_labels_are_taken_where_pygod_takes_them_and_do_not_matter(name: str) -> None:
+def test_labels_are_accepted_where_pygod_accepts_them_and_ignored(name: str) -> None:
     data = as_data(0)
     wanted = quick(name).fit(data).decision_score_
     np.testing.assert_array_equal(quick(name).fit(data, data.y).decision_score_, wanted)
@@ -214,8 +214,8 @@ def test_the_same_data_without_y_gives_the_same_scores() -> None:
     assert np.array_equal(labeled, unlabeled)
 
 
-def test_representations_come_last_and_only_from_detectors_that_have_them(tmp_path: Path) -> None:
-    graph = make_network(60, n_edges=150, n_attributes=4, seed=0)
+def test_embeddings_come_last_and_only_from_detectors_that_have_them(tmp_path: Path) -> None:
+    graph = make_graph(60, n_edges=150, n_attributes=4, seed=0)
     model = DOMINANT(n_epochs=3, encoder_units=(16, 5)).fit(graph)
     (alone,) = model.predict(return_pred=False, return_emb=True)
     assert alone.shape == (60, 5) and np.isfinite(alone).all() and alone.any()

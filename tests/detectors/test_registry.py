@@ -1,4 +1,4 @@
-"""Detectors by name: loaded when asked for, and a wrong name suggests the right one."""
+"""Detectors by name: imported on first use, and a wrong name suggests the right one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ def test_detectors_are_public_names() -> None:
         assert getattr(hopsight, kind.__name__) is kind
 
 
+def test_the_published_methods_have_their_names() -> None:
+    assert {"hcm", "cross_hcm", "lof", "amen", "radar", "anomalous", "dominant", "madan", "resgcn"} <= set(DETECTORS)
+    assert len(DETECTORS) == len(list(DETECTORS))
+
+
 def test_wrong_names() -> None:
+    with pytest.raises(ValueError, match=r"detector must be one of .*, got 'dominat'; did you mean dominant\?"):
+        get_detector("dominat")
     with pytest.raises(ValueError, match=r"got 'cross-hcm'; did you mean cross_hcm\?"):
         get_detector("cross-hcm")
     with pytest.raises(KeyError):
@@ -33,7 +40,7 @@ def test_wrong_names() -> None:
 
 
 def test_listing_names_loads_no_model() -> None:
-    """Names are known without torch, which takes seconds to load."""
+    """Listing names does not import torch, which takes seconds."""
     code = "import sys; from hopsight.detectors import DETECTORS; list(DETECTORS); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -14,9 +14,7 @@ from sklearn.metrics import roc_auc_score
 from hopsight.graph import AttributedGraph
 from hopsight.hcm import cross_hcm
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.folds import pool_seed
-from hopsight.hcm.training import Fold
-from hopsight.preprocess import AttributeTransform
+from hopsight.hcm.folds import Fold, pool_seed
 from toys import quick, two_groups
 
 CPU = torch.device("cpu")
@@ -25,10 +23,8 @@ CPU = torch.device("cpu")
 def folds_of(graph: AttributedGraph, **settings: Any) -> list[Fold]:
     """Return what the model sees of a graph in every fold."""
     model: Any = quick("cross_hcm", **settings)
-    model.transform_ = AttributeTransform.fit(graph.attributes, graph.attribute_names, rng=np.random.default_rng(0))
-    attributes = model.transform_.apply(graph.attributes, graph.attribute_names)
-    model._prepare(graph, attributes)
-    return model._folds(graph, attributes, CPU)
+    model.split_seed_ = 0
+    return model._folds(graph, model._fit_transform(graph, np.random.default_rng(0)), CPU)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -41,14 +37,14 @@ def test_every_edge_is_judged_once_in_every_repeat(directed: bool) -> None:
         assert sorted(judged.tolist()) == list(range(graph.n_edges))
 
 
-def test_a_edge_leaves_no_trace_in_what_it_is_judged_by() -> None:
+def test_an_edge_leaves_no_trace_in_what_it_is_judged_by() -> None:
     """Take edges away that a fold hides: every view of that fold stays the same to the bit."""
     graph = two_groups(0)
     for edge in (0, 100, graph.n_edges - 1):
-        stays = np.arange(graph.n_edges) != edge
+        kept = np.arange(graph.n_edges) != edge
         without = AttributedGraph.from_edges(
-            graph.edges[0, stays],
-            graph.edges[1, stays],
+            graph.edges[0, kept],
+            graph.edges[1, kept],
             graph.attributes,
             node_ids=graph.node_ids,
             attribute_names=graph.attribute_names,
@@ -71,12 +67,21 @@ def test_pairs_of_one_hop_are_taken_from_hidden_edges() -> None:
     folds = model._folds(graph, model._transformed(graph), CPU)
     kept = np.ones(graph.n_edges, dtype=bool)
     pairs = model._pool(graph, kept, pool_seed(0))
-    drawn = model._draw(pairs, np.random.default_rng(0), 5, 2 * len(folds))
+    drawn = pairs.draw(5, 2 * len(folds), rng=np.random.default_rng(0))
     ends = {tuple(edge): number for number, edge in enumerate(graph.edges.T.tolist())}
     for step, (source, target) in enumerate(drawn):
         hidden = set(folds[(5 + step) % len(folds)].judged.tolist())
         close = [ends[s, t] for s, t in zip(source.tolist(), target.tolist(), strict=True) if (s, t) in ends]
         assert len(close) == pairs.n_pairs and set(close) <= hidden
+
+
+def test_without_a_seed_every_fit_splits_anew_and_remembers_how() -> None:
+    graph = two_groups(0)
+    first, second = (quick("cross_hcm", seed=None).fit(graph) for _ in range(2))
+    assert len({first.split_seed_, second.split_seed_, 0}) == 3
+    masks = [model._hidden(graph)[0] for model in (first, second, quick("cross_hcm", seed=0).fit(graph))]
+    assert not any(np.array_equal(masks[i], masks[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
+    np.testing.assert_allclose(first.decision_function(graph), first.decision_score_, rtol=1e-9)
 
 
 def test_own_attributes_keep_a_place_of_their_own() -> None:
@@ -129,8 +134,9 @@ def test_automatic_scaling_and_similarity(rng: np.random.Generator) -> None:
     assert quick("cross_hcm").fit(graph).transform_.scaling == "mixed"
     words = sp.csr_array((rng.random((80, 50)) < 0.05).astype(float))
     model: Any = quick("cross_hcm").fit(AttributedGraph(graph.adjacency, words))
-    assert model.transform_.scaling == "none" and model._similarity() == "cosine"
-    assert quick("cross_hcm", similarity="jaccard").fit(graph)._similarity() == "jaccard"
+    assert model.transform_.scaling == "none" and model.resolve_similarity("none") == "cosine"
+    assert model.resolve_similarity("mixed") == "euclidean"
+    assert quick("cross_hcm", similarity="jaccard").resolve_similarity("mixed") == "jaccard"
 
 
 @pytest.mark.parametrize(
@@ -159,6 +165,6 @@ def test_views_of_many_nodes_are_kept_in_half_precision(monkeypatch: pytest.Monk
     """It saves half the memory and the ranking does not notice."""
     graph = two_groups(0)
     whole = quick("cross_hcm").fit(graph).decision_score_
-    monkeypatch.setattr(cross_hcm, "MANY_NODES", 10)
+    monkeypatch.setattr(cross_hcm, "HALF_PRECISION_NODES", 10)
     assert {view.dtype for fold in folds_of(graph) for view in fold.view} == {torch.float16}
     assert spearmanr(quick("cross_hcm").fit(graph).decision_score_, whole).statistic > 0.99

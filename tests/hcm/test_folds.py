@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import hidden_edges, mix, node_hashes
+from hopsight.hcm.folds import hidden_edges, mix, node_hashes, split_seed
 from toys import renumbered
 
 
@@ -75,9 +75,13 @@ def test_both_arcs_between_two_nodes_are_hidden_together() -> None:
         assert np.array_equal(hidden, hidden.T)
 
 
-@pytest.mark.parametrize("seed", [None, 0, 2**63, 2**64 - 1, 2**70])
-def test_any_seed_will_do(named: AttributedGraph, seed: int | None) -> None:
+@pytest.mark.parametrize("seed", [0, 2**63, 2**64 - 1, 2**70])
+def test_any_seed_will_do(named: AttributedGraph, seed: int) -> None:
     assert 0 < hidden_edges(named, seed, 2, 1)[0].sum() < named.n_edges
+
+
+def test_no_seed_is_a_random_one() -> None:
+    assert split_seed(5) == 5 and split_seed(None) != split_seed(None)
 
 
 @pytest.mark.parametrize("strange", ["", "a\nb", "\ud800", "x" * 10_000, "日本"])

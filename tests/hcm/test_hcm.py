@@ -57,6 +57,14 @@ def test_presets_hold_the_published_settings() -> None:
     assert (authors.similarity, authors.deviation) == ("euclidean", "std")
 
 
+def test_predictions_with_dropout_are_those_of_the_fit() -> None:
+    """The authors drop units while predicting, too: scoring the training graph again drops the same ones."""
+    graph = two_groups(0)
+    model = HCM.authors(**SMALL).fit(graph)
+    assert np.ptp(model.iv_) > 0
+    np.testing.assert_allclose(model.decision_function(graph), model.decision_score_, rtol=1e-9)
+
+
 def test_presets_take_changes_and_refuse_unknown_ones() -> None:
     assert HCM.paper(lr=0.5).lr == 0.5 and HCM.authors(n_epochs=7).n_epochs == 7
     with pytest.raises(TypeError, match="learning_rate"):

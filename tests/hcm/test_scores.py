@@ -11,6 +11,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.scores import (
     ahp,
     beyond_degree,
+    degree_trend,
     fill_unjudged,
     hav,
     inferred_variance,
@@ -118,6 +119,15 @@ def test_deviation_of_equal_degrees_by_hand() -> None:
     """Quartiles of 1, 2, 3, 4, 5 are 2 and 4, the median 3: one step is 1.349 / 2."""
     found = beyond_degree(np.array([1.0, 2.0, 3.0, 4.0, 5.0, np.nan]), np.array([4, 4, 4, 4, 4, 0]))
     np.testing.assert_allclose(found, [-1.349, -0.6745, 0.0, 0.6745, 1.349, np.nan], atol=1e-9)
+
+
+@pytest.mark.parametrize("n_nodes", [6, 7, 10, 49])
+def test_equal_degrees_have_no_trend_whatever_their_rounding(n_nodes: int) -> None:
+    """Log 7 averaged over some numbers of nodes is not log 7 to the last bit: that is no spread of degrees."""
+    values, degrees = np.linspace(0.0, 1.0, n_nodes), np.full(n_nodes, 7)
+    trend = degree_trend(values, degrees)
+    assert trend[1] == 1.0
+    assert abs(beyond_degree(np.array([0.5]), np.array([6]), trend)).max() < 10
 
 
 def test_constant_values_deviate_by_nothing() -> None:

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from hopsight.hcm import training as posterior
-from hopsight.hcm.checkpoint import Generators
 from hopsight.hcm.edge_posterior import EdgePosterior
+from hopsight.hcm.folds import Fold
 from hopsight.hcm.network import ViewHopNetwork
 from hopsight.hcm.sgld import SGLD
-from hopsight.hcm.training import Fold, Schedule, judge, make_optimizer, replay, sample_posterior
+from hopsight.hcm.training import HopTask, Observer, Schedule, judge, make_optimizer, replay, sample_posterior
+from hopsight.hcm.training_state import Generators
 
 CPU = torch.device("cpu")
 
@@ -47,15 +48,9 @@ def run(n_folds: int = 1, **changes: Any) -> tuple[EdgePosterior, np.ndarray, np
     plan = schedule(**changes)
     parts = torch.arange(4).chunk(n_folds)
     folds = [Fold([POINTS + number], part) for number, part in enumerate(parts)]
+    task = HopTask(network(), folds, lambda epoch, n: EDGES.repeat(n, 1, 1), LABELS, EDGES)
     found, losses, samples = sample_posterior(
-        network(),
-        folds,
-        lambda epoch, n: EDGES.repeat(n, 1, 1),
-        LABELS,
-        EDGES,
-        plan,
-        generators(),
-        node_scores=lambda edges: edges.hop.numpy(),
+        task, plan, generators(), observer=Observer(node_scores=lambda edges: edges.hop.numpy())
     )
     return found, losses, samples, folds, plan
 
@@ -91,7 +86,7 @@ def test_sampled_epochs_exist_and_follow_the_folds(n_epochs: int, burn_in: int, 
 @pytest.mark.parametrize(
     ("name", "kind"), [("psgld", SGLD), ("sgld", SGLD), ("adam", torch.optim.Adam), ("sgd", torch.optim.SGD)]
 )
-def test_optimisers_by_name(name: str, kind: type) -> None:
+def test_optimizers_by_name(name: str, kind: type) -> None:
     optimizer = make_optimizer(
         network(), schedule(optimizer=name, lr=0.2, weight_decay=0.3, temperature=0.4), 77, torch.Generator()
     )
@@ -104,7 +99,7 @@ def test_optimisers_by_name(name: str, kind: type) -> None:
 
 
 @pytest.mark.parametrize("name", ["psgld", "sgld", "adam", "sgd"])
-def test_every_optimiser_learns_who_is_close(name: str) -> None:
+def test_every_optimizer_learns_who_is_close(name: str) -> None:
     lr = {"sgld": 0.05, "sgd": 0.05}.get(name, 0.01)
     found, losses, _, _, _ = run(optimizer=name, lr=lr, n_epochs=150, burn_in=100, n_samples=10, temperature=1e-4)
     assert losses.shape == (150,) and losses[-1] < 0.5 * losses[0]
@@ -125,6 +120,12 @@ def test_replayed_samples_judge_as_they_did(n_folds: int) -> None:
     for name in ("count", "hop", "variance", "probability", "surprise"):
         assert torch.equal(getattr(again, name), getattr(found, name)), name
     assert len(samples) == 4 and (found.count > 0).all()
+
+
+def test_dropout_masks_of_the_fit_are_replayed() -> None:
+    found, _, samples, folds, plan = run(dropout=0.5, dropout_at_prediction=True)
+    again = replay(network(seed=9), folds, EDGES, samples, plan, generators())
+    assert torch.equal(again.hop, found.hop) and torch.equal(again.probability, found.probability)
 
 
 def test_fewer_epochs_than_folds_can_still_be_replayed() -> None:
@@ -148,10 +149,8 @@ def test_pairs_are_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         return torch.stack([EDGES if (epoch + i) % 2 else EDGES.flip(0) for i in range(n)])
 
     def losses() -> np.ndarray:
-        return sample_posterior(
-            network(), [Fold([POINTS], torch.arange(4))], draw, LABELS, EDGES, schedule(),
-            generators(), node_scores=lambda edges: edges.hop.numpy(),
-        )[1]  # fmt: skip
+        task = HopTask(network(), [Fold([POINTS], torch.arange(4))], draw, LABELS, EDGES)
+        return sample_posterior(task, schedule(), generators()).losses
 
     whole = losses()
     monkeypatch.setattr(posterior, "PAIRS_IN_MEMORY", 5 * LABELS.numel())

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import shortest_path
 from scipy.stats import chi2
 
 from hopsight.graph import AttributedGraph
-from hopsight.hops.pairs import _merge, hop_classes, hop_pairs
+from hopsight.hops.pairs import hop_pairs, merge_classes
 
 N_CLASSES = 4
 
@@ -48,52 +48,16 @@ def prepared(adjacency: Any, **settings: Any) -> Any:
     return hop_pairs(adjacency, **defaults | settings)
 
 
-def test_hop_classes_of_a_path(path_graph: AttributedGraph) -> None:
-    assert hop_classes(path_graph.adjacency, 4).tolist() == [
-        [0, 1, 2, 3, 4, 4],
-        [1, 0, 1, 2, 3, 4],
-        [2, 1, 0, 1, 2, 3],
-        [3, 2, 1, 0, 1, 2],
-        [4, 3, 2, 1, 0, 1],
-        [4, 4, 3, 2, 1, 0],
-    ]
-
-
-def test_hop_classes_of_a_star(star_graph: AttributedGraph) -> None:
-    assert hop_classes(star_graph.adjacency, 4).tolist() == [
-        [0, 1, 1, 1, 1, 1],
-        [1, 0, 2, 2, 2, 2],
-        [1, 2, 0, 2, 2, 2],
-        [1, 2, 2, 0, 2, 2],
-        [1, 2, 2, 2, 0, 2],
-        [1, 2, 2, 2, 2, 0],
-    ]
-
-
-def test_hop_classes_of_two_cliques_and_a_bridge(two_cliques: AttributedGraph) -> None:
-    assert hop_classes(two_cliques.adjacency, 5).tolist() == [
-        [0, 1, 1, 1, 2, 3, 3, 3],
-        [1, 0, 1, 1, 2, 3, 3, 3],
-        [1, 1, 0, 1, 2, 3, 3, 3],
-        [1, 1, 1, 0, 1, 2, 2, 2],
-        [2, 2, 2, 1, 0, 1, 1, 1],
-        [3, 3, 3, 2, 1, 0, 1, 1],
-        [3, 3, 3, 2, 1, 1, 0, 1],
-        [3, 3, 3, 2, 1, 1, 1, 0],
-    ]
-
-
-def test_hops_follow_the_arcs_where_directed() -> None:
-    """0 → 1 → 2 → 0 and 2 → 3: nothing leads out of 3, which is beyond C for everybody it should reach."""
-    arcs = sp.csr_array(([1.0] * 4, ([0, 1, 2, 2], [1, 2, 0, 3])), shape=(4, 4))
-    assert hop_classes(arcs, 4, directed=True).tolist() == [[0, 1, 2, 3], [2, 0, 1, 2], [1, 2, 0, 1], [4, 4, 4, 0]]
-    assert prepared(arcs, directed=True).sizes.tolist() == [4.0, 4.0, 1.0, 3.0]
-
-
 def test_sizes_by_hand(path_graph: AttributedGraph, star_graph: AttributedGraph, two_cliques: AttributedGraph) -> None:
     assert prepared(path_graph.adjacency, n_classes=5).sizes.tolist() == [5.0, 4.0, 3.0, 2.0, 1.0]
     assert prepared(star_graph.adjacency, n_classes=2).sizes.tolist() == [5.0, 10.0]
     assert prepared(two_cliques.adjacency, n_classes=4).sizes.tolist() == [13.0, 6.0, 9.0, 0.0]
+
+
+def test_sizes_of_arcs_by_hand() -> None:
+    """0 → 1 → 2 → 0 and 2 → 3: no path leads out of 3."""
+    arcs = sp.csr_array(([1.0] * 4, ([0, 1, 2, 2], [1, 2, 0, 3])), shape=(4, 4))
+    assert prepared(arcs, directed=True).sizes.tolist() == [4.0, 4.0, 1.0, 3.0]
 
 
 def test_unreachable_pairs_belong_to_the_last_class() -> None:
@@ -107,7 +71,6 @@ def test_unreachable_pairs_belong_to_the_last_class() -> None:
 def test_classes_and_sizes_are_those_of_brute_force(directed: bool) -> None:
     adjacency = random_edges(300, 450, directed=directed)
     truth = brute_force(adjacency, directed=directed)
-    assert np.array_equal(hop_classes(adjacency, N_CLASSES, directed=directed), truth)
     pairs = prepared(adjacency, directed=directed)
     counted = np.bincount(truth[all_pairs(300, directed)], minlength=5)[1:]
     assert pairs.exact and pairs.sizes.tolist() == counted.tolist() and not pairs.errors.any()
@@ -120,7 +83,7 @@ def test_pairs_are_uniform_within_their_class(directed: bool) -> None:
     truth = brute_force(adjacency, directed=directed)
     pairs = prepared(adjacency, directed=directed)
     n_epochs = 300
-    drawn = pairs.draw(n_epochs, rng=np.random.default_rng(1)).reshape(n_epochs, 2, N_CLASSES, pairs.n_pairs)
+    drawn = pairs.draw(0, n_epochs, rng=np.random.default_rng(1)).reshape(n_epochs, 2, N_CLASSES, pairs.n_pairs)
     source, target = all_pairs(300, directed)
     for hop in range(1, N_CLASSES + 1):
         ends = drawn[:, :, hop - 1]
@@ -145,7 +108,7 @@ def test_pairs_of_an_epoch_are_distinct_and_of_their_class(directed: bool, max_s
     adjacency = random_edges(300, 450, directed=directed)
     truth = brute_force(adjacency, directed=directed)
     pairs = prepared(adjacency, directed=directed, max_sources=max_sources, sampling_ratio=1.0)
-    drawn = pairs.draw(4, rng=np.random.default_rng(1))
+    drawn = pairs.draw(0, 4, rng=np.random.default_rng(1))
     assert drawn.shape == (4, 2, pairs.labels.size)
     for source, target in drawn:
         assert np.array_equal(truth[source, target], pairs.labels + 1)
@@ -157,7 +120,7 @@ def test_the_whole_smallest_class_can_be_drawn() -> None:
     adjacency = random_edges(300, 450)
     pairs = prepared(adjacency, sampling_ratio=1.0)
     assert pairs.n_pairs == pairs.sizes.min() == pairs.sizes[0]
-    source, target = pairs.draw(1, rng=np.random.default_rng(3))[0][:, : pairs.n_pairs]
+    source, target = pairs.draw(0, 1, rng=np.random.default_rng(3))[0][:, : pairs.n_pairs]
     edges = sp.triu(adjacency).tocoo()
     assert set(zip(source.tolist(), target.tolist(), strict=True)) == set(
         zip(edges.row.tolist(), edges.col.tolist(), strict=True)
@@ -174,7 +137,7 @@ def test_share_of_the_smallest_class_and_the_cap() -> None:
 
 def test_same_generator_same_pairs() -> None:
     pairs = prepared(random_edges(300, 450))
-    first, again, other = (pairs.draw(2, rng=np.random.default_rng(seed)) for seed in (5, 5, 6))
+    first, again, other = (pairs.draw(0, 2, rng=np.random.default_rng(seed)) for seed in (5, 5, 6))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
     assert not np.array_equal(first[0], first[1])
 
@@ -193,14 +156,14 @@ def test_same_generator_same_pairs() -> None:
     ],
 )
 def test_small_classes_merge_downward(sizes: list[float], smallest: int, expected: list[int]) -> None:
-    assert _merge(np.array(sizes, dtype=float), smallest).tolist() == expected
+    assert merge_classes(np.array(sizes, dtype=float), smallest).tolist() == expected
 
 
 def test_pairs_of_merged_classes_are_drawn_from_all_their_hops(path_graph: AttributedGraph) -> None:
     """A path of six has 5, 4, 3, 2, 1 pairs at 1 to 5 hops: under 4 pairs a class, 3, 4 and 5 hops are one."""
     pairs = prepared(path_graph.adjacency, n_classes=5, min_class_pairs=4, sampling_ratio=1.0)
     assert (pairs.n_classes, pairs.n_pairs, pairs.class_of_hop.tolist()) == (3, 4, [0, 1, 2, 2, 2])
-    drawn = pairs.draw(50, rng=np.random.default_rng(0)).reshape(50, 2, 3, 4)
+    drawn = pairs.draw(0, 50, rng=np.random.default_rng(0)).reshape(50, 2, 3, 4)
     hops = abs(drawn[:, 0] - drawn[:, 1])
     assert [sorted(set(hops[:, c].ravel().tolist())) for c in range(3)] == [[1], [2], [3, 4, 5]]
 
@@ -220,13 +183,11 @@ def test_sizes_from_sampled_sources_are_within_their_error() -> None:
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_renumbered_nodes_have_renumbered_classes(directed: bool) -> None:
+def test_renumbered_nodes_have_the_same_class_sizes(directed: bool) -> None:
     adjacency = random_edges(150, 250, directed=directed)
     order = np.random.default_rng(7).permutation(150)
     moved = sp.csr_array(adjacency[order][:, order])
     moved.sort_indices()
-    classes = hop_classes(adjacency, N_CLASSES, directed=directed)
-    assert np.array_equal(hop_classes(moved, N_CLASSES, directed=directed), classes[np.ix_(order, order)])
     before, after = (prepared(edges, directed=directed) for edges in (adjacency, moved))
     assert before.sizes.tolist() == after.sizes.tolist() and before.n_pairs == after.n_pairs
 
@@ -240,7 +201,7 @@ rng = np.random.default_rng(0)
 ends = rng.integers(0, 1_000, size=(2, 2_000))
 edges = sp.coo_array((np.ones(4_000), (ends.ravel(), ends[::-1].ravel())), shape=(1_000, 1_000)).tocsr()
 pairs = hop_pairs(edges, n_classes=4, sampling_ratio=0.3, max_pairs=9_000, min_class_pairs=1, rng=rng)
-print(pairs.sizes.tolist(), pairs.draw(3, rng=rng).tolist())
+print(pairs.sizes.tolist(), pairs.draw(0, 3, rng=rng).tolist())
 """
     one, two = (
         subprocess.run(
@@ -266,7 +227,7 @@ def go(n, m):
     edges = sp.coo_array((np.ones(2 * m), (np.r_[a, b], np.r_[b, a])), shape=(n, n)).tocsr()
     pairs = hop_pairs(edges, n_classes=4, sampling_ratio=0.3, max_pairs=50_000, min_class_pairs=200,
                       rng=rng, max_sources=128)
-    return pairs.draw(2, rng=rng)
+    return pairs.draw(0, 2, rng=rng)
 go(2_000, 20_000)  # what is loaded and compiled is not counted
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 assert go(100_000, 200_000).shape[2] > 4_000
@@ -277,7 +238,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 
 def test_nothing_to_learn_from_is_refused() -> None:
-    with pytest.raises(ValueError, match="no edge is left"):
+    with pytest.raises(ValueError, match="no edges to learn hop counts from"):
         prepared(sp.csr_array((5, 5)))
     complete = sp.csr_array(np.ones((5, 5)) - np.eye(5))
     with pytest.raises(ValueError, match="every pair of nodes is connected"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import shortest_path
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.folds import hidden_edges, mix, node_hashes
 from hopsight.hcm.hop_detector import adjacency_of
-from hopsight.hops.pairs import hop_classes, hop_pairs
-from hopsight.hops.pool import POOL_A_FOLD, PairPool, deal, pair_pool, plan_pool, source_count
+from hopsight.hops.pairs import hop_pairs
+from hopsight.hops.pool import POOL_PER_FOLD, PairPool, deal, pair_pool, plan_pool, source_count
 from toys import renumbered, two_groups
 
 SETTINGS = {"n_classes": 4, "sampling_ratio": 0.3, "max_pairs": 400, "min_class_pairs": 5}
@@ -33,7 +34,7 @@ def named(graph: AttributedGraph, pairs: np.ndarray) -> set[tuple[str, ...]]:
 def test_pairs_are_of_their_class() -> None:
     graph = two_groups(3)
     pool = pool_of(graph)
-    hops = hop_classes(graph.adjacency, 4)
+    hops = np.minimum(shortest_path(graph.adjacency, unweighted=True), 4)
     for pools in pool.pools:
         for number, pairs in enumerate(pools):
             wanted = np.flatnonzero(pool.class_of_hop == number) + 1
@@ -82,10 +83,10 @@ def test_many_pairs_are_dealt_out_and_bounded() -> None:
         counts, 100_000_000, 500_000_000, 12, n_classes=4, sampling_ratio=0.3, max_pairs=16_384, min_class_pairs=200
     )
     taken = plan.limits[1:] / 2.0**64 * counts.sum(axis=0)[1:]
-    assert (taken < 1.1 * 12 * POOL_A_FOLD).all()
+    assert (taken < 1.1 * 12 * POOL_PER_FOLD).all()
     assert plan.n_pairs == 4096
-    many = np.arange(2 * 12 * POOL_A_FOLD).reshape(2, -1)
-    assert sum(deal(many, fold, 12, plan.n_pairs).shape[1] for fold in range(12)) == 12 * POOL_A_FOLD
+    many = np.arange(2 * 12 * POOL_PER_FOLD).reshape(2, -1)
+    assert sum(deal(many, fold, 12, plan.n_pairs).shape[1] for fold in range(12)) == 12 * POOL_PER_FOLD
 
 
 def test_large_networks_have_fewer_sources() -> None:

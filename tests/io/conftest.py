@@ -1,4 +1,4 @@
-"""Networks that a format must give back as they were, and a small pair of tables."""
+"""Graphs that every format must restore, and a small pair of tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HARD_IDS = (
 
 @pytest.fixture(params=["dense", "sparse"])
 def hard_graph(request: pytest.FixtureRequest) -> AttributedGraph:
-    """Ids of every nasty kind, names that clash with ours, labels and kinds, an isolated node."""
+    """Difficult ids, names that clash with our own, labels (some unlabeled), kinds, and an isolated node."""
     n_nodes = len(HARD_IDS)
     rng = np.random.default_rng(0)
     adjacency = np.triu(rng.random((n_nodes, n_nodes)) < 0.3, k=1)
@@ -31,7 +31,7 @@ def hard_graph(request: pytest.FixtureRequest) -> AttributedGraph:
         attributes,
         node_ids=HARD_IDS,
         attribute_names=["age", "=sum(A1)", "label", "hopsight_label"],
-        labels=np.arange(n_nodes) % 3 == 0,
+        labels=np.arange(n_nodes) % 3 - 1,
         kinds=np.arange(n_nodes) % 4,
         name="hard",
     )

@@ -1,4 +1,4 @@
-"""Small files that would fill the memory: refused in one sentence, before the memory is asked for."""
+"""Small files that would fill the memory are refused in one sentence, before the memory is allocated."""
 
 from __future__ import annotations
 
@@ -147,20 +147,20 @@ def archive_in_an_archive(folder: Path) -> Path:
 
 
 BOMBS: list[tuple[Callable[[Path], Path], str]] = [
-    (bytes_as_attributes, "claim a network of"),
-    (bytes_as_edges, "claim a network of"),
-    (nodes_without_attributes, "claim a network of"),
-    (names_of_empty_columns, "claim a network of"),
-    (rows_of_a_packed_table, "claim a network of"),
-    (cells_of_a_packed_table, "claim a network of"),
-    (columns_of_graphml, "claim a network of"),
+    (bytes_as_attributes, "claim a graph of"),
+    (bytes_as_edges, "claim a graph of"),
+    (nodes_without_attributes, "claim a graph of"),
+    (names_of_empty_columns, "claim a graph of"),
+    (rows_of_a_packed_table, "claim a graph of"),
+    (cells_of_a_packed_table, "claim a graph of"),
+    (columns_of_graphml, "claim a graph of"),
     (billion_laughs, "document type"),
-    (rows_of_parquet, "claim a network of"),
+    (rows_of_parquet, "claim a graph of"),
     (lists_in_parquet, "no attribute column|damaged"),
-    (dense_matlab, "claim a network of"),
-    (tensor_without_end, "claim a network of"),
-    (one_member_again_and_again, "holds no PyG Data"),
-    (archive_in_an_archive, "are refused"),
+    (dense_matlab, "claim a graph of"),
+    (tensor_without_end, "claim a graph of"),
+    (one_member_again_and_again, "not hold a PyG Data"),
+    (archive_in_an_archive, "times as many"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Columns to attributes: what is a number, a flag, a category; what is left out; what is refused."""
+"""Columns become attributes: numbers, booleans, categories; what is left out, and what is refused."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from hopsight.io.columns import encode, flags
+from hopsight.io.columns import encode, read_flags
+from hopsight.io.rules import KINDS
 
 
 def encoded(name: str, values: Any, **options: Any) -> tuple[list[str], list[list[float]], list[str]]:
-    """Encode one column beside a plain one, and return the names, the columns and the notices of that one."""
+    """Encode a column beside a plain one, and return the names, the values and the notices of the former."""
     notices: list[str] = []
     column = values.alias(name) if isinstance(values, pl.Series) else pl.Series(name, values)
     plain = pl.Series("plain", np.arange(float(len(column))))
@@ -37,7 +38,7 @@ def test_true_and_false_are_1_and_0(values: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["Oslo", "Bern"])])
-def test_categories_get_one_column_a_value(kind: Any) -> None:
+def test_a_category_becomes_one_column_per_value(kind: Any) -> None:
     names, columns, _ = encoded("city", pl.Series(["Oslo", "Bern", "Oslo"], dtype=kind))
     assert names == ["city=Bern", "city=Oslo"]
     assert columns == [[0, 1, 0], [1, 0, 1]]
@@ -47,7 +48,7 @@ def test_fifty_values_are_a_category_and_fifty_one_are_left_out() -> None:
     assert len(encoded("name", [f"n{i}" for i in range(50)])[0]) == 50
     names, _, notices = encoded("name", [f"n{i}" for i in range(51)])
     assert names == []
-    assert notices == ["column 'name' has 51 different values (more than 50) and is left out"]
+    assert notices == ["Column 'name' has 51 different values (more than 50) and is left out."]
 
 
 @pytest.mark.parametrize(
@@ -61,15 +62,15 @@ def test_fifty_values_are_a_category_and_fifty_one_are_left_out() -> None:
         [{"a": 1}] * 2,
     ],
 )
-def test_what_is_neither_number_nor_text_is_left_out_with_a_notice(values: Any) -> None:
+def test_columns_without_numbers_or_text_are_left_out_with_a_notice(values: Any) -> None:
     names, _, notices = encoded("odd", values)
     assert names == []
     assert len(notices) == 1
-    assert notices[0].startswith("column 'odd'")
-    assert notices[0].endswith("left out")
+    assert notices[0].startswith("Column 'odd'")
+    assert notices[0].endswith("left out.")
 
 
-def test_lists_of_one_length_are_spread() -> None:
+def test_equally_long_lists_become_one_column_per_entry() -> None:
     assert encoded("x", [[1, 2], [3, 4]]) == (["x_0", "x_1"], [[1, 3], [2, 4]], [])
     array = pl.Series([[1.0, 2.0], [3.0, 4.0]], dtype=pl.Array(pl.Float32, 2))
     assert encoded("x", array)[1] == [[1, 3], [2, 4]]
@@ -85,11 +86,11 @@ def test_empty_numbers_are_refused_or_get_the_mean(values: Any) -> None:
         encoded("age", values)
     names, columns, notices = encoded("age", values, missing="mean")
     assert (names, columns) == (["age"], [[1.0, 2.0, 3.0]])
-    assert "empty cells (1) got the mean" in notices[0]
+    assert "filled 1 empty cell with the mean" in notices[0]
 
 
 @pytest.mark.parametrize("values", [["a", "", "b"], ["a", None, "b"]])
-def test_empty_categories_are_refused_or_their_own_value(values: Any) -> None:
+def test_empty_categories_are_refused_or_get_a_category_of_their_own(values: Any) -> None:
     with pytest.raises(ValueError, match="column 'city', row 2 is empty"):
         encoded("city", values)
     names, columns, _ = encoded("city", values, missing="mean")
@@ -97,19 +98,19 @@ def test_empty_categories_are_refused_or_their_own_value(values: Any) -> None:
     assert columns[0] == [0, 1, 0]
 
 
-def test_a_category_may_be_called_as_an_empty_number_is() -> None:
+def test_a_category_may_have_the_name_of_an_empty_number() -> None:
     assert encoded("country", ["NA", "CH", "DE"])[0] == ["country=CH", "country=DE", "country=NA"]
 
 
 @pytest.mark.parametrize("missing", ["refuse", "mean"])
 @pytest.mark.parametrize("values", [["1", "inf"], ["1", "-Infinity"], [1.0, np.inf], ["1", "1e999"]])
-def test_infinity_is_refused_whatever_is_imputed(values: Any, missing: str) -> None:
+def test_infinity_is_always_refused(values: Any, missing: str) -> None:
     with pytest.raises(ValueError, match="column 'x', row 2 is infinite"):
         encoded("x", values, missing=missing)
 
 
 def test_text_among_numbers_is_refused_with_value_and_row() -> None:
-    with pytest.raises(ValueError, match="column 'age', row 3: 'unknown' is no number"):
+    with pytest.raises(ValueError, match="column 'age', row 3: 'unknown' is not a number, unlike the rest"):
         encoded("age", ["31", "42", "unknown", "27"])
     with pytest.raises(ValueError, match="x…"):
         encoded("age", ["31", "42", "x" * 1000, "27"])
@@ -125,17 +126,17 @@ def test_nothing_usable_is_refused() -> None:
             encode(columns, 60, notices=[])
 
 
-def test_an_unknown_way_to_impute_is_refused() -> None:
+def test_an_unknown_imputation_is_refused() -> None:
     with pytest.raises(ValueError, match="missing must be one of refuse, mean"):
         encode([pl.Series("x", [1.0])], 1, missing="median")
 
 
-def test_a_column_that_looks_like_the_truth_gets_a_notice() -> None:
-    assert "looks like a truth" in encoded("is_fraud", [0, 1, 0])[2][0]
+def test_a_column_that_looks_like_a_label_gets_a_notice() -> None:
+    assert "looks like a ground-truth label; pass --label is_fraud" in encoded("is_fraud", [0, 1, 0])[2][0]
     assert encoded("is_fraud", [0, 2, 0])[2] == []
 
 
-def test_float32_stays_float32_unless_it_meets_float64() -> None:
+def test_float32_stays_float32_unless_another_column_is_float64() -> None:
     small, large = pl.Series("a", [1.0], dtype=pl.Float32), pl.Series("b", [1.0])
     assert encode([small], 1)[0].dtype == np.float32
     assert encode([small, large], 1)[0].dtype == np.float64
@@ -158,24 +159,31 @@ def test_a_large_matrix_of_mostly_zeros_is_sparse_and_a_small_one_is_not() -> No
 @pytest.mark.parametrize(
     "values", [[0, 1, 1], [False, True, True], ["0", "1", "1"], ["no", "yes", "yes"], [0.0, 1.0, 1.0]]
 )
-def test_a_truth_is_0_and_1_or_true_and_false(values: Any) -> None:
+def test_labels_are_0_and_1_or_true_and_false(values: Any) -> None:
     if values[0] == "no":
         with pytest.raises(ValueError, match="column 'y', row 1: 'no' is not 0 or 1"):
-            flags(pl.Series("y", values))
+            read_flags(pl.Series("y", values))
     else:
-        assert flags(pl.Series("y", values)).tolist() == [0, 1, 1]
+        assert read_flags(pl.Series("y", values)).tolist() == [0, 1, 1]
+
+
+def test_an_unlabeled_node_has_the_label_minus_one() -> None:
+    for values in (["-1", "0", "1"], [-1, 0, 1], [-1.0, 0.0, 1.0]):
+        assert read_flags(pl.Series("y", values)).tolist() == [-1, 0, 1]
+    with pytest.raises(ValueError, match="row 1: -1 is not a whole number from 0 to 3"):
+        read_flags(pl.Series("kind", [-1, 0]), KINDS)
 
 
 def test_kinds_go_up_to_three_and_no_flag_may_be_empty() -> None:
-    assert flags(pl.Series("kind", [0, 1, 2, 3]), high=3).tolist() == [0, 1, 2, 3]
+    assert read_flags(pl.Series("kind", [0, 1, 2, 3]), KINDS).tolist() == [0, 1, 2, 3]
     for values in ([0, 4], [0, None], [0.0, 0.5]):
         with pytest.raises(ValueError, match="row 2"):
-            flags(pl.Series("kind", values), high=3)
+            read_flags(pl.Series("kind", values), KINDS)
 
 
 @pytest.mark.parametrize("cells", [["1,5", "2,25", "-3,0"], ["1,234", "5,678,901", "12"], ["", "1,5", "2,5"]])
-def test_numbers_with_a_comma_are_refused_not_taken_for_categories(cells: list[str]) -> None:
-    with pytest.raises(ValueError, match=r"column 'size', row \d: '1,\d+' has a comma: write numbers with a point"):
+def test_numbers_with_a_comma_are_refused_instead_of_becoming_categories(cells: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"column 'size', row \d: '1,\d+' has a comma; write numbers with"):
         encoded("size", cells, missing="mean")
 
 

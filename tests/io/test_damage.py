@@ -41,7 +41,7 @@ def within(n_bytes: int) -> Iterator[None]:
 
 
 def seed_files(folder: Path, suffix: str) -> list[Path]:
-    """Write a small network and return its files."""
+    """Write a small graph and return its files."""
     rng = np.random.default_rng(0)
     n_nodes = 12
     adjacency = np.triu(rng.random((n_nodes, n_nodes)) < 0.3, k=1)

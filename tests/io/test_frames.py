@@ -1,4 +1,4 @@
-"""Table files: headers, separators, compression, quoting, and files that are none."""
+"""Table files: headers, separators, compression, quoting, and files that are not tables."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def write(folder: Path, content: bytes, name: str = "t.csv") -> Path:
         b'\xef\xbb\xbf"id","x"\n"a",1\n"b",2\n',
     ],
 )
-def test_separators_line_ends_and_marks_of_other_programs(tmp_path: Path, content: bytes) -> None:
+def test_separators_line_ends_and_byte_order_marks_of_other_programs(tmp_path: Path, content: bytes) -> None:
     assert read(write(tmp_path, content)) == {"id": ["a", "b"], "x": [1, 2]}
     packed = write(tmp_path, gzip.compress(content), "t.csv.gz")
     assert read(packed) == {"id": ["a", "b"], "x": [1, 2]}
     assert read(write(tmp_path, gzip.compress(content), "misnamed.csv")) == {"id": ["a", "b"], "x": [1, 2]}
 
 
-def test_a_header_of_numbers_is_none(tmp_path: Path) -> None:
+def test_a_first_line_of_numbers_is_not_a_header(tmp_path: Path) -> None:
     assert read(write(tmp_path, b"7,0.5\n8,1.5\n")) == {"column1": [7, 8], "column2": [0.5, 1.5]}
 
 
-def test_text_columns_are_never_taken_for_numbers(tmp_path: Path) -> None:
+def test_text_columns_are_never_read_as_numbers(tmp_path: Path) -> None:
     path = write(tmp_path, b"id,x\n007,1\n008,2\n")
     assert read(path, text=("id",)) == {"id": ["007", "008"], "x": [1, 2]}
     bare = write(tmp_path, b"007,1\n008,2\n")
     assert read(bare, text=("column1",)) == {"column1": ["007", "008"], "column2": [1, 2]}
 
 
-def test_a_guess_that_later_rows_contradict_is_given_up(tmp_path: Path) -> None:
+def test_an_inferred_type_that_later_rows_contradict_is_dropped(tmp_path: Path) -> None:
     rows = "\n".join(f"{i},{i}" for i in range(500))
     frame = read(write(tmp_path, f"id,x\n{rows}\n500,oops\n".encode()))
     assert frame["x"][:2] == ["0", "1"]
@@ -62,17 +62,17 @@ def test_a_guess_that_later_rows_contradict_is_given_up(tmp_path: Path) -> None:
     ("content", "words"),
     [
         (b"id,id\n1,2\n", "two of its columns are called 'id'"),
-        (b"id,x\na,1,5\nb,2\n", "more cells than the header"),
+        (b"id,x\na,1,5\nb,2\n", "more cells than its header"),
         (b"id,x\n\xe9,1\n", "(?i)utf-8"),
         (b"\x00\x01\x02\x03", "not a text table"),
         (b"\x28\xb5\x2f\xfd zstd", "not a text table"),
         (b"\n\nid,x\n", "first line is empty"),
         (b",".join(b"c%d" % i for i in range(100_001)), "100,001 columns"),
-        (b'"' + b"x" * 200_000 + b'",y\n1,2\n', "no header"),
+        (b'"' + b"x" * 200_000 + b'",y\n1,2\n', "not the header"),
         (b"\x1f\x8b\x08\x00 no gzip", "damaged"),
     ],
 )
-def test_what_is_no_table_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+def test_a_file_that_is_not_a_table_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read(write(tmp_path, content))
 
@@ -85,14 +85,14 @@ def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.parquet"])
-def test_text_and_numbers_come_back(tmp_path: Path, name: str) -> None:
+def test_text_and_numbers_are_restored(tmp_path: Path, name: str) -> None:
     values = {"id": ["=1+1", '"a"', "b\nc", "d,\t;", "", "é"], "x": [0.1, 1e300, 5e-324, -1 / 3, 0.0, 7.0]}
     write_frame(pl.DataFrame(values), tmp_path / name)
     assert read(tmp_path / name, text=("id",)) == values
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_all_text_is_quoted_so_that_no_program_takes_it_for_a_formula(tmp_path: Path) -> None:
+def test_all_text_is_quoted_so_that_it_is_never_a_formula(tmp_path: Path) -> None:
     write_frame(pl.DataFrame({"=id": ["=1+1", "@x"], "x": [1, -2]}), tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == '"=id","x"\n"=1+1",1\n"@x",-2\n'
 

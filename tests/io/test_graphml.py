@@ -73,7 +73,7 @@ def test_what_we_write_is_read_by_networkx(tmp_path: Path) -> None:
     assert network.nodes["a<b"] == {"x0": 0.1, "x1": 1e300}
 
 
-def test_everything_comes_back(hard_graph: AttributedGraph, tmp_path: Path) -> None:
+def test_everything_is_restored(hard_graph: AttributedGraph, tmp_path: Path) -> None:
     write_graphml(hard_graph, tmp_path / "hard.graphml")
     again = read_graphml(tmp_path / "hard.graphml", notices=[])
     assert again.node_ids.tolist() == hard_graph.node_ids.tolist()
@@ -85,7 +85,7 @@ def test_everything_comes_back(hard_graph: AttributedGraph, tmp_path: Path) -> N
     assert np.array_equal(again.kinds, hard_graph.kinds)
 
 
-def test_of_sparse_attributes_only_the_nonzero_ones_are_written(tmp_path: Path) -> None:
+def test_zeros_of_sparse_attributes_are_not_written(tmp_path: Path) -> None:
     graph = AttributedGraph(np.eye(50, k=1), sp.eye_array(50, 40, format="csr"))
     write_graphml(graph, tmp_path / "sparse.graphml")
     assert (tmp_path / "sparse.graphml").read_text().count("<data ") == 40
@@ -116,7 +116,7 @@ def test_document_types_and_entities_are_refused_in_any_encoding(tmp_path: Path,
         ('<data key="d0">42', '<data key="d9">42', "undeclared key 'd9'"),
         ('<data key="d0">42</data>', "", "'age', row 2 is empty"),
         (">42<", ">inf<", "'age', row 2 is infinite"),
-        (">42<", ">many<", "'age', row 2: 'many' is no number"),
+        (">42<", ">many<", "'age', row 2: 'many' is not a number"),
         ("<edge ", "<hyperedge/><edge ", "hyperedge"),
         ("<edge ", "<graph/><edge ", "more than one graph"),
         ("</graphml>", "", "not XML"),

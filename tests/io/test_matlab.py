@@ -1,4 +1,4 @@
-""".mat files as they come: both layouts, rows or columns, dense or sparse, topics; and refusals."""
+"""MATLAB files: both layouts, rows or columns, dense or sparse, topics; and refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ X = np.array([[1.5, 0.0], [0.0, 2.5], [0.0, 0.0]])
 @pytest.mark.parametrize("adjacency", [ONCE, ONCE + ONCE.T, sp.csc_array(ONCE), sp.csc_array(7.0 * ONCE + ONCE.T)])
 @pytest.mark.parametrize("labels", [[[0, 1, 0]], [[0], [1], [0]], [[0.0], [1.0], [0.0]]])
 @pytest.mark.parametrize("compressed", [True, False])
-def test_every_layout_is_the_same_network(
+def test_every_layout_is_the_same_graph(
     tmp_path: Path, names: tuple[str, str, str], adjacency: Any, labels: Any, compressed: bool
 ) -> None:
     values = (adjacency, X if isinstance(adjacency, np.ndarray) else sp.csc_array(X), np.array(labels))
@@ -44,7 +44,7 @@ def test_topics_are_not_labels(tmp_path: Path, labels: Any) -> None:
     assert "topics" in notices[0]
 
 
-def test_directed_is_asked_for(tmp_path: Path) -> None:
+def test_a_mat_is_directed_only_on_request(tmp_path: Path) -> None:
     savemat(tmp_path / "g.mat", {"A": ONCE, "X": X})
     assert read_mat(tmp_path / "g.mat", directed=True).adjacency.toarray().tolist() == ONCE.tolist()
 
@@ -59,7 +59,7 @@ def test_kinds_of_our_layout_and_of_the_dominant_authors(tmp_path: Path) -> None
     assert read_mat(tmp_path / "copies.mat").kinds is None
 
 
-def test_everything_comes_back(hard_graph: AttributedGraph, tmp_path: Path) -> None:
+def test_everything_is_restored(hard_graph: AttributedGraph, tmp_path: Path) -> None:
     write_mat(hard_graph, tmp_path / "hard.mat")
     again = read_mat(tmp_path / "hard.mat")
     assert again.node_ids.tolist() == hard_graph.node_ids.tolist()
@@ -71,7 +71,7 @@ def test_everything_comes_back(hard_graph: AttributedGraph, tmp_path: Path) -> N
     assert np.array_equal(again.kinds, hard_graph.kinds)
 
 
-def test_directed_edges_and_whole_number_ids_come_back(tmp_path: Path) -> None:
+def test_directed_edges_and_whole_number_ids_are_restored(tmp_path: Path) -> None:
     graph = AttributedGraph(ONCE.T, X, directed=True, node_ids=[30, 10, -20])
     write_mat(graph, tmp_path / "g.mat")
     again = read_mat(tmp_path / "g.mat")
@@ -92,23 +92,23 @@ def test_matlab_users_find_the_usual_matrices(tmp_path: Path) -> None:
     ("fields", "words"),
     [
         ({"A": ONCE}, "A and X"),
-        ({"Network": ONCE, "X": np.ones((2, 1))}, "do not fit"),
-        ({"A": np.ones((2, 3)), "X": np.ones((2, 1))}, "do not fit"),
+        ({"Network": ONCE, "X": np.ones((2, 1))}, "do not match"),
+        ({"A": np.ones((2, 3)), "X": np.ones((2, 1))}, "do not match"),
         ({"A": ONCE, "X": np.full((3, 1), np.nan)}, "finite"),
         ({"A": ONCE, "X": np.full((3, 1), 1j)}, "real numbers"),
-        ({"A": {"field": 1}, "X": X}, "variable A must be one matrix of numbers"),
+        ({"A": {"field": 1}, "X": X}, "variable A must be a matrix of numbers"),
         ({"A": np.array([[1, "two"]], dtype=object), "X": X}, "variable A"),
         ({"A": "text", "X": X}, "variable A"),
         ({"A": np.ones((3, 3, 2)), "X": X}, "variable A"),
     ],
 )
-def test_what_is_no_network_is_refused(tmp_path: Path, fields: dict[str, Any], words: str) -> None:
+def test_matrices_that_are_no_graph_are_refused(tmp_path: Path, fields: dict[str, Any], words: str) -> None:
     savemat(tmp_path / "bad.mat", fields)
     with pytest.raises(ValueError, match=words):
         read_mat(tmp_path / "bad.mat")
 
 
-def test_other_variables_are_never_looked_at(tmp_path: Path) -> None:
+def test_other_variables_are_never_read(tmp_path: Path) -> None:
     others = {"comment": "text", "settings": {"seed": 1}, "cells": np.array([[1, "x"]], dtype=object)}
     savemat(tmp_path / "g.mat", {"A": ONCE, "X": X} | others)
     assert read_mat(tmp_path / "g.mat").n_edges == 2
@@ -169,7 +169,7 @@ def test_a_sparse_matrix_with_indices_outside_is_refused(tmp_path: Path) -> None
         ("inj_cora", (2708, 5574, 1433), 138),
     ],
 )
-def test_the_networks_of_the_literature(
+def test_the_graphs_of_the_literature(
     data_dir: Path, name: str, size: tuple[int, int, int], n_anomalies: int | None
 ) -> None:
     graph = read_mat(data_dir / f"{name}.mat", notices=[])

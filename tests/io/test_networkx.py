@@ -44,13 +44,13 @@ def test_parallel_edges_are_merged_and_loops_removed() -> None:
     assert (graph.n_edges, graph.n_duplicates, graph.n_self_loops) == (2, 1, 1)
 
 
-def test_a_truth_is_kept_out_of_the_attributes() -> None:
+def test_a_label_does_not_become_an_attribute() -> None:
     graph = from_networkx(people(), label="member", ignore=["city"])
     assert graph.attribute_names == ("age",)
     assert graph.labels.tolist() == [1, 0, 1]
 
 
-def test_vectors_are_spread_over_columns() -> None:
+def test_vectors_become_one_column_per_entry() -> None:
     network = nx.path_graph(3)
     nx.set_node_attributes(network, {node: [node, node / 2] for node in network}, "x")
     graph = from_networkx(network)
@@ -67,7 +67,7 @@ def test_missing_data_are_empty_cells() -> None:
     assert from_networkx(network, missing="mean", notices=[]).attributes[1, 0] == 29.0
 
 
-def test_what_cannot_be_judged_is_refused() -> None:
+def test_graphs_without_nodes_or_data_are_refused() -> None:
     with pytest.raises(ValueError, match="no nodes"):
         from_networkx(nx.Graph())
     with pytest.raises(ValueError, match="no data"):

@@ -1,4 +1,4 @@
-"""Columns about nodes: which is the truth, which is left out, and names that must differ."""
+"""Columns with one value per node: labels, columns left out, and names that must differ."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ FRAME = pl.DataFrame(
 )
 
 
-def test_our_own_columns_are_truth_without_asking() -> None:
+def test_our_own_columns_become_labels_and_kinds() -> None:
     fields = node_fields(FRAME.columns, FRAME.__getitem__, 2, ignore=["note", "fraud"])
     assert fields["attribute_names"] == ["age"]
     assert fields["labels"].tolist() == [0, 1]
     assert fields["kinds"].tolist() == [0, 3]
 
 
-def test_a_named_truth_comes_first_and_neither_is_an_attribute() -> None:
+def test_a_label_that_is_named_takes_precedence_over_our_own() -> None:
     fields = node_fields(FRAME.columns, FRAME.__getitem__, 2, label="fraud", ignore=["note"])
     assert fields["attribute_names"] == ["age"]
     assert fields["labels"].tolist() == [1, 0]
 
 
-def test_a_column_that_is_not_there_is_refused_with_the_nearest() -> None:
+def test_a_missing_column_is_refused_with_a_suggestion() -> None:
     with pytest.raises(ValueError, match=r"label: there is no column 'frod'; did you mean fraud\?"):
         node_fields(FRAME.columns, FRAME.__getitem__, 2, label="frod")
     with pytest.raises(ValueError, match=r"ignore: there is no column 'zzz'$"):
         node_fields(FRAME.columns, FRAME.__getitem__, 2, ignore=["note", "zzz"])
 
 
-def test_names_become_distinct_without_meeting_others() -> None:
+def test_names_become_distinct_without_clashes() -> None:
     assert distinct(["x", "x", "x_2", "x"]) == ["x", "x_2", "x_2_2", "x_3"]
     assert distinct(["id"], taken=["id"]) == ["id_2"]
 
 
-def test_many_columns_of_one_name_are_told_apart_at_once() -> None:
+def test_many_columns_with_one_name_are_renamed_fast() -> None:
     start = time.process_time()
     names = distinct(["x"] * 100_000 + ["x_7"])
     assert time.process_time() - start < 5  # counting from two for each would take an hour

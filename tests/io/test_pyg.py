@@ -1,4 +1,4 @@
-"""PyG Data as an object and in files: edges symmetrized, y only if it is a truth."""
+"""PyG Data as an object and in files: edges symmetrized, y only if it holds labels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_edges_and_attributes(as_read: Any) -> None:
     assert graph.name in ("", "toy")
 
 
-def test_one_way_edges_are_symmetrised_unless_directed(as_read: Any) -> None:
+def test_one_way_edges_are_symmetrized_unless_directed(as_read: Any) -> None:
     one_way = data(edge_index=torch.tensor([[0, 2, 2], [1, 1, 1]]))
     assert as_read(one_way).edges.tolist() == [[0, 1], [1, 2]]
     assert as_read(one_way).n_duplicates == 1
@@ -63,6 +63,10 @@ def test_zeros_and_ones_are_labels(as_read: Any, y: torch.Tensor) -> None:
     graph = as_read(data(y=y))
     assert graph.labels.tolist() == [0, 1, 0]
     assert graph.kinds is None
+
+
+def test_minus_one_is_the_label_of_an_unlabeled_node(as_read: Any) -> None:
+    assert as_read(data(y=torch.tensor([-1, 1, 0]))).labels.tolist() == [-1, 1, 0]
 
 
 def test_the_coding_of_pygod_becomes_labels_and_kinds(as_read: Any) -> None:
@@ -81,10 +85,10 @@ def test_the_coding_of_pygod_becomes_labels_and_kinds(as_read: Any) -> None:
 def test_topics_and_targets_are_left_out_with_a_notice(as_read: Any, y: torch.Tensor) -> None:
     notices: list[str] = []
     assert as_read(data(y=y), notices=notices).labels is None
-    assert "left out" in notices[0]
+    assert notices[0].startswith("Left out y")
 
 
-def test_a_label_of_the_whole_graph_is_no_label(as_read: Any) -> None:
+def test_a_label_of_the_whole_graph_is_not_used(as_read: Any) -> None:
     assert as_read(data(y=torch.tensor([1]))).labels is None
 
 
@@ -113,7 +117,7 @@ def test_sparse_attributes_of_an_object_stay_sparse() -> None:
         ({"x": X / 0}, "finite"),
     ],
 )
-def test_what_does_not_fit_is_refused(as_read: Any, fields: dict[str, Any], words: str) -> None:
+def test_input_that_does_not_match_is_refused(as_read: Any, fields: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         as_read(data(**fields))
 
@@ -140,7 +144,7 @@ def test_reading_a_file_needs_neither_torch_nor_pyg(tmp_path: Path) -> None:
     assert result.stdout == "2\n"
 
 
-def test_big_endian_archives_are_understood(tmp_path: Path) -> None:
+def test_big_endian_archives_are_read(tmp_path: Path) -> None:
     torch.save({"x": X, "edge_index": BOTH_WAYS}, tmp_path / "little.pt")
     with zipfile.ZipFile(tmp_path / "little.pt") as little, zipfile.ZipFile(tmp_path / "big.pt", "w") as big:
         for name in little.namelist():

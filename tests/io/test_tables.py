@@ -1,4 +1,4 @@
-"""An edge list and a node table: guessed columns, identity of ids, the way back, and every refusal."""
+"""An edge list and a node table: recognized columns, ids, writing and reading back, and every refusal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.tables import node_path, read_tables, write_tables
+from hopsight.io.tables import find_ends, find_id, node_path, notice_unused, read_tables, write_tables
 
 EDGES = "source,target\nann,bo\nbo,cy\n"
 NODES = "id,age\nann,31\nbo,42\ncy,27\n"
@@ -38,7 +38,7 @@ def test_two_small_tables_by_hand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffixes", list(itertools.product([".csv", ".tsv", ".csv.gz", ".parquet"], repeat=2)))
-def test_any_two_table_formats_go_together(tmp_path: Path, suffixes: tuple[str, str]) -> None:
+def test_any_two_table_formats_can_be_combined(tmp_path: Path, suffixes: tuple[str, str]) -> None:
     frames = [
         pl.DataFrame({"source": [7, 8], "target": [8, 12]}),
         pl.DataFrame({"id": [12, 7, 8], "x": [1.5, 2.5, 3.5]}),
@@ -69,12 +69,12 @@ def test_any_two_table_formats_go_together(tmp_path: Path, suffixes: tuple[str, 
         ("target,from,to", {}),
     ],
 )
-def test_the_ends_of_a_edge_are_found_by_name(tmp_path: Path, header: str, options: dict[str, str]) -> None:
+def test_the_ends_of_an_edge_are_found_by_name(tmp_path: Path, header: str, options: dict[str, str]) -> None:
     notices: list[str] = []
     graph = load(tmp_path, f"{header}\n9.5,ann,bo\n9.5,cy,bo\n", directed=True, notices=notices, **options)
     assert graph.edges.tolist() == [[0, 2], [1, 1]]
     assert len(notices) == 1
-    assert "left out of the edge list" in notices[0]
+    assert notices[0].startswith("Left out the column '")
     assert repr(header.split(",")[0]) in notices[0]
 
 
@@ -105,7 +105,7 @@ def test_duplicates_and_loops_are_counted(tmp_path: Path) -> None:
     assert (graph.n_edges, graph.n_duplicates, graph.n_self_loops) == (2, 2, 1)
 
 
-def test_directions_are_kept_if_asked_for(tmp_path: Path) -> None:
+def test_directions_are_kept_on_request(tmp_path: Path) -> None:
     assert load(tmp_path, EDGES + "bo,ann\n", directed=True).n_edges == 3
 
 
@@ -124,14 +124,14 @@ def test_ids_are_numbers_only_if_all_are(tmp_path: Path, edges: str, nodes: str,
     assert graph.n_edges == 1
 
 
-def test_text_and_number_ids_of_two_typed_files_meet(tmp_path: Path) -> None:
+def test_text_and_number_ids_of_two_typed_files_match(tmp_path: Path) -> None:
     pl.DataFrame({"source": ["1"], "target": ["2"]}).write_parquet(tmp_path / "e.parquet")
     pl.DataFrame({"id": [1.0, 2.0], "x": [0, 1]}).write_parquet(tmp_path / "n.parquet")
     assert read_tables(tmp_path / "e.parquet", tmp_path / "n.parquet").node_ids.tolist() == ["1", "2"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet"])
-def test_everything_comes_back_from_the_two_files(hard_graph: AttributedGraph, tmp_path: Path, suffix: str) -> None:
+def test_everything_is_restored_from_the_two_files(hard_graph: AttributedGraph, tmp_path: Path, suffix: str) -> None:
     write_tables(hard_graph, tmp_path / f"g{suffix}")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"g{suffix}", f"g.nodes{suffix}"])
     again = read_tables(tmp_path / f"g{suffix}", notices=[])
@@ -146,7 +146,7 @@ def test_everything_comes_back_from_the_two_files(hard_graph: AttributedGraph, t
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=2, max_size=6, unique=True))
-def test_any_text_is_an_id_that_comes_back(tmp_path: Path, node_ids: list[str]) -> None:
+def test_any_text_id_is_restored(tmp_path: Path, node_ids: list[str]) -> None:
     n_nodes = len(node_ids)
     graph = AttributedGraph.from_edges(range(n_nodes - 1), range(1, n_nodes), np.ones((n_nodes, 1)), node_ids=node_ids)
     write_tables(graph, tmp_path / "g.csv")
@@ -179,7 +179,7 @@ def test_a_table_cannot_say_that_it_is_directed(tmp_path: Path) -> None:
     [
         (EDGES + "cy,stranger\n", NODES, {}, r"edges.csv: node 'stranger' is in an edge"),
         (EDGES, NODES + "ann,1\n", {}, r"people.csv: node 'ann' has two rows, 1 and 4"),
-        (EDGES, NODES.replace("42", "many"), {}, r"people.csv: column 'age', row 2: 'many' is no number"),
+        (EDGES, NODES.replace("42", "many"), {}, r"people.csv: column 'age', row 2: 'many' is not a number"),
         (EDGES, NODES.replace("42", ""), {}, r"column 'age', row 2 is empty"),
         (EDGES, NODES.replace("42", "nan"), {}, r"column 'age', row 2 is empty or NaN"),
         (EDGES, NODES.replace("42", "inf"), {}, r"column 'age', row 2 is infinite"),
@@ -195,13 +195,13 @@ def test_a_table_cannot_say_that_it_is_directed(tmp_path: Path) -> None:
         (EDGES, NODES, {"source_column": "source", "target_column": "source"}, r"must differ"),
         (EDGES, NODES, {"missing": "median"}, r"missing must be one of"),
         ("source\nann\n", NODES, {}, r"needs two columns"),
-        ("source,target\n", NODES, {}, r"edges.csv: it has no edges"),
-        (EDGES, "id,age\n", {}, r"people.csv: it has a header and no rows"),
+        ("source,target\n", NODES, {}, r"edges.csv: it has a header but no edges"),
+        (EDGES, "id,age\n", {}, r"people.csv: it has a header but no rows"),
         ("", NODES, {}, r"edges.csv: it is empty"),
         (EDGES, "", {}, r"people.csv: it is empty"),
     ],
 )
-def test_each_bad_table_gets_its_sentence(
+def test_each_bad_table_has_its_message(
     tmp_path: Path, edges: str, nodes: str, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ValueError, match=words) as caught:
@@ -224,3 +224,20 @@ def test_the_node_table_beside_the_edge_list_is_found(tables: Path) -> None:
     pl.read_csv(tables / "edges.nodes.csv").write_parquet(tables / "edges.nodes.parquet")
     (tables / "edges.nodes.csv").unlink()
     assert read_tables(tables / "edges.csv").n_nodes == 3
+
+
+def test_the_names_of_columns_are_compared_without_case_spaces_and_hyphens() -> None:
+    assert find_ends(["w", "From ID", "to-id"], None, None) == ("From ID", "to-id")
+    assert find_id(["age", "Node ID"], None) == "Node ID"
+    assert find_id(["Person", "age"], None) == "Person"
+    with pytest.raises(ValueError, match="only one"):
+        find_ends(["source"], None, None)
+
+
+def test_unused_columns_of_an_edge_list_are_named() -> None:
+    notices: list[str] = []
+    notice_unused([], notices)
+    notice_unused(["weight"], notices)
+    notice_unused(list("abcdef"), notices)
+    assert notices[0] == "Left out the column 'weight' of the edge list: edges have no attributes."
+    assert "columns 'a', 'b', 'c', 'd', 'e', … of" in notices[1]

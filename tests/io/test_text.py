@@ -1,4 +1,4 @@
-"""Packed text comes back as it was, damaged packing is refused."""
+"""Packed text is restored exactly, and damaged text is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hopsight.io.text import pack_text, unpack_text
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=10))
-def test_any_words_come_back(words: list[str]) -> None:
+def test_any_words_are_restored(words: list[str]) -> None:
     buffer, offsets = pack_text(words)
     assert unpack_text(buffer, offsets, len(words)) == words
 
@@ -20,6 +20,6 @@ def test_any_words_come_back(words: list[str]) -> None:
     ("offsets", "count"),
     [([0, 2, 4], 3), ([1, 2, 4], 2), ([0, 3, 2, 4], 3), ([0, 2, 9], 2), ([0, -2, 4], 2), ([], 0), ([0.0, 2.0, 4.0], 2)],
 )
-def test_offsets_that_do_not_fit_are_refused(offsets: list[float], count: int) -> None:
+def test_offsets_that_do_not_match_are_refused(offsets: list[float], count: int) -> None:
     with pytest.raises(ValueError, match="damaged"):
         unpack_text(np.frombuffer(b"abcd", dtype=np.uint8), np.array(offsets), count)

@@ -61,7 +61,7 @@ def test_tensors_of_every_kind_and_layout(tmp_path: Path, protocol: int) -> None
     assert read_back[3].tolist() == [1.5, -2.5]
 
 
-def test_a_zip_of_one_pt_is_looked_into(tmp_path: Path) -> None:
+def test_a_zip_of_one_pt_file_is_opened(tmp_path: Path) -> None:
     torch.save({"x": torch.ones(2)}, tmp_path / "t.pt")
     with zipfile.ZipFile(tmp_path / "t.pt.zip", "w", zipfile.ZIP_DEFLATED) as outer:
         outer.write(tmp_path / "t.pt", "folder/t.pt")
@@ -154,21 +154,21 @@ def test_a_tensor_that_reaches_outside_its_data_is_refused(
     tmp_path: Path, count: int, offset: int, size: tuple[int, ...], stride: tuple[int, ...]
 ) -> None:
     path = archive(tmp_path / "t.pt", tensor_program(count, offset, size, stride), **{"0": bytes(24)})
-    with pytest.raises(ValueError, match=r"tensors|refused"):
+    with pytest.raises(ValueError, match=r"tensors|claim"):
         read(path)
 
 
 @pytest.mark.parametrize("program", [b"", b".", b"N", b"t.", b"h\x05.", b"}]Ns.", b"NQ.", b"(lp", b"\xff"])
-def test_a_damaged_pickle_is_one_sentence(tmp_path: Path, program: bytes) -> None:
+def test_a_damaged_pickle_is_reported_in_one_sentence(tmp_path: Path, program: bytes) -> None:
     with pytest.raises(ValueError, match="cannot read"):
         read(archive(tmp_path / "bad.pt", program))
 
 
-def test_a_memo_index_out_of_all_bounds_costs_nothing(tmp_path: Path) -> None:
+def test_a_huge_memo_index_costs_nothing(tmp_path: Path) -> None:
     assert read(archive(tmp_path / "t.pt", b"\x80\x02K\x07r\xff\xff\xff\xff.")) == 7
 
 
-def test_containers_inside_each_other_are_never_hashed(tmp_path: Path) -> None:
+def test_nested_containers_are_never_hashed(tmp_path: Path) -> None:
     nested = b"(K\x01t" + b"q\x00h\x00\x86" * 60  # 2^60 leaves if anything walked over them
     assert isinstance(read(archive(tmp_path / "t.pt", nested + b".")), tuple)
     with pytest.raises(ValueError, match="damaged"):
@@ -183,10 +183,10 @@ def test_a_long_pickle_many_archives_and_no_archive_are_refused(tmp_path: Path) 
         outer.writestr("a.pt", b"")
         outer.writestr("b.pt", b"")
     (tmp_path / "two.pt.zip").write_bytes(buffer.getvalue())
-    with pytest.raises(ValueError, match="one is expected"):
+    with pytest.raises(ValueError, match="instead of one"):
         read(tmp_path / "two.pt.zip")
     torch.save({"x": torch.ones(2)}, tmp_path / "old.pt", _use_new_zipfile_serialization=False)
-    with pytest.raises(ValueError, match="damaged, or of another format"):
+    with pytest.raises(ValueError, match="damaged, or its format"):
         read(tmp_path / "old.pt")
 
 

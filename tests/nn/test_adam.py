@@ -1,4 +1,4 @@
-"""Adam: the steps of torch's own."""
+"""Adam takes the same steps as torch's, without its compiler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from hopsight.nn.adam import Adam
 
 
-def test_the_same_path_as_torch() -> None:
+def test_the_steps_equal_those_of_torch() -> None:
     generator = torch.Generator().manual_seed(0)
     target = torch.randn((4, 3), generator=generator, dtype=torch.float64)
     ours, theirs = (torch.zeros((4, 3), dtype=torch.float64, requires_grad=True) for _ in range(2))
@@ -28,7 +28,7 @@ def test_the_same_path_as_torch() -> None:
     assert ours.grad is None
 
 
-def test_the_compiler_stays_out() -> None:
+def test_the_compiler_is_not_imported() -> None:
     """What this class is for: a fit does not import torch's compiler."""
     program = (
         "import sys, numpy as np\n"

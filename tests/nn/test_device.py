@@ -1,11 +1,11 @@
-"""Devices: found, or refused in one sentence."""
+"""Devices are resolved, or refused in one sentence; CPUs with AMX train in bfloat16."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from hopsight.nn.device import resolve_device
+from hopsight.nn.device import resolve_device, training_dtype
 
 
 def test_cpu_and_auto(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,9 +18,9 @@ def test_cpu_and_auto(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:0"])
-def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_cuda_without_a_gpu_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ValueError, match=f"device '{name}' was asked for, but this machine has no CUDA device"):
+    with pytest.raises(ValueError, match=f"device '{name}' was requested, but this machine has no CUDA device"):
         resolve_device(name)
 
 
@@ -28,3 +28,14 @@ def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch, name: str) ->
 def test_other_words_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="device must be one of auto, cpu, cuda, got"):
         resolve_device(name)
+
+
+def test_training_type_follows_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True, raising=False)
+    assert training_dtype("auto", cpu) == torch.bfloat16 and training_dtype("auto", gpu) == torch.float32
+    assert training_dtype("float32", cpu) == torch.float32 and training_dtype("bfloat16", gpu) == torch.bfloat16
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False, raising=False)
+    assert training_dtype("auto", cpu) == torch.float32
+    with pytest.raises(ValueError, match="precision must be one of auto, float32, bfloat16, got 'half'"):
+        training_dtype("half", cpu)

@@ -1,4 +1,4 @@
-"""GCN: one layer by hand, dense algebra as a witness, explicit randomness."""
+"""GCN: one layer by hand, three against dense algebra, and randomness from explicit generators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_normalized_adjacency_of_a_path_by_hand() -> None:
     np.testing.assert_allclose(normalized_adjacency(path).toarray(), expected, rtol=1e-6)
 
 
-def test_normalized_adjacency_of_an_arc_and_of_a_lonely_node() -> None:
+def test_normalized_adjacency_of_a_directed_edge_and_an_isolated_node() -> None:
     """0 → 1 with loops: out-degrees 2, 1, 1 on the left, in-degrees 1, 2, 1 on the right."""
     arc = sp.csr_array(([1.0], ([0], [1])), shape=(3, 3))
     expected = [[1 / np.sqrt(2), 1 / 2, 0], [0, 1 / np.sqrt(2), 0], [0, 0, 1]]

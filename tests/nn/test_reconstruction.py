@@ -81,7 +81,7 @@ def test_pairs_of_one_matrix_with_itself_equal_the_dense_form(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, activation: str, root: bool, block: int
 ) -> None:
     monkeypatch.setattr(reconstruction, "BLOCK_VALUES", block)
-    edges = np.triu(rng.random((30, 30)) < 0.2, k=0).astype(float)  # some loops too
+    edges = np.triu(rng.random((30, 30)) < 0.2, k=0).astype(float)  # with some self-loops
     edges = sp.csr_array(np.maximum(edges, edges.T))
     H = torch.from_numpy(rng.normal(size=(30, 4))).requires_grad_()
     target = Target.of(edges, CPU, torch.float64)
@@ -94,7 +94,7 @@ def test_pairs_of_one_matrix_with_itself_equal_the_dense_form(
     torch.testing.assert_close(ours, theirs, atol=1e-8, rtol=1e-10)
 
 
-def test_one_way_edges_are_no_symmetric_target(rng: np.random.Generator) -> None:
+def test_directed_edges_are_not_a_symmetric_target(rng: np.random.Generator) -> None:
     edges = sp.csr_array(np.triu(rng.random((12, 12)) < 0.4, k=1).astype(float))
     H = torch.from_numpy(rng.normal(size=(12, 3)))
     target = Target.of(edges, CPU, torch.float64)
@@ -105,7 +105,7 @@ def test_one_way_edges_are_no_symmetric_target(rng: np.random.Generator) -> None
 
 def test_linear_form_is_clipped_at_zero_and_has_a_gradient_there() -> None:
     H = torch.ones((3, 1), dtype=torch.float64, requires_grad=True)
-    target = Target.of(sp.csr_array(np.ones((3, 3))), CPU, torch.float64)  # rebuilt without error
+    target = Target.of(sp.csr_array(np.ones((3, 3))), CPU, torch.float64)  # reconstructed without error
     loss = row_loss(H, H, target, "none", root=True)
     loss.backward()  # type: ignore[no-untyped-call]
     assert float(loss.detach()) == pytest.approx(3e-6)
@@ -144,7 +144,7 @@ def test_rows_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reconstruction, "MAX_PAIRS", 40)
     rows = sample_rows("auto", 10, generator, CPU)
     assert rows is not None and rows.numel() == 4
-    assert sample_rows("auto", 8, generator, CPU, halved=True) is None  # 64 pairs cost as 32
+    assert sample_rows("auto", 8, generator, CPU, halved=True) is None  # 64 pairs cost as much as 32
     rows = sample_rows("auto", 10, generator, CPU, halved=True)
     assert rows is not None and rows.numel() == 4
     with pytest.raises(ValueError, match="n_rows must be a whole number or 'auto', got 'all'"):

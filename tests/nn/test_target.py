@@ -1,4 +1,4 @@
-"""What is to be rebuilt: dense and sparse rows give the same products, differences and entries."""
+"""The matrix to reconstruct: dense and sparse rows give the same products, differences and entries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_entries_between_two_columns_are_counted_from_the_first(matrix: sp.csr_a
     torch.testing.assert_close(rebuilt, torch.from_numpy(matrix.toarray()[3:8, 1:4]))
 
 
-def test_entries_given_twice_are_added_and_the_input_stays() -> None:
+def test_duplicate_entries_are_added_and_the_input_is_unchanged() -> None:
     twice = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     target = Target.of(twice, CPU, torch.float64)
     assert target.as_dense().tolist() == [[0.0, 2.0], [1.0, 0.0]]
@@ -48,7 +48,7 @@ def test_entries_given_twice_are_added_and_the_input_stays() -> None:
     assert twice.nnz == 3
 
 
-def test_symmetric_is_told_from_not() -> None:
+def test_symmetry_is_detected() -> None:
     edges = sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
     assert not Target.of(edges, CPU).symmetric
     assert Target.of(edges + edges.T, CPU).symmetric

@@ -1,4 +1,4 @@
-"""Drop edges: exactly floor(R·m) of the least similar edges go, ties at random by the seed."""
+"""Exactly ⌊R·m⌋ of the least similar edges are dropped, with ties broken at random."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hopsight.preprocess import drop_edges
 
 
-def test_the_least_similar_edges_go() -> None:
+def test_the_least_similar_edges_are_dropped() -> None:
     similarity = np.array([0.9, 0.1, 0.5, 0.4, 0.8])
     kept = drop_edges(similarity, 0.4, rng=np.random.default_rng(0))
     assert kept.tolist() == [True, False, True, False, True]
@@ -20,7 +20,7 @@ def test_the_least_similar_edges_go() -> None:
 
 @pytest.mark.parametrize("n_edges", [1, 7, 10, 100, 1003])
 @pytest.mark.parametrize("ratio", ["0", "0.1", "0.2", "0.3", "0.5", "0.7", "0.99"])
-def test_exactly_the_floor_of_the_share_goes(n_edges: int, ratio: str, rng: np.random.Generator) -> None:
+def test_exactly_the_floor_of_the_share_is_dropped(n_edges: int, ratio: str, rng: np.random.Generator) -> None:
     """Counted with fractions: 0.3 · 10 is 3, whatever floating point makes of it."""
     similarity = rng.choice([0.0, 0.5, 1.0], size=n_edges)  # ties throughout
     kept = drop_edges(similarity, float(ratio), rng=rng)
@@ -29,7 +29,7 @@ def test_exactly_the_floor_of_the_share_goes(n_edges: int, ratio: str, rng: np.r
         assert similarity[~kept].max() <= similarity[kept].min()
 
 
-def test_ties_are_broken_by_the_seed_and_fairly() -> None:
+def test_ties_are_broken_fairly_and_by_the_seed() -> None:
     ties = np.zeros(10)
     first, again = (drop_edges(ties, 0.5, rng=np.random.default_rng(4)) for _ in range(2))
     assert np.array_equal(first, again)
@@ -44,5 +44,5 @@ def test_shares_outside_the_range_are_refused(ratio: float) -> None:
         drop_edges(np.ones(3), ratio, rng=np.random.default_rng(0))
 
 
-def test_no_edges_nothing_to_drop(rng: np.random.Generator) -> None:
+def test_without_edges_nothing_is_dropped(rng: np.random.Generator) -> None:
     assert drop_edges(np.empty(0), 0.4, rng=rng).shape == (0,)

@@ -1,4 +1,4 @@
-"""Principal axes: scikit-learn's up to sign, dense or sparse, few columns or many, and never made dense."""
+"""Principal axes equal scikit-learn's up to sign, for dense and sparse attributes with few or many columns."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_no_more_axes_than_nodes_or_columns(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-9)
 
 
-def test_a_large_sparse_matrix_is_never_made_dense(rng: np.random.Generator) -> None:
+def test_a_large_sparse_matrix_stays_sparse(rng: np.random.Generator) -> None:
     """20,000 × 50,000 would take 8 GB; its 200,000 entries take 3 MB, and so should the axes."""
     n_rows, n_columns, n_entries = 20_000, 50_000, 200_000
     heads = np.minimum(rng.geometric(0.0005, size=n_entries), n_columns) - 1

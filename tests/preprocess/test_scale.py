@@ -1,4 +1,4 @@
-"""Scaling: values worked out by hand, dense and sparse alike, extremes of double precision."""
+"""Scaling: values by hand, dense and sparse alike, and extremes of double precision."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_moments_grow_with_the_unit(kind: str, unit: float) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_the_smallest_numbers_there_are_count_as_zero(kind: str) -> None:
+def test_subnormal_numbers_count_as_zero(kind: str) -> None:
     _, deviation = column_moments(as_given(kind, np.array([[0.0, 1e-320], [5e-324, 2e-310]])))
     assert deviation.tolist() == [1.0, 1.0]
 
@@ -81,26 +81,26 @@ def test_ranks_by_hand(kind: str) -> None:
     np.testing.assert_allclose(ranks[:, 0], -ranks[::-1, 0], atol=1e-12)  # 1, 3, 5, 7 lie symmetrically
 
 
-def test_ranks_do_not_care_about_the_unit(rng: np.random.Generator) -> None:
+def test_ranks_do_not_depend_on_the_unit(rng: np.random.Generator) -> None:
     column = rng.lognormal(sigma=3.0, size=(200, 1))
     ranks = ranked(column, column_quantiles(column))
     np.testing.assert_allclose(ranked(column * 1e12, column_quantiles(column * 1e12)), ranks, atol=1e-12)
     assert (np.argsort(ranks[:, 0]) == np.argsort(column[:, 0])).all()
 
 
-def test_new_values_beyond_the_fit_stay_within_a_half() -> None:
+def test_ranks_of_values_beyond_the_fit_are_within_a_half() -> None:
     quantiles = column_quantiles(TABLE)
     assert ranked(np.array([[-100.0, -1.0, 1e300]]), quantiles).tolist() == [[-0.5, -0.5, 0.5]]
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_clipping_stops_at_five_deviations(kind: str) -> None:
+def test_values_are_clipped_at_five_deviations(kind: str) -> None:
     matrix = as_given(kind, np.array([[3.0], [-12.0], [1e12]]))
     assert clipped(matrix, np.array([1.0]), np.array([2.0])).tolist() == [[1.0], [-5.0], [5.0]]
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_a_bag_of_words_is_left_alone(kind: str) -> None:
+def test_a_bag_of_words_is_not_scaled(kind: str) -> None:
     words = np.zeros((10, 20))
     words[np.arange(10), np.arange(10) * 2] = 3.0
     assert choose_scaling(as_given(kind, words)) == "none"
@@ -109,7 +109,7 @@ def test_a_bag_of_words_is_left_alone(kind: str) -> None:
     assert choose_scaling(as_given(kind, np.abs(TABLE))) == "standard"
 
 
-def test_zeros_that_are_stored_do_not_count_as_words() -> None:
+def test_stored_zeros_do_not_count_as_words() -> None:
     stored = sp.csr_array((np.zeros(100), np.tile(np.arange(10), 10), np.arange(0, 101, 10)), shape=(10, 10))
     assert stored.nnz == 100 and choose_scaling(stored) == "none"
 

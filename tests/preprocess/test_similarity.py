@@ -1,4 +1,4 @@
-"""Similarity of connected nodes: given rows by hand, scipy's distances as a witness."""
+"""Similarity of connected nodes, by hand and against SciPy's distances."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_given_rows(kind: str, name: str, expected: list[float]) -> None:
     np.testing.assert_allclose(edge_similarity(rows, EDGES, name), expected, atol=1e-12)
 
 
-def test_auto_is_jaccard_for_yes_and_no_and_cosine_otherwise() -> None:
+def test_auto_is_jaccard_for_binary_attributes_and_cosine_otherwise() -> None:
     assert np.array_equal(edge_similarity(ROWS, EDGES), edge_similarity(ROWS, EDGES, "jaccard"))
     assert np.array_equal(edge_similarity(2 * ROWS, EDGES), edge_similarity(2 * ROWS, EDGES, "cosine"))
     sparse = sp.csr_array(ROWS)
@@ -46,7 +46,7 @@ def test_auto_is_jaccard_for_yes_and_no_and_cosine_otherwise() -> None:
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 24])
-def test_blocks_of_edges_give_what_scipy_gives(
+def test_blocks_of_edges_equal_scipy(
     kind: str, at_once: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(similarity, "BLOCK_VALUES", at_once)
@@ -71,7 +71,7 @@ def test_renumbered_nodes_keep_the_similarity_of_their_edges(name: str, rng: np.
     np.testing.assert_allclose(edge_similarity(X, edges[::-1], name), edge_similarity(X, edges, name), atol=1e-15)
 
 
-def test_no_edges_no_similarities_and_wrong_names() -> None:
+def test_graphs_without_edges_and_wrong_names() -> None:
     assert edge_similarity(ROWS, np.empty((2, 0), dtype=np.int64)).shape == (0,)
     with pytest.raises(ValueError, match="similarity must be one of auto, jaccard, cosine, euclidean, got 'cosin'"):
         edge_similarity(ROWS, EDGES, "cosin")

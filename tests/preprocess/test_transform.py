@@ -1,4 +1,4 @@
-"""The transformation of a fit: scikit-learn as a witness, columns by name, memory."""
+"""The transformation of a fit: against scikit-learn, columns by name, memory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_components_are_those_of_scikit_learn(X: np.ndarray, kind: str, scaling:
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("n_components", [None, 4])
 @pytest.mark.parametrize("scaling", ["none", "row", "standard", "clipped", "rank", "mixed"])
-def test_columns_are_found_by_name_in_any_order(
+def test_columns_are_matched_by_name_in_any_order(
     X: np.ndarray, rng: np.random.Generator, scaling: str, n_components: int | None, kind: str
 ) -> None:
     given: Any = sp.csr_array(X) if kind == "sparse" else X
@@ -83,7 +83,7 @@ def test_new_rows_do_not_move_the_others(X: np.ndarray) -> None:
     np.testing.assert_allclose(transform.apply(X, NAMES)[:30], transform.apply(X[:30], NAMES), atol=1e-9)
 
 
-def test_auto_standardises_numbers_and_leaves_words(X: np.ndarray, rng: np.random.Generator) -> None:
+def test_auto_standardizes_numbers_but_not_words(X: np.ndarray, rng: np.random.Generator) -> None:
     assert fit(X).scaling == "standard"
     words = sp.csr_array((rng.random((50, 9)) < 0.05).astype(float))
     transform = fit(words)
@@ -93,7 +93,7 @@ def test_auto_standardises_numbers_and_leaves_words(X: np.ndarray, rng: np.rando
 
 
 @pytest.mark.parametrize("scaling", ["none", "row", "standard", "clipped", "rank", "mixed"])
-def test_rank_one_and_constant_attributes_stay_finite(scaling: str) -> None:
+def test_rank_one_and_constant_attributes_give_finite_values(scaling: str) -> None:
     for rows in (np.ones((6, 9)), np.zeros((6, 9)), np.outer(np.arange(6.0), np.ones(9))):
         assert np.isfinite(fit(rows, scaling=scaling, n_components=4).apply(rows, NAMES)).all()
 
@@ -141,5 +141,5 @@ def test_a_category_that_no_new_node_has_is_a_column_of_zeros(kind: str) -> None
     applied = transform.apply(new, ["age", "color=violet", "color=blue"])
     applied = applied.toarray() if kind == "sparse" else applied
     assert applied.tolist() == [[5.0, 1.0, 0.0], [6.0, 0.0, 0.0]]
-    with pytest.raises(ValueError, match=r"lacks 2 attribute\(s\) the model was fitted on, first 'color=blue'"):
+    with pytest.raises(ValueError, match=r"lacks 2 attributes that the model was fitted on, first 'color=blue'"):
         transform.apply(new, ["age", "size=1", "size=2"])

@@ -1,14 +1,17 @@
-"""A small network with strange names and a hand-made fitted detector, for the pages."""
+"""A small graph with strange names and a hand-made fitted detector, for the pages."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from hopsight.explanations import Explainer, Explanation
 from hopsight.graph import AttributedGraph
+from hopsight.metrics import ranking
 
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = "</script><script>alert(2)</script>"
@@ -16,7 +19,9 @@ SCRIPT = "</script><script>alert(2)</script>"
 
 @dataclass
 class HandMade:
-    """Stands for a fitted HCM with invented hop counts."""
+    """Stands in for a fitted HCM with invented hop counts."""
+
+    node_values: ClassVar[Mapping[str, str]] = {"ahp": "mean number of hops"}
 
     graph_: Any
     burn_in: int = 20
@@ -62,8 +67,19 @@ def judged(strange: AttributedGraph) -> Any:
 
 
 @pytest.fixture
+def explain_top() -> Callable[[Any, AttributedGraph, int], list[Explanation]]:
+    """Return a function that explains the most anomalous nodes of a detector."""
+
+    def explain(model: Any, graph: AttributedGraph, count: int) -> list[Explanation]:
+        explainer = Explainer(model, graph)
+        return [explainer.node(node) for node in graph.node_ids[ranking(model.decision_score_)[:count]].tolist()]
+
+    return explain
+
+
+@pytest.fixture
 def record() -> dict[str, Any]:
-    """Return what a run might have recorded."""
+    """Return an example of the record of a run."""
     return {
         "started": "2024-05-06T07:08:09+0000",
         "detector": "hcm",

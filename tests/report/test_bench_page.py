@@ -1,4 +1,4 @@
-"""The page of a benchmark holds its tables, figures and cells, and nothing that could run."""
+"""The page of a benchmark holds its tables, figures and cells, and runs nothing from them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_tables_figures_and_cells_are_in_the_file(tmp_path: Path) -> None:
     assert "alert(3)" not in text
 
 
-def test_a_ragged_table_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="'ROC-AUC' must have 2 values, one has 1"):
+def test_a_table_with_a_short_row_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'ROC-AUC' must have 2 values, got a row with 1"):
         write_bench_page(tmp_path / "bench.html", [], [TABLE | {"rows": [["HCM"]]}], [])
     assert not list(tmp_path.iterdir())

@@ -1,9 +1,9 @@
-"""The pages in a real browser: they load alone, sort, search, redraw, and never take a name for markup."""
+"""The pages in a real browser: they fetch nothing, sort, search, redraw, and show names as text."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.explain import Explainer
+from hopsight.explanations import Explanation
 from hopsight.report.bench_page import write_bench_page
 from hopsight.report.page import write_report
 
+ExplainTop = Callable[..., list[Explanation]]
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = "</script><script>alert(2)</script>"
 FLAGS = [
@@ -55,10 +56,10 @@ class Seen:
 
 
 @pytest.fixture
-def opened(browser: Any, judged: Any, record: dict[str, Any], tmp_path: Path) -> Iterator[Any]:
-    """Return the open report; whatever the test does, it must stay silent and alone."""
+def opened(browser: Any, judged: Any, record: dict[str, Any], tmp_path: Path, explain_top: ExplainTop) -> Iterator[Any]:
+    """Return the open report; whatever the test does, the page must log nothing and request nothing."""
     path = tmp_path / "report.html"
-    write_report(path, judged, judged.graph_, Explainer(judged).top_nodes(30), record)
+    write_report(path, judged, judged.graph_, explain_top(judged, judged.graph_, 30), record)
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     seen = Seen(page)
     page.goto(path.as_uri())
@@ -80,7 +81,7 @@ def has_chosen(page: Any, name: str) -> None:
     expect(page.locator("#chosen bdi")).to_have_text(name)
 
 
-def test_the_page_tells_what_was_found(opened: Any) -> None:
+def test_the_page_says_what_was_found(opened: Any) -> None:
     text = opened.locator("main").inner_text()
     for words in ("80 nodes", "flags 8 nodes", "ROC-AUC 0.910", "Most anomalous nodes", "Edges most out of place"):
         assert words in text
@@ -130,7 +131,7 @@ def test_searching_keeps_what_matches(opened: Any) -> None:
     )
 
 
-def test_choosing_a_node_redraws_and_the_way_back_works(opened: Any, judged: Any) -> None:
+def test_choosing_a_node_redraws_and_the_back_button_works(opened: Any, judged: Any) -> None:
     graph = judged.graph_
     opened.locator('table[aria-label="Most anomalous nodes"] a', has_text=SCRIPT).click()
     has_chosen(opened, SCRIPT)
@@ -168,7 +169,7 @@ def test_everything_can_be_reached_by_keyboard(opened: Any) -> None:
     has_chosen(opened, IMAGE)
 
 
-def test_hovering_shows_the_values_of_a_edge_and_a_node(opened: Any, judged: Any) -> None:
+def test_hovering_shows_the_values_of_an_edge_and_a_node(opened: Any, judged: Any) -> None:
     hops = judged.edge_hop_[(judged.graph_.edges == 3).any(axis=0)]
     opened.locator(".ego .spot .dot").first.hover()
     text = opened.locator("#tip").inner_text()
@@ -179,7 +180,7 @@ def test_hovering_shows_the_values_of_a_edge_and_a_node(opened: Any, judged: Any
     )
     opened.mouse.move(*line)
     text = opened.locator("#tip").inner_text()
-    assert any(f"looks {hop:.2f} hops long" in text for hop in hops)
+    assert any(f"ends look {hop:.2f} hops apart" in text for hop in hops)
     assert "probability of 1 hop" in text
 
 
@@ -228,7 +229,7 @@ def test_the_benchmark_page_sorts_numbers_and_shows_figures(browser: Any, tmp_pa
     page.goto(path.as_uri())
     page.locator('table[aria-label="ROC-AUC"] th', has_text="Flickr").get_by_role("button").click()
     assert column(page, "ROC-AUC", 1) == ["CrossHCM", "HCM", "<b>LOF</b>", "Radar"]
-    page.get_by_placeholder("Search the runs").fill("0.99")
+    page.get_by_placeholder("Search the cells").fill("0.99")
     assert column(page, "Every cell", 2) == ["29"]
     assert page.evaluate("document.images[0].complete && document.images[0].naturalWidth") == 40
     page.close()

@@ -36,14 +36,14 @@ def test_around_gives_the_farthest_first_and_the_edges_among_neighbors() -> None
     assert shown.nodes[3] == ["a", 0.1, 4, 2, 0]
 
 
-def test_a_limit_keeps_the_farthest_and_tells_the_total() -> None:
+def test_a_limit_keeps_the_farthest_and_gives_the_total() -> None:
     around = Neighborhoods(*on_star()).around(0, limit=1)
     assert [edge[1] for edge in around["edges"]] == [3.0]
     assert around["total"] == 3
     assert around["between"] == []
 
 
-def test_directed_networks_show_edges_both_ways() -> None:
+def test_directed_graphs_show_edges_in_both_directions() -> None:
     graph = AttributedGraph.from_edges([0, 1, 2], [1, 0, 0], np.zeros((3, 1)), directed=True)
     model = SimpleNamespace(
         decision_score_=np.zeros(3),
@@ -60,22 +60,22 @@ def test_directed_networks_show_edges_both_ways() -> None:
     ]
 
 
-def test_one_can_move_on_to_neighbors_and_to_the_ends_of_edges() -> None:
+def test_neighbors_and_the_ends_of_edges_can_be_visited_too() -> None:
     shown = Neighborhoods(*on_star(two_connected=False))
     shown.around(1)
-    assert {shown.nodes[node][0] for node in shown.passed_through([1], [3])} == {"hub", "c"}
+    assert {shown.nodes[node][0] for node in shown.around_others([1], [3])} == {"hub", "c"}
 
 
-def test_the_page_stays_small_however_dense_the_network(rng: np.random.Generator) -> None:
+def test_the_page_stays_small_however_dense_the_graph(rng: np.random.Generator) -> None:
     graph = AttributedGraph.from_edges(*rng.integers(0, 600, size=(2, 90_000)), np.zeros((600, 1)))
     shown = Neighborhoods(graph, SimpleNamespace(decision_score_=rng.random(600), threshold_=0.9))
     for position in range(20):
         assert len(shown.around(position)["edges"]) == MAX_DRAWN
-    shown.passed_through(range(20), ())
+    shown.around_others(range(20), ())
     assert shown.n_edges < MAX_EDGES + 2000
 
 
-def test_endless_names_are_cut() -> None:
+def test_very_long_names_are_cut() -> None:
     graph = AttributedGraph.from_edges([0], [1], np.zeros((2, 1)), node_ids=["x" * 5000, "y"])
     shown = Neighborhoods(graph, SimpleNamespace(decision_score_=np.zeros(2), threshold_=0.5))
     shown.number(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.explain import Explainer
+from hopsight.explanations import Explanation
 from hopsight.graph import AttributedGraph
 from hopsight.report.page import report_data, write_report
+
+ExplainTop = Callable[..., list[Explanation]]
 
 
 def read_data(path: Path) -> dict[str, Any]:
@@ -23,8 +26,10 @@ def read_data(path: Path) -> dict[str, Any]:
     return data
 
 
-def test_the_file_holds_scores_reasons_edges_and_losses(judged: Any, record: dict[str, Any], tmp_path: Path) -> None:
-    explanations = Explainer(judged).top_nodes(10)
+def test_the_file_holds_scores_reasons_edges_and_losses(
+    judged: Any, record: dict[str, Any], tmp_path: Path, explain_top: ExplainTop
+) -> None:
+    explanations = explain_top(judged, judged.graph_, 10)
     write_report(tmp_path / "report.html", judged, judged.graph_, explanations, record)
     data = read_data(tmp_path / "report.html")
     assert [data["nodes"][row[0]][0] for row in data["top"]] == [each.node for each in explanations]
@@ -40,15 +45,19 @@ def test_the_file_holds_scores_reasons_edges_and_losses(judged: Any, record: dic
     assert all(str(node) in data["egos"] for node, *_ in data["top"])
 
 
-def test_no_name_appears_as_markup(judged: Any, record: dict[str, Any], tmp_path: Path) -> None:
-    write_report(tmp_path / "report.html", judged, judged.graph_, Explainer(judged).top_nodes(5), record)
+def test_no_name_appears_as_markup(
+    judged: Any, record: dict[str, Any], tmp_path: Path, explain_top: ExplainTop
+) -> None:
+    write_report(tmp_path / "report.html", judged, judged.graph_, explain_top(judged, judged.graph_, 5), record)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     for markup in ("<img", "<script>alert", "<b>income", "<i>shop", "<email>", "secret place"):
         assert markup not in text
     assert "&lt;i&gt;shop&lt;/i&gt; · hopsight" in text
 
 
-def test_fifty_nodes_of_a_dense_network_stay_under_six_megabytes(rng: np.random.Generator, tmp_path: Path) -> None:
+def test_fifty_nodes_of_a_dense_graph_stay_under_six_megabytes(
+    rng: np.random.Generator, tmp_path: Path, explain_top: ExplainTop
+) -> None:
     n_nodes = 2000
     graph = AttributedGraph.from_edges(
         *rng.integers(0, n_nodes, size=(2, 200_000)),
@@ -58,14 +67,14 @@ def test_fifty_nodes_of_a_dense_network_stay_under_six_megabytes(rng: np.random.
     model = SimpleNamespace(decision_score_=rng.random(n_nodes), threshold_=0.9, edge_index_=graph.edges)
     model.edge_hop_, model.edge_variance_, model.edge_probability_ = rng.random((3, graph.n_edges))
     path = tmp_path / "report.html"
-    write_report(path, model, graph, Explainer(model, graph).top_nodes(50), {})
+    write_report(path, model, graph, explain_top(model, graph, 50), {})
     assert path.stat().st_size < 6_000_000
 
 
-def test_detectors_without_edges_or_training_have_a_page_too(judged: Any) -> None:
+def test_detectors_without_edges_or_training_have_a_page_too(judged: Any, explain_top: ExplainTop) -> None:
     for name in ("edge_index_", "edge_hop_", "edge_variance_", "edge_probability_", "ahp_", "loss_"):
         delattr(judged, name)
-    data = report_data(judged, judged.graph_, Explainer(judged).top_nodes(3), {})
+    data = report_data(judged, judged.graph_, explain_top(judged, judged.graph_, 3), {})
     assert data["edges"] == []
     assert data["losses"] == []
     assert data["columns"] == []
@@ -78,3 +87,13 @@ def test_long_training_is_thinned_and_keeps_its_end(judged: Any) -> None:
     assert len(losses) <= 600
     assert losses[0] == [1, 0.0]
     assert losses[-1] == [5000, 4999.0]
+
+
+def test_a_category_is_one_row_with_its_values(judged: Any, explain_top: ExplainTop) -> None:
+    cities = np.eye(3)[np.arange(80) % 3]
+    names = ["city=Dublin", "city=Oslo", "city=Rome"]
+    judged.graph_ = AttributedGraph(judged.graph_.adjacency, cities, attribute_names=names)
+    data = report_data(judged, judged.graph_, explain_top(judged, judged.graph_, 1), {})
+    (row,) = data["reasons"][data["top"][0][0]]["attributes"]
+    assert row[0] == "city=Dublin"  # node 3
+    assert row[8][:2] == ("city", "Dublin")

@@ -58,3 +58,8 @@ def test_a_file_that_fails_halfway_leaves_the_old_one(tmp_path: Path) -> None:
         write_page(path, "second", {}, ("no-such-script.js",))
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_every_aria_attribute_is_one_that_browsers_know() -> None:
+    known = {"aria-label", "aria-labelledby", "aria-hidden", "aria-sort"}
+    assert set(re.findall(r"aria-[a-z]+", render_page("a title", {}, SCRIPTS))) == known

@@ -1,31 +1,36 @@
-"""The summary in plain words and the record of the run."""
+"""The summary in sentences and the tables of the record."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from hopsight.explain import Explainer
+from hopsight.explanations import Explanation
 from hopsight.report.words import details, summary
 
+ExplainTop = Callable[..., list[Explanation]]
 
-def test_summary_counts_names_and_admits(judged: Any, record: dict[str, Any]) -> None:
+
+def test_the_summary_says_what_was_found_and_what_was_not_judged(
+    judged: Any, record: dict[str, Any], explain_top: ExplainTop
+) -> None:
     judged.judged_ = np.arange(80) != 7
-    text = "\n".join(summary(judged, judged.graph_, Explainer(judged).top_nodes(2), record))
+    text = "\n".join(summary(judged, judged.graph_, explain_top(judged, judged.graph_, 2), record))
     flagged = int((judged.decision_score_ > judged.threshold_).sum())
-    assert f"HandMade looked at 80 nodes and {judged.graph_.n_edges} edges and flags {flagged} nodes (10 %)" in text
-    assert "The most anomalous is <img src=x onerror=alert(1)>. Its" in text
+    assert f"HandMade examined 80 nodes and {judged.graph_.n_edges} edges and flags {flagged} nodes (10%)" in text
+    assert "The most anomalous node is <img src=x onerror=alert(1)>. Its" in text
     farthest = int(np.argmax(judged.edge_hop_))
     source, target = judged.graph_.node_ids[judged.graph_.edges[:, farthest]]
     assert f"The edge most out of place is {source} – {target}: its ends look 4.0 hops apart" in text
     assert "1 node has no edges and was not judged" in text
-    assert "of its 3 anomalies 2 are among the first 3 (ROC-AUC 0.910)" in text
+    assert "2 of the 3 known anomalies are among the first 3 nodes (ROC-AUC 0.910)" in text
 
 
-def test_a_detector_without_hops_says_nothing_about_edges(judged: Any) -> None:
+def test_a_detector_without_hops_says_nothing_about_edges(judged: Any, explain_top: ExplainTop) -> None:
     del judged.edge_hop_, judged.ahp_
-    text = "\n".join(summary(judged, judged.graph_, Explainer(judged).top_nodes(1), {}))
+    text = "\n".join(summary(judged, judged.graph_, explain_top(judged, judged.graph_, 1), {}))
     assert "hops" not in text
     assert "labels" not in text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hopsight.runs.console import show_networks, show_values, shown
+from hopsight.runs.console import show_catalog, show_ranking, show_values, shown
 
 
 def test_ids_are_text_on_one_line_and_not_too_long() -> None:
@@ -26,8 +26,17 @@ def test_values_are_printed_readably_and_empty_ones_left_out(capsys: pytest.Capt
     assert "differences" not in out
 
 
-def test_networks_say_whether_a_copy_is_here(capsys: pytest.CaptureFixture[str]) -> None:
-    network = {"name": "disney", "kind": "organic", "nodes": 124, "edges": 335, "attributes": 28, "anomalies": None}
-    show_networks([network | {"present": True, "citation": "Somebody [2013]"}])
+def test_the_catalog_says_whether_there_is_a_local_copy(capsys: pytest.CaptureFixture[str]) -> None:
+    graph = {"name": "disney", "kind": "organic", "nodes": 124, "edges": 335, "attributes": 28, "anomalies": None}
+    show_catalog([graph | {"present": True, "citation": "Somebody [2013]"}])
     line = capsys.readouterr().out.splitlines()[-1]
     assert line.split() == ["disney", "organic", "124", "335", "28", "yes", "Somebody", "[2013]"]
+
+
+def test_the_ranking_counts_in_singular_and_plural(capsys: pytest.CaptureFixture[str]) -> None:
+    for n_flagged in (1, 2):
+        show_ranking([("a", 0.9, 3)], n_nodes=1500, n_flagged=n_flagged, threshold=0.5)
+    out = capsys.readouterr().out
+    assert "The 1 most anomalous of 1,500 nodes" in out
+    assert "1 node flagged (score above 0.5)." in out
+    assert "2 nodes flagged" in out

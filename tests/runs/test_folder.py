@@ -1,4 +1,4 @@
-"""The output folder is complete or as it was, and belongs to one run at a time."""
+"""The output folder is complete or unchanged, and written by one run at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_failed_block_leaves_no_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_block_leaves_the_earlier_run_as_it_was(tmp_path: Path) -> None:
+def test_a_failed_block_leaves_the_earlier_run_unchanged(tmp_path: Path) -> None:
     write_run(tmp_path, "first")
     with pytest.raises(ValueError, match="bad"), claim(tmp_path, NAMES) as claimed:
         (claimed.staging / "scores.csv").write_text("half")
@@ -52,13 +52,13 @@ def test_a_later_run_replaces_every_file_of_the_earlier_one(tmp_path: Path) -> N
     assert not (tmp_path / "model").exists()
 
 
-def test_other_files_in_the_folder_stay(tmp_path: Path) -> None:
+def test_other_files_in_the_folder_are_kept(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     write_run(tmp_path, "first")
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_a_file_of_another_origin_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_file_that_hopsight_did_not_write_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("mine")
     (tmp_path / RECORD).write_text('{"format": "something else"}')
     with pytest.raises(ValueError, match=r"already has a scores\.csv"):
@@ -66,7 +66,7 @@ def test_a_file_of_another_origin_is_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "scores.csv").read_text() == "mine"
 
 
-def test_a_second_run_into_the_folder_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+def test_a_second_run_into_the_folder_is_refused_and_the_first_continues(tmp_path: Path) -> None:
     with claim(tmp_path / "out", NAMES) as claimed:
         (claimed.staging / "scores.csv").write_text("first")
         program = (
@@ -81,7 +81,7 @@ def test_a_second_run_into_the_folder_is_refused_and_the_first_goes_on(tmp_path:
     assert (tmp_path / "out" / "scores.csv").read_text() == "first"
 
 
-def test_a_run_killed_while_publishing_is_no_finished_run_and_can_be_repeated(tmp_path: Path) -> None:
+def test_a_run_killed_while_publishing_is_not_a_finished_run_and_can_be_repeated(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     write_run(folder, "first")
     program = (
@@ -118,9 +118,9 @@ def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="this system cannot refuse to follow a link")
-def test_edges_that_somebody_put_there_lead_nowhere(tmp_path: Path) -> None:
-    """In a folder that others may write to, no name of ours becomes a way to a file elsewhere."""
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="this system cannot refuse to follow a symbolic link")
+def test_symbolic_links_in_the_folder_are_not_followed(tmp_path: Path) -> None:
+    """In a folder that others may write to, none of our names leads to a file elsewhere."""
     mine, out = tmp_path / "mine", tmp_path / "out"
     mine.mkdir()
     (mine / "letter").write_text("dear")

@@ -1,4 +1,4 @@
-"""What a run will need, and what happens at the limit."""
+"""The expected need of a run, and what happens at the limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hopsight.datasets import make_network
+from hopsight.datasets import make_graph
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
 from hopsight.runs.memory_need import Need, check_need, expected_need, limited, parse_size, size
@@ -43,17 +43,19 @@ def test_a_size_is_readable() -> None:
 
 
 @pytest.mark.parametrize("detector", ["hcm", "lof", "radar", "dominant"])
-def test_memory_grows_with_the_network_and_never_with_its_square(detector: str) -> None:
+def test_memory_grows_with_the_graph_and_never_with_its_square(detector: str) -> None:
     needs = [expected_need(ring(n), make_detector(detector)).memory for n in (5_000, 50_000, 500_000)]
     assert needs[0] < needs[1] < needs[2]
     assert needs[2] - needs[1] < 15 * (needs[1] - needs[0])
 
 
-def test_the_expectation_is_what_a_run_then_takes(tmp_path: Path) -> None:
-    source = tmp_path / "network.npz"
-    write_npz(make_network(3_000, seed=0), source)
+def test_a_run_takes_about_what_was_expected(tmp_path: Path) -> None:
+    source = tmp_path / "graph.npz"
+    write_npz(make_graph(3_000, seed=0), source)
     program = (
-        "import sys; from pathlib import Path; from hopsight.runs.detect import *\n"
+        "import sys; from pathlib import Path\n"
+        "from hopsight.runs.detect import detect\n"
+        "from hopsight.runs.request import Request, Source\n"
         "settings = {'n_epochs': '3', 'burn_in': '1'}\n"
         "detect(Request(source=Source(path=sys.argv[1]), detector='hcm', settings=settings), Path(sys.argv[2]))"
     )
@@ -71,7 +73,7 @@ def test_a_run_that_cannot_fit_is_refused_with_a_suggestion() -> None:
 
 
 @pytest.mark.parametrize("ignored", [False, True], ids=["in the foreground", "in the background"])
-def test_a_block_that_passes_the_limit_is_stopped(ignored: bool) -> None:
+def test_a_block_that_exceeds_the_limit_is_stopped(ignored: bool) -> None:
     handler = signal.SIG_IGN if ignored else signal.default_int_handler
     before = signal.signal(signal.SIGINT, handler)
     try:
@@ -82,16 +84,16 @@ def test_a_block_that_passes_the_limit_is_stopped(ignored: bool) -> None:
 
 
 def check_limit() -> None:
-    release_memory()  # what earlier tests left to the allocator would be used first, and is counted already
+    release_memory()  # memory that earlier tests freed would be reused first, and is counted already
     now = resident_memory()
     kept = []
-    with pytest.raises(MemoryError, match="passed the memory limit"), limited(now + 50_000_000):
+    with pytest.raises(MemoryError, match="exceeded the memory limit"), limited(now + 50_000_000):
         for _ in range(200):
             kept.append(np.ones(1_000_000))
             time.sleep(0.01)
     assert len(kept) < 60
 
 
-def test_ctrl_c_below_the_limit_stays_ctrl_c() -> None:
+def test_ctrl_c_below_the_limit_is_not_changed() -> None:
     with pytest.raises(KeyboardInterrupt), limited(10**15):
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""scores.csv and edges.csv: right order, right columns, cells that are safe and come back as they were."""
+"""scores.csv and edges.csv: right order, right columns, safe cells that can be read back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.runs.outputs import edge_ranking, guarded, node_columns, ranking, unguarded, write_edges, write_scores
+from hopsight.runs.outputs import guarded, node_columns, unguarded, write_edges, write_scores
 
 STRANGE = [
     "=1+1",
@@ -34,7 +34,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("cell", STRANGE)
-def test_guarding_never_begins_a_formula_and_is_undone(cell: str) -> None:
+def test_a_guarded_cell_is_no_formula_and_can_be_restored(cell: str) -> None:
     assert not guarded(cell).startswith(("=", "+", "-", "@", "\t", "\r"))
     assert unguarded(guarded(cell)) == cell
 
@@ -63,7 +63,7 @@ def test_strange_ids_survive_the_round_trip(tmp_path: Path) -> None:
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
 
 
-def test_whole_number_ids_stay_numbers(tmp_path: Path) -> None:
+def test_integer_ids_are_written_as_numbers(tmp_path: Path) -> None:
     graph = AttributedGraph.from_edges([0], [1], np.eye(2), node_ids=[-7, 12])
     write_scores(tmp_path / "scores.csv", graph, np.array([2.0, 1.0]), 5.0)
     assert [row["node"] for row in rows(tmp_path / "scores.csv")] == ["-7", "12"]
@@ -84,11 +84,9 @@ def test_edges_come_farthest_first(tmp_path: Path) -> None:
     assert [float(row["variance"]) for row in table] == [0.25, 0.5, 0.0]
 
 
-def test_equal_scores_keep_the_order_of_the_network() -> None:
-    assert ranking(np.zeros(3)).tolist() == [0, 1, 2]
-    assert edge_ranking(np.ones(3), np.ones(3)).tolist() == [0, 1, 2]
-
-
 def test_only_the_columns_a_detector_has_are_written() -> None:
-    assert list(node_columns(SimpleNamespace(hav_=1, ahp_=2))) == ["ahp", "hav"]
-    assert node_columns(SimpleNamespace()) == {}
+    class Judged(SimpleNamespace):
+        node_values = {"ahp": "mean hops", "iv": "variance", "hav": "both"}  # noqa: RUF012
+
+    assert node_columns(Judged(hav_=1, ahp_=2)) == {"ahp": 2, "hav": 1}
+    assert node_columns(SimpleNamespace(ahp_=2)) == {}

@@ -1,4 +1,4 @@
-"""Progress: stage, speed and time left, in bars or lines, and never steered by what a file contains."""
+"""Progress: stage, speed and time left, in bars or lines, with control characters escaped."""
 
 from __future__ import annotations
 
@@ -32,9 +32,18 @@ def test_lines_say_stage_epoch_loss_speed_and_time_left() -> None:
     progress.epoch(epoch(6))
     progress.end("fit", 2.0)
     first, second, last = stream.getvalue().splitlines()
-    assert first == "fitting: 5 of 10 epochs, loss 0.5"
-    assert re.fullmatch(r"fitting: 6 of 10 epochs, loss 0\.5, \S+/s, 0\.0 s left", second)
-    assert last == "fitting took 2.0 s"
+    assert first == "Fitting: epoch 5 of 10, loss 0.5"
+    assert re.fullmatch(r"Fitting: epoch 6 of 10, loss 0\.5, \S+/s, 0\.0 s left", second)
+    assert last == "Fitting took 2.0 s"
+
+
+def test_training_is_named_with_its_epoch() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream, seconds_between=0.0)
+    progress.begin("fit")
+    progress.part("train")
+    progress(epoch(9))
+    assert stream.getvalue().splitlines()[-1].startswith("Training: epoch 9 of 10, loss 0.5")
 
 
 def test_lines_are_seconds_apart() -> None:
@@ -65,15 +74,15 @@ def test_bars_on_a_terminal_lines_in_a_log_nothing_when_quiet() -> None:
     assert isinstance(bar, BarProgress)
 
 
-def test_the_bar_follows_the_epochs_and_prints_remarks_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bar_follows_the_epochs_and_prints_messages_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     bar = BarProgress()
     bar.begin("fit")
     bar.epoch(epoch(4))
     bar.say("[bold]kept[/bold]")
     task = bar.display.tasks[0]
     bar.close()
-    assert (task.completed, task.total, task.description) == (4, 10, "fitting")
-    assert task.fields["detail"] == "4 of 10 epochs, loss 0.5"
+    assert (task.completed, task.total, task.description) == (4, 10, "Fitting")
+    assert task.fields["detail"] == "epoch 4 of 10, loss 0.5"
     assert "[bold]kept[/bold]" in capsys.readouterr().err
 
 
@@ -82,5 +91,5 @@ def test_durations_round_into_the_next_unit(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_control_characters_are_shown_not_obeyed() -> None:
+def test_control_characters_are_escaped() -> None:
     assert one_line("a\x1b]0;title\x07\r\nb") == "a\\x1b]0;title\\x07 b"

@@ -1,4 +1,4 @@
-"""--set name=value: every field by its own name and type, and a helpful refusal of anything else."""
+"""--set name=value: every field by its name and type, and a helpful refusal of anything else."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_value_gets_the_type_of_its_field(name: str, text: str, value: object)
         ("n_epochs", "inf", "n_epochs must be a whole number, got 'inf'"),
         ("n_components", "few", "n_components must be a whole number or none, got 'few'"),
         ("weighted", "maybe", "weighted must be true or false, got 'maybe'"),
-        ("seed", "1", "seed has an option of its own: use --seed"),
+        ("seed", "1", "seed has its own option: use --seed"),
     ],
 )
 def test_a_wrong_name_or_value_gets_one_sentence(name: str, text: str, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""One Spark session with two cores for all tests, and one detection that many of them look at."""
+"""One Spark session with two cores for all tests, and one detection that many of them inspect."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.spark.session import missing_parts
-from spark_stages import QUICK, Made
+from hopsight.spark.session import missing_requirement
+from spark_stages import QUICK, FirstStages
 from toys import two_groups
 
 
@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Return a session, or skip where there is no Java or no pyspark."""
-    absent = missing_parts()
+    absent = missing_requirement()
     if absent:
         pytest.skip(absent)
     from hopsight.spark.session import open_session
@@ -41,8 +41,8 @@ def spark() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def network() -> AttributedGraph:
-    """150 nodes with ids that are no numbers, two of them without edges."""
+def graph() -> AttributedGraph:
+    """Return 150 nodes whose ids are not numbers, two of them without edges."""
     graph = two_groups(2, n_each=75)
     connected = graph.adjacency.toarray()
     connected[[7, 90]] = connected[:, [7, 90]] = 0
@@ -55,28 +55,28 @@ def network() -> AttributedGraph:
 
 
 @pytest.fixture(scope="session")
-def frames(spark: Any, network: AttributedGraph) -> tuple[Any, Any]:
-    """Return the network's edges and nodes as DataFrames; one edge stands there twice, one node edges itself."""
+def frames(spark: Any, graph: AttributedGraph) -> tuple[Any, Any]:
+    """Return the graph's edges and nodes as DataFrames, with one duplicate edge and one self-loop."""
     import pyarrow as pa
 
-    source, target = network.node_ids[network.edges].tolist()
+    source, target = graph.node_ids[graph.edges].tolist()
     source, target = [*source, target[0], source[1]], [*target, source[0], source[1]]
     edges = spark.createDataFrame(pa.table({"source": source, "target": target}))
-    columns = {name: network.attributes[:, number] for number, name in enumerate(network.attribute_names)}
-    return edges, spark.createDataFrame(pa.table({"id": network.node_ids.tolist(), **columns}))
+    columns = {name: graph.attributes[:, number] for number, name in enumerate(graph.attribute_names)}
+    return edges, spark.createDataFrame(pa.table({"id": graph.node_ids.tolist(), **columns}))
 
 
 @pytest.fixture(scope="session")
-def reference(network: AttributedGraph) -> CrossHCM:
-    """Return the detection on one machine."""
-    return CrossHCM(**QUICK).fit(network)
+def reference(graph: AttributedGraph) -> CrossHCM:
+    """Return the detection by the local engine."""
+    return CrossHCM(**QUICK).fit(graph)
 
 
 @pytest.fixture(scope="session")
 def run(frames: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-    """Return a whole detection on Spark in two blocks, trained apart (the command line trains on the driver).
+    """Return a detection on Spark in two blocks, with the engine that ran and everything it found.
 
-    With it come the engine that ran, and what it made on the way.
+    It trains in another process; the tests of the command line train on the driver.
     """
     from hopsight.spark import detection
 
@@ -100,22 +100,22 @@ def run(frames: tuple[Any, Any]) -> tuple[Any, Any, Any]:
 
 @pytest.fixture(scope="session")
 def detected(run: tuple[Any, Any, Any]) -> Any:
-    """Return what the detection found."""
+    """Return the result of the detection."""
     return run[0]
 
 
 @pytest.fixture(scope="session")
-def made(spark: Any, run: tuple[Any, Any, Any]) -> Made:
+def first_stages(spark: Any, run: tuple[Any, Any, Any]) -> FirstStages:
     """Return nodes in two blocks and edges in three cells."""
     from hopsight.spark import graph as stages
-    from hopsight.spark.blocks import kept
+    from hopsight.spark.blocks import cached
     from hopsight.spark.folds import Splits
-    from hopsight.spark.session import settings
+    from hopsight.spark.session import run_settings
 
     _, engine, judged = run
-    net = judged.net
+    built = judged.graph
     splits = Splits(engine.detector.seed, engine.detector.n_folds, engine.detector.n_repeats)
-    with settings(spark):
-        x = kept(stages.x_blocks(net.nodes, net.layout, *engine.units))
-        degrees = kept(stages.degree_blocks(net.cells, net.layout, splits))
-    return Made(engine, net.nodes, net.layout, x, net, degrees, splits)
+    with run_settings(spark):
+        x = cached(stages.attribute_blocks(built.nodes, built.layout, *engine.units))
+        degrees = cached(stages.degree_blocks(built.cells, built.layout, splits))
+    return FirstStages(engine, built.layout, x, built, degrees, splits)

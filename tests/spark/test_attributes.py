@@ -1,4 +1,4 @@
-"""Attributes: the transformation learned from sums is that of one machine."""
+"""Attributes: the transformation learned from sums is that of the local engine."""
 
 from __future__ import annotations
 

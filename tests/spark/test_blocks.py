@@ -1,4 +1,4 @@
-"""Blocks: nothing is lost on the way."""
+"""Blocks: matrices and rows survive being cut and sent."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hopsight.spark.blocks import (
     Layout,
     arrow_schema,
     cell_of,
+    join_pieces,
     one_row,
     pieces,
     rows_of,
-    whole,
 )
 
 
@@ -23,12 +23,12 @@ def test_every_pair_of_blocks_has_one_cell() -> None:
     assert [len(layout.cells_of(block)) for block in range(3)] == [3, 3, 3]
 
 
-def test_a_matrix_comes_back_from_its_pieces() -> None:
+def test_a_matrix_survives_being_cut_into_pieces() -> None:
     rows = np.arange(2 * (PIECE + 7), dtype=np.float32).reshape(-1, 2)
     cut = list(pieces(0, 1, "x", rows))
     assert [row["piece"] for row in cut] == [0, 1]
     parts = [(row["piece"], row["payload"].tobytes()) for row in reversed(cut)]
-    np.testing.assert_array_equal(whole(parts, np.float32, PIECE + 7), rows)
+    np.testing.assert_array_equal(join_pieces(parts, np.float32, PIECE + 7), rows)
 
 
 def test_a_row_keeps_its_bytes() -> None:

@@ -1,4 +1,4 @@
-"""Two real worker processes: the same scores, also when one of them dies in the middle."""
+"""Two real worker processes: the scores are the same if one of them dies during the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hopsight.spark.session import missing_parts
+from hopsight.spark.session import missing_requirement
 
 SCRIPT = Path(__file__).resolve().parents[1] / "spark_cluster.py"
 
@@ -23,7 +23,7 @@ def run(out: Path, *stage: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(missing_parts() is not None, reason=str(missing_parts()))
+@pytest.mark.skipif(missing_requirement() is not None, reason=str(missing_requirement()))
 def test_losing_an_executor_changes_no_score(tmp_path: Path) -> None:
     whole = run(tmp_path / "whole.json")
     assert whole["killed"] == []

@@ -1,4 +1,4 @@
-"""Columns of a node table: the same attributes, and the same sentences, as from a file on one machine."""
+"""Columns of a node table: the same attributes and the same messages as in the local engine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ import pytest
 
 from hopsight.io.columns import encode
 from hopsight.io.nodes import node_fields
-from hopsight.spark.columns import _encode, _facts, _look, _look_at_truth, _merge, _plan, attribute_plan, encoded
-from hopsight.spark.tables import numbered
+from hopsight.spark.columns import (
+    encode_attributes,
+    encode_column,
+    merge_facts,
+    plan_attributes,
+    plan_column,
+    summarize,
+)
+from hopsight.spark.inputs import with_row_numbers
 
 pl = pytest.importorskip("polars")
 
@@ -28,72 +35,85 @@ COLUMNS: dict[str, list[Any]] = {
 }
 
 
-def decided(column: Any, missing: str, notices: list[str]) -> Any:
-    """Look at a column in two batches, as two tasks would, and encode it in two."""
+def encode_in_parts(column: Any, missing: str, notices: list[str]) -> Any:
+    """Summarize a column in two batches, as two tasks would, and encode it in two."""
     halves = [column[:2], column[2:]]
     rows = [np.array([0, 1]), np.array([2, 3])]
-    facts = [_look(half, where) for half, where in zip(halves, rows, strict=True)]
-    plan = _plan(None, column.name, _merge(*facts), missing, notices)  # type: ignore[arg-type]
-    return None if plan is None else (np.concatenate([_encode(half, plan) for half in halves]), list(plan.names))
+    facts = merge_facts(*(summarize(half, where) for half, where in zip(halves, rows, strict=True)))
+    plan = plan_column(column.name, column.dtype, facts, lambda name: 99, missing, notices)
+    return None if plan is None else (np.concatenate([encode_column(half, plan) for half in halves]), list(plan.names))
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("missing", ["refuse", "mean"])
-def test_a_column_in_parts_is_the_column(name: str, missing: str) -> None:
+def test_a_column_in_parts_is_encoded_like_the_whole(name: str, missing: str) -> None:
     column = pl.Series(name, COLUMNS[name], strict=False)
-    alone, together = [], []
+    whole_notices, notices = [], []
     try:
-        matrix, names = encode([column], 4, missing=missing, notices=alone)
+        matrix, names = encode([column], 4, missing=missing, notices=whole_notices)
     except ValueError as error:
         if "no attribute column" in str(error):
-            assert decided(column, missing, together) is None
-            assert together == alone
+            assert encode_in_parts(column, missing, notices) is None
+            assert notices == whole_notices
             return
         with pytest.raises(ValueError) as caught:
-            decided(column, missing, together)
+            encode_in_parts(column, missing, notices)
         assert str(caught.value) == str(error)
         return
-    found, found_names = decided(column, missing, together)
+    found, found_names = encode_in_parts(column, missing, notices)
     np.testing.assert_allclose(found, matrix)
-    assert (found_names, together) == (names, alone)
+    assert (found_names, notices) == (names, whole_notices)
 
 
-@pytest.mark.parametrize("values", [["1", "2", "x", "4"], [1.0, float("inf"), 2.0, 3.0], ["7", "inf", "1", "2"]])
-def test_the_same_refusal(values: list[Any]) -> None:
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1", "2", "x", "4"],
+        [1.0, float("inf"), 2.0, 3.0],
+        ["7", "inf", "1", "2"],
+        ["3", "1,5", "2,5", "7,25"],
+    ],
+)
+def test_both_engines_refuse_a_column_in_the_same_words(values: list[Any]) -> None:
     column = pl.Series("c", values)
     with pytest.raises(ValueError) as one:
         encode([column], 4)
     with pytest.raises(ValueError) as two:
-        decided(column, "refuse", [])
+        encode_in_parts(column, "refuse", [])
     assert str(two.value) == str(one.value)
 
 
-def test_a_wrong_label_is_refused_in_the_same_words(spark: Any) -> None:
+def test_both_engines_refuse_a_wrong_label_in_the_same_words(spark: Any) -> None:
     frame = pl.DataFrame({"age": [1, 2, 3], "fraud": ["0", "maybe", "1"]})
     with pytest.raises(ValueError) as one:
         node_fields(frame.columns, frame.__getitem__, 3, label="fraud")
-    nodes = numbered(
+    nodes = with_row_numbers(
         spark.createDataFrame([(1, 1, "0"), (2, 2, "maybe"), (3, 3, "1")], "id long, _age int, _fraud string")
     )
     with pytest.raises(ValueError) as two:
-        attribute_plan(nodes, ["age", "fraud"], label="fraud")
+        plan_attributes(nodes, ["age", "fraud"], label="fraud")
     assert str(two.value) == str(one.value)
 
 
 def test_attributes_of_a_table(spark: Any) -> None:
     rows = [(f"n{i}", i * 1.5, "ab"[i % 2], "x") for i in range(6)]
-    nodes = numbered(spark.createDataFrame(rows, "id string, _size double, _kind string, _note string").repartition(3))
-    plans = attribute_plan(nodes, ["size", "kind", "note"], ignore=["note"])
+    frame = spark.createDataFrame(rows, "id string, _size double, _kind string, _note string")
+    nodes = with_row_numbers(frame.repartition(3))
+    plans = plan_attributes(nodes, ["size", "kind", "note"], ignore=["note"])
     assert [name for plan in plans for name in plan.names] == ["size", "kind=a", "kind=b"]
-    found = {row["id"]: row["features"] for row in encoded(nodes, plans).collect()}
+    found = {row["id"]: row["features"] for row in encode_attributes(nodes, plans).collect()}
     assert found["n3"] == [4.5, 0.0, 1.0]
 
 
 def test_many_values_are_counted_exactly(spark: Any) -> None:
-    nodes = numbered(spark.createDataFrame([(i, f"v{i % 70}") for i in range(200)], "id long, _word string"))
+    rows = [(i, f"v{i % 70}" + "\t" * (i % 3)) for i in range(210)]  # white space around a value does not count
+    nodes = with_row_numbers(spark.createDataFrame(rows, "id long, _word string"))
+    column = pl.Series("word", [word for _, word in rows])
+    whole_notices: list[str] = []
+    with pytest.raises(ValueError, match="no attribute column"):
+        encode([column], 210, notices=whole_notices)
     notices: list[str] = []
     with pytest.raises(ValueError, match="no attribute column"):
-        attribute_plan(nodes, ["word"], notices=notices)
-    assert notices == ["column 'word' has 70 different values (more than 50) and is left out"]
-    assert _facts(nodes, ["word"], {})["word"]["n_rows"] == 200
-    assert _look_at_truth(pl.Series(["2"]), np.array([5]), 1)["first_wrong"] == [5, "'2'"]
+        plan_attributes(nodes, ["word"], notices=notices)
+    assert notices == whole_notices
+    assert "has 70 different values (more than 50)" in notices[0]

@@ -1,11 +1,11 @@
-"""Workers of a session on this machine are forked from a process that has imported what they need."""
+"""Workers of a local session are forked from a process that has imported what they need."""
 
 from __future__ import annotations
 
 from typing import Any
 
 
-def test_workers_begin_with_torch_and_our_code_and_leave_them_alone(spark: Any) -> None:
+def test_workers_start_with_torch_and_hopsight_imported_and_frozen(spark: Any) -> None:
     def state(_: int) -> tuple[bool, bool, bool]:
         import gc
         import sys

@@ -1,4 +1,4 @@
-"""The whole detection: the scores of one machine, from two DataFrames."""
+"""The whole detection: from two DataFrames to the scores of the local engine."""
 
 from __future__ import annotations
 
@@ -11,50 +11,51 @@ from scipy.stats import spearmanr
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.spark import detection
 from hopsight.spark.detection import Engine, detect
 from spark_stages import QUICK
 
 
-def by_node(detected: Any, network: AttributedGraph) -> dict[str, np.ndarray]:
+def by_node(detected: Any, graph: AttributedGraph) -> dict[str, np.ndarray]:
     rows = {row["node"]: row for row in detected.scores.collect()}
-    assert len(rows) == network.n_nodes
-    ordered = [rows[node] for node in network.node_ids]
+    assert len(rows) == graph.n_nodes
+    ordered = [rows[node] for node in graph.node_ids]
     return {name: np.array([row[name] for row in ordered]) for name in detected.scores.columns}
 
 
-def test_scores_are_those_of_one_machine(detected: Any, reference: CrossHCM, network: AttributedGraph) -> None:
-    found = by_node(detected, network)
+def test_scores_are_those_of_the_local_engine(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> None:
+    found = by_node(detected, graph)
     assert spearmanr(found["score"], reference.decision_score_)[0] > 0.999
     np.testing.assert_allclose(found["score"], reference.decision_score_, atol=0.02)
     for name in ("ahp", "iv", "hav"):
         np.testing.assert_allclose(found[name], getattr(reference, f"{name}_"), atol=0.01)
-    np.testing.assert_array_equal(found["degree"], network.degrees)
-    np.testing.assert_array_equal(found["judged"], network.degrees > 0)
+    np.testing.assert_array_equal(found["degree"], graph.degrees)
+    np.testing.assert_array_equal(found["judged"], graph.degrees > 0)
     assert detected.threshold == pytest.approx(reference.threshold_, abs=0.02)
     np.testing.assert_allclose(detected.losses, reference.loss_, rtol=1e-3)
 
 
-def test_edges_are_those_of_one_machine(detected: Any, reference: CrossHCM, network: AttributedGraph) -> None:
+def test_edges_are_those_of_the_local_engine(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> None:
     rows = {(row["source"], row["target"]): row for row in detected.edges.collect()}
-    ordered = [rows[tuple(pair)] for pair in network.node_ids[network.edges].T.tolist()]
-    assert len(rows) == network.n_edges
+    ordered = [rows[tuple(pair)] for pair in graph.node_ids[graph.edges].T.tolist()]
+    assert len(rows) == graph.n_edges
     for name in ("hop", "probability", "variance"):
         wanted = getattr(reference, f"edge_{name}_")
         np.testing.assert_allclose([row[name] for row in ordered], wanted, atol=0.01)
 
 
-def test_sizes_and_notices(detected: Any, network: AttributedGraph) -> None:
-    assert detected.network["n_nodes"] == network.n_nodes
-    assert detected.network["n_edges"] == network.n_edges
-    assert "1 edges stood there more than once and were merged" in detected.notices
-    assert "1 edges from a node to itself were removed" in detected.notices
+def test_sizes_and_notices(detected: Any, graph: AttributedGraph) -> None:
+    assert detected.graph["n_nodes"] == graph.n_nodes
+    assert detected.graph["n_edges"] == graph.n_edges
+    assert "Merged 1 duplicate edge." in detected.notices
+    assert "Removed 1 self-loop." in detected.notices
 
 
 def test_edges_to_unknown_nodes_are_refused_in_the_same_words(frames: tuple[Any, Any]) -> None:
     edges, nodes = frames
-    strange = edges.sparkSession.createDataFrame([("who?", edges.first()["source"])], edges.schema)
+    unknown = edges.sparkSession.createDataFrame([("who?", edges.first()["source"])], edges.schema)
     with pytest.raises(ValueError, match=r"^node 'who\?' is in an edge but has no row in the node table$"):
-        detect(edges.unionAll(strange), nodes, CrossHCM(**QUICK))
+        detect(edges.unionAll(unknown), nodes, CrossHCM(**QUICK))
 
 
 def test_bad_parameters_are_refused_before_any_work(frames: tuple[Any, Any]) -> None:
@@ -71,3 +72,18 @@ def test_blocks_fit_into_memory_and_keep_all_cores_busy() -> None:
     n_blocks = engine._choose_blocks(1_000_000, 64, 2400)
     assert 12 * n_blocks * (n_blocks + 1) // 2 >= 2400
     assert engine._choose_blocks(40, 4, 2400) == 1
+
+
+def test_each_run_without_a_seed_hides_other_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+
+    def stop(seed: int, *_: int) -> None:
+        seeds.append(seed)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(detection, "Splits", stop)
+    for seed in (None, None, 5):
+        with pytest.raises(KeyboardInterrupt):
+            Engine(CrossHCM(seed=seed), lambda name: nullcontext(), None, "").run(None, None, [])  # type: ignore[arg-type]
+    assert None not in seeds and seeds[0] != seeds[1]
+    assert seeds[2] == 5

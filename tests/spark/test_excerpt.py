@@ -1,4 +1,4 @@
-"""The excerpt for a report: the top nodes with all that is said of them, and a sample of the others."""
+"""The excerpt for the report: the top nodes with their neighbors, and a sample of the others."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.spark import excerpt as module
-from hopsight.spark.excerpt import excerpt
+from hopsight.spark.excerpt import collect_excerpt
 
 
 def test_top_nodes_come_with_their_farthest_neighbors(
-    detected: Any, network: AttributedGraph, monkeypatch: pytest.MonkeyPatch
+    detected: Any, graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "NEIGHBORS", 3)
     monkeypatch.setattr(module, "BACKGROUND", 20)
-    part = excerpt(detected, 4)
+    part = collect_excerpt(detected, 4)
     ranks = part.nodes["rank"]
     assert ranks[part.top].tolist() == [1, 2, 3, 4]
     assert 15 <= part.background.size <= 20
     assert len(part.nodes["node"]) <= 4 + 4 * 3 + 20
-    place = {node: position for position, node in enumerate(network.node_ids)}
-    wanted = network.attributes[[place[node] for node in part.nodes["node"]]]
+    place = {node: position for position, node in enumerate(graph.node_ids)}
+    wanted = graph.attributes[[place[node] for node in part.nodes["node"]]]
     np.testing.assert_allclose(part.features, wanted)
-    connected = {frozenset(pair) for pair in network.node_ids[network.edges].T.tolist()}
+    connected = {frozenset(pair) for pair in graph.node_ids[graph.edges].T.tolist()}
     for source, target in zip(part.edges["source"], part.edges["target"], strict=True):
         assert frozenset((part.nodes["node"][source], part.nodes["node"][target])) in connected
     for position in part.top:

@@ -1,4 +1,4 @@
-"""Judging: folds' means and deviations put together are those of all samples."""
+"""Judging: the combined means and deviations of the folds are those of all samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopsight.spark.folds import Splits
 from hopsight.spark.judging import _cell_views, _merged
 
 
-def test_folds_are_put_together(spark: Any) -> None:
+def test_folds_are_combined(spark: Any) -> None:
     rng = np.random.default_rng(0)
     hashes = rng.integers(0, 2**63, 30).astype(np.uint64)
     splits = Splits(0, 2, 3)

@@ -1,4 +1,4 @@
-"""Pairs: the edges that stay and the pool are those of one machine."""
+"""Pairs: the edges that are kept and the pool are those of the local engine."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.spark import pairs as stages
 from hopsight.spark.blocks import BLOCK, NO_FOLD, Layout
-from spark_stages import Made, number_of
+from hopsight.spark.session import run_settings
+from spark_stages import FirstStages, cluster_numbers
 
 
-def test_the_pool_is_that_of_one_machine(made: Made, network: AttributedGraph, reference: CrossHCM) -> None:
+def test_the_pool_is_that_of_the_local_engine(
+    spark: Any, first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
+) -> None:
     from hopsight.hcm.folds import pool_seed
     from hopsight.preprocess import drop_edges, edge_similarity
 
-    attributes = reference._transformed(network)
-    likeness = edge_similarity(attributes, network.edges, "euclidean")
-    stays = drop_edges(likeness, reference.drop_ratio, rng=np.random.default_rng(0))
-    wanted = reference._pool(network, stays, pool_seed(reference.seed))
-    found = made.engine._pairs(made.net, made.x, made.splits, pool_seed(reference.seed))
+    attributes = reference._transformed(graph)
+    similarity = edge_similarity(attributes, graph.edges, "euclidean")
+    kept = drop_edges(similarity, reference.drop_ratio, rng=np.random.default_rng(0))
+    seed = pool_seed(reference.seed)
+    wanted = reference._pool(graph, kept, seed)
+    with run_settings(spark):
+        found = first_stages.engine._pairs(first_stages.graph, first_stages.x, first_stages.splits, seed, "euclidean")
     np.testing.assert_allclose(found.sizes, wanted.sizes)
     assert (found.n_classes, found.n_pairs) == (wanted.n_classes, wanted.n_pairs)
-    number = number_of(made, network)
+    number = cluster_numbers(first_stages)
     for one, two in zip(found.pools, wanted.pools, strict=True):
         for pairs, same in zip(one, two, strict=True):
             ends = np.sort(pairs, axis=0), np.sort(number[same], axis=0)
@@ -35,7 +40,7 @@ def test_the_pool_is_that_of_one_machine(made: Made, network: AttributedGraph, r
 @pytest.mark.parametrize("sizes", [(600,), (350, 250)])
 def test_the_search_counts_the_nodes_of_a_circle(spark: Any, sizes: tuple[int, ...]) -> None:
     layout = Layout(sizes, 2)
-    first = stages.offsets(layout)
+    first = layout.offsets
     ids = np.arange(600)
     block = np.searchsorted(first[1:], ids, side="right")
     position = ids - first[block]
@@ -47,7 +52,7 @@ def test_the_search_counts_the_nodes_of_a_circle(spark: Any, sizes: tuple[int, .
         cells.append((cell, 0, *(position[end].astype(np.int32).tobytes() for end in mine.T)))
     hashes = ids.astype(np.uint64)
     x = [(NO_FOLD, b, 0, "hash", hashes[block == b].tobytes()) for b in range(len(sizes))]
-    frames = spark.createDataFrame(x, BLOCK), spark.createDataFrame(cells, stages.STAYING)
-    state = stages.searched(*frames, layout, (block, position, hashes), 3)
+    frames = spark.createDataFrame(x, BLOCK), spark.createDataFrame(cells, stages.KEPT_EDGES)
+    state = stages.search_hops(*frames, layout, (block, position, hashes), 3)
     counts = stages._class_counts(state, layout, 600, 4)  # more sources than a portion has
     assert counts.tolist() == [[2, 2, 2, 593]] * 600

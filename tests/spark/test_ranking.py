@@ -1,4 +1,4 @@
-"""Scores of nodes: trends, thresholds and what isolated nodes get are those of one machine."""
+"""Scores of nodes: trends, thresholds and the scores of isolated nodes are those of the local engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a detection on Spark: an excerpt is shown, with the numbers of the whole network."""
+"""The report of a detection on Spark shows an excerpt, with the numbers of the whole graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopsight.spark.excerpt import Excerpt
 from hopsight.spark.report import write_reasons
 
 
-def test_numbers_are_those_of_the_whole_network(tmp_path: Path) -> None:
+def test_numbers_are_those_of_the_whole_graph(tmp_path: Path) -> None:
     nodes = {
         "node": ["a", "b", "c", "d"],
         "rank": np.array([1, 70, 500, 9000]),
@@ -42,6 +42,6 @@ def test_numbers_are_those_of_the_whole_network(tmp_path: Path) -> None:
         ("b", 70, 2.5),
         ("c", 500, 1.5),
     ]
-    assert any("Only the 60 neighbors" in note for note in reason["notes"])
+    assert any("Only the 60 farthest neighbors" in note for note in reason["notes"])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "looked at 9,000 nodes and 50,000 edges on Spark" in page
+    assert "examined 9,000 nodes and 50,000 edges on Spark" in page

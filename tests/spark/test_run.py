@@ -1,4 +1,4 @@
-"""``detect --engine spark``: from files to the folder, and refusals in the words of one machine."""
+"""``detect --engine spark``: from files to the run folder, and refusals in the words of the local engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hopsight.cli import main
 from hopsight.io import write
 from hopsight.spark import run as on_spark
-from hopsight.spark.session import missing_parts
+from hopsight.spark.session import missing_requirement
 from toys import two_groups
 
 QUICK = (
@@ -26,7 +26,7 @@ QUICK = (
     "min_class_pairs=20",
 )
 pytestmark = pytest.mark.timeout(900)
-needs_spark = pytest.mark.skipif(missing_parts() is not None, reason=str(missing_parts()))
+needs_spark = pytest.mark.skipif(missing_requirement() is not None, reason=str(missing_requirement()))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def detect(tables: tuple[Path, Path], out: Path, *options: str) -> int:
 
 
 @needs_spark
-def test_the_folder_has_the_tables_of_one_machine(
+def test_the_folder_has_the_tables_of_the_local_engine(
     tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
@@ -62,50 +62,74 @@ def test_the_folder_has_the_tables_of_one_machine(
     assert record["n_flagged"] == scores["flagged"].sum() == 8
     asked: list[Any] = []
     with monkeypatch.context() as patch:
-        patch.setattr(on_spark, "detect", lambda request, folder, **options: asked.append((request, folder, options)))
+        patch.setattr(
+            on_spark, "detect_files", lambda request, folder, **options: asked.append((request, folder, options))
+        )
         assert main(["rerun", str(out / "run.json"), "--quiet"]) == 0
     ((request, folder, options),) = asked
     assert (folder, options["master"], request.engine) == (tmp_path / "out-rerun", "local[2]", "spark")
     assert request.source.path == str(tables[0]) and request.settings["n_epochs"] == "8"
     settings = [part for setting in QUICK for part in ("--set", setting)]
-    here = [
-        "--nodes",
-        str(tables[1]),
-        "--out",
-        str(tmp_path / "here"),
-        "--label",
-        "hopsight_label",
-        "--quiet",
-        *settings,
-    ]
-    assert main(["detect", str(tables[0]), *here]) == 0
-    alone = pl.read_csv(tmp_path / "here" / "scores.csv")
-    both = scores.join(alone, on="node", suffix="_alone")
+    options = ["--nodes", str(tables[1]), "--out", str(tmp_path / "local"), "--label", "hopsight_label", "--quiet"]
+    assert main(["detect", str(tables[0]), *options, *settings]) == 0
+    local = pl.read_csv(tmp_path / "local" / "scores.csv")
+    both = scores.join(local, on="node", suffix="_local")
     assert both.height == 80
-    for name in ("score", "ahp", "iv", "hav"):  # in one block even the rounding is that of one machine
-        assert both[name].to_list() == pytest.approx(both[f"{name}_alone"].to_list(), rel=1e-4, abs=1e-4)
+    for name in ("score", "ahp", "iv", "hav"):  # in a single block even the rounding agrees
+        assert both[name].to_list() == pytest.approx(both[f"{name}_local"].to_list(), rel=1e-4, abs=1e-4)
+
+
+def refusals(tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """Return the messages with which both engines refuse the tables, leaving nothing behind."""
+    local = ["--nodes", str(tables[1]), "--out", str(tmp_path / "local"), "--quiet"]
+    assert main(["detect", str(tables[0]), *local]) == 2
+    message = capsys.readouterr().err
+    assert detect(tables, tmp_path / "spark") == 2
+    assert not (tmp_path / "spark").exists()
+    return message, capsys.readouterr().err
 
 
 @needs_spark
-def test_a_edge_to_nowhere_is_refused_in_the_words_of_one_machine(
+def test_both_engines_refuse_an_edge_to_an_unknown_node_in_the_same_words(
     tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with tables[0].open("a") as file:
         file.write("nobody,somebody\n")
-    alone = main(["detect", str(tables[0]), "--nodes", str(tables[1]), "--out", str(tmp_path / "a"), "--quiet"])
-    message = capsys.readouterr().err
-    assert (alone, detect(tables, tmp_path / "b")) == (2, 2)
-    assert capsys.readouterr().err == message
-    assert "'nobody' is in an edge but has no row" in message
-    assert not (tmp_path / "b").exists()
+    local, spark = refusals(tables, tmp_path, capsys)
+    assert spark == local
+    assert "'nobody' is in an edge but has no row" in local
 
 
-def test_what_the_engine_cannot_do_is_refused(
+@needs_spark
+def test_both_engines_refuse_a_decimal_comma_in_the_same_words(
     tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert detect(tables, tmp_path / "out", "--directed") == 2
-    assert "without direction" in capsys.readouterr().err
-    assert detect(tables, tmp_path / "out", "--detector", "hcm") == 2
-    assert "the spark engine runs cross_hcm" in capsys.readouterr().err
+    nodes = pl.read_csv(tables[1])
+    nodes.with_columns(price=pl.Series([f"{number},5" for number in range(nodes.height)])).write_csv(tables[1])
+    local, spark = refusals(tables, tmp_path, capsys)
+    assert spark == local
+    assert "column 'price', row 1: '0,5' has a comma" in local
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--directed",), "undirected edges only; leave out --directed"),
+        (("--detector", "hcm"), "the Spark engine runs cross_hcm only, got 'hcm'"),
+        (("--resume",), "the Spark engine keeps no checkpoint to resume from; leave out --resume"),
+        (("--memory-limit", "8GB"), "the Spark engine cannot enforce a memory limit; leave out --memory-limit"),
+    ],
+)
+def test_options_that_the_engine_does_not_support_are_refused(
+    tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, ...], message: str
+) -> None:
+    tables[0].unlink()  # nothing is read before the refusal
+    assert detect(tables, tmp_path / "out", *option) == 2
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_edge_list_without_a_node_table_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["detect", "--engine", "spark", "--out", str(tmp_path / "out")]) == 2
-    assert "give both" in capsys.readouterr().err
+    assert "needs an edge list and a node table" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The session: what is missing is said in one sentence, and settings are put back."""
+"""The session: one sentence says what is missing, and settings are restored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hopsight.spark import session
 
 def test_without_pyspark_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "find_spec", lambda name: None if name == "pyspark" else name)
-    with pytest.raises(ValueError, match=r"the spark engine needs pyspark: pip install 'hopsight\[spark\]'"):
+    with pytest.raises(ValueError, match=r"the Spark engine needs pyspark: pip install 'hopsight\[spark\]'"):
         session.open_session()
 
 
@@ -19,13 +19,13 @@ def test_without_java_one_sentence_says_what_to_install(monkeypatch: pytest.Monk
     monkeypatch.setattr(session, "find_spec", lambda name: name)
     monkeypatch.setattr(session.shutil, "which", lambda name: None)
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(ValueError, match="the spark engine needs Java 17"):
-        session.check_parts()
+    with pytest.raises(ValueError, match="the Spark engine needs Java 17"):
+        session.check_requirements()
 
 
-def test_settings_of_the_user_come_back(spark: Any) -> None:
+def test_settings_of_the_user_are_restored(spark: Any) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", "7")
-    with session.settings(spark):
+    with session.run_settings(spark):
         assert spark.conf.get("spark.sql.adaptive.enabled") == "false"
         assert spark.conf.get("spark.sql.shuffle.partitions") == "4"
     assert spark.conf.get("spark.sql.adaptive.enabled") == "true"

@@ -1,4 +1,4 @@
-"""Compiled functions where there is no place to keep them."""
+"""Functions are compiled where no folder can cache them, too."""
 
 from typing import Any
 
@@ -9,15 +9,15 @@ from hopsight.system.compiled import compiled
 
 
 def test_a_function_is_compiled_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What numba does where the package and the user's cache are both read-only, as in a container."""
+    """Numba refuses to cache where the package and the user's cache are both read-only, as in a container."""
     whole = module.njit
 
-    def no_place(*, cache: bool = False, **options: Any) -> Any:
+    def no_cache(*, cache: bool = False, **options: Any) -> Any:
         if cache:
             raise RuntimeError("cannot cache function 'double': no locator available for file")
         return whole(**options)
 
-    monkeypatch.setattr(module, "njit", no_place)
+    monkeypatch.setattr(module, "njit", no_cache)
 
     @compiled(nogil=True)
     def double(value: int) -> int:

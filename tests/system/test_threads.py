@@ -1,4 +1,4 @@
-"""Threads: the processors we may use, and one BLAS thread for narrow matrices."""
+"""Threads: the cores this process may use, one BLAS thread for narrow matrices, and tasks in order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_environment_lowers_the_number_of_threads_but_never_raises_it(monkeypatc
     assert n_threads() == allowed
 
 
-def test_narrow_matrices_use_one_blas_thread_and_the_number_comes_back() -> None:
+def test_narrow_matrices_use_one_blas_thread_and_the_limit_is_restored() -> None:
     before = blas_threads()
     with few_threads(NARROW):
         assert set(blas_threads()) == {1}
@@ -37,7 +37,7 @@ def test_narrow_matrices_use_one_blas_thread_and_the_number_comes_back() -> None
     assert blas_threads() == before
 
 
-def test_torch_gets_one_thread_for_short_work_and_its_own_back() -> None:
+def test_short_matrices_use_one_torch_thread_and_the_limit_is_restored() -> None:
     before = torch.get_num_threads()
     with torch_threads(100):
         assert torch.get_num_threads() == 1
@@ -51,7 +51,7 @@ def test_workers_keep_the_order_and_have_one_torch_thread_each(monkeypatch: pyte
     both = Barrier(2)
 
     def work(task: int) -> tuple[int, int, str]:
-        both.wait(timeout=60)  # two are at work at once
+        both.wait(timeout=60)  # both tasks run at once
         return task, torch.get_num_threads(), current_thread().name
 
     with workers(2) as run:

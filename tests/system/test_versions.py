@@ -1,4 +1,4 @@
-"""Versions of what took part in a result."""
+"""Versions of Python and of the installed packages."""
 
 import platform
 
@@ -7,6 +7,6 @@ import numpy as np
 from hopsight.system.versions import versions
 
 
-def test_packages_that_are_not_there_are_left_out(monkeypatch):
+def test_packages_that_are_not_installed_are_left_out(monkeypatch):
     monkeypatch.setattr("hopsight.system.versions._PACKAGES", ("numpy", "no-such-package"))
     assert versions() == {"python": platform.python_version(), "numpy": np.__version__}

@@ -1,4 +1,4 @@
-"""What DOMINANT and ResGCN share: an Adam loop that stops when it diverges, restarts, and weights as one array."""
+"""How DOMINANT and ResGCN train: Adam, one retry after a collapse, and the weights as one array."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,24 +13,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hopsight.detectors.base import Callback, Epoch
-from hopsight.graph import AttributedGraph
 from hopsight.nn.adam import Adam
-from hopsight.nn.reconstruction import Run, block_values
-from hopsight.system.threads import torch_threads, workers
+from hopsight.nn.reconstruction import block_values
+from hopsight.system.threads import Run, torch_threads, workers
 
 FloatArray = NDArray[np.float64]
 
 
-def undirected(graph: AttributedGraph) -> Any:
-    """Return the 0/1 adjacency, symmetrized as max(A, Aᵀ)."""
-    return graph.adjacency.maximum(graph.adjacency.T) if graph.directed else graph.adjacency
-
-
 @contextmanager
-def steady(n_values: int, device: torch.device) -> Iterator[Run]:
-    """Keep torch to one thread and yield a ``map`` that has a thread for every block of so many rebuilt values.
+def block_workers(n_values: int, device: torch.device) -> Iterator[Run]:
+    """Limit torch to one thread and yield a ``map`` that works on several blocks of so many values at once.
 
-    Sums are then the same for any number of threads, and so is what is learned.
+    Sums are then the same for any number of threads, and so is the trained network.
     """
     n_blocks = n_values // block_values(device) + 1 if device.type == "cpu" else 1
     with torch_threads(1), workers(n_blocks) as run:
@@ -52,7 +45,7 @@ def train(
 ) -> list[float]:
     """Minimize ``loss`` with Adam for a fixed number of epochs and return its values.
 
-    ``max_norm`` clips the gradient; without ``last_step`` the weights stay those of the last forward pass.
+    ``max_norm`` clips the gradient. Without ``last_step`` the weights remain those of the last forward pass.
     """
     optimizer = Adam(network.parameters(), lr=lr)
     losses: list[float] = []
@@ -75,38 +68,46 @@ def train(
     return losses
 
 
-def until_alive(
+def retry_if_collapsed(
     name: str, attempt: Callable[[np.random.Generator], tuple[FloatArray, bool]], rng: np.random.Generator
 ) -> FloatArray:
-    """Return the scores of an attempt, or of a second one from other weights if the first network is dead."""
+    """Return the scores of an attempt, or of a second one from other weights if the first network collapsed.
+
+    ``attempt`` returns the scores and whether its network still tells nodes apart.
+    """
     first, second = rng.spawn(2)
     scores, alive = attempt(first)
     if alive:
         return scores
-    warnings.warn(f"{name} collapsed: its network no longer tells nodes apart; starting once more", stacklevel=4)
+    warnings.warn(f"{name} collapsed: its network no longer tells nodes apart; training it once more", stacklevel=4)
     scores, alive = attempt(second)
     if not alive:
         warnings.warn(
-            f"{name} collapsed a second time: its scores mean little on this network; try a lower lr or other seeds",
+            f"{name} collapsed a second time: do not rely on its scores for this graph; try a lower lr or another seed",
             stacklevel=4,
         )
     return scores
 
 
-def finite(scores: FloatArray, name: str) -> FloatArray:
-    """Return the scores of a new graph, or refuse one whose attributes single precision cannot hold."""
+def check_finite(scores: FloatArray, name: str) -> FloatArray:
+    """Return the scores of a new graph, or refuse a graph whose attributes single precision cannot hold."""
     if not np.isfinite(scores).all():
-        raise ValueError(f"{name} cannot judge this network: its attributes are too far from those of the fit")
+        raise ValueError(f"{name} cannot score this graph: its attributes are too far from those of the fit")
     return scores
 
 
 def is_constant(scores: FloatArray) -> bool:
-    """Say whether all scores are the same up to single precision."""
+    """Return whether all scores are equal up to single precision."""
     return bool(np.ptp(scores) <= 1e-6 * np.abs(scores).max())
 
 
+def as_array(values: Tensor) -> FloatArray:
+    """Return the values as a float64 NumPy array on the CPU."""
+    return np.asarray(values.double().cpu().numpy())
+
+
 def generators(rng: np.random.Generator, device: torch.device) -> tuple[torch.Generator, torch.Generator]:
-    """Return one torch generator on the CPU for initial weights and sampled rows, one on the device for dropout."""
+    """Return a torch generator on the CPU for initial weights and sampled rows, and one on the device for dropout."""
     seeds = rng.integers(0, 2**62, size=2)
     return (
         torch.Generator().manual_seed(int(seeds[0])),
@@ -116,18 +117,14 @@ def generators(rng: np.random.Generator, device: torch.device) -> tuple[torch.Ge
 
 def flat_weights(network: nn.Module) -> NDArray[np.float32]:
     """Return all weights as one array, in the order of ``network.parameters()``."""
-    parts = [weights.detach().cpu().reshape(-1) for weights in network.parameters()]
-    return np.asarray(torch.cat(parts).numpy(), dtype=np.float32)
+    flat = nn.utils.parameters_to_vector(network.parameters())
+    return np.asarray(flat.detach().cpu().numpy(), dtype=np.float32)
 
 
-@torch.no_grad()
 def set_weights(network: nn.Module, flat: NDArray[np.float32]) -> None:
-    """Write back what :func:`flat_weights` returned."""
-    parts = list(network.parameters())
-    if flat.size != sum(weights.numel() for weights in parts):
-        raise ValueError(f"the saved model has {flat.size} weights, which is not what its parameters ask for")
-    values = torch.from_numpy(np.array(flat, dtype=np.float32))
-    start = 0
-    for weights in parts:
-        weights.copy_(values[start : start + weights.numel()].view_as(weights))
-        start += weights.numel()
+    """Set all weights from the array that :func:`flat_weights` returned."""
+    expected = sum(weights.numel() for weights in network.parameters())
+    if flat.size != expected:
+        raise ValueError(f"the saved model has {flat.size} weights, but its parameters require {expected}")
+    values = torch.from_numpy(np.array(flat, dtype=np.float32)).to(next(network.parameters()))
+    nn.utils.vector_to_parameters(values, network.parameters())

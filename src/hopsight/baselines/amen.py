@@ -1,4 +1,4 @@
-"""AMEN (Perozzi & Akoglu 2016): nodes whose ego network has no attribute that holds it together and sets it apart."""
+"""AMEN (Perozzi & Akoglu 2016): nodes whose ego network no attribute holds together and sets apart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.baselines.egonets import normality
-from hopsight.baselines.residuals import reduced
+from hopsight.baselines.prepare import symmetric_adjacency, transformed
 from hopsight.checks import check_choice
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
@@ -25,42 +25,42 @@ SCALINGS = ("minmax", "none")
 
 @dataclass(kw_only=True)
 class AMEN(Detector):
-    r"""Normality of ego networks; the score of a node is minus the normality of its own.
+    r"""Score nodes by minus the normality of their ego networks.
 
-    The ego network C of v is v with its neighbors. With degrees k, m edges, :math:`p_{ij} = k_i k_j / 2m` and
-    :math:`s_{ij} = 1 - \min(1, p_{ij})`, attribute f speaks for C by how much connected members share it beyond
-    chance, :math:`I_f = \sum_{i,j \in C} (A_{ij} - p_{ij}) x_{if} x_{jf}`, and against it by how much members and
-    the outside share it over surprising edges, :math:`E_f = \sum_{(i,b)} s_{ib}\, \mathrm{sim}(x_{if}, x_{bf})`.
-    Both are scaled to [0, 1]; :math:`y_f` is their difference, and the normality is the largest
-    :math:`w^\top y` over weights w ≥ 0 with ‖w‖ = 1.
+    The ego network C of a node consists of the node and its neighbors. With degrees k, m edges,
+    :math:`p_{ij} = k_i k_j / 2m` and :math:`s_{ij} = 1 - \min(1, p_{ij})`, attribute f speaks for C by how much
+    connected members share it beyond chance, :math:`I_f = \sum_{i,j \in C} (A_{ij} - p_{ij}) x_{if} x_{jf}`, and
+    against C by how much members share it with the outside over surprising edges,
+    :math:`E_f = \sum_{(i,b)} s_{ib}\, \mathrm{sim}(x_{if}, x_{bf})`. Both are scaled to [0, 1]; :math:`y_f` is their
+    difference, and the normality is the largest :math:`w^\top y` over weights w ≥ 0 with ‖w‖ = 1.
 
     Parameters
     ----------
     norm
-        Of the weights: ``"l2"`` (normality is the length of the positive part of y) or ``"l1"`` (its largest entry).
+        Norm of the weights: ``"l2"`` (the normality is the length of the positive part of y) or ``"l1"`` (the largest
+        entry of y).
     aggregate
-        ``"ego"``: a node is as anomalous as its own ego network; ``"members"``: as the worst one that it is in.
+        ``"ego"``: a node is as anomalous as its own ego network; ``"members"``: as the worst ego network it is in.
     boundary_sim
         ``"presence"``: both ends have the attribute or both lack it. ``"dot"``: the product of their values, for
-        real attributes, where presence says nothing. ``"auto"``: presence if no attribute is negative and at least
-        half of them are 0, else dot.
+        real-valued attributes. ``"auto"``: presence if no value is negative and at least half of them are 0, else dot.
     scaling
-        ``"minmax"`` maps every column to [0, 1]; ``"none"`` takes attributes that are there already.
+        ``"minmax"`` maps every column to [0, 1]; ``"none"`` is for attributes that are in [0, 1] already.
     n_components
         Reduce the attributes to this many principal components first.
 
     Attributes
     ----------
     boundary_sim_ : str
-        The similarity that was used, also under ``"auto"``.
+        The similarity used, also with ``"auto"``.
     normality_ : ndarray
-        One value for each ego network.
+        Normality of the ego network of every node.
 
     Notes
     -----
-    The authors' code takes boundary terms from the wrong member unless the ego comes first; this one follows the
-    formulas. Boundary edges are never listed: they are all edges of the members less the inner ones, so that time
-    is that of counting triangles, and memory linear. Constant columns say nothing and are left out.
+    The authors' code takes boundary terms from the wrong member unless the ego comes first; this implementation
+    follows the formulas. Boundary edges are never listed: they are all edges of the members minus the inner ones, so
+    that time is that of counting triangles and memory is linear. Constant columns are left out.
 
     References
     ----------
@@ -68,7 +68,7 @@ class AMEN(Detector):
 
     Examples
     --------
-    Two triangles with an edge between; the attribute holds the first one together:
+    Two triangles joined by an edge; the attribute holds the first one together:
 
     >>> edges = [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5), (2, 3)]
     >>> graph = AttributedGraph.from_edges(*zip(*edges), np.array([[1.0]] * 3 + [[0.0]] * 3))
@@ -94,15 +94,15 @@ class AMEN(Detector):
         check_choice("aggregate", self.aggregate, AGGREGATES)
         check_choice("boundary_sim", self.boundary_sim, BOUNDARY_SIMILARITIES)
         check_choice("scaling", self.scaling, SCALINGS)
-        attributes = reduced(graph, self.n_components, rng=rng)
+        attributes, _ = transformed(graph, n_components=self.n_components, rng=rng)
         self.boundary_sim_ = self.boundary_sim
         if self.boundary_sim == "auto":
             self.boundary_sim_ = "presence" if _is_mostly_absent(attributes) else "dot"
         if self.scaling == "minmax":
             attributes = unit_interval(attributes)
-        adjacency = graph.adjacency.maximum(graph.adjacency.T).tocsr()
+        adjacency = symmetric_adjacency(graph)
         self.normality_ = normality(adjacency, attributes, norm=self.norm, boundary_sim=self.boundary_sim_)
-        scores = 0.0 - self.normality_  # 0, not −0, where there is nothing to judge
+        scores = 0.0 - self.normality_  # 0, not −0, where the normality is 0
         return scores if self.aggregate == "ego" else _worst_around(adjacency, scores)
 
 
@@ -112,7 +112,7 @@ def _is_mostly_absent(attributes: Any) -> bool:
 
 
 def unit_interval(attributes: Any) -> Any:
-    """Map every column to [0, 1] and leave constant ones out; a sparse matrix without negative values stays sparse.
+    """Map every column to [0, 1] and leave constant columns out; a sparse matrix without negative values stays sparse.
 
     >>> unit_interval(np.array([[1.0, 7.0, 0.0], [3.0, 7.0, 2.0], [2.0, 7.0, 1.0]])).toarray().tolist()
     [[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]
@@ -120,8 +120,8 @@ def unit_interval(attributes: Any) -> Any:
     if sp.issparse(attributes) and attributes.data.min(initial=0.0) < 0:
         attributes = attributes.toarray()
     low, high = (_column_extreme(attributes, pick) for pick in ("min", "max"))
-    width = high / 2 - low / 2  # halves, as the difference of the largest floats overflows
-    # numbers below the smallest normal one lose digits, and numpy 1.26 warns of dividing by them
+    width = high / 2 - low / 2  # halves, since the difference of the largest floats overflows
+    # Numbers below the smallest normal one lose digits, and NumPy 1.26 warns when dividing by them.
     varies = width > np.maximum(1e-12 * np.maximum(abs(low), abs(high)), np.finfo(np.float64).tiny)
     low, width = low[varies], width[varies]
     if not sp.issparse(attributes):
@@ -138,7 +138,7 @@ def _column_extreme(attributes: Any, pick: str) -> FloatArray:
 
 
 def _worst_around(adjacency: Any, scores: FloatArray) -> FloatArray:
-    """Return the highest score among each node and its neighbors."""
+    """Return the highest score among every node and its neighbors."""
     worst = scores.copy()
     connected = np.diff(adjacency.indptr) > 0
     if connected.any():

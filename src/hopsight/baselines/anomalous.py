@@ -1,4 +1,4 @@
-"""ANOMALOUS (Peng et al. 2018): choose the telling nodes and attributes, and score what they leave unexplained."""
+"""ANOMALOUS (Peng et al. 2018): nodes that representative nodes and attributes leave unexplained."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from hopsight.baselines.residuals import (
     EPSILON,
     SCALINGS,
     Smoother,
-    column_normalized,
     conjugate_gradient,
-    enlarged,
     has_settled,
-    reduced,
+    prepared,
     residual_weights,
     row_norms,
 )
@@ -33,17 +31,18 @@ FloatArray = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 SOLVERS = ("exact", "paper")
-SPEED = 2e10  # operations a second, roughly
+SPEED = 2e10  # operations per second, roughly
 FEW_COLUMNS = 64  # up to here a search over n_columns² numbers costs less than one over n_nodes · n_columns
 
 
 @dataclass(kw_only=True)
 class ANOMALOUS(Detector):
-    r"""Residual analysis with a CUR decomposition: the score of a node is the norm of its residual.
+    r"""Score nodes by the norm of their residual from a CUR decomposition of the attributes.
 
-    With X (n × d, columns of norm 1), W (n × d) and R (n × d), minimizes :math:`\|X - XW^\top X - R\|_F^2 +
-    \alpha\|W\|_{2,1} + \beta\|W^\top\|_{2,1} + \gamma\|R\|_{2,1} + \varphi\,\mathrm{tr}(R^\top L R)`. Rows of W
-    that stay above zero choose nodes, columns choose attributes; node i scores :math:`\|R_i\|_2`.
+    ANOMALOUS minimizes :math:`\|X - XW^\top X - R\|_F^2 + \alpha\|W\|_{2,1} + \beta\|W^\top\|_{2,1} +
+    \gamma\|R\|_{2,1} + \varphi\,\mathrm{tr}(R^\top L R)` over W and R, both n × d like X, whose columns have norm 1.
+    Rows of W that differ from zero choose nodes, columns choose attributes. The score of node i is
+    :math:`\|R_i\|_2`.
 
     Parameters
     ----------
@@ -56,14 +55,14 @@ class ANOMALOUS(Detector):
     phi
         Weight that makes the residuals of connected nodes alike.
     n_rounds
-        Most rounds of alternating updates.
+        Maximum number of rounds of alternating updates.
     tolerance
         Stop when the objective changes by less than this in a round.
     solver
-        ``"exact"`` solves for W as the objective asks. ``"paper"`` repeats the authors' solver, which decouples
-        the columns and is exact only without ``beta``; the objective may then rise.
+        ``"exact"`` minimizes the objective over W. ``"paper"`` is the authors' solver, which decouples the columns and
+        is exact only without ``beta``; the objective may then rise.
     n_components
-        Reduce the attributes to this many principal components before anything else.
+        Reduce the attributes to this many principal components first.
     scaling
         ``"column"`` divides each column by its norm, as the authors do; ``"none"`` does not.
 
@@ -72,13 +71,13 @@ class ANOMALOUS(Detector):
     objective_ : list of float
         The objective after every round; with the exact solver it never increases.
     node_weights_, attribute_weights_ : ndarray
-        Norms of the rows and of the columns of W: what was chosen, and how strongly.
+        Norms of the rows and of the columns of W: how strongly each node and attribute is chosen.
 
     Notes
     -----
-    Works on dense attributes, in O(n·d) memory; a round takes O(n·d³) time for up to 64 columns and O(n·d²) for each
-    inner iteration with more. Reduce a bag of words first.
-    ``objective_`` has the ε of the updates inside the norms of W.
+    Attributes become dense, in O(n·d) memory. A round takes O(n·d³) time for up to 64 columns, and O(n·d²) per inner
+    iteration for more: reduce a bag of words with ``n_components``. ``objective_`` has the ε of the updates inside the
+    norms of W.
 
     References
     ----------
@@ -87,7 +86,7 @@ class ANOMALOUS(Detector):
 
     Examples
     --------
-    Two nodes without an edge, each with an attribute of its own: W explains all but (α + β) / 2 of both.
+    Two unconnected nodes, each with its own attribute: W explains all but (α + β) / 2 of both.
 
     >>> detector = ANOMALOUS(alpha=0.1, beta=0.1, gamma=0.5, n_rounds=200, tolerance=0.0)
     >>> detector.fit((np.zeros((2, 2)), np.eye(2))).node_weights_.round(6).tolist()
@@ -111,7 +110,7 @@ class ANOMALOUS(Detector):
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         self._check()
-        check_memory("ANOMALOUS", _bytes_needed(graph, self.n_components))
+        check_memory("ANOMALOUS", self._bytes_needed(graph))
         X = self._prepare(graph, rng)
         _warn_if_slow(*X.shape)
         smoother = Smoother(graph, sparsity=self.gamma, smoothness=self.phi)
@@ -132,11 +131,11 @@ class ANOMALOUS(Detector):
             W = solve(X, R, rows, columns, W)
             row_sizes, column_sizes = _sizes(W), _sizes(W.T)
             rows, columns = 0.5 * self.alpha / row_sizes, 0.5 * self.beta / column_sizes
-            left = X - X @ (W.T @ X)
-            R = smoother.solve(left, weights, R)
+            unexplained = X - X @ (W.T @ X)
+            R = smoother.solve(unexplained, weights, R)
             weights = residual_weights(R)
             choice = self.alpha * row_sizes.sum() + self.beta * column_sizes.sum()
-            self.objective_.append(float(np.square(left - R).sum() + choice) + smoother.penalty(R))
+            self.objective_.append(float(np.square(unexplained - R).sum() + choice) + smoother.penalty(R))
             if callback is not None:
                 callback(Epoch(number, self.n_rounds, self.objective_[-1], partial(row_norms, R)))
             if has_settled(self.objective_, self.tolerance):
@@ -144,9 +143,7 @@ class ANOMALOUS(Detector):
         return W, R
 
     def _prepare(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
-        X = reduced(graph, self.n_components, rng=rng)
-        if self.scaling == "column":
-            X = column_normalized(enlarged(X))
+        X = prepared(graph, scaling=self.scaling, n_components=self.n_components, rng=rng)
         return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
     def _check(self) -> None:
@@ -157,30 +154,29 @@ class ANOMALOUS(Detector):
         check_choice("solver", self.solver, SOLVERS)
         check_choice("scaling", self.scaling, SCALINGS)
 
-
-def _bytes_needed(graph: AttributedGraph, n_components: int | None) -> int:
-    """Return the memory of a fit: fourteen n × d matrices, those of the solver, and the network."""
-    n, d = graph.n_nodes, min(graph.n_attributes, n_components or graph.n_attributes)
-    solver = 3 * d**3 if d <= FEW_COLUMNS else 4 * d**2
-    return 8 * (14 * n * d + solver) + 3 * 12 * int(graph.adjacency.nnz)
+    def _bytes_needed(self, graph: AttributedGraph) -> int:
+        """Return the memory of a fit: its n × d matrices, those of the solver, and the edges."""
+        n, d = graph.n_nodes, min(graph.n_attributes, self.n_components or graph.n_attributes)
+        solver = 3 * d**3 if d <= FEW_COLUMNS else 4 * d**2
+        return 8 * (self.dense_copies * n * d + solver) + 3 * 12 * int(graph.adjacency.nnz)
 
 
 def _warn_if_slow(n: int, d: int) -> None:
-    """Say so before hours pass: many columns take about 20 rounds of 50 iterations of 4nd² + 2d³ operations."""
+    """Warn of a long fit: many columns take about 20 rounds of 50 iterations of 4nd² + 2d³ operations."""
     hours = 1000 * (4 * n * d**2 + 2 * d**3) / SPEED / 3600
     if d > FEW_COLUMNS and hours > 0.5:
         logger.warning("ANOMALOUS may take %.0f hours on %d attributes: reduce them with n_components", hours + 0.5, d)
 
 
 def _sizes(W: FloatArray) -> FloatArray:
-    """Return √(‖W_i‖² + ε) for every row; the ε lets a row that has reached zero stay there."""
+    """Return √(‖W_i‖² + ε) for every row; with ε, a row that has reached zero stays at zero."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", W, W) + EPSILON))
 
 
 def _solve_exactly(
     X: FloatArray, R: FloatArray, rows: FloatArray, columns: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Solve XXᵀ W XᵀX + diag(rows) W + W diag(columns) = X(X − R)ᵀX, whichever way is quicker."""
+    """Solve XXᵀ W XᵀX + diag(rows) W + W diag(columns) = X(X − R)ᵀX in the faster way."""
     gram = X.T @ X  # (n_columns, n_columns)
     right = (X - R).T @ X
     if X.shape[1] <= FEW_COLUMNS:
@@ -191,11 +187,11 @@ def _solve_exactly(
 def _solve_few_columns(
     X: FloatArray, gram: FloatArray, right: FloatArray, rows: FloatArray, columns: FloatArray
 ) -> FloatArray:
-    """Solve for the d × d matrix M = right − XᵀW·gram, of which W = XM / (rows + columns) follows entry by entry.
+    """Solve for the d × d matrix M = right − XᵀW·gram, from which W = XM / (rows + columns) follows entry by entry.
 
     Column j of XᵀW is K_j M_j with K_j = Xᵀ diag(1 / (rows + columns_j)) X, hence M + [K_1 M_1, …]·gram = right.
-    With gram = FᵀF and M = NF this is symmetric in N. Were all K_j the largest one, with eigenvectors Q, it would be
-    diagonal in QᵀN: a search over these d² numbers takes few iterations.
+    With gram = FᵀF and M = NF this is symmetric in N. If all K_j were equal to the largest one, with eigenvectors Q, it
+    would be diagonal in QᵀN; so a search over these d² numbers takes few iterations.
     """
     inverse = 1.0 / (rows[:, None] + columns)
     K = np.stack([X.T @ (X * inverse[:, [j]]) for j in range(X.shape[1])])  # (j, row, column)
@@ -219,7 +215,7 @@ def _solve_few_columns(
 def _solve_many_columns(
     X: FloatArray, gram: FloatArray, right: FloatArray, rows: FloatArray, columns: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Solve by conjugate gradients, which need O(n·d) memory and O(n·d²) time an iteration."""
+    """Solve by conjugate gradients, which take O(n·d) memory and O(n·d²) time per iteration."""
     weight = rows[:, None] + columns
     scale = 1.0 / np.sqrt(np.einsum("ij,ij->i", X, X)[:, None] * np.diagonal(gram) + weight)
     weight *= scale**2

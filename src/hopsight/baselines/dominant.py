@@ -1,4 +1,4 @@
-"""DOMINANT: nodes whose edges and attributes a graph autoencoder rebuilds badly (Ding et al. 2019)."""
+"""DOMINANT (Ding et al. 2019): nodes whose edges and attributes a graph autoencoder reconstructs badly."""
 
 from __future__ import annotations
 
@@ -12,72 +12,76 @@ from numpy.typing import NDArray
 from torch import Generator, Tensor, allclose, device, no_grad
 
 from hopsight.baselines.adam_loop import (
-    finite,
+    as_array,
+    block_workers,
+    check_finite,
     flat_weights,
     generators,
     is_constant,
+    retry_if_collapsed,
     set_weights,
-    steady,
     train,
-    undirected,
-    until_alive,
 )
+from hopsight.baselines.autoencoder import Autoencoder
+from hopsight.baselines.prepare import symmetric_adjacency, transformed
 from hopsight.checks import check_choice, check_count, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
-from hopsight.io import as_graph
-from hopsight.nn.autoencoder import Autoencoder, Inputs
+from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
-from hopsight.nn.reconstruction import EPSILON, Run, row_errors, row_loss, sample_rows
+from hopsight.nn.layers import Inputs
+from hopsight.nn.reconstruction import EPSILON, row_errors, row_loss, sample_rows
 from hopsight.nn.target import Target
-from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.scale import unit_of
+from hopsight.system.threads import Run
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(kw_only=True)
 class DOMINANT(Detector):
-    r"""Deep anomaly detection on attributed networks.
+    r"""Score nodes by the reconstruction error of a graph autoencoder.
 
-    Graph convolutions H' = ReLU(Â H W + b) encode every node; one decoder rebuilds its attributes x̂_i, another
-    its row of the adjacency matrix â_i. A node scores what is lost:
+    Graph convolutions H' = ReLU(Â H W + b) encode every node; one decoder reconstructs its attributes x̂_i, another
+    its row â_i of the adjacency matrix:
 
         score_i = a ‖x_i − x̂_i‖₂ + (1 − a) ‖t_i − â_i‖₂
 
-    with the weight a of the attributes and the row t_i of A, or of A + I. Defaults are those of the authors' PyTorch
-    code; :meth:`paper`, :meth:`tf` and :meth:`pygod` give the other published settings.
+    where a weighs the attributes and t_i is a row of A, or of A + I. The defaults are those of the authors' PyTorch
+    code; :meth:`paper`, :meth:`tf` and :meth:`pygod` return the other published settings.
 
     Parameters
     ----------
     encoder_units, attribute_units, structure_units
         Widths of the encoder, of the attribute decoder before its last layer, and of the structure decoder
-        (empty: straight from the encoding Z).
+        (empty: edges are reconstructed from the encoding Z itself).
     decoder
-        ``"linear"``, Â = H Hᵀ, or ``"sigmoid"``, Â = σ(H Hᵀ).
+        Reconstructed adjacency: ``"linear"``, H Hᵀ, or ``"sigmoid"``, σ(H Hᵀ).
     final_activation
         ``"relu"`` or ``"none"`` after the last layer of encoder and decoders. Attributes with negative values
-        never get a ReLU on their rebuilt form, which could not reach them.
+        are always reconstructed without a ReLU, which could not produce them.
     self_loops
-        Rebuild A + I instead of A.
+        Reconstruct A + I instead of A.
     loss
         ``"mean"`` of the scores, or ``"squared"``, (1 − a) ‖A − Â‖² + a ‖X − X̂‖².
     attribute_weight
         The weight a.
     lr, n_epochs, dropout
-        Adam's step, number of passes, share of units dropped while training.
+        Adam's learning rate, number of epochs, and share of units dropped while training.
     bias, initial
-        Whether layers add b; ``"glorot"`` (biases 0) or ``"uniform"`` (all within ±1/√width) initial weights.
+        Whether layers have a bias b; initial weights, ``"glorot"`` (biases 0) or ``"uniform"`` (within ±1/√width).
     last_step
-        Score with the weights after the last step; without, with those of the last training pass.
+        Score with the weights after the last step, or else with those of the last forward pass.
     scaling, n_components
-        Of the attributes, see :class:`hopsight.preprocess.AttributeTransform`.
+        How to transform the attributes; see :class:`hopsight.preprocess.AttributeTransform`.
     n_rows
-        Sigmoid decoder only: rows of A that one epoch looks at, drawn anew each time; ``"auto"``: all, or in large
-        networks as many as make 33 million pairs. The scores always look at all rows.
+        Sigmoid decoder only: rows of A per epoch, drawn anew for each one; ``"auto"``: all, or in large graphs as many
+        as make 33 million pairs. The scores always use all rows.
 
     Attributes
     ----------
+    attribute_error_, structure_error_ : ndarray
+        ‖x_i − x̂_i‖₂ and ‖t_i − â_i‖₂ of every node.
     loss_ : ndarray
         Loss of every epoch.
     weights_ : ndarray
@@ -85,15 +89,15 @@ class DOMINANT(Detector):
     transform_ : AttributeTransform
         The attribute transformation, reused for new graphs.
     attribute_activation_ : str
-        What the rebuilt attributes went through.
+        Activation of the reconstructed attributes.
     unit_ : float
-        What attributes were divided by: 1, or their largest value where single precision could not hold them.
+        Divisor of the attributes: 1, or their largest value where single precision could not hold them.
 
     Notes
     -----
     The linear decoder is never multiplied out: ‖t_i − H h_i‖² = ‖t_i‖² − 2 h_i·Σ_j t_ij h_j + h_iᵀ(HᵀH)h_i takes
-    O(m·h + n·h²). The sigmoid decoder goes in blocks of rows, loss and gradient in one pass. Sparse attributes
-    stay sparse. The number of epochs is fixed: nothing looks at labels.
+    O(m·h + n·h²) time. The sigmoid decoder works in blocks of rows, loss and gradient in one pass. Sparse attributes
+    stay sparse. The number of epochs is fixed; labels are never used.
 
     References
     ----------
@@ -108,6 +112,11 @@ class DOMINANT(Detector):
     """
 
     meaning: ClassVar[str] = "how badly a graph autoencoder reconstructs its attributes and its edges"
+    node_values: ClassVar[Mapping[str, str]] = {
+        "attribute_error": "error of the reconstruction of its attributes",
+        "structure_error": "error of the reconstruction of its edges",
+    }
+    presets: ClassVar[tuple[str, ...]] = ("paper", "tf", "pygod")
     transferable: ClassVar[bool] = True
     draws_by_position: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = {"n_epochs": 10}
@@ -137,7 +146,7 @@ class DOMINANT(Detector):
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
-        """Return the settings of the paper; its a is only given as a range, 0.4 to 0.8."""
+        """Return the settings of the paper, which gives a as a range only, 0.4 to 0.8."""
         settings: dict[str, Any] = {
             "encoder_units": (64, 32, 16),
             "attribute_units": (),
@@ -168,7 +177,7 @@ class DOMINANT(Detector):
 
     @classmethod
     def pygod(cls, **changes: Any) -> Self:
-        """Return the settings of PyGOD, which takes attributes as they come."""
+        """Return the settings of PyGOD, which does not scale the attributes."""
         settings: dict[str, Any] = {
             "scaling": "none",
             "final_activation": "none",
@@ -184,14 +193,9 @@ class DOMINANT(Detector):
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         where = self._check()
         for_axes, for_training = rng.spawn(2)
-        self.transform_ = AttributeTransform.fit(
-            graph.attributes,
-            graph.attribute_names,
-            scaling=self.scaling,
-            n_components=self.n_components,
-            rng=for_axes,
+        attributes, self.transform_ = transformed(
+            graph, scaling=self.scaling, n_components=self.n_components, rng=for_axes
         )
-        attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
         self.unit_ = unit_of(attributes)
         values = attributes.data if sp.issparse(attributes) else attributes
         can_be_negative = values.min(initial=0.0) < 0
@@ -204,7 +208,7 @@ class DOMINANT(Detector):
             losses = train(
                 network,
                 lambda: self._loss(network, inputs, edges, for_dropout, for_weights, run),
-                lambda: self._scores(network, inputs, edges, run)[0],
+                lambda: self._scores(network, inputs, edges, run),
                 name="DOMINANT",
                 lr=self.lr,
                 n_epochs=self.n_epochs,
@@ -212,28 +216,31 @@ class DOMINANT(Detector):
                 callback=callback,
             )
             self.loss_, self.weights_ = np.array(losses), flat_weights(network)
-            return self._scores(network, inputs, edges, run)
+            of_attributes, of_edges, alive = self._errors(network, inputs, edges, run)
+            self.attribute_error_, self.structure_error_ = as_array(of_attributes), as_array(of_edges)
+            scores = self._weighted(of_attributes, of_edges)
+            return scores, alive and not is_constant(scores)
 
-        with steady(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), where) as run:
-            return until_alive("DOMINANT", attempt, for_training)
+        with block_workers(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), where) as run:
+            return retry_if_collapsed("DOMINANT", attempt, for_training)
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit."""
-        return finite(self._scores(*self._trained(source))[0], "DOMINANT")
+        return check_finite(self._scores(*self._trained(source)), "DOMINANT")
 
     @no_grad()
     def embed(self, source: Any = None) -> FloatArray:
         """Return Z, the encoding of every node of a graph, or of the training graph."""
         if source is None and not hasattr(self, "graph_"):
-            raise ValueError("a loaded DOMINANT has no training graph: give it to embed or predict")
+            raise ValueError("a loaded DOMINANT has no training graph: pass the graph to embed or predict")
         network, inputs, _ = self._trained(self.graph_ if source is None else source)
-        return network(inputs).encoding.double().cpu().numpy()
+        return as_array(network(inputs).encoding)
 
     def _trained(self, source: Any) -> tuple[Autoencoder, Inputs, Target]:
-        """Return the trained network and a graph as it reads one."""
+        """Return the trained network, and a graph in the form that the network takes."""
         if not hasattr(self, "weights_"):
             raise ValueError("DOMINANT is not fitted yet: call fit first")
-        graph = as_graph(source)
+        graph = graph_of(source)
         attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
         inputs, edges = self._inputs(graph, attributes, resolve_device(self.device))
         network = self._network(inputs, Generator())
@@ -258,7 +265,7 @@ class DOMINANT(Detector):
         return resolve_device(self.device)
 
     def _inputs(self, graph: AttributedGraph, attributes: Any, where: device) -> tuple[Inputs, Target]:
-        adjacency = undirected(graph)
+        adjacency = symmetric_adjacency(graph)
         edges = adjacency + sp.eye_array(graph.n_nodes, format="csr") if self.self_loops else adjacency
         return Inputs.of(adjacency, attributes / self.unit_, where), Target.of(edges, where)
 
@@ -278,7 +285,7 @@ class DOMINANT(Detector):
     def _loss(
         self, network: Autoencoder, inputs: Inputs, edges: Target, dropout: Generator, rows: Generator, run: Run = map
     ) -> Tensor:
-        rebuilt = network(inputs, dropout=self.dropout, generator=dropout)
+        output = network(inputs, dropout=self.dropout, generator=dropout)
         root = self.loss == "mean"
         n_nodes = edges.shape[0]
         activation, drawn = "none", None
@@ -286,21 +293,26 @@ class DOMINANT(Detector):
             activation = "sigmoid"
             drawn = sample_rows(self.n_rows, n_nodes, rows, edges.squares.device, halved=not root)
         how = self.attribute_activation_
-        of_attributes = row_loss(rebuilt.left, rebuilt.right, inputs.attributes, how, root=root, run=run)
-        of_edges = row_loss(rebuilt.units, rebuilt.units, edges, activation, root=root, rows=drawn, run=run)
+        of_attributes = row_loss(output.left, output.right, inputs.attributes, how, root=root, run=run)
+        of_edges = row_loss(output.units, output.units, edges, activation, root=root, rows=drawn, run=run)
         total = self.attribute_weight * of_attributes + (1 - self.attribute_weight) * of_edges
         return total / n_nodes if root else total
 
     @no_grad()
-    def _scores(self, network: Autoencoder, inputs: Inputs, edges: Target, run: Run = map) -> tuple[FloatArray, bool]:
-        """Return one score a node, and whether the network is alive."""
-        rebuilt = network(inputs)
+    def _errors(
+        self, network: Autoencoder, inputs: Inputs, edges: Target, run: Run = map
+    ) -> tuple[Tensor, Tensor, bool]:
+        """Return both reconstruction errors of every node, and whether the network produces more than zeros."""
+        output = network(inputs)
         activation = "none" if self.decoder == "linear" else "sigmoid"
-        of_attributes = row_errors(rebuilt.left, rebuilt.right, inputs.attributes, self.attribute_activation_, run)
-        of_edges = row_errors(rebuilt.units, rebuilt.units, edges, activation, run)
-        a = self.attribute_weight
-        total = a * (of_attributes + EPSILON).sqrt() + (1 - a) * (of_edges + EPSILON).sqrt()
-        scores = total.double().cpu().numpy()
-        silent = not rebuilt.units.any() and allclose(of_attributes, inputs.attributes.squares)  # rebuilds zeros only
-        dead = silent or not rebuilt.encoding.any() or is_constant(scores)
-        return scores, not dead
+        of_attributes = row_errors(output.left, output.right, inputs.attributes, self.attribute_activation_, run)
+        of_edges = row_errors(output.units, output.units, edges, activation, run)
+        only_zeros = not output.units.any() and allclose(of_attributes, inputs.attributes.squares)
+        alive = bool(output.encoding.any()) and not only_zeros
+        return (of_attributes + EPSILON).sqrt(), (of_edges + EPSILON).sqrt(), alive
+
+    def _scores(self, network: Autoencoder, inputs: Inputs, edges: Target, run: Run = map) -> FloatArray:
+        return self._weighted(*self._errors(network, inputs, edges, run)[:2])
+
+    def _weighted(self, of_attributes: Tensor, of_edges: Tensor) -> FloatArray:
+        return as_array(self.attribute_weight * of_attributes + (1 - self.attribute_weight) * of_edges)

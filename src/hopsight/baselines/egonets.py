@@ -1,4 +1,4 @@
-"""The normality of every ego network of AMEN, without listing the edges that leave it."""
+"""The normality of every ego network, for AMEN, without listing the edges that leave it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hopsight.system.threads import n_threads
 
 FloatArray = NDArray[np.float64]
 
-BLOCK_VALUES = 15_000_000  # attribute sums over neighbors held at a time
+BLOCK_VALUES = 15_000_000  # sums of attributes over neighbors held at a time
 
 
 def normality(adjacency: Any, attributes: Any, *, norm: str = "l2", boundary_sim: str = "presence") -> FloatArray:
-    """Return the normality of every node's ego network; attributes in [0, 1], a symmetric 0/1 adjacency.
+    """Return the normality of the ego network of every node, for a symmetric 0/1 adjacency and attributes in [0, 1].
 
-    A node without edges, or without any attribute around it, has normality 0.
+    It is 0 for a node without edges, or if no member has an attribute.
     """
     X = sp.csr_array(attributes, dtype=np.float64)
     degrees = np.diff(adjacency.indptr).astype(np.float64)
@@ -33,12 +33,12 @@ def normality(adjacency: Any, attributes: Any, *, norm: str = "l2", boundary_sim
         part = X[:, columns]
         part.sort_indices()
         _add_block(S, part, degrees, boundary_sim, largest, squares)
-    largest[np.isneginf(largest)] = 0.0  # no attribute around
+    largest[np.isneginf(largest)] = 0.0  # no member has an attribute
     return largest if norm == "l1" else np.where(squares > 0, np.sqrt(squares), largest)
 
 
 def _column_blocks(X: Any, adjacency: Any) -> list[slice]:
-    """Cut the columns so that the sums over neighbors, at most one entry an edge and attribute, fit in memory."""
+    """Split the columns so that the sums over neighbors, at most one per edge and attribute, fit in memory."""
     n_values = float(np.diff(X.indptr) @ np.diff(adjacency.indptr)) + X.nnz
     n_blocks = int(np.ceil(min(n_values, float(X.shape[0]) * X.shape[1]) / BLOCK_VALUES))
     step = max(1, -(-X.shape[1] // max(1, n_blocks)))
@@ -48,10 +48,10 @@ def _column_blocks(X: Any, adjacency: Any) -> list[slice]:
 def _add_block(
     S: Any, X: Any, degrees: FloatArray, boundary_sim: str, largest: FloatArray, squares: FloatArray
 ) -> None:
-    """Take a block of attributes into the largest y_f and the sum of squares of the positive ones."""
+    """Update the largest y_f and the sum of squares of the positive ones with a block of attributes."""
     presence = boundary_sim == "presence"
     strength = np.asarray(S.sum(axis=1)).ravel()
-    if presence:  # sums over the edges of a node of s_ij(−b_i − b_j + 2b_i b_j), the constant s_ij apart
+    if presence:  # sums of s_ij(−b_i − b_j + 2b_i b_j) over the edges of a node; the constant s_ij is added later
         B = sp.csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
         around = S @ B
         G = sp.csr_array(2.0 * B.multiply(around) - around - sp.diags_array(strength) @ B)
@@ -60,22 +60,22 @@ def _add_block(
         G = sp.csr_array(X.multiply(S @ X))
     parts = tuple(_csr_parts(matrix) for matrix in (S, X, G))
 
-    def judge(first: int) -> None:
+    def update(first: int) -> None:
         last = min(first + step, len(degrees))
-        _judge_egos(first, last, *parts, degrees, strength, X.shape[1], presence, largest, squares)
+        _update_egos(first, last, *parts, degrees, strength, X.shape[1], presence, largest, squares)
 
     step = max(1, -(-len(degrees) // (16 * n_threads())))
     with ThreadPoolExecutor(n_threads()) as pool:
-        list(pool.map(judge, range(0, len(degrees), step)))
+        list(pool.map(update, range(0, len(degrees), step)))
 
 
 def _csr_parts(matrix: Any) -> tuple[Any, Any, Any]:
-    """Return data, indices and indptr, always of the same types: each new combination would be compiled anew."""
+    """Return data, indices and indptr, always with the same types, since numba compiles anew for each combination."""
     return matrix.data.astype(np.float64), matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
 
 
 @compiled(nogil=True)
-def _judge_egos(
+def _update_egos(
     first: int,
     last: int,
     S: Any,
@@ -88,10 +88,10 @@ def _judge_egos(
     largest: Any,
     squares: Any,
 ) -> None:
-    """Judge the ego networks of nodes first, …, last − 1; S, X and G come as CSR parts."""
+    """Update the results of the ego networks of nodes first, …, last − 1; S, X and G are CSR parts."""
     twice_m = max(1.0, degrees.sum())
-    inside = np.full(len(degrees), -1)  # the ego whose network a node was last seen in
-    active = np.full(n_columns, -1)  # likewise for attributes
+    inside = np.full(len(degrees), -1)  # the last ego whose network a node belonged to
+    active = np.full(n_columns, -1)  # the last ego a member of which had an attribute
     touched = np.empty(n_columns, dtype=np.int64)
     chance, inner, outer = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns)
     for ego in range(first, last):
@@ -103,7 +103,7 @@ def _judge_egos(
         leaving = strength[members].sum() - 2.0 * inner_sum if presence else 0.0
         for f in touched[:n_active]:
             internal = inner[f] - chance[f] ** 2 / twice_m
-            boundary = max(0.0, outer[f] + leaving)  # all edges less the inner ones: 0 may come out below
+            boundary = max(0.0, outer[f] + leaving)  # all edges minus the inner ones; rounding can leave it below 0
             scaled = (internal - lowest) / (len(members) ** 2 - lowest)
             y = scaled - boundary / (2.0 * inner_sum + max(boundary, 1e-5))
             largest[ego] = max(largest[ego], y)
@@ -123,7 +123,7 @@ def _sum_over_members(
     inner: Any,
     outer: Any,
 ) -> int:
-    """Set chance to Σ k_i x_if, outer to Σ G_if and inner to 0 for the attributes of the members; count these."""
+    """Set chance to Σ k_i x_if, outer to Σ G_if and inner to 0 for the members' attributes; return their number."""
     n_active = 0
     for i in members:
         for t in range(X[2][i], X[2][i + 1]):
@@ -145,7 +145,7 @@ def _sum_over_members(
 def _add_inner_edges(
     ego: int, members: Any, S: Any, X: Any, presence: bool, inside: Any, inner: Any, outer: Any
 ) -> float:
-    """Find the edges among the members, add them to inner, take them out of outer, and return their Σ s_ij."""
+    """Add the edges among the members to inner, subtract them from outer, and return their Σ s_ij."""
     total = 0.0
     for i in members:
         start, stop = S[2][i], S[2][i + 1]
@@ -165,12 +165,12 @@ def _add_inner_edges(
 
 @compiled(nogil=True)
 def _add_edge(i: int, j: int, s: float, X: Any, presence: bool, inner: Any, outer: Any) -> None:
-    """Add an inner edge to I_f, and take both its halves out of the sums over all edges of the members."""
+    """Add an inner edge to I_f, and subtract it in both directions from the sums over all edges of the members."""
     a, b = X[2][i], X[2][j]
     a_end, b_end = X[2][i + 1], X[2][j + 1]
     while a < a_end or b < b_end:
         if b == b_end or (a < a_end and X[1][a] < X[1][b]):
-            if presence:  # one end has it: s(−1 − 0 + 0), taken out twice
+            if presence:  # one end has it: s(−1 − 0 + 0), subtracted twice
                 outer[X[1][a]] += 2.0 * s
             a += 1
         elif a == a_end or X[1][b] < X[1][a]:

@@ -1,4 +1,4 @@
-"""Heat that stays where it was put: ‖exp(−τ L / λ_max) δ_i‖ for every node i and several times τ."""
+"""Heat diffusion for MADAN: ‖exp(−τ L / λ_max) δ_i‖ for every node i and several times τ."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from hopsight.system.memory import available_memory
 FloatArray = NDArray[np.float64]
 
 SOLVERS = ("auto", "eigh", "chebyshev")
-TOLERANCE = 1e-12  # of the squared heat, from cutting the Chebyshev series
-COLUMNS = 64  # unit vectors that are propagated together
-BATCH_VALUES = 1 << 25  # numbers of a Chebyshev series that are held together
-LONG = 1e9  # ρ from which the length of a series is estimated, not counted
+TOLERANCE = 1e-12  # error of the squared heat from truncating the Chebyshev series
+COLUMNS = 64  # unit vectors propagated together
+BATCH_VALUES = 1 << 25  # numbers of a Chebyshev series held at a time
+LONG = 1e9  # ρ above which the length of a series is estimated instead of counted
 
-# Rough costs in seconds on two CPU cores, only used to choose a solver and to refuse hopeless runs.
+# Rough costs in seconds on two CPU cores, used to choose a solver and to refuse fits that would take too long.
 EIGH_CUBE = 1.2e-10  # per n³
 STEP_EDGE = 3e-10  # per stored edge, vector and Chebyshev step
 STEP_NODE = 3e-9  # per node, vector and Chebyshev step
@@ -36,7 +36,7 @@ GPU_SPEEDUP = 20.0
 
 @dataclass(frozen=True)
 class Cost:
-    """What a solver needs for one network."""
+    """Time and memory that a solver needs for one graph."""
 
     solver: str
     seconds: float
@@ -58,12 +58,12 @@ def heat_kept(
     L is a symmetric Laplacian and λ_max its largest eigenvalue. As the exponential is symmetric,
     c_i(τ)² = exp(−2τ L / λ_max)_ii, so that only a diagonal is needed: from the eigenvectors (``"eigh"``), or
     from the Chebyshev moments [T_k]_ii (``"chebyshev"``), both exact. With ``n_probes`` random sign vectors z it
-    is the mean of (exp(−τ L / λ_max) z)_i² instead, with a relative error of about √(2 / n_probes).
+    is estimated by the mean of (exp(−τ L / λ_max) z)_i², with a relative error of about √(2 / n_probes).
 
     Raises
     ------
     ValueError
-        Before anything is computed, if the memory of this machine or the time limit (in seconds) is too small.
+        Before the computation, if the free memory or the time limit (in seconds) is too small.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def heat_kept(
     laplacian = sp.csr_array(laplacian).astype(np.float64)
     times = np.asarray(times, dtype=np.float64)
     n_nodes = laplacian.shape[0]
-    if laplacian.diagonal().max(initial=0.0) <= 0.0:  # no edge, nothing flows
+    if laplacian.diagonal().max(initial=0.0) <= 0.0:  # no edges: no heat flows
         return np.ones((times.size, n_nodes))
     cost = plan(n_nodes, laplacian.nnz, times, solver=solver, n_probes=n_probes, time_limit=time_limit, device=device)
     if cost.solver == "eigh":
@@ -104,7 +104,7 @@ def plan(
     time_limit: float,
     device: torch.device,
 ) -> Cost:
-    """Return the cheapest solver that fits, or refuse in one sentence that says what the network needs."""
+    """Return the fastest solver within memory and time limit, or refuse the graph and say what it needs."""
     order = chebyshev_order(float(times.max(initial=0.0)))
     step = n_edges * STEP_EDGE + n_nodes * STEP_NODE
     rows, series = 8e-9 * n_nodes * times.size, 3 * 8e-9 * order * (times.size + COLUMNS)
@@ -126,17 +126,17 @@ def plan(
         least = min(costs.values(), key=lambda cost: (cost.gigabytes > memory, cost.seconds))
         ways = ["raise time_limit"] * (least.seconds > time_limit) + ["set n_probes=256 to estimate"] * (not n_probes)
         raise ValueError(
-            f"MADAN's heat kernels of {n_nodes:,} nodes need about {_duration(least.seconds)} and "
-            f"{least.gigabytes:.1f} GB here (time_limit is {_duration(time_limit)}, {memory:.1f} GB are free): "
+            f"MADAN's heat kernels of {n_nodes:,} nodes would take about {_duration(least.seconds)} and "
+            f"{least.gigabytes:.1f} GB (time_limit is {_duration(time_limit)}, {memory:.1f} GB are free): "
             f"{' or '.join(ways) or 'use another detector'}"
         )
     return min(fitting, key=lambda cost: cost.seconds)
 
 
 def chebyshev_order(rho: float, tolerance: float = TOLERANCE) -> int:
-    """Return how many terms of exp(−ρ(1 + x)) = Σ_k (2 − [k=0]) (−1)^k e^{−ρ} I_k(ρ) T_k(x) matter.
+    """Return how many terms of exp(−ρ(1 + x)) = Σ_k (2 − [k=0]) (−1)^k e^{−ρ} I_k(ρ) T_k(x) are needed.
 
-    For a very large ρ, a bound that is a little higher.
+    For a very large ρ it is an upper bound.
 
     >>> [chebyshev_order(rho, 1e-8) for rho in (1e2, 1e3, 1e4)]
     [59, 182, 574]
@@ -145,12 +145,12 @@ def chebyshev_order(rho: float, tolerance: float = TOLERANCE) -> int:
     if rho > LONG:
         return int(np.sqrt(2 * min(rho, 1e30) * depth))
     terms = 2.0 * ive(np.arange(int(np.sqrt(2 * rho * depth) * 1.5 + depth) + 10), rho)
-    tail = np.cumsum(terms[::-1])[::-1]  # tail[k] = everything from term k on
+    tail = np.cumsum(terms[::-1])[::-1]  # tail[k] is the sum from term k on
     return max(1, int(np.count_nonzero(tail > tolerance)))
 
 
 def largest_eigenvalue(laplacian: Any, rng: np.random.Generator) -> float:
-    """Return λ_max of a symmetric sparse matrix; Gershgorin's bound in the rare case that Lanczos does not settle."""
+    """Return λ_max of a symmetric sparse matrix, or Gershgorin's bound in the rare case that Lanczos fails."""
     if laplacian.shape[0] < 50:
         return float(np.linalg.eigvalsh(laplacian.toarray())[-1])
     start = rng.normal(size=laplacian.shape[0])
@@ -161,17 +161,17 @@ def largest_eigenvalue(laplacian: Any, rng: np.random.Generator) -> float:
 
 
 def _from_eigenvectors(laplacian: Any, times: FloatArray, device: torch.device) -> FloatArray:
-    """Return Σ_k u_k(i)² exp(−2τ λ_k / λ_max), one eigendecomposition for every time."""
+    """Return Σ_k u_k(i)² exp(−2τ λ_k / λ_max); one eigendecomposition serves all times."""
     values, vectors = torch.linalg.eigh(torch.from_numpy(laplacian.toarray()).to(device))
     laplacian.eliminate_zeros()
-    values[: connected_components(laplacian, directed=False, return_labels=False)] = 0.0  # what rounding left of them
+    values[: connected_components(laplacian, directed=False, return_labels=False)] = 0.0  # exactly 0 but for rounding
     shares = values.clamp(min=0.0) / values[-1]
     decay = torch.exp(-2.0 * torch.from_numpy(times).to(device)[:, None] * shares)  # (n_times, n_nodes)
     return np.asarray((decay @ vectors.square_().T).cpu().numpy())
 
 
 def _from_moments(matrix: Tensor, diagonal: Tensor, rates: FloatArray) -> FloatArray:
-    """Return Σ_k c_k(τ) [T_k]_ii, with T_{2k} and T_{2k+1} from products of T_k: half the sparse products."""
+    """Return Σ_k c_k(τ) [T_k]_ii, with T_{2k} and T_{2k+1} from products of T_k, which halves the sparse products."""
     series = torch.from_numpy(_series(rates)).to(matrix.device)  # (n_times, n_terms)
     n_nodes, n_terms = matrix.shape[0], series.shape[1]
     squares = np.empty((rates.size, n_nodes))
@@ -189,7 +189,7 @@ def _from_moments(matrix: Tensor, diagonal: Tensor, rates: FloatArray) -> FloatA
 
 
 def _from_probes(matrix: Tensor, rates: FloatArray, n_probes: int, rng: np.random.Generator) -> FloatArray:
-    """Return the mean of (exp(−τ L / λ_max) z)_i² over random sign vectors z, each used for every time."""
+    """Return the mean of (exp(−τ L / λ_max) z)_i² over random sign vectors z, each used for all times."""
     series = torch.from_numpy(_series(rates / 2)).to(matrix.device)
     n_nodes, n_terms = matrix.shape[0], series.shape[1]
     total = torch.zeros((rates.size, n_nodes), dtype=torch.float64, device=matrix.device)
@@ -212,7 +212,7 @@ def _polynomials(matrix: Tensor, vectors: Tensor, n_terms: int) -> Iterator[Tens
 
 
 def _batches(columns: Iterator[Tensor], size: int) -> Iterator[tuple[int, Tensor]]:
-    """Yield so many columns at a time as one matrix, with the number of its first."""
+    """Yield ``size`` columns at a time as one matrix, with the position of its first column."""
     start = 0
     while batch := list(islice(columns, size)):
         yield start, torch.cat(batch, dim=1)
@@ -220,7 +220,7 @@ def _batches(columns: Iterator[Tensor], size: int) -> Iterator[tuple[int, Tensor
 
 
 def _series(rates: FloatArray) -> FloatArray:
-    """Return the coefficients of exp(−ρ(1 + x)) in Chebyshev polynomials, one row a rate ρ."""
+    """Return the coefficients of exp(−ρ(1 + x)) in Chebyshev polynomials, one row per rate ρ."""
     order = np.arange(chebyshev_order(float(rates.max(initial=0.0))) + 1)
     factor = np.where(order == 0, 1.0, 2.0) * np.where(order % 2, -1.0, 1.0)
     return np.asarray(factor * ive(order, rates[:, None]))

@@ -1,4 +1,4 @@
-"""LOF (Breunig et al. 2000): nodes whose attributes lie in a thinner place than those of their nearest ones."""
+"""LOF (Breunig et al. 2000): nodes whose attributes lie in a sparser region than those of similar nodes."""
 
 from __future__ import annotations
 
@@ -10,50 +10,52 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.baselines.prepare import transformed
 from hopsight.checks import check_count
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
-from hopsight.preprocess import AttributeTransform
 from hopsight.system.compiled import compiled
 from hopsight.system.threads import n_threads
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-SPARE = 8  # candidates beyond k that sparse rows keep until their distances are recomputed
+SPARE = 8  # candidates beyond k kept for sparse rows until their distances are recomputed
 GROUP = 64  # dense rows that share a pass over the others
-WIDTH = 512  # other rows taken at a time, so that they stay in the cache
+WIDTH = 512  # other rows compared at a time, few enough to stay in the cache
 BLOCK_VALUES = 1 << 22  # inner products of sparse rows held at a time
 
 
 @dataclass(kw_only=True)
 class LOF(Detector):
-    r"""Local outlier factor of the attributes; the edges are not looked at.
+    r"""Score nodes by the local outlier factor of their attributes; edges are not used.
 
-    With kd(o) the distance from o to its k-th nearest other node and N(p) the k nearest of p, reach(p, o) =
-    max(kd(o), dist(p, o)), lrd(p) = 1 / (mean of reach(p, o) over N(p) + 1e-10), and the score is
+    Let N(p) be the k nearest nodes of p and kd(o) the distance from o to its k-th nearest node. With reach(p, o) =
+    max(kd(o), dist(p, o)) and lrd(p) = 1 / (mean of reach(p, o) over N(p) + 1e-10), the score is
     :math:`\mathrm{mean}_{o \in N(p)} \mathrm{lrd}(o) / \mathrm{lrd}(p)`: about 1 inside a cluster, larger outside.
 
     Parameters
     ----------
     n_neighbors
-        k; at most n − 1 are used.
+        k; at most n − 1.
     scaling
         ``"none"`` takes the attributes as they are; ``"standard"``, ``"row"``, ``"rank"`` and ``"auto"`` scale them
-        first (one column in large units otherwise decides alone).
+        first (otherwise one column in large units dominates the distances).
     n_components
         Reduce the attributes to this many principal components first.
 
     Attributes
     ----------
     scaling_ : str
-        The scaling that was used, also under ``"auto"``.
+        The scaling used, also with ``"auto"``.
 
     Notes
     -----
-    The numbers are scikit-learn's: Euclidean distance, exactly k neighbors. Of equally near ones the first in the
-    order of the nodes are taken. Distances are sums of squared differences, never the difference of large norms,
-    so that duplicates are at distance 0; memory is O(n·k).
+    The definition is scikit-learn's: Euclidean distance, exactly k neighbors. The search for neighbors is not, because
+    flags and word counts have many ties. Among equally near nodes this one takes the first in the order of the nodes,
+    for dense and sparse attributes alike; scikit-learn's choice depends on its tree, and for sparse attributes it
+    subtracts large norms, which loses small distances. Here distances are sums of squared differences, equal for any
+    number of threads. Memory is O(n·k).
 
     References
     ----------
@@ -78,35 +80,33 @@ class LOF(Detector):
     scaling: str = "none"
     n_components: int | None = None
 
+    def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
+        """Return the bytes and the operations of a fit; every pair of nodes is compared."""
+        memory, _ = super().expected_need(graph)
+        return memory, 2.0 * graph.n_nodes * graph.n_nodes * graph.n_attributes
+
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         check_count("n_neighbors", self.n_neighbors)
-        transform = AttributeTransform.fit(
-            graph.attributes,
-            graph.attribute_names,
-            scaling=self.scaling,
-            n_components=self.n_components,
-            rng=rng,
-        )
+        attributes, transform = transformed(graph, scaling=self.scaling, n_components=self.n_components, rng=rng)
         self.scaling_ = transform.scaling
-        if graph.n_nodes == 1:  # nothing to be far from
+        if graph.n_nodes == 1:  # there is no other node to compare it with
             return np.ones(1)
-        attributes = transform.apply(graph.attributes, graph.attribute_names)
         return local_outlier_factor(*nearest(attributes, min(self.n_neighbors, graph.n_nodes - 1)))
 
 
 def local_outlier_factor(distances: FloatArray, neighbors: IntArray) -> FloatArray:
-    """Return the factor of every row from its k nearest others, ``(n, k)`` both, nearest first."""
+    """Return the factor of every row from its k nearest other rows, ``(n, k)`` both, nearest first."""
     reach = np.maximum(distances[:, -1][neighbors], distances)
-    density = 1.0 / (reach.mean(axis=1) + 1e-10)  # finite where k duplicates sit on one another
+    density = 1.0 / (reach.mean(axis=1) + 1e-10)  # finite even with more than k duplicates
     return np.asarray(density[neighbors].mean(axis=1) / density)
 
 
 def nearest(rows: Any, k: int) -> tuple[FloatArray, IntArray]:
-    """Return distance and position of the k nearest other rows of each row, ``(n, k)`` both, nearest first."""
+    """Return distances and positions of the k nearest other rows of each row, ``(n, k)`` both, nearest first."""
     rows = rows.astype(np.float64)
     values = rows.data if sp.issparse(rows) else rows
     peak = float(abs(values).max(initial=0.0))
-    if peak > 1e150:  # squares would overflow; LOF is a ratio
+    if peak > 1e150:  # squares would overflow, and LOF is a ratio
         rows = rows / peak
     squares, neighbors = _nearest_sparse(rows, k) if sp.issparse(rows) else _nearest_dense(rows, k)
     order = np.lexsort((neighbors, squares))[:, :k]
@@ -138,14 +138,14 @@ def _nearest_sparse(rows: Any, k: int) -> tuple[FloatArray, IntArray]:
         part = slice(start, start + step)
         products = (rows[part] @ transposed).toarray()
         _fill_sparse(products, norms, start, squares[part], neighbors[part])
-    indices, indptr = (part.astype(np.int64) for part in (rows.indices, rows.indptr))  # one type: compiled once
+    indices, indptr = (part.astype(np.int64) for part in (rows.indices, rows.indptr))  # numba compiles once per type
     _recompute(rows.data, indices, indptr, neighbors, squares)
     return squares, neighbors
 
 
 @compiled(nogil=True)
 def _fill_dense(columns: Any, start: int, squares: Any, neighbors: Any) -> None:
-    """Search the nearest of rows start, start + 1, …; one heap a row, its farthest entry in front."""
+    """Find the nearest rows of rows start, start + 1, …, with one heap per row that has its farthest entry in front."""
     d, n = columns.shape
     total = np.empty(WIDTH)
     for first in range(0, n, WIDTH):
@@ -166,7 +166,7 @@ def _fill_dense(columns: Any, start: int, squares: Any, neighbors: Any) -> None:
 
 @compiled(nogil=True)
 def _fill_sparse(products: Any, norms: Any, start: int, squares: Any, neighbors: Any) -> None:
-    """Search as above by ‖y‖² − 2x·y, which orders the other rows y as their distances from x do."""
+    """Do the same with ‖y‖² − 2x·y, which orders the other rows y as their distances from x do."""
     for r in range(products.shape[0]):
         for j in range(products.shape[1]):
             value = norms[j] - 2.0 * products[r, j]
@@ -176,7 +176,7 @@ def _fill_sparse(products: Any, norms: Any, start: int, squares: Any, neighbors:
 
 @compiled(nogil=True)
 def _replace_farthest(values: Any, positions: Any, value: float, position: int) -> None:
-    """Put an entry in the place of the heap's farthest; among equals the highest position counts as farther."""
+    """Replace the farthest entry of the heap; among equal distances the higher position counts as farther."""
     size = len(values)
     at = 0
     while True:
@@ -197,7 +197,7 @@ def _replace_farthest(values: Any, positions: Any, value: float, position: int) 
 
 @compiled(nogil=True)
 def _recompute(data: Any, indices: Any, indptr: Any, neighbors: Any, squares: Any) -> None:
-    """Replace the order-only values by squared distances, differences taken column by column."""
+    """Replace the values of the search by squared distances, computed from differences."""
     for row in range(neighbors.shape[0]):
         for c in range(neighbors.shape[1]):
             a, b = indptr[row], indptr[neighbors[row, c]]

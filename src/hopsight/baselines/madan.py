@@ -1,4 +1,4 @@
-"""MADAN: nodes that keep their heat when it flows along attribute-weighted edges (Gutiérrez-Gómez et al. 2019)."""
+"""MADAN (Gutiérrez-Gómez et al. 2020): nodes that keep their heat when it flows along attribute-weighted edges."""
 
 from __future__ import annotations
 
@@ -13,61 +13,62 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hopsight.baselines.heat import SOLVERS, heat_kept
+from hopsight.baselines.prepare import symmetric_adjacency, transformed
 from hopsight.checks import check_choice, check_count, check_not_negative, check_positive
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
 from hopsight.nn.device import resolve_device
-from hopsight.preprocess import AttributeTransform
 
+SMALL_ATTRIBUTES = 1 << 22  # values of a sparse matrix that is made dense
 FloatArray = NDArray[np.float64]
 
 GRID = np.concatenate([[0.0], 10.0 ** np.linspace(0.0, 4.0, 200)])  # the times of the authors' script
 BLOCK_VALUES = 1 << 24  # numbers held at a time
-ROUNDING = 1e-14  # of an eigenvalue, over the largest
+ROUNDING = 1e-14  # rounding error of an eigenvalue, relative to the largest
 
 
 @dataclass(kw_only=True)
 class MADAN(Detector):
-    r"""Multi-scale anomaly detection on attributed networks.
+    r"""Score nodes by the heat they keep at many time scales.
 
-    Attributes are scaled to [0, 1]; an edge weighs w_ij = exp(−‖x_i − x_j‖² / (2σ²)). With the Laplacian L of
-    these weights, its largest eigenvalue λ_max and the mean strength d̄, heat put on node i has after time t the
-    concentration
+    Attributes are scaled to [0, 1]; an edge has the weight w_ij = exp(−‖x_i − x_j‖² / (2σ²)). With the Laplacian L of
+    these weights, its largest eigenvalue λ_max and the mean strength d̄ of the nodes, heat that starts at node i has
+    the concentration
 
-        c_i(t) = ‖exp(−(t/d̄) L/λ_max) δ_i‖₂,    c_i(t)² = exp(−2(t/d̄) L/λ_max)_ii.
+        c_i(t) = ‖exp(−(t/d̄) L/λ_max) δ_i‖₂,    c_i(t)² = exp(−2(t/d̄) L/λ_max)_ii
 
-    A node that its own edges do not resemble keeps its heat.
+    at time t. A node that does not resemble its neighbors keeps its heat.
 
     Parameters
     ----------
     t
-        The time of the score c_i(t), or ``"multi"``: the mean over the authors' 200 times of the mid-rank of
-        c_i(t) among all nodes, divided by their number; times at which all nodes are alike do not count.
+        The time of the score c_i(t), or ``"multi"``: the mid-rank of c_i(t) among all nodes, divided by their number
+        and averaged over the authors' 200 times; times at which all nodes are alike do not count.
     sigma
-        Width σ of the weights; None: the standard deviation of all scaled attribute values. 0: all edges weigh 1.
+        Width σ of the weights; None: the standard deviation of all scaled attribute values; 0: all weights are 1.
     n_components
-        Reduce the attributes to so many principal components first; None: leave them.
+        Reduce the attributes to this many principal components first.
     isolated
-        Nodes without edges keep all heat (``"heat"``, score at the top) or get the ``"median"`` of the others.
+        Nodes without edges keep all their heat (``"heat"``, the highest score) or get the ``"median"`` of the others.
     solver
-        ``"eigh"``, ``"chebyshev"`` (both exact) or ``"auto"``, the quicker one.
+        ``"eigh"``, ``"chebyshev"`` (both exact) or ``"auto"``, the faster one.
     n_probes
-        Approximate with so many random vectors, relative error about √(2 / n_probes); None: exact.
+        Estimate with this many random vectors, with a relative error of about √(2 / n_probes); None: exact.
     time_limit
-        Refuse, before starting, a network that would take more seconds than this by a rough estimate.
+        Refuse, before starting, a graph that is estimated to take more seconds than this.
 
     Attributes
     ----------
     sigma_ : float
-        The σ that was used.
+        The σ used.
     n_times_ : int
-        How many times entered the score.
+        Number of times that entered the score.
 
     Notes
     -----
-    The authors report the best of their 200 times, chosen with the labels, on hand-chosen columns and σ;
-    nothing of the kind is offered here. In many dimensions the default σ makes every weight vanish; then the
-    median distance of connected nodes takes its place, with a warning.
+    The authors report the best of their 200 times, chosen with the labels, on hand-chosen columns and σ; this
+    detector never sees labels. In many dimensions the default σ makes every weight vanish; the median distance of
+    connected nodes then replaces it, with a warning.
 
     References
     ----------
@@ -97,7 +98,8 @@ class MADAN(Detector):
         device = self._check()
         for_axes, for_heat = rng.spawn(2)
         if self.n_components is not None:
-            graph = _reduced(graph, self.n_components, for_axes)
+            attributes, _ = transformed(graph, scaling="auto", n_components=self.n_components, rng=for_axes)
+            graph = AttributedGraph(graph.adjacency, attributes, node_ids=graph.node_ids, directed=graph.directed)
         times = GRID if self.t == "multi" else np.array([float(self.t)])
         weights, self.sigma_ = edge_weights(graph, self.sigma)
         kept, errors = _concentrations(
@@ -148,7 +150,7 @@ def concentrations(
 
 def edge_weights(graph: AttributedGraph, sigma: float | None = None) -> tuple[Any, float]:
     """Return the symmetric CSR matrix of w_ij = exp(−‖x_i − x_j‖² / (2σ²)) over the edges, and the σ used."""
-    adjacency = graph.adjacency.maximum(graph.adjacency.T) if graph.directed else graph.adjacency
+    adjacency = symmetric_adjacency(graph)
     edges = sp.triu(adjacency, k=1, format="coo")
     rows, spread = _min_max(graph.attributes)
     width = spread if sigma is None else float(sigma)
@@ -158,12 +160,12 @@ def edge_weights(graph: AttributedGraph, sigma: float | None = None) -> tuple[An
         median = float(np.sqrt(np.median(distances)))
         if sigma is not None:
             raise ValueError(
-                f"sigma must be larger: at {width:g} the edges of most nodes weigh nothing, "
-                f"as connected nodes are {median:.3g} apart in the middle"
+                f"sigma must be larger: with {width:g} the edges of most nodes have weight 0, "
+                f"since the median distance of connected nodes is {median:.3g}"
             )
         warnings.warn(
-            f"MADAN's default sigma {width:.3g} makes the edges of most nodes weigh nothing; the median distance "
-            f"of connected nodes, {median:.3g}, is used: set sigma or n_components to choose yourself",
+            f"MADAN's default sigma, {width:.3g}, gives the edges of most nodes weight 0; using the median distance "
+            f"of connected nodes, {median:.3g}, instead: set sigma or n_components to choose another",
             stacklevel=2,
         )
         width, weights = median, _weights(distances, median)
@@ -174,8 +176,8 @@ def edge_weights(graph: AttributedGraph, sigma: float | None = None) -> tuple[An
 def mean_rank(kept: FloatArray, errors: FloatArray | float = 0.0) -> tuple[FloatArray, int]:
     """Return the mean over times of each node's mid-rank, divided by the number of nodes, and how many times count.
 
-    ``errors`` says how exact the heats of each time are: what differs less is a tie, and a time whose heats hardly
-    differ more than that does not count.
+    ``errors`` is the error of the heats at each time: smaller differences are ties, and a time at which the heats
+    hardly differ more than that does not count.
 
     >>> mean_rank(np.array([[1.0, 1.0, 1.0], [0.2, 0.2, 0.9]]))
     (array([0.5, 0.5, 1. ]), 1)
@@ -189,7 +191,7 @@ def mean_rank(kept: FloatArray, errors: FloatArray | float = 0.0) -> tuple[Float
 
 
 def _concentrations(weights: Any, times: FloatArray, **options: Any) -> tuple[FloatArray, FloatArray]:
-    """Return the heats, and how exact they are at every time: an eigenvalue's rounding is multiplied by the time."""
+    """Return the heats and their errors at every time: the rounding of an eigenvalue is multiplied by the time."""
     strength = np.asarray(weights.sum(axis=1)).ravel()
     mean = strength.mean()
     if not mean > 0.0:
@@ -199,11 +201,14 @@ def _concentrations(weights: Any, times: FloatArray, **options: Any) -> tuple[Fl
 
 
 def _min_max(attributes: Any) -> tuple[Any, float]:
-    """Return the attributes over their column ranges, and the standard deviation of all entries scaled to [0, 1].
+    """Divide every column by its range; also return the standard deviation of all entries scaled to [0, 1].
 
-    Sparse attributes are not shifted to start at 0: distances do not see it. Columns are first divided by their
-    largest magnitude, so that neither huge nor tiny values are lost.
+    Columns are first divided by their largest magnitude, so that neither huge nor tiny values are lost. A small sparse
+    matrix is made dense, because rounding decides ties in MADAN's ranks. A large one is not shifted to start at 0,
+    since that does not change distances.
     """
+    if sp.issparse(attributes) and np.prod(attributes.shape) <= SMALL_ATTRIBUTES:
+        attributes = attributes.toarray()
     if not sp.issparse(attributes):
         scaled = attributes * _inverse(abs(attributes).max(axis=0), least=1e-300)
         scaled = (scaled - scaled.min(axis=0)) * _inverse(np.ptp(scaled, axis=0))
@@ -226,13 +231,13 @@ def _of_columns(matrix: Any, which: str) -> FloatArray:
 
 
 def _inverse(values: Any, least: float = 1e-12) -> FloatArray:
-    """Return 1 / values, and 0 for what is too small: a column that does not vary."""
+    """Return 1 / values, or 0 where a value is too small, as for a constant column."""
     large: FloatArray = np.asarray(values, dtype=np.float64)
     return np.divide(1.0, large, out=np.zeros_like(large), where=large > least)
 
 
 def _squared_distances(rows: Any, left: NDArray[Any], right: NDArray[Any]) -> FloatArray:
-    """Return ‖x_i − x_j‖² of every edge by direct difference, a block of edges at a time."""
+    """Return ‖x_i − x_j‖² of every edge from differences, a block of edges at a time."""
     width = rows.nnz // max(1, rows.shape[0]) + 1 if sp.issparse(rows) else rows.shape[1]
     step = max(1, BLOCK_VALUES // (4 * width))
     out = np.empty(left.size)
@@ -249,18 +254,10 @@ def _weights(distances: FloatArray, sigma: float) -> FloatArray:
 
 
 def _mostly_severed(weights: FloatArray, edges: Any, n_nodes: int) -> bool:
-    """Say whether more than half of the connected nodes have no edge left that weighs anything."""
+    """Return whether more than half of the connected nodes have only edges of negligible weight."""
     connected, tied = np.zeros(n_nodes, dtype=bool), np.zeros(n_nodes, dtype=bool)
     strong = weights > 1e-12
     for ends in (edges.row, edges.col):
         connected[ends] = True
         tied[ends[strong]] = True
     return bool(2 * np.count_nonzero(tied) < np.count_nonzero(connected))
-
-
-def _reduced(graph: AttributedGraph, n_components: int, rng: np.random.Generator) -> AttributedGraph:
-    transform = AttributeTransform.fit(
-        graph.attributes, graph.attribute_names, scaling="auto", n_components=n_components, rng=rng
-    )
-    attributes = transform.apply(graph.attributes, graph.attribute_names)
-    return AttributedGraph(graph.adjacency, attributes, node_ids=graph.node_ids, directed=graph.directed)

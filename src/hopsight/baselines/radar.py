@@ -16,10 +16,8 @@ from hopsight.baselines.residuals import (
     EPSILON,
     SCALINGS,
     Smoother,
-    column_normalized,
-    enlarged,
     has_settled,
-    reduced,
+    prepared,
     residual_weights,
     row_norms,
 )
@@ -34,11 +32,11 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(kw_only=True)
 class Radar(Detector):
-    r"""Residual analysis: the score of a node is the norm of what is left of its attributes.
+    r"""Score nodes by the norm of the residual of their attributes.
 
-    Minimizes :math:`\|X - W^\top X - R\|_F^2 + \alpha\|W\|_{2,1} + \beta\|R\|_{2,1} + \gamma\,
+    Radar minimizes :math:`\|X - W^\top X - R\|_F^2 + \alpha\|W\|_{2,1} + \beta\|R\|_{2,1} + \gamma\,
     \mathrm{tr}(R^\top L R)` over W (n × n, how nodes explain one another) and R (the residuals), where X has
-    columns of norm 1 and L is the Laplacian of the network. Node i scores :math:`\|R_i\|_2`.
+    columns of norm 1 and L is the Laplacian of the graph. The score of node i is :math:`\|R_i\|_2`.
 
     Parameters
     ----------
@@ -49,14 +47,14 @@ class Radar(Detector):
     gamma
         Weight that makes the residuals of connected nodes alike.
     n_rounds
-        Most rounds of alternating updates.
+        Maximum number of rounds of alternating updates.
     tolerance
         Stop when the objective falls by less than this in a round.
     max_rank
-        More columns than this are first replaced by as many leading singular directions, which keeps the share
+        Replace more columns than this by as many leading singular directions, which keep the share
         ``retained_energy_`` of the squared attributes; ``None`` never truncates.
     n_components
-        Reduce the attributes to this many principal components before anything else.
+        Reduce the attributes to this many principal components first.
     scaling
         ``"column"`` divides each column by its norm, as the authors do; ``"none"`` does not.
 
@@ -69,9 +67,9 @@ class Radar(Detector):
 
     Notes
     -----
-    The published updates need n × n matrices and O(n³) per round. Here W = UVᵀ stays in two n × d factors by the
-    push-through identity, and R comes from conjugate gradients: O(nd² + d·n_edges) time, O(nd) memory, the same
-    numbers. ``objective_`` has the ε of the updates inside the norms of W.
+    The published updates need n × n matrices and O(n³) time per round. Here the push-through identity keeps W = UVᵀ in
+    two n × d factors, and conjugate gradients find R: O(nd² + d·n_edges) time, O(nd) memory, the same results.
+    ``objective_`` has the ε of the updates inside the norms of W.
 
     References
     ----------
@@ -79,7 +77,7 @@ class Radar(Detector):
 
     Examples
     --------
-    With an unpayable W and no edges the residual is the soft threshold of the attributes at β / 2:
+    With a prohibitive α and no edges the residual is the soft threshold of the attributes at β / 2:
 
     >>> radar = Radar(alpha=1e9, beta=1.0, scaling="none", n_rounds=100, tolerance=0.0)
     >>> scores = radar.fit((np.zeros((3, 3)), np.array([[3.0], [0.2], [-1.0]]))).decision_score_
@@ -117,10 +115,10 @@ class Radar(Detector):
         for number in range(1, self.n_rounds + 1):
             explained, norms = _explain(X, R, rarity)
             rarity = 2.0 * norms / self.alpha
-            left = X - explained
-            R = smoother.solve(left, weights, R)
+            unexplained = X - explained
+            R = smoother.solve(unexplained, weights, R)
             weights = residual_weights(R)
-            misfit = float(np.square(left - R).sum())
+            misfit = float(np.square(unexplained - R).sum())
             self.objective_.append(misfit + self.alpha * float(norms.sum()) + smoother.penalty(R))
             if callback is not None:
                 callback(Epoch(number, self.n_rounds, self.objective_[-1], partial(row_norms, R)))
@@ -129,12 +127,10 @@ class Radar(Detector):
         return R
 
     def _prepare(self, graph: AttributedGraph, rng: np.random.Generator) -> tuple[FloatArray, float]:
-        """Return the attributes as the updates take them, and the share of their squares that is kept."""
-        X = reduced(graph, self.n_components, rng=rng)
-        if self.scaling == "column":
-            X = column_normalized(enlarged(X))
+        """Return the attributes in the form that the updates take, and the share of their squares that is kept."""
+        X = prepared(graph, scaling=self.scaling, n_components=self.n_components, rng=rng)
         rank = min(X.shape)
-        check_memory("Radar", 8 * 14 * graph.n_nodes * min(rank, self.max_rank or rank))
+        check_memory("Radar", 8 * self.dense_copies * graph.n_nodes * min(rank, self.max_rank or rank))
         if self.max_rank is not None and self.max_rank < rank:
             return _truncated(X, self.max_rank, rng)
         return _same_gram(X), 1.0
@@ -165,7 +161,7 @@ def _explain(X: FloatArray, R: FloatArray, rarity: FloatArray) -> tuple[FloatArr
 
 
 def _same_gram(X: Any) -> FloatArray:
-    """Return a dense matrix with the same XXᵀ and no more columns than rows: the objective cannot tell them apart."""
+    """Return a dense matrix with the same XXᵀ and no more columns than rows, which leaves the objective unchanged."""
     if X.shape[1] <= X.shape[0]:
         return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
     gram = X @ X.T
@@ -174,7 +170,7 @@ def _same_gram(X: Any) -> FloatArray:
 
 
 def _truncated(X: Any, rank: int, rng: np.random.Generator) -> tuple[FloatArray, float]:
-    """Return UΣ of the leading singular triplets, and the share of the squared entries that they hold."""
+    """Return UΣ of the leading singular triplets, and their share of the squared entries."""
     seed = int(rng.integers(2**31))
     U, values, _ = randomized_svd(X, rank, n_iter=7, transpose=False, random_state=seed)
     squares = X.data if sp.issparse(X) else X

@@ -1,4 +1,4 @@
-"""ResGCN: nodes with a large residual, what a graph autoencoder with attention cannot explain (Pei et al. 2022)."""
+"""ResGCN (Pei et al. 2022): nodes with a large residual beside what a graph autoencoder explains."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hopsight.baselines.adam_loop import (
-    finite,
+    as_array,
+    block_workers,
+    check_finite,
     flat_weights,
     generators,
     is_constant,
+    retry_if_collapsed,
     set_weights,
-    steady,
     train,
-    undirected,
-    until_alive,
 )
+from hopsight.baselines.prepare import symmetric_adjacency, transformed
 from hopsight.baselines.residual_network import ResidualGCN
 from hopsight.checks import check_count, check_not_negative, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
-from hopsight.io import as_graph
-from hopsight.nn.autoencoder import Inputs
+from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
-from hopsight.nn.reconstruction import Run, row_loss, sample_rows
+from hopsight.nn.layers import Inputs
+from hopsight.nn.reconstruction import row_loss, sample_rows
 from hopsight.nn.target import Target
-from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.scale import unit_of
+from hopsight.system.threads import Run
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(kw_only=True)
 class ResGCN(Detector):
-    r"""Residual graph convolutional network with attention.
+    r"""Score nodes by the residual of a graph autoencoder with attention.
 
-    A fully connected net turns the attributes into a residual R ≥ 0. A GCN encodes the network, its layers
-    damped by exp(−γ S) where S, the attention, grows with R. Edges are rebuilt as σ(Z Zᵀ), attributes as X̂ = MLP(Z),
-    and all is trained together on
+    A fully connected network turns the attributes into a residual R ≥ 0. A GCN encodes the graph; its layers are
+    damped by exp(−γ S), where the attention S grows with R. Edges are reconstructed as σ(Z Zᵀ), attributes as
+    X̂ = MLP(Z), and everything is trained together on
 
         (1 − α) ‖A − σ(Z Zᵀ)‖² + α ‖X − X̂ − λR‖².
 
@@ -52,17 +53,18 @@ class ResGCN(Detector):
     Parameters
     ----------
     encoder_units, residual_units, decoder_units
-        Widths of the GCN, of the residual net before its last layer, and of the attribute decoder before its own.
+        Widths of the GCN, of the residual network before its last layer, and of the attribute decoder before its last
+        layer.
     attribute_weight, residual_share, gamma
         α, λ and γ.
     lr, n_epochs
-        Adam's step and number of passes.
+        Adam's learning rate and number of epochs.
     max_norm
-        Gradients are clipped to this norm: the loss is a sum over all pairs of nodes.
+        Norm to which gradients are clipped, since the loss is a sum over all pairs of nodes.
     scaling, n_components
-        Of the attributes, see :class:`hopsight.preprocess.AttributeTransform`.
+        How to transform the attributes; see :class:`hopsight.preprocess.AttributeTransform`.
     n_rows
-        Rows of A that one epoch looks at, drawn anew each time; ``"auto"``: all up to 8,192 nodes, above as many as
+        Rows of A per epoch, drawn anew for each one; ``"auto"``: all up to 8,192 nodes, and in larger graphs as many as
         make 33 million pairs.
 
     Attributes
@@ -74,15 +76,15 @@ class ResGCN(Detector):
     transform_ : AttributeTransform
         The attribute transformation, reused for new graphs.
     unit_ : float
-        What attributes were divided by: 1, or their largest value where single precision could not hold them.
+        Divisor of the attributes: 1, or their largest value where single precision could not hold them.
 
     Notes
     -----
-    The paper prints an unnormalized Ã in the first layer, ends the residual net at width 64 though R must be n × d,
-    and gives neither γ, nor the number of epochs, nor initial weights. Here: Â everywhere, one more, d-wide
-    layer, attention from the second layer on, γ = 0.1, 300 epochs, Glorot weights. λ is the paper's for Amazon;
-    it reduces large bags of words to 20 components first. As σ(Z Zᵀ) and A are symmetric, a pair of nodes is looked at
-    once.
+    The paper prints an unnormalized Ã in the first layer, ends the residual network at width 64 although R must be
+    n × d, and gives neither γ, nor the number of epochs, nor the initial weights. This implementation uses Â
+    everywhere, one more layer of width d, attention from the second layer on, γ = 0.1, 300 epochs and Glorot weights.
+    λ is the paper's value for Amazon. The paper first reduces large bags of words to 20 components. As σ(Z Zᵀ) and A
+    are symmetric, every pair of nodes is computed once.
 
     References
     ----------
@@ -117,17 +119,12 @@ class ResGCN(Detector):
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         device = self._check()
         for_axes, for_training = rng.spawn(2)
-        self.transform_ = AttributeTransform.fit(
-            graph.attributes,
-            graph.attribute_names,
-            scaling=self.scaling,
-            n_components=self.n_components,
-            rng=for_axes,
+        attributes, self.transform_ = transformed(
+            graph, scaling=self.scaling, n_components=self.n_components, rng=for_axes
         )
-        attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
         self.unit_ = unit_of(attributes)
-        inputs = Inputs.of(undirected(graph), attributes / self.unit_, device)
-        edges = Target.of(undirected(graph), device)
+        adjacency = symmetric_adjacency(graph)
+        inputs, edges = Inputs.of(adjacency, attributes / self.unit_, device), Target.of(adjacency, device)
 
         def attempt(rng: np.random.Generator) -> tuple[FloatArray, bool]:
             for_weights, _ = generators(rng, device)
@@ -146,22 +143,22 @@ class ResGCN(Detector):
             scores = self._scores(network, inputs)
             return scores, not is_constant(scores)
 
-        with steady(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), device) as run:
-            return until_alive("ResGCN", attempt, for_training)
+        with block_workers(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), device) as run:
+            return retry_if_collapsed("ResGCN", attempt, for_training)
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit.
 
-        The residual of a node depends on its attributes alone: edges shape it while training only.
+        The residual of a node depends on its attributes alone; edges only matter during training.
         """
         if not hasattr(self, "weights_"):
             raise ValueError("ResGCN is not fitted yet: call fit first")
-        graph = as_graph(source)
+        graph = graph_of(source)
         attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
-        inputs = Inputs.of(undirected(graph), attributes / self.unit_, resolve_device(self.device))
+        inputs = Inputs.of(symmetric_adjacency(graph), attributes / self.unit_, resolve_device(self.device))
         network = self._network(inputs, torch.Generator())
         set_weights(network, self.weights_)
-        return finite(self._scores(network, inputs), "ResGCN")
+        return check_finite(self._scores(network, inputs), "ResGCN")
 
     def _check(self) -> torch.device:
         if not self.encoder_units:
@@ -199,4 +196,4 @@ class ResGCN(Detector):
         return (1 - self.attribute_weight) * of_edges + self.attribute_weight * of_attributes
 
     def _scores(self, network: ResidualGCN, inputs: Inputs) -> FloatArray:
-        return np.asarray(network.residual_norms(inputs).double().cpu().numpy())
+        return as_array(network.residual_norms(inputs))

@@ -1,4 +1,4 @@
-"""The network of ResGCN: a GCN whose layers look away from nodes that a residual net finds hard to explain."""
+"""The network of ResGCN: a GCN whose layers pay less attention to nodes with a large residual."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from hopsight.nn.autoencoder import Inputs, Layers
-from hopsight.nn.reconstruction import Run, block_values, runs
+from hopsight.nn.layers import Inputs, Layers
+from hopsight.nn.reconstruction import block_values, row_slices
 from hopsight.nn.target import Target
+from hopsight.system.threads import Run
 
-KEPT_VALUES = 1 << 27  # entries up to which R is held whole (0.5 GB); above, blocks are computed again when needed
+KEPT_VALUES = 1 << 27  # entries up to which R is kept whole (0.5 GB); a larger one is recomputed in blocks
 BLOCK_VALUES = 1 << 23  # entries of such a block
 
 
 class Explained(NamedTuple):
-    """What the network says: edges from units unitsᵀ, R = ReLU(residual W_R), X̂ = decoded W_X."""
+    """Output of the network: edges from units unitsᵀ, R = ReLU(residual W_R), X̂ = decoded W_X."""
 
     units: Tensor  # Z, (n_nodes, n_encoded)
-    residual: Tensor  # last hidden layer of the residual net, (n_nodes, n_hidden)
+    residual: Tensor  # last hidden layer of the residual network, (n_nodes, n_hidden)
     decoded: Tensor  # last hidden layer of the attribute decoder, (n_nodes, n_hidden)
-    rows: Tensor | None  # R itself where it is held whole, (n_nodes, n_attributes)
+    rows: Tensor | None  # R itself where it is kept whole, (n_nodes, n_attributes)
 
 
 class ResidualGCN(nn.Module):
-    """Residual net, attention net, encoder and attribute decoder; no layer has a bias.
+    """Residual network, attention network, encoder and attribute decoder; no layer has a bias.
 
     R = ReLU(… ReLU(X Θ)) from the attributes alone, S⁽¹⁾ = ReLU(R Θ), S⁽²⁾ = ReLU(S⁽¹⁾ Θ), …;
     H⁽¹⁾ = ReLU(Â X W), H⁽ˡ⁺¹⁾ = ReLU(Â (H⁽ˡ⁾ ∘ exp(−γ S⁽ˡ⁾)) W), Z the last of them; X̂ = MLP(Z), its last layer linear.
@@ -37,10 +38,10 @@ class ResidualGCN(nn.Module):
     n_inputs
         Number of attributes d.
     encoder_units, residual_units, decoder_units
-        Widths of the GCN, of the residual net before its last, d-wide layer, and of the decoder before its own.
-        The attention net has the widths of the GCN but for its last layer, which nothing looks away from.
+        Widths of the GCN, and of the residual network and the decoder before their last layers of width d. The
+        attention network has the widths of the GCN without its last layer.
     gamma
-        The strength γ of the attention.
+        Strength γ of the attention.
     generator
         Source of the Glorot initial weights.
     """
@@ -68,7 +69,7 @@ class ResidualGCN(nn.Module):
         )
 
     def forward(self, inputs: Inputs) -> Explained:
-        """Return units, and what residual net and decoder end with."""
+        """Return Z and the last hidden layers of the residual network and of the decoder."""
         residual = _before_last(self.residual, inputs)
         whole = residual.shape[0] * self.residual.weights[-1].shape[1] <= KEPT_VALUES
         rows = self._rows(residual) if whole else None
@@ -90,7 +91,7 @@ class ResidualGCN(nn.Module):
         return Explained(hidden, residual, decoded, rows)
 
     def attribute_loss(self, explained: Explained, inputs: Inputs, residual_share: float, run: Run = map) -> Tensor:
-        """Return ‖X − X̂ − λR‖²; λ is the residual share."""
+        """Return ‖X − X̂ − λR‖², where λ is the residual share."""
 
         def loss(decoded: Tensor, rows: Tensor, start: int) -> Tensor:
             weight, target = self.decoder.weights[-1], inputs.attributes
@@ -126,16 +127,16 @@ class ResidualGCN(nn.Module):
         return self._rows(residual) @ weight
 
     def _in_blocks(self, function: Callable[..., Tensor], *tensors: Tensor) -> list[Tensor]:
-        """Apply a function of rows; what it holds inside is not kept but computed again in the backward pass."""
+        """Apply a function to blocks of rows; its intermediate values are recomputed in the backward pass, not kept."""
         n_rows, n_columns = tensors[0].shape[0], self.residual.weights[-1].shape[1]
         return [
-            checkpoint(function, *(values[run] for values in tensors), use_reentrant=False, preserve_rng_state=False)
-            for run in runs(n_rows, n_columns, BLOCK_VALUES)
+            checkpoint(function, *(values[part] for values in tensors), use_reentrant=False, preserve_rng_state=False)
+            for part in row_slices(n_rows, n_columns, BLOCK_VALUES)
         ]
 
 
 class _AttributeLoss(torch.autograd.Function):
-    """‖X − decoded W − λR‖² for rows of X from a first one on, with its gradients, a block that fits the cache."""
+    """‖X − decoded W − λR‖² over the rows of X from ``start`` on, with its gradients, block by block."""
 
     @staticmethod
     def forward(
@@ -153,7 +154,7 @@ class _AttributeLoss(torch.autograd.Function):
             return torch.linalg.vector_norm(error, dim=1).double().square().sum(), decoded[block].T @ error
 
         total = torch.zeros((), dtype=torch.float64, device=rows.device)
-        for loss, part in run(work, runs(rows.shape[0], rows.shape[1], block_values(rows.device))):
+        for loss, part in run(work, row_slices(rows.shape[0], rows.shape[1], block_values(rows.device))):
             total += loss
             to_weight.add_(part, alpha=2)
         ctx.save_for_backward(to_decoded, to_weight, to_rows)
@@ -166,7 +167,7 @@ class _AttributeLoss(torch.autograd.Function):
 
 
 def _before_last(layers: Layers, inputs: Inputs) -> Tensor:
-    """Return the last hidden layer of a fully connected ReLU net on the attributes."""
+    """Return the last hidden layer of a fully connected ReLU network on the attributes."""
     if len(layers) == 1:
         return inputs.attributes.as_dense()
     hidden = torch.relu(inputs.attributes.times(layers.weights[0]))

@@ -1,4 +1,4 @@
-"""What Radar and ANOMALOUS share: normalized columns, and residuals smoothed over the edges of a network."""
+"""What Radar and ANOMALOUS share: normalized columns, and residuals smoothed over the edges of a graph."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.blas import daxpy
 
+from hopsight.baselines.prepare import symmetric_adjacency, transformed
 from hopsight.graph import AttributedGraph
-from hopsight.preprocess import AttributeTransform
 from hopsight.system.compiled import compiled
 
 FloatArray = NDArray[np.float64]
@@ -19,13 +19,13 @@ FloatArray = NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)  # the ε of both papers' update rules, 2.2e-16
 SMALLEST_NORM = 1e-7
 SCALINGS = ("column", "none")
-TOLERANCE = 1e-10  # of conjugate gradients
+TOLERANCE = 1e-10  # relative residual at which conjugate gradients stop
 MAX_ITERATIONS = 1000
-LARGE = 1_000_000  # numbers that one product with the adjacency matrix reads
+LARGE = 1_000_000  # numbers read by one product with the adjacency matrix, above which compiled code pays off
 
 
 def enlarged(attributes: Any) -> Any:
-    """Return attributes that are all tiny over the largest of them: in their unit 1e-7 is no small norm.
+    """Divide attributes that are all tiny by the largest of them, since 1e-7 is not a small norm on their scale.
 
     >>> enlarged(np.array([[2e-12, 1e-12]])).tolist(), enlarged(np.array([[2.0, 1e-12]])).tolist()
     ([[1.0, 0.5]], [[2.0, 1e-12]])
@@ -35,14 +35,14 @@ def enlarged(attributes: Any) -> Any:
 
 
 def column_normalized(attributes: Any) -> Any:
-    """Divide every column by its Euclidean norm, or by 1e-7 where that is larger; sparse stays sparse.
+    """Divide every column by its Euclidean norm, or by 1e-7 if that is larger; a sparse matrix stays sparse.
 
     >>> column_normalized(np.array([[3.0, 0.0], [4.0, 0.0]])).round(12).tolist()
     [[0.6, 0.0], [0.8, 0.0]]
     """
     peak = abs(attributes).max(axis=0)
     peak = np.asarray(peak.todense() if sp.issparse(peak) else peak, dtype=np.float64).ravel()
-    peak = np.maximum(peak, SMALLEST_NORM)  # first to at most 1, so that squares do not overflow
+    peak = np.maximum(peak, SMALLEST_NORM)  # scaled to at most 1 first, so that squares do not overflow
     if sp.issparse(attributes):
         scaled = attributes.astype(np.float64) @ sp.diags_array(1.0 / peak)
         norms = np.sqrt(np.asarray(scaled.multiply(scaled).sum(axis=0)).ravel())
@@ -57,16 +57,14 @@ def row_norms(matrix: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", matrix, matrix)))
 
 
-def reduced(graph: AttributedGraph, n_components: int | None, *, rng: np.random.Generator) -> Any:
-    """Return the attributes, projected on their leading principal axes where ``n_components`` says so."""
-    transform = AttributeTransform.fit(
-        graph.attributes, graph.attribute_names, scaling="none", n_components=n_components, rng=rng
-    )
-    return transform.apply(graph.attributes, graph.attribute_names)
+def prepared(graph: AttributedGraph, *, scaling: str, n_components: int | None, rng: np.random.Generator) -> Any:
+    """Return the attributes, reduced to principal components and with columns of norm 1 where asked for."""
+    attributes, _ = transformed(graph, n_components=n_components, rng=rng)
+    return column_normalized(enlarged(attributes)) if scaling == "column" else attributes
 
 
 def has_settled(objective: Sequence[float], tolerance: float) -> bool:
-    """Tell whether the last round changed the objective by less than ``tolerance``.
+    """Return whether the last round changed the objective by less than ``tolerance``.
 
     >>> has_settled([5.0, 4.0], 1e-3), has_settled([5.0, 4.0, 4.0], 1e-3), has_settled([5.0], 1e-3)
     (False, True, False)
@@ -75,14 +73,14 @@ def has_settled(objective: Sequence[float], tolerance: float) -> bool:
 
 
 class Smoother:
-    """Solves (I + w·D_R + s·L) R = B for R, D_R diagonal and L = D − A the Laplacian of the network.
+    """Solver of (I + w·D_R + s·L) R = B for R, where D_R is diagonal and L = D − A is the Laplacian of the graph.
 
-    Conjugate gradients on the system scaled to a diagonal of ones: nothing but products of A with R is needed.
+    It runs conjugate gradients on the system scaled to a diagonal of ones, which needs only products of A with R.
 
     Parameters
     ----------
     graph
-        The network; a directed one is read as max(A, Aᵀ).
+        The graph; a directed one is symmetrized as max(A, Aᵀ).
     sparsity
         w, the weight of ‖R‖₂,₁.
     smoothness
@@ -90,7 +88,7 @@ class Smoother:
     """
 
     def __init__(self, graph: AttributedGraph, sparsity: float, smoothness: float) -> None:
-        self._adjacency = graph.adjacency.maximum(graph.adjacency.T).astype(np.float64)
+        self._adjacency = symmetric_adjacency(graph).astype(np.float64)
         self._degrees = np.asarray(self._adjacency.sum(axis=1)).ravel()
         self._indices, self._indptr = (
             part.astype(np.int64) for part in (self._adjacency.indices, self._adjacency.indptr)
@@ -99,7 +97,7 @@ class Smoother:
         self._smoothness = smoothness
 
     def solve(self, right_side: FloatArray, weights: FloatArray, start: FloatArray) -> FloatArray:
-        """Return R for the right-hand side B and the diagonal of D_R, beginning the search at ``start``."""
+        """Return R for the right-hand side B and the diagonal of D_R, starting the search at ``start``."""
         root = np.sqrt(1.0 + self._sparsity * weights + self._smoothness * self._degrees)
         edges = -self._smoothness / (np.repeat(root, np.diff(self._indptr)) * root[self._indices])
         column = root[:, None]
@@ -110,9 +108,9 @@ class Smoother:
         return solution
 
     def penalty(self, R: FloatArray) -> float:
-        """Return w·‖R‖₂,₁ + s·tr(RᵀLR), the part of the objective that only R enters."""
-        bent = self._degrees[:, None] * R - self._adjacency @ R
-        return float(self._sparsity * row_norms(R).sum() + self._smoothness * np.vdot(R, bent))
+        """Return w·‖R‖₂,₁ + s·tr(RᵀLR), the part of the objective that depends on R alone."""
+        LR = self._degrees[:, None] * R - self._adjacency @ R
+        return float(self._sparsity * row_norms(R).sum() + self._smoothness * np.vdot(R, LR))
 
 
 def residual_weights(R: FloatArray) -> FloatArray:
@@ -127,7 +125,7 @@ def _search_small(parts: tuple[Any, Any, Any], right_side: FloatArray, start: Fl
 
 
 def _search(parts: tuple[Any, Any, Any], right_side: FloatArray, start: FloatArray) -> FloatArray:
-    """Solve the same in compiled code: half the passes over the memory, but 0.2 s to load."""
+    """Solve the same in compiled code, with half the passes over memory; loading it takes 0.2 s."""
     solution = start.copy()
     _search_compiled(*parts, right_side, solution, TOLERANCE, MAX_ITERATIONS)
     return solution
@@ -189,8 +187,8 @@ def conjugate_gradient(
 ) -> FloatArray:
     """Solve product(Z) = right_side for a symmetric positive definite linear map of matrices.
 
-    Scale the map first so that its diagonal is about 1. The search begins at ``start`` and ends when the residual is
-    ``tolerance`` of the right-hand side.
+    The map should be scaled so that its diagonal is about 1. The search starts at ``start`` and ends when the norm of
+    the residual is ``tolerance`` times that of the right-hand side.
     """
     solution = np.array(start, order="C")
     residual = np.array(right_side - product(solution), order="C")

@@ -1,18 +1,25 @@
-"""Every table and figure of the paper, and the same for other networks and detectors: :func:`run` a suite."""
+"""Benchmarks: fit many detectors to many graphs, resumably, and write what was measured.
+
+>>> from hopsight.benchmark import Options, make_suite
+>>> suite = make_suite("quick", Options(graphs=["generated"], detectors=["lof"], repetitions=1))
+>>> [task.row for task in suite.plan]
+['random', 'degree', 'attribute norm', 'LOF']
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hopsight.benchmark.runner import Progress, Report, run
+    from hopsight.benchmark.runner import BenchmarkResult, CellEvent, run
+    from hopsight.benchmark.suites import Options, Suite, make_suite
 
-__all__ = ["Progress", "Report", "run"]
+__all__ = ["BenchmarkResult", "CellEvent", "Options", "Suite", "make_suite", "run"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module("hopsight.benchmark.runner"), name)
+    module = "suites" if name in ("Options", "Suite", "make_suite") else "runner"
+    return getattr(import_module(f"hopsight.benchmark.{module}"), name)

@@ -1,4 +1,4 @@
-"""A cell: one network, one detector, one seed, and everything else that decides its figures."""
+"""A cell: one graph, one detector, one seed, and everything else that decides its results."""
 
 from __future__ import annotations
 
@@ -17,42 +17,43 @@ PROTOCOLS = ("as found", "dominant", "hcm", "leak-free")
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One fit to make and measure; plain values only, so that it can be written down and hashed.
+    """One fit to run and measure; plain values only, so that it can be written to a file and hashed.
 
     Parameters
     ----------
-    network
-        A name of the catalog, or ``"generated"``.
+    graph
+        Name of the graph.
     settings
-        What else makes the network: checksum of its file, arguments of the injection or of the generator.
+        What else decides the graph: its file and checksum, or the arguments of the generator, and those of the
+        injection.
     protocol
-        How anomalies were planted, ``"as found"`` where none were.
+        How anomalies are planted, ``"as found"`` if none are.
     injection
-        The seed of the injection, ``None`` where nothing is planted.
+        Seed of the injection, ``None`` if nothing is planted.
     view
-        The attributes a detector is given: ``"raw"``, ``"scaled"`` (standardized unless they are a bag of words) or
+        The attributes that the detector sees: ``"raw"``, ``"scaled"`` (standardized unless they are a bag of words) or
         ``"reduced"`` (the same, then 20 principal components).
     detector
-        A name of ``DETECTORS``, a trivial score, ``"pygod:NAME"``, ``"pyod:NAME"`` or ``"module:Class"``.
+        A name in ``DETECTORS``, a trivial score, or ``"module:Class"``.
     parameters
-        Every parameter of the detector, those left at their default included.
+        Every parameter of the detector, including those left at their default.
     seed
-        The seed of the detector.
+        Seed of the detector.
     curve
-        Whether the ROC-AUC of every epoch's own prediction is recorded.
+        Whether to record the ROC-AUC of every epoch's own prediction.
     version
-        Of hopsight: another version may give other figures.
+        Version of hopsight: another version may give other results.
 
     Examples
     --------
-    >>> cell = Cell(network="disney", detector="lof", seed=0, parameters={"n_neighbors": 20})
-    >>> cell.key == Cell(network="disney", detector="lof", seed=0, parameters={"n_neighbors": 20}).key
+    >>> cell = Cell(graph="disney", detector="lof", seed=0, parameters={"n_neighbors": 20})
+    >>> cell.key == Cell(graph="disney", detector="lof", seed=0, parameters={"n_neighbors": 20}).key
     True
-    >>> cell.key == Cell(network="disney", detector="lof", seed=0, parameters={"n_neighbors": 21}).key
+    >>> cell.key == Cell(graph="disney", detector="lof", seed=0, parameters={"n_neighbors": 21}).key
     False
     """
 
-    network: str
+    graph: str
     detector: str
     seed: int
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -74,12 +75,12 @@ class Cell:
     @property
     def key(self) -> str:
         """A hash of all fields: a cell with any value changed is another cell."""
-        return _digest(self.as_dict())
+        return hashlib.sha256(canonical_json(self.as_dict()).encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True)
 class Task:
-    """A cell in its place: which experiment needs it, and under which name its row or line appears."""
+    """A cell together with the experiment that needs it and the name of the row or line where it appears."""
 
     experiment: str
     row: str
@@ -95,9 +96,5 @@ def unique_cells(plan: Iterable[Task]) -> list[Cell]:
 
 
 def canonical_json(value: Any) -> str:
-    """Return one spelling of a plain value, whatever order its keys came in."""
+    """Return a plain value as JSON that does not depend on the order of its keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:20]

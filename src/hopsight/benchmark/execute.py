@@ -1,4 +1,4 @@
-"""Make the fit of one cell and measure it; this is what a worker does."""
+"""Run the fit of one cell and measure it; this is what a worker does."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import scipy.stats  # noqa: F401 (the measures import these two; a worker does so before the time of its first cell counts)
+import sklearn.metrics  # noqa: F401
 from numpy.typing import NDArray
 
 from hopsight.benchmark.cells import Cell
 from hopsight.benchmark.graphs import build_graph
-from hopsight.benchmark.machine import machine
-from hopsight.benchmark.measure import curve_point, measure, without_truth
-from hopsight.benchmark.peers import is_peer, peer_defaults, peer_scores
-from hopsight.benchmark.recipes import ORACLE, detector_class, from_plain
+from hopsight.benchmark.measure import curve_point, measure, without_labels
+from hopsight.benchmark.recipes import detector_class, from_plain
 from hopsight.benchmark.trivial import TRIVIAL
 from hopsight.graph import AttributedGraph
-from hopsight.metrics import roc_auc
+from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory, release_memory, reset_peak, resident_memory
 from hopsight.system.versions import versions
 
 FloatArray = NDArray[np.float64]
 
+DETAILS = ("n_classes_", "n_pairs_", "n_times_", "t_", "sigma_", "device_")  # fitted values that are kept
+
 
 @dataclass
-class Fitted:
-    """What one fit gave: one ranking or several, and what else is worth keeping."""
+class FitResult:
+    """The rankings of one fit, and what else is worth keeping."""
 
     scores: dict[str, FloatArray]
     details: dict[str, Any] = field(default_factory=dict)
@@ -40,11 +42,11 @@ class Fitted:
 
 
 def execute(job: dict[str, Any]) -> dict[str, Any]:
-    """Run the cell of ``{"cell": …, "data_dir": …}`` and return its record, without key and status."""
+    """Run the cell of ``{"cell": …, "data_dir": …, "folder": …}`` and return its record without key and status."""
     cell = Cell(**job["cell"])
     with _messages() as messages:
         begin = time.perf_counter()
-        graph = build_graph(cell, job.get("data_dir"))
+        graph = build_graph(cell, job.get("data_dir"), job.get("folder"))
         loaded = time.perf_counter()
         _warm_up(cell.detector)
         release_memory()
@@ -60,7 +62,7 @@ def execute(job: dict[str, Any]) -> dict[str, Any]:
         "load_seconds": loaded - begin,
         "memory_peak": peak_memory(),
         "memory_before": before,
-        "graph": _sizes(graph),
+        "size": _size(graph),
         "details": fitted.details,
         "curve": fitted.curve,
         "warnings": messages,
@@ -69,15 +71,35 @@ def execute(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def fit(cell: Cell, graph: AttributedGraph) -> FitResult:
+    """Return the rankings of a cell's detector; only a class that declares ``uses_labels`` sees the labels."""
+    if cell.detector in TRIVIAL:
+        return FitResult({"score": TRIVIAL[cell.detector](without_labels(graph), cell.seed)})
+    cls = detector_class(cell.detector)
+    uses_labels = getattr(cls, "uses_labels", False)
+    curve: list[dict[str, float]] = []
+    callback = (lambda epoch: curve.append(curve_point(graph, epoch))) if cell.curve else None
+    model = cls(seed=cell.seed, **from_plain(cell.parameters))
+    model.fit(graph if uses_labels else without_labels(graph), callback=callback)
+    return FitResult(rankings(model), _details(model) | ({"uses_labels": True} if uses_labels else {}), curve)
+
+
+def rankings(model: Any) -> dict[str, FloatArray]:
+    """Return every ranking of a fitted detector: its own, and AHP and HAV if it predicts hop counts."""
+    by_name = {name: getattr(model, f"{name}_", None) for name in ("ahp", "hav")}
+    found = {name: np.asarray(scores) for name, scores in by_name.items() if scores is not None}
+    own = np.asarray(model.decision_score_)
+    if any(np.array_equal(own, scores) for scores in found.values()):
+        return found
+    return {"score": own} | found
+
+
 def _warm_up(name: str) -> None:
-    """Import what the fit needs and take one step with it, so that the first fit in a worker does not pay for it."""
+    """Import what the fit needs and take one optimizer step, so that the first fit of a worker is not slower."""
     if name in TRIVIAL:
         return
-    if is_peer(name):
-        peer_defaults(name)
-    else:
-        detector_class("madan" if name == ORACLE else name)
-    if "torch" in sys.modules:  # LOF and others need none of it
+    detector_class(name)
+    if "torch" in sys.modules:  # LOF and others do not need it
         _first_step()
 
 
@@ -92,55 +114,14 @@ def _first_step() -> None:
     optimizer.step()
 
 
-def fit(cell: Cell, graph: AttributedGraph) -> Fitted:
-    """Return the rankings of a cell's detector; only the oracle, which says so, is shown the labels."""
-    bare = without_truth(graph)
-    if cell.detector in TRIVIAL:
-        return Fitted({"score": TRIVIAL[cell.detector](bare, cell.seed)})
-    if cell.detector == ORACLE:
-        return _fit_oracle(cell, graph, bare)
-    if is_peer(cell.detector):
-        scores = peer_scores(cell.detector, bare, seed=cell.seed, parameters=dict(cell.parameters))
-        return Fitted({"score": scores})
-    return _fit_own(cell, graph, bare)
-
-
-def _fit_own(cell: Cell, graph: AttributedGraph, bare: AttributedGraph) -> Fitted:
-    model = detector_class(cell.detector)(seed=cell.seed, **from_plain(cell.parameters))
-    curve: list[dict[str, float]] = []
-    callback = (lambda epoch: curve.append(curve_point(graph, epoch))) if cell.curve else None
-    model.fit(bare, callback=callback)
-    return Fitted(rankings(model), _details(model), curve)
-
-
-def rankings(model: Any) -> dict[str, FloatArray]:
-    """Return every ranking a fitted detector has: its own, and AHP and HAV where it predicts hop counts."""
-    by_name = {name: getattr(model, f"{name}_", None) for name in ("ahp", "hav")}
-    found = {name: np.asarray(scores) for name, scores in by_name.items() if scores is not None}
-    own = np.asarray(model.decision_score_)
-    if any(np.array_equal(own, scores) for scores in found.values()):
-        return found
-    return {"score": own} | found
-
-
-def _fit_oracle(cell: Cell, graph: AttributedGraph, bare: AttributedGraph) -> Fitted:
-    """MADAN at the time whose ROC-AUC is best, found with the labels as its authors did: an upper bound."""
-    from hopsight.baselines.madan import GRID, concentrations
-
-    device = str(cell.parameters.get("device", "auto"))
-    kept = concentrations(bare, GRID, sigma=cell.parameters.get("sigma"), seed=cell.seed, device=device)
-    best = int(np.argmax([roc_auc(graph.labels, row) for row in kept]))
-    return Fitted({"score": np.asarray(kept[best])}, {"t": float(GRID[best]), "uses_labels": True})
-
-
 def _details(model: Any) -> dict[str, Any]:
-    """Return the plain values a fit reports: the loss at the end, the number of classes it could use."""
+    """Return the plain values that a fit reports, and the mean loss over the last tenth of the epochs."""
     details: dict[str, Any] = {}
     loss = getattr(model, "loss_", None)
     if loss is not None and len(loss):
         tail = np.asarray(loss, dtype=np.float64)[-max(1, len(loss) // 10) :]
         details["loss"] = float(tail.mean()) if np.isfinite(tail).all() else None
-    for name in ("n_classes_", "n_pairs_", "n_times_", "sigma_", "device_"):
+    for name in DETAILS:
         value = getattr(model, name, None)
         if isinstance(value, int | float | str | np.integer | np.floating):
             details[name.rstrip("_")] = value if isinstance(value, str) else float(value)
@@ -168,11 +149,11 @@ def _messages() -> Iterator[list[str]]:
         messages += found
 
 
-def _sizes(graph: AttributedGraph) -> dict[str, Any]:
+def _size(graph: AttributedGraph) -> dict[str, Any]:
     return {
         "name": graph.name,
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "attributes": graph.n_attributes,
-        "anomalies": None if graph.labels is None else int(graph.labels.sum()),
+        "anomalies": None if graph.labels is None else int((graph.labels == 1).sum()),
     }

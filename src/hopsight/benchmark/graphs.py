@@ -1,93 +1,68 @@
-"""The networks of the experiments: how each is made, and the graph a cell's detector is given."""
+"""The graph of a cell: read or generated, anomalies planted, attributes as its view says."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import warnings
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hopsight.benchmark.cells import Cell, canonical_json
-from hopsight.datasets import find, get_network, inject, make_network
+from hopsight.datasets import inject, make_graph
 from hopsight.graph import AttributedGraph
-from hopsight.load import load
+from hopsight.loading import load
 from hopsight.preprocess import AttributeTransform
 
 N_COMPONENTS = 20  # of the reduced view, as in the paper
 
 
-@dataclass(frozen=True)
-class Setup:
-    """How the paper uses a network."""
+def build_graph(cell: Cell, data_dir: str | None = None, folder: str | None = None) -> AttributedGraph:
+    """Return the graph of a cell; the last few graphs stay in memory.
 
-    title: str
-    n_layers: int  # convolutions of its HCM there
-    n_cliques: int = 0  # 0: anomalies as found
-    clique_size: int = 15
-    n_candidates: int = 50
-
-
-SETUPS = {
-    "flickr": Setup("Flickr", 2, n_cliques=15),
-    "blogcatalog": Setup("BlogCatalog", 2, n_cliques=10),
-    "acm": Setup("ACM", 2, n_cliques=20),
-    "amazon": Setup("Amazon", 4),
-    "enron": Setup("Enron", 4),
-    "inj_cora": Setup("inj_cora", 2),
-    "disney": Setup("Disney", 4),
-    "generated": Setup("generated", 2),
-}
-
-
-def setup_of(network: str) -> Setup:
-    """Return how a network is used; one the paper does not have is taken as found, with 2 convolutions."""
-    return SETUPS.get(network) or Setup(get_network(network).name, 2)
-
-
-def file_settings(network: str, data_dir: str | None) -> dict[str, Any]:
-    """Return the checksum of a network's file, or ``{"missing": reason}`` where there is none.
-
-    The checksum is part of a cell: another file under the same name is another cell.
+    Parameters
+    ----------
+    cell
+        Its settings decide where the graph comes from: ``generate`` holds the arguments of the generator, ``load``
+        those of :func:`hopsight.load`; otherwise the graph is loaded from the catalog by its name. ``planting`` holds
+        the arguments of :func:`hopsight.inject`.
+    data_dir
+        Folder with local copies of the catalog's graphs.
+    folder
+        Folder that relative paths start from.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said once, where the network is loaded
-        try:
-            file = find(network, data_dir)
-        except ValueError as error:
-            return {"missing": str(error)}
-    return {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
-
-
-def build_graph(cell: Cell, data_dir: str | None) -> AttributedGraph:
-    """Return the network of a cell, anomalies planted, attributes as its view says; the last few are kept."""
-    settings = canonical_json(dict(cell.settings))
-    if cell.view == "raw":
-        return _network(cell.network, settings, cell.protocol, cell.injection, data_dir)
-    return _viewed(cell.network, settings, cell.protocol, cell.injection, data_dir, cell.view)
+    source = (cell.graph, canonical_json(dict(cell.settings)), cell.protocol, cell.injection, data_dir, folder)
+    return _planted(*source) if cell.view == "raw" else _viewed(cell.view, *source)
 
 
 @lru_cache(maxsize=2)
-def _network(
-    network: str, settings_json: str, protocol: str, injection: int | None, data_dir: str | None
+def _planted(
+    graph: str, settings_json: str, protocol: str, injection: int | None, data_dir: str | None, folder: str | None
 ) -> AttributedGraph:
     settings = json.loads(settings_json)
-    planting = settings.pop("planting", None)
-    settings.pop("sha256", None)
-    graph = make_network(**settings) if network == "generated" else load(network, data_dir=data_dir)
-    if planting is None:
-        return graph
-    return inject(graph, protocol=protocol, seed=injection, **planting)
+    found = _read(graph, settings, data_dir, folder)
+    if "planting" not in settings:
+        return found
+    return inject(found, protocol=protocol, seed=injection, **settings["planting"])
+
+
+def _read(graph: str, settings: dict[str, Any], data_dir: str | None, folder: str | None) -> AttributedGraph:
+    if "generate" in settings:
+        return make_graph(**settings["generate"])
+    if "load" not in settings:
+        return load(graph, data_dir=data_dir)
+    arguments = dict(settings["load"])
+    for name in ("source", "nodes"):
+        if name in arguments:
+            arguments[name] = Path(folder or ".") / arguments[name]
+    return load(**arguments)
 
 
 @lru_cache(maxsize=2)
-def _viewed(
-    network: str, settings_json: str, protocol: str, injection: int | None, data_dir: str | None, view: str
-) -> AttributedGraph:
-    graph = _network(network, settings_json, protocol, injection, data_dir)
+def _viewed(view: str, *source: Any) -> AttributedGraph:
+    graph = _planted(*source)
     transform = AttributeTransform.fit(
         graph.attributes,
         graph.attribute_names,
@@ -97,13 +72,4 @@ def _viewed(
     )
     attributes = transform.apply(graph.attributes, graph.attribute_names)
     names = graph.attribute_names if attributes.shape[1] == graph.n_attributes else None
-    return AttributedGraph(
-        graph.adjacency,
-        attributes,
-        node_ids=graph.node_ids,
-        attribute_names=names,
-        labels=graph.labels,
-        kinds=graph.kinds,
-        directed=graph.directed,
-        name=graph.name,
-    )
+    return replace(graph, attributes=attributes, attribute_names=names)

@@ -1,14 +1,16 @@
-"""The journal: one line a finished cell, on disk before the next begins, so that `kill -9` costs no finished work."""
+"""The journal: one line per finished cell, on disk before the next cell starts, so that a kill loses no result."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from hopsight.system.files import try_lock
+from hopsight.system.plain import plain
 
 FILE_NAME = "cells.jsonl"
 
@@ -18,8 +20,9 @@ Record = dict[str, Any]
 class Journal:
     """Append-only results of one folder.
 
-    A record is a JSON object with the ``key`` of its cell; of two records with one key the later counts. A last line
-    that a kill cut short is dropped when the journal is opened, so that the next record starts on a line of its own.
+    A record is a JSON object with the ``key`` of its cell; of two records with the same key the later one counts. A
+    last line that a kill cut short is removed when the journal is opened, so that the next record starts on a line of
+    its own.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -28,8 +31,8 @@ class Journal:
         self._repair()
 
     def append(self, record: Record) -> None:
-        """Write one record and wait until the disk has it."""
-        line = json.dumps(_plain(record), allow_nan=False) + "\n"
+        """Write one record and wait until it is on disk."""
+        line = json.dumps(plain(record), allow_nan=False) + "\n"
         with self.path.open("ab") as file:
             file.write(line.encode())
             file.flush()
@@ -44,12 +47,16 @@ class Journal:
             for number, line in enumerate(file, start=1):
                 record = _parsed(line)
                 if record is None:
-                    raise ValueError(f"{self.path.name}, line {number}: this is not a record of a benchmark")
+                    raise ValueError(
+                        f"{self.path}, line {number}: this is not a benchmark record; choose another folder"
+                    )
+                if "network" in record.get("cell", {}):
+                    raise ValueError(f"{self.path} was written by an older version of hopsight; choose another folder")
                 records[record["key"]] = record
         return records
 
     def _repair(self) -> None:
-        """Drop a torn last line: everything after the last newline, or a last line that is no record."""
+        """Remove an incomplete last line: everything after the last newline, or a last line that is not a record."""
         if not self.path.exists():
             return
         with self.path.open("rb+") as file:
@@ -64,53 +71,14 @@ class Journal:
                 os.fsync(file.fileno())
 
 
-@contextlib.contextmanager
+@contextmanager
 def only_run(folder: Path) -> Iterator[None]:
-    """Hold the folder for this process; a second benchmark into it is refused.
-
-    The lock is the operating system's (``flock``), so that a killed run leaves none behind. Where the system has no
-    such lock nothing is held.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
+    """Lock the folder for this process, and refuse if another benchmark is writing to it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ValueError(
-                f"another benchmark is writing to {folder}; wait for it or choose another folder"
-            ) from None
+        if not try_lock(file):
+            raise ValueError(f"another benchmark is writing to {folder}; wait for it or choose another folder")
         yield
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[IO[str]]:
-    """Open a text file that appears complete or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold: numbers that are not finite become null, NumPy's become Python's."""
-    if isinstance(value, dict):
-        return {str(name): _plain(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _parsed(line: bytes) -> Record | None:

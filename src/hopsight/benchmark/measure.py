@@ -1,7 +1,8 @@
-"""From one ranking and the truth to the figures of its row; the only place of a benchmark that reads labels."""
+"""Measure a ranking against the labels; no other part of the benchmark reads them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from hopsight.metrics import (
     roc_auc_interval,
 )
 
-CUTS = (50, 100)  # k of precision and recall at k, beside k = number of anomalies
+CUTS = (50, 100)  # k of precision and recall at k, in addition to the number of anomalies
 
 MEASURES = (
     "auc",
@@ -34,25 +35,25 @@ MEASURES = (
 
 
 def measure(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, float]:
-    """Return the figures of one ranking; what cannot be measured is left out (no labels, k above the nodes).
+    """Return the measures of one ranking, without those that do not exist (no labels, k above the number of nodes).
 
     ``precision_at_n`` is the precision at k = number of anomalies, where it equals the recall.
 
     Examples
     --------
     >>> graph = AttributedGraph.from_edges([0, 1], [1, 2], np.eye(3), labels=[0, 0, 1])
-    >>> figures = measure(graph, np.array([0.0, 1.0, 3.0]))
-    >>> figures["auc"], figures["precision_at_n"], figures["mean_normal"]
+    >>> found = measure(graph, np.array([0.0, 1.0, 3.0]))
+    >>> found["auc"], found["precision_at_n"], found["mean_normal"]
     (1.0, 1.0, 0.5)
     """
     if not np.isfinite(scores).all() or scores.shape != (graph.n_nodes,):
         raise ValueError(f"a ranking needs one finite score for each of the {graph.n_nodes} nodes")
-    if graph.labels is None or not 0 < graph.labels.sum() < graph.n_nodes:
+    if graph.labels is None or not {0, 1} <= set(np.unique(graph.labels).tolist()):
         return {}
     labels = graph.labels
     low, high = roc_auc_interval(labels, scores)
-    n_anomalies = int(labels.sum())
-    figures = {
+    n_anomalies = int((labels == 1).sum())
+    found = {
         "auc": roc_auc(labels, scores),
         "auc_low": low,
         "auc_high": high,
@@ -63,22 +64,15 @@ def measure(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, fl
     }
     for k in CUTS:
         if k <= graph.n_nodes:
-            figures[f"precision_at_{k}"] = precision_at_k(labels, scores, k)
-            figures[f"recall_at_{k}"] = recall_at_k(labels, scores, k)
+            found[f"precision_at_{k}"] = precision_at_k(labels, scores, k)
+            found[f"recall_at_{k}"] = recall_at_k(labels, scores, k)
     by_kind = roc_auc_by_kind(labels, graph.kinds, scores)
-    return figures | {f"auc_{kind}": value for kind, value in by_kind.items()}
+    return found | {f"auc_{kind}": value for kind, value in by_kind.items()}
 
 
-def without_truth(graph: AttributedGraph) -> AttributedGraph:
-    """Return the graph as a detector may see it: no labels, no kinds."""
-    return AttributedGraph(
-        graph.adjacency,
-        graph.attributes,
-        node_ids=graph.node_ids,
-        attribute_names=graph.attribute_names,
-        directed=graph.directed,
-        name=graph.name,
-    )
+def without_labels(graph: AttributedGraph) -> AttributedGraph:
+    """Return the graph as a detector may see it: without labels and kinds."""
+    return replace(graph, labels=None, kinds=None)
 
 
 def curve_point(graph: AttributedGraph, epoch: Any) -> dict[str, float]:

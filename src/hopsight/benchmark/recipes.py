@@ -1,64 +1,27 @@
-"""Detectors as the experiments use them: every parameter spelled out, so that a changed default is a new cell."""
+"""Recipes: a detector with all its parameters, so that a changed default is a new cell.
+
+A recipe is written as the name of a detector (``"lof"``), a detector and one of its presets (``"hcm-paper"``), a
+trivial score (``"degree"``), or the address of any class with the same contract (``"module:Class"``). What a table
+needs to know about a detector comes from its class: ``deterministic``, ``presets``, ``quick``, and for classes outside
+the registry optionally ``title`` and ``uses_labels``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from hopsight.benchmark.peers import is_peer, peer_defaults
-from hopsight.benchmark.trivial import TRIVIAL
-from hopsight.benchmark.worker import load_object
-from hopsight.detectors import get_detector
-
-ORACLE = "madan_oracle"
-
-DETERMINISTIC = frozenset({"degree", "attribute_norm", "lof", "amen", "radar", "anomalous", "madan", ORACLE})
-
-TITLES = {
-    "random": "random",
-    "degree": "degree",
-    "attribute_norm": "attribute norm",
-    "lof": "LOF",
-    "amen": "AMEN",
-    "radar": "Radar",
-    "anomalous": "ANOMALOUS",
-    "dominant": "DOMINANT",
-    "madan": "MADAN",
-    ORACLE: "MADAN, best t by the labels",
-    "resgcn": "ResGCN",
-    "hcm": "HCM",
-    "hcm-paper": "HCM (paper)",
-    "hcm-authors": "HCM (authors)",
-    "cross_hcm": "CrossHCM",
-}
+from hopsight.benchmark.trivial import RANDOM, TRIVIAL
+from hopsight.checks import check_choice
+from hopsight.detectors import DETECTORS, get_detector
+from hopsight.detectors.registry import load_class
+from hopsight.system.plain import plain
 
 
 def detector_class(name: str) -> Any:
-    """Return the class behind a detector name, or behind ``"module:Class"``."""
-    return load_object(name) if ":" in name else get_detector(name)
-
-
-def check_detectors(names: list[str]) -> None:
-    """Refuse a recipe that no suite knows; ``hcm*`` stands for all those of a detector."""
-    from hopsight.checks import check_choice
-
-    families = {f"{detector_of(name)}*" for name in TITLES}
-    for name in names:
-        if ":" not in name and name not in families:
-            check_choice("detectors", name, list(TITLES))
-
-
-def title_of(recipe: str) -> str:
-    """Return how tables call a recipe.
-
-    >>> title_of("hcm-paper"), title_of("pygod:DOMINANT")
-    ('HCM (paper)', 'DOMINANT (PyGOD)')
-    """
-    if is_peer(recipe):
-        library, _, name = recipe.partition(":")
-        return f"{name} ({'PyGOD' if library == 'pygod' else 'PyOD'})"
-    return TITLES.get(recipe, recipe)
+    """Return the class behind the name of a detector or behind ``"module:Class"``."""
+    return load_class(name) if ":" in name else get_detector(name)
 
 
 def detector_of(recipe: str) -> str:
@@ -67,58 +30,105 @@ def detector_of(recipe: str) -> str:
     >>> detector_of("hcm-authors"), detector_of("lof")
     ('hcm', 'lof')
     """
+    return recipe.partition("-")[0]
+
+
+def all_recipes() -> list[str]:
+    """Return the trivial scores and every registered detector, each followed by its presets."""
+    return [*TRIVIAL, *(recipe for name in DETECTORS for recipe in with_presets(name))]
+
+
+def with_presets(detector: str) -> list[str]:
+    """Return a detector's recipe and those of its presets.
+
+    >>> with_presets("hcm")
+    ['hcm', 'hcm-paper', 'hcm-authors']
+    """
+    return [detector, *(f"{detector}-{preset}" for preset in DETECTORS[detector].presets)]
+
+
+def choose_recipes(recipes: Sequence[str], names: Sequence[str] | None) -> list[str]:
+    """Return the named recipes, ``"hcm*"`` for all those of one detector; trivial scores stay in every table.
+
+    >>> choose_recipes(["random", "lof", "hcm", "hcm-paper"], ["hcm"])
+    ['random', 'hcm']
+    >>> choose_recipes(["random", "lof", "hcm", "hcm-paper"], ["hcm*"])
+    ['random', 'hcm', 'hcm-paper']
+    >>> choose_recipes(["random", "lof"], ["my.module:Detector"])
+    ['random', 'my.module:Detector']
+    """
+    if names is None:
+        return list(recipes)
+    check_recipes(names)
+    wanted = set(names)
+    kept = [name for name in recipes if name in TRIVIAL or wanted & {name, f"{detector_of(name)}*"}]
+    return kept + [name for name in names if name not in kept and ":" in name]
+
+
+def check_recipes(names: Iterable[str]) -> None:
+    """Refuse a recipe that does not exist; the class behind an address is looked up only when its cell runs."""
+    for name in names:
+        if ":" not in name and name not in TRIVIAL:
+            detector = detector_of(name).removesuffix("*")
+            check_choice("detectors", detector, [*TRIVIAL, *DETECTORS])
+            check_choice("detectors", name, [f"{detector}*", *with_presets(detector)])
+
+
+def title_of(recipe: str) -> str:
+    """Return the name of a recipe in tables.
+
+    >>> title_of("hcm-paper"), title_of("attribute_norm")
+    ('HCM (paper)', 'attribute norm')
+    """
+    if recipe in TRIVIAL:
+        return recipe.replace("_", " ")
     name, _, preset = recipe.partition("-")
-    return name if preset in ("paper", "authors") else recipe
+    title = str(fact(name, "title", name if ":" in name else detector_class(name).__name__))
+    return f"{title} ({preset})" if preset else title
 
 
-def parameters_of(recipe: str, changes: Mapping[str, Any], *, device: str = "auto") -> dict[str, Any]:
-    """Return every parameter of a recipe but the seed, as plain values.
+def is_deterministic(recipe: str) -> bool:
+    """Return whether the seed of a recipe changes nothing."""
+    return recipe != RANDOM if recipe in TRIVIAL else bool(fact(detector_of(recipe), "deterministic", False))
 
-    A detector that cannot be imported keeps the changes only: its cell fails with the reason.
+
+def fact(detector: str, name: str, otherwise: Any) -> Any:
+    """Return a fact about a detector's class; one that cannot be imported has none, and its cells fail later."""
+    try:
+        return getattr(detector_class(detector), name, otherwise)
+    except (ImportError, AttributeError):
+        return otherwise
+
+
+def parameters_of(
+    recipe: str, changes: Mapping[str, Any], *, device: str = "auto", quick: bool = False
+) -> dict[str, Any]:
+    """Return every parameter of a recipe except the seed, as plain values.
+
+    Parameters
+    ----------
+    recipe
+        The recipe.
+    changes
+        Parameters to change; those that the detector does not have are left out.
+    device
+        Where the detector runs.
+    quick
+        Whether to start from the settings that make a fit on a small graph quick.
     """
     if recipe in TRIVIAL:
         return {}
-    if recipe == ORACLE:
-        return {"sigma": None, "device": device} | dict(changes)
-    if is_peer(recipe):
-        return _peer_parameters(recipe, changes, device)
+    name, _, preset = recipe.partition("-")
     try:
-        model = _model(recipe, dict(changes) | {"device": device})
+        cls = detector_class(name)
     except (ImportError, AttributeError):
-        return dict(changes)
-    values = {entry.name: getattr(model, entry.name) for entry in fields(model) if entry.init}
-    values.pop("seed", None)
-    return {name: to_plain(value) for name, value in values.items()}
-
-
-def to_plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
-    return [to_plain(entry) for entry in value] if isinstance(value, tuple | list) else value
+        return dict(changes)  # its cell fails with the reason
+    known = {entry.name for entry in fields(cls) if entry.init}
+    values = (dict(getattr(cls, "quick", {})) if quick else {}) | dict(changes) | {"device": device}
+    model = (getattr(cls, preset) if preset else cls)(**{key: values[key] for key in values if key in known})
+    return {key: plain(getattr(model, key)) for key in sorted(known - {"seed"})}
 
 
 def from_plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Undo :func:`to_plain`: sequences of parameters are tuples."""
+    """Return parameters that were read from JSON as a detector takes them: its sequences are tuples."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
-
-
-def _model(recipe: str, values: dict[str, Any]) -> Any:
-    name = detector_of(recipe)
-    cls = detector_class(name)
-    known = {entry.name for entry in fields(cls)}
-    values = {key: value for key, value in values.items() if key in known}
-    if name == recipe:
-        return cls(**values)
-    preset = recipe.partition("-")[2]
-    return (cls.paper if preset == "paper" else cls.authors)(**values)
-
-
-def _peer_parameters(recipe: str, changes: Mapping[str, Any], device: str) -> dict[str, Any]:
-    try:
-        parameters = peer_defaults(recipe)
-    except ImportError:
-        return dict(changes)
-    if "gpu" in parameters:
-        parameters["gpu"] = 0 if device.startswith("cuda") else -1
-    elif device.startswith("cuda") and recipe.startswith("pyod:"):
-        parameters["device"] = device
-    return parameters | {name: value for name, value in changes.items() if name in parameters}

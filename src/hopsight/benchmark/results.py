@@ -1,8 +1,9 @@
-"""From the journal to rows: ``results.csv``, ``curves.csv``, and means over repetitions for tables and figures."""
+"""Turn the journal into rows: ``results.csv``, ``curves.csv``, and means over repetitions for tables and figures."""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,14 @@ from statistics import fmean, stdev
 from typing import Any
 
 from hopsight.benchmark.cells import Plan, canonical_json
-from hopsight.benchmark.journal import Record, replacing
+from hopsight.benchmark.journal import Record
 from hopsight.benchmark.measure import MEASURES
+from hopsight.system.files import write_whole
 
 Row = dict[str, Any]
 
 COLUMNS = (
-    "key", "current", "experiments", "network", "protocol", "injection", "view", "detector", "parameters", "seed",
+    "key", "current", "experiments", "graph", "protocol", "injection", "view", "detector", "parameters", "seed",
     "score", "status", "reason", "uses_labels", *MEASURES, "seconds", "cpu_seconds", "load_seconds",
     "memory_peak_mb", "memory_before_mb", "nodes", "edges", "attributes", "anomalies", "details", "warnings",
     "settings", "curve", "versions", "machine", "time_limit", "memory_limit_mb", "finished",
@@ -26,7 +28,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean and spread of a figure over repetitions."""
+    """Mean and standard deviation of a measure over repetitions."""
 
     mean: float
     sd: float  # 0 for a single repetition
@@ -34,7 +36,7 @@ class Summary:
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> Summary | None:
-        """Return the summary of the values that there are, ``None`` if there is none.
+        """Return the summary of the values that are not None, or ``None`` if there are none.
 
         >>> Summary.of([1.0, None, 3.0])
         Summary(mean=2.0, sd=1.4142135623730951, n=2)
@@ -48,27 +50,27 @@ class Summary:
 def task_rows(plan: Plan, records: Mapping[str, Record]) -> list[Row]:
     """Return one row for each task and ranking: experiment and row name, then the columns of ``results.csv``.
 
-    A cell that two experiments share appears in both; one that has not run yet appears in none. ``second`` marks
-    the rows on raw attributes of a method that is also there on reduced ones.
+    A cell that two experiments share appears in both; one that has not run yet appears in none. ``second`` marks the
+    rows with raw attributes of a detector that also has rows with reduced attributes.
     """
-    reduced = {(task.row, task.cell.network) for task in plan if task.cell.view == "reduced"}
+    reduced = {(task.row, task.cell.graph) for task in plan if task.cell.view == "reduced"}
     rows: list[Row] = []
     for task in plan:
         record = records.get(task.cell.key)
         if record is not None:
-            second = task.cell.view == "raw" and (task.row, task.cell.network) in reduced
+            second = task.cell.view == "raw" and (task.row, task.cell.graph) in reduced
             place = {"experiment": task.experiment, "row": task.row, "second": second}
             rows += [row | place for row in record_rows(record)]
     return rows
 
 
 def record_rows(record: Record) -> list[Row]:
-    """Return one row for each ranking of a finished cell, or one with the reason where there is none."""
-    cell, graph = record["cell"], record.get("graph") or {}
+    """Return one row for each ranking of a finished cell, or one row with the reason if it has no ranking."""
+    cell, size = record["cell"], record.get("size") or {}
     common = {
-        **{name: cell[name] for name in ("network", "protocol", "injection", "view", "detector", "seed")},
+        **{name: cell[name] for name in ("graph", "protocol", "injection", "view", "detector", "seed")},
         **{name: record.get(name) for name in ("key", "status", "reason", "seconds", "cpu_seconds", "load_seconds")},
-        **{name: graph.get(name) for name in ("nodes", "edges", "attributes", "anomalies")},
+        **{name: size.get(name) for name in ("nodes", "edges", "attributes", "anomalies")},
         "parameters": cell["parameters"],
         "settings": cell["settings"],
         "curve": cell["curve"],
@@ -86,45 +88,38 @@ def record_rows(record: Record) -> list[Row]:
 
 
 def write_results(path: Path, plan: Plan, records: Mapping[str, Record]) -> None:
-    """Write every finished cell of the folder; ``current`` tells those that the plan still needs."""
+    """Write every finished cell of the folder; ``current`` marks those that the plan needs."""
     experiments: dict[str, list[str]] = {}
     for task in plan:
         experiments.setdefault(task.cell.key, []).append(f"{task.experiment}: {task.row}")
-    with replacing(path) as file:
-        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
-        writer.writeheader()
-        for key, record in records.items():
-            used = {"current": key in experiments, "experiments": "; ".join(dict.fromkeys(experiments.get(key, [])))}
-            writer.writerows(
-                {name: _cell(value) for name, value in (row | used).items()} for row in record_rows(record)
-            )
-
-
-def page_row(row: Row) -> Row:
-    """Return a row for the page: what a reader looks for, without what only a repetition needs."""
-    left_out = ("key", "current", "experiments", "settings", "versions", "machine", "warnings", "details", "curve")
-    shown = {name: row.get(name) for name in ("experiment", "row", *COLUMNS) if name not in left_out}
-    return {name: canonical_json(value) if isinstance(value, dict) else value for name, value in shown.items()}
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
+    writer.writeheader()
+    for key, record in records.items():
+        used = {"current": key in experiments, "experiments": "; ".join(dict.fromkeys(experiments.get(key, [])))}
+        writer.writerows({name: _text(value) for name, value in (row | used).items()} for row in record_rows(record))
+    write_whole(path, file.getvalue())
 
 
 def write_curves(path: Path, rows: Sequence[Row]) -> None:
-    """Write the ROC-AUC over the epochs, one line an epoch."""
-    with replacing(path) as file:
-        writer = csv.writer(file)
-        writer.writerow(("network", "injection", "row", "seed", "epoch", "loss", "auc"))
-        for row in unique(rows, "curves"):
-            for point in row["points"]:
-                place = (row["network"], row["injection"], row["row"], row["seed"])
-                writer.writerow((*place, point["epoch"], _cell(point["loss"]), _cell(point.get("auc"))))
+    """Write the ROC-AUC over the epochs, one line per epoch."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(("graph", "injection", "row", "seed", "epoch", "loss", "auc"))
+    for row in unique(rows, "curves"):
+        start = (row["graph"], row["injection"], row["row"], row["seed"])
+        for point in row["points"]:
+            writer.writerow((*start, point["epoch"], _text(point["loss"]), _text(point.get("auc"))))
+    write_whole(path, file.getvalue())
 
 
 def unique(rows: Sequence[Row], experiment: str) -> list[Row]:
-    """Return the rows of one experiment, a cell's first ranking only: for what does not depend on the ranking."""
+    """Return the rows of one experiment, one per cell, for measures that do not depend on the ranking."""
     return list({row["key"]: row for row in reversed(rows) if row["experiment"] == experiment}.values())[::-1]
 
 
 def select(rows: Iterable[Row], **values: Any) -> list[Row]:
-    """Return the rows with these values.
+    """Return the rows that have these values.
 
     >>> select([{"row": "LOF", "n": 1}, {"row": "AMEN", "n": 2}], row="AMEN")
     [{'row': 'AMEN', 'n': 2}]
@@ -142,12 +137,12 @@ def distinct(rows: Iterable[Row], *names: str) -> list[tuple[Any, ...]]:
 
 
 def mean_of(rows: Iterable[Row], measure: str) -> Summary | None:
-    """Return mean and sd of one measure over rows."""
+    """Return the mean and standard deviation of one measure over rows."""
     return Summary.of(row.get(measure) for row in rows)
 
 
 def _added(record: Record) -> float | None:
-    """Return the megabytes that a fit added to those its worker held before."""
+    """Return the megabytes that a fit added to the memory of its worker."""
     if record.get("memory_peak") is None:
         return None
     return _megabytes(max(0, record["memory_peak"] - record["memory_before"]))
@@ -157,8 +152,8 @@ def _megabytes(value: float | None) -> float | None:
     return None if value is None else round(value / 2**20, 1)
 
 
-def _cell(value: Any) -> Any:
-    """Return a value as one CSV cell: empty for nothing, JSON for what has parts."""
+def _text(value: Any) -> Any:
+    """Return a value as text for CSV: empty for None, JSON for lists and mappings."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     if isinstance(value, bool):

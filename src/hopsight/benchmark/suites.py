@@ -1,206 +1,237 @@
-"""The suites: which experiments on which networks, with how many repetitions."""
+"""Suites: which detectors run on which graphs, how often, and what is written afterwards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from hopsight.benchmark.cells import PROTOCOLS, Plan, Task
-from hopsight.benchmark.experiments import (
-    Maker,
-    Place,
-    comparison,
-    curves,
-    growth,
-    optimizers,
-    sweeps,
-    tuned_optimizer,
-    tuning,
+from hopsight.benchmark.cells import PROTOCOLS, Cell, Plan, Task
+from hopsight.benchmark.comparison_tables import comparison_tables
+from hopsight.benchmark.recipes import (
+    all_recipes,
+    choose_recipes,
+    detector_of,
+    is_deterministic,
+    parameters_of,
+    title_of,
 )
-from hopsight.benchmark.graphs import file_settings, setup_of
-from hopsight.benchmark.peers import peer_names
-from hopsight.benchmark.recipes import ORACLE, check_detectors, detector_of
-from hopsight.benchmark.trivial import TRIVIAL
+from hopsight.benchmark.result_tables import ResultTable
+from hopsight.benchmark.results import Row
 from hopsight.checks import check_choice, check_count
-from hopsight.datasets import get_network
+from hopsight.datasets import find, get_entry
 
-PAPER_NETWORKS = ("flickr", "blogcatalog", "acm", "amazon", "enron")
-PEER_NETWORKS = ("flickr", "blogcatalog", "inj_cora", "disney", "amazon", "enron")
-RECIPES = (
-    *TRIVIAL, "lof", "amen", "radar", "anomalous", "dominant", "madan", ORACLE, "resgcn",
-    "hcm-paper", "hcm-authors", "hcm", "cross_hcm",
-)  # fmt: skip
-EXPERIMENTS = ("comparison", "sweeps", "optimizers", "curves", "growth")
+Losses = Mapping[str, float]  # the loss at the end of a cell's fit, by the key of the cell
+Figure = tuple[str, str, Path]  # name, caption and PNG file; the SVG file is beside it
 
-# What makes a fit quick; a detector takes those it has.
-QUICK_CHANGES = {"n_epochs": 30, "burn_in": 10, "n_samples": 20, "n_units": 32, "mlp_units": 32}
-QUICK_VALUES = {"sweep R": (0.0, 0.2, 0.4), "sweep C": (2, 4), "sweep S": (0.3, 1.0)}
-
-Losses = Mapping[str, float]  # the loss a cell ended with, by key
+QUICK = "quick"
+GENERATED = "generated"
+SMALL_GRAPH = {
+    "n_nodes": 300, "n_edges": 1500, "n_attributes": 40, "n_structural": 0, "n_attribute_anomalies": 0, "seed": 0,
+}  # fmt: skip
+SMALL_PLANTING = {"n_cliques": 2, "clique_size": 8, "n_attribute": 16, "n_candidates": 30}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a user may choose; ``None`` leaves the suite's own choice."""
+    """What a user may choose; ``None`` leaves the choice to the suite.
 
-    networks: Sequence[str] | None = None
+    Parameters
+    ----------
+    graphs
+        Names of the catalog, ``"generated"``, or files.
+    detectors
+        Recipes; ``"hcm*"`` stands for HCM and all its presets.
+    repetitions, seeds
+        Injections of a graph in which anomalies are planted, and seeds of the detector for each of them. A graph with
+        anomalies of its own gets the product as seeds.
+    protocol
+        How anomalies are planted: ``"dominant"``, ``"hcm"`` or ``"leak-free"``, see :func:`hopsight.inject`.
+    data_dir
+        Folder with local copies of the catalog's graphs.
+    device
+        Where detectors run: ``"auto"``, ``"cpu"``, ``"cuda"``. A cell on another device is another cell.
+    """
+
+    graphs: Sequence[str] | None = None
     detectors: Sequence[str] | None = None
-    experiments: Sequence[str] | None = None
-    repetitions: int | None = None  # injections of an injected network
-    seeds: int | None = None  # model seeds of each injection; organic networks get repetitions x seeds
-    protocol: str = "dominant"  # how anomalies are planted
+    repetitions: int | None = None
+    seeds: int | None = None
+    protocol: str = "dominant"
     data_dir: str | None = None
     device: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("repetitions", "seeds"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
+        check_choice("protocol", self.protocol, PROTOCOLS[1:])
+        object.__setattr__(self, "device", _resolved(self.device))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteGraph:
+    """A graph as one suite uses it; the fields are those of a :class:`Cell`."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    protocol: str = "as found"
+    injections: Sequence[int | None] = (None,)
+    n_seeds: int = 10
+    view: str = "raw"
+
+    @property
+    def injected(self) -> bool:
+        """Whether anomalies are planted."""
+        return self.protocol != "as found"
+
+    @property
+    def missing(self) -> bool:
+        """Whether no copy of the graph was found."""
+        return "missing" in self.settings
+
+    def repetitions(self, recipe: str) -> Iterator[tuple[int | None, int]]:
+        """Yield the injection and the seed of each repetition: one seed if it changes nothing, or no copy was found."""
+        once = self.missing or is_deterministic(recipe)
+        for injection in self.injections[:1] if self.missing else self.injections:
+            for seed in range(1 if once else self.n_seeds):
+                yield injection, seed
+
+    def cell(self, recipe: str, parameters: Mapping[str, Any], **fields: Any) -> Cell:
+        """Return the cell of a recipe on this graph; ``fields`` are the other fields of the cell."""
+        own = {"settings": self.settings, "protocol": self.protocol, "view": self.view}
+        return Cell(graph=self.name, detector=detector_of(recipe), parameters=parameters, **(own | fields))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """Tasks to run at once, and those that depend on how these end."""
+    """What to run and what to write afterwards.
+
+    Parameters
+    ----------
+    name
+        Title of the report.
+    plan
+        The tasks.
+    follow_up
+        Function of the losses at the end of these tasks that returns further tasks.
+    tables, figures
+        Functions that make tables from rows, and draw figures from rows into a folder.
+    data_dir
+        Folder with local copies of the catalog's graphs.
+    folder
+        Folder that relative paths of graphs start from.
+    """
 
     name: str
     plan: Plan
-    places: Sequence[Place]
-    follow_up: Callable[[Losses], list[Task]] = field(default=lambda losses: [])
+    follow_up: Callable[[Losses], list[Task]] = lambda losses: []
+    tables: Callable[[Sequence[Row]], list[ResultTable]] = comparison_tables
+    figures: Callable[[Path, Sequence[Row]], list[Figure]] = lambda folder, rows: []
+    data_dir: str | None = None
+    folder: str | None = None
 
 
 def make_suite(name: str, options: Options) -> Suite:
-    """Return a suite by its name: ``paper``, ``quick`` or ``peers``."""
-    check_choice("suite", name, ("paper", "quick", "peers"))
-    for count in ("repetitions", "seeds"):
-        if getattr(options, count) is not None:
-            check_count(count, getattr(options, count))
-    check_choice("protocol", options.protocol, PROTOCOLS[1:])
-    for experiment in options.experiments or ():
-        check_choice("experiments", experiment, EXPERIMENTS)
-    check_detectors(list(options.detectors or ()))
-    return {"paper": _paper, "quick": _quick, "peers": _peers}[name](options)
+    """Return the quick suite, or the suite of a TOML file."""
+    if name == QUICK:
+        return _quick(options)
+    if Path(name).suffix.lower() == ".toml":
+        from hopsight.benchmark.suite_files import read_suite
 
-
-def _paper(options: Options) -> Suite:
-    places = [_place(name, options) for name in options.networks or PAPER_NETWORKS]
-    sizes = {"nodes": (1_000, 3_000, 10_000, 30_000, 100_000), "edges": (5, 10, 20, 40, 80), "fixed_nodes": 5_000}
-    return _whole("paper", options, Maker(device=options.device), places, sizes=sizes)
+        return read_suite(Path(name), options)
+    raise ValueError(f"suite must be {QUICK!r} or a .toml file, got {name!r}")
 
 
 def _quick(options: Options) -> Suite:
-    """Return the same on networks of a few hundred nodes, to see in minutes that everything works."""
-    options = replace(options, repetitions=options.repetitions or 2, seeds=options.seeds or 1)
-    if options.networks is None:
-        disney = _place("disney", options)
-        places = [_small_place(options), *([] if disney.missing else [disney])]
+    """Return every detector with quick settings on graphs of a few hundred nodes, to see that everything works."""
+    repetitions, seeds = options.repetitions or 2, options.seeds or 1
+    if options.graphs is not None:
+        graphs = [named_graph(name, options, repetitions, seeds) for name in options.graphs]
     else:
-        places = [_place(name, options) for name in options.networks]
-    maker = Maker(device=options.device, changes=QUICK_CHANGES)
-    sizes = {"nodes": (200, 400, 800), "edges": (5, 10, 20), "fixed_nodes": 400}
-    return _whole("quick", options, maker, places, sizes=sizes, values=QUICK_VALUES, n_curves=3)
+        disney = named_graph("disney", options, repetitions, seeds)
+        graphs = [small_graph(options, repetitions, seeds), *([] if disney.missing else [disney])]
+    recipes = choose_recipes(all_recipes(), options.detectors)
+    plan = comparison(graphs, recipes, lambda recipe: parameters_of(recipe, {}, device=options.device, quick=True))
+    return Suite(name=QUICK, plan=plan, data_dir=options.data_dir)
 
 
-def _whole(
+def comparison(
+    graphs: Sequence[SuiteGraph], recipes: Sequence[str], parameters: Callable[[str], Mapping[str, Any]]
+) -> list[Task]:
+    """Return the tasks of a comparison: every recipe on every graph."""
+    return [
+        Task("comparison", title_of(recipe), graph.cell(recipe, parameters(recipe), injection=injection, seed=seed))
+        for graph in graphs
+        for recipe in recipes
+        for injection, seed in graph.repetitions(recipe)
+    ]
+
+
+def named_graph(name: str, options: Options, repetitions: int, seeds: int) -> SuiteGraph:
+    """Return a graph by its name in the catalog, ``"generated"``, or a file; anomalies are planted if it has none."""
+    if name == GENERATED:
+        return small_graph(options, repetitions, seeds)
+    if Path(name).is_file():
+        path = Path(name).resolve()
+        settings = {"load": {"source": str(path)}, "sha256": [checksum(path)]}
+        return SuiteGraph(name=path.stem, settings=settings, n_seeds=repetitions * seeds)
+    entry = get_entry(name)
+    settings = catalog_settings(entry.name, options.data_dir)
+    if entry.kind != "to inject":
+        return SuiteGraph(name=entry.name, settings=settings, n_seeds=repetitions * seeds)
+    return injected_graph(entry.name, settings, {"n_cliques": 10, "clique_size": 15}, options, repetitions, seeds)
+
+
+def small_graph(options: Options, repetitions: int, seeds: int) -> SuiteGraph:
+    """Return a generated graph of 300 nodes with planted anomalies."""
+    return injected_graph(GENERATED, {"generate": SMALL_GRAPH}, SMALL_PLANTING, options, repetitions, seeds)
+
+
+def injected_graph(
     name: str,
+    settings: Mapping[str, Any],
+    planting: Mapping[str, Any],
     options: Options,
-    maker: Maker,
-    places: Sequence[Place],
-    *,
-    sizes: Mapping[str, Any],
-    values: Mapping[str, Sequence[float]] | None = None,
-    n_curves: int = 10,
-) -> Suite:
-    recipes = chosen_recipes(RECIPES, options.detectors)
-    wanted = set(options.experiments or EXPERIMENTS)
-    if not any(detector_of(recipe) == "hcm" for recipe in recipes):
-        wanted -= {"sweeps", "optimizers", "curves"}  # these are about HCM
-    plan: list[Task] = []
-    if "comparison" in wanted:
-        plan += comparison(maker, places, recipes)
-    if "sweeps" in wanted:
-        plan += sweeps(maker, places, values=values)
-    if "optimizers" in wanted:
-        plan += optimizers(maker, places)
-    if wanted & {"optimizers", "curves"}:
-        plan += tuning(maker, places)
-    if "curves" in wanted:
-        plan += curves(maker, places, n_repetitions=n_curves)
-    if "growth" in wanted:
-        plan += growth(maker, recipes, **sizes)
-
-    def follow_up(losses: Losses) -> list[Task]:
-        tasks = tuned_optimizer(maker, places, losses, n_curves=n_curves)
-        return [task for task in tasks if task.experiment in wanted]
-
-    return Suite(name=name, plan=plan, places=places, follow_up=follow_up)
-
-
-def _peers(options: Options) -> Suite:
-    """Return all detectors of hopsight, PyGOD and PyOD on six networks, by the protocol of the comparison."""
-    places = [_place(name, options) for name in options.networks or PEER_NETWORKS]
-    recipes = chosen_recipes((*RECIPES, *peer_names()), options.detectors)
-    plan = comparison(Maker(device=options.device), places, recipes, raw_too=())
-    return Suite(name="peers", plan=plan, places=places)
-
-
-def chosen_recipes(recipes: Sequence[str], detectors: Sequence[str] | None) -> list[str]:
-    """Return the named recipes, ``hcm*`` for all those of one detector; trivial scores stay, in every table.
-
-    >>> chosen_recipes(["random", "lof", "hcm", "hcm-paper"], ["hcm"])
-    ['random', 'hcm']
-    >>> chosen_recipes(["random", "lof", "hcm", "hcm-paper"], ["hcm*"])
-    ['random', 'hcm', 'hcm-paper']
-    >>> chosen_recipes(["random", "lof"], ["my.module:Detector"])
-    ['random', 'my.module:Detector']
-    """
-    if detectors is None:
-        return list(recipes)
-    wanted = set(detectors)
-    kept = [name for name in recipes if name in TRIVIAL or wanted & {name, f"{detector_of(name)}*"}]
-    return kept + [name for name in detectors if name not in kept and ":" in name]
-
-
-def _place(network: str, options: Options) -> Place:
-    """Return a network of the catalog as the paper uses it: 5 injections x 2 seeds, or 10 seeds."""
-    if network == "generated":
-        return _small_place(options)
-    network = get_network(network).name
-    setup = setup_of(network)
-    settings = file_settings(network, options.data_dir)
-    repetitions, seeds = options.repetitions or 5, options.seeds or 2
-    if not setup.n_cliques:
-        return Place(
-            network=network,
-            settings=settings,
-            n_seeds=repetitions * seeds,
-            n_layers=setup.n_layers,
-        )
-    planting = {
-        "n_cliques": setup.n_cliques,
-        "clique_size": setup.clique_size,
-        "n_attribute": setup.n_cliques * setup.clique_size,
-        "n_candidates": setup.n_candidates,
-    }
-    return Place(
-        network=network,
-        settings=settings | {"planting": planting},
+    repetitions: int,
+    seeds: int,
+) -> SuiteGraph:
+    """Return a graph in which anomalies are planted, several times."""
+    return SuiteGraph(
+        name=name,
+        settings={**settings, "planting": dict(planting)},
         protocol=options.protocol,
         injections=range(repetitions),
         n_seeds=seeds,
-        n_layers=setup.n_layers,
     )
 
 
-def _small_place(options: Options) -> Place:
-    settings = {
-        "n_nodes": 300,
-        "n_edges": 1500,
-        "n_attributes": 40,
-        "n_structural": 0,
-        "n_attribute_anomalies": 0,
-        "seed": 0,
-        "planting": {"n_cliques": 2, "clique_size": 8, "n_attribute": 16, "n_candidates": 30},
-    }
-    return Place(
-        network="generated",
-        settings=settings,
-        protocol=options.protocol,
-        injections=range(options.repetitions or 5),
-        n_seeds=options.seeds or 2,
-    )
+def catalog_settings(name: str, data_dir: str | None) -> dict[str, Any]:
+    """Return the checksum of a catalog graph's file, or ``{"missing": reason}`` if there is no copy.
+
+    The checksum is part of a cell: another file under the same name is another cell.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # reported where the graph is loaded
+        try:
+            file = find(name, data_dir)
+        except ValueError as error:
+            return {"missing": str(error)}
+    return {"sha256": checksum(file)}
+
+
+def checksum(file: Path) -> str:
+    """Return the SHA-256 checksum of a file."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _resolved(device: str) -> str:
+    if device == "cpu":
+        return device
+    from hopsight.nn.device import resolve_device
+
+    return str(resolve_device(device))

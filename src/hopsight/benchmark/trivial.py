@@ -1,4 +1,4 @@
-"""Scores that look at next to nothing: what a detector must beat, because planted anomalies leak."""
+"""Scores that use next to nothing of the graph: every detector must beat them, because planted anomalies leak."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FloatArray = NDArray[np.float64]
 
 
 def random_score(graph: AttributedGraph, seed: int) -> FloatArray:
-    """Return a number drawn for each node."""
+    """Return a random number per node."""
     return np.random.default_rng(seed).random(graph.n_nodes)
 
 
 def degree(graph: AttributedGraph, seed: int) -> FloatArray:
-    """Return the number of edges of each node: members of a planted clique gain some.
+    """Return the number of edges of each node: members of a planted clique gain edges.
 
     >>> degree(AttributedGraph.from_edges([0, 1], [1, 2], np.eye(3)), seed=0).tolist()
     [1.0, 2.0, 1.0]
@@ -29,7 +29,7 @@ def degree(graph: AttributedGraph, seed: int) -> FloatArray:
 
 
 def attribute_norm(graph: AttributedGraph, seed: int) -> FloatArray:
-    """Return the Euclidean norm of each node's attributes: the farthest of 50 candidates is one with many words.
+    """Return the norm of each node's attributes: the farthest of 50 candidates tends to have many words.
 
     >>> attribute_norm(AttributedGraph.from_edges([0], [1], np.array([[3.0, 4.0], [0.0, 1.0]])), seed=0).tolist()
     [5.0, 1.0]
@@ -41,6 +41,8 @@ def attribute_norm(graph: AttributedGraph, seed: int) -> FloatArray:
     return np.asarray(np.sqrt(np.asarray(squares.sum(axis=1)).ravel()) * scale)
 
 
+RANDOM = "random"
+
 TRIVIAL: Mapping[str, Callable[[AttributedGraph, int], FloatArray]] = MappingProxyType(
-    {"random": random_score, "degree": degree, "attribute_norm": attribute_norm}
+    {RANDOM: random_score, "degree": degree, "attribute_norm": attribute_norm}
 )

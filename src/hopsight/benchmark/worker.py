@@ -1,4 +1,4 @@
-"""A worker process: takes one cell after the other from its parent and answers with what came out."""
+"""A worker process: takes one job after the other from its parent and answers with the result."""
 
 from __future__ import annotations
 
@@ -9,82 +9,77 @@ import threading
 import traceback
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
+from hopsight.detectors.registry import load_class
 from hopsight.system.memory import first_to_go
 
 READY = "ready"
 
 
 def serve(pipe: Connection, function: str, n_threads: int) -> None:
-    """Answer cells until the parent closes the pipe; end at once when the parent is gone.
+    """Answer jobs until the parent closes the pipe; exit at once when the parent has ended.
 
     Parameters
     ----------
     pipe
-        Cells come in, ``(status, value)`` goes out: ``("ok", result)`` or ``("failed", reason)``.
+        Jobs come in; ``("ok", result)``, ``("failed", reason)`` or ``("memory", reason)`` goes out.
     function
-        What to do with a cell, as ``"module:function"``.
+        What to call with a job, as ``"module:function"``.
     n_threads
-        How many threads numerical libraries may use here.
+        Number of threads that numerical libraries may use in this process.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends its workers
     first_to_go()
-    _leave_with_parent()
+    _exit_with_parent()
     _limit_threads(n_threads)
-    work = load_object(function)
+    work = load_class(function)
     pipe.send((READY, None))
     while True:
         try:
-            cell = pipe.recv()
+            job = pipe.recv()
         except EOFError:
             return
         try:
-            pipe.send(_attempt(work, cell))
+            pipe.send(attempt(work, job))
         except BrokenPipeError:
             return
 
 
-def load_object(name: str) -> Any:
-    """Return what ``"module:attribute"`` names."""
-    from importlib import import_module
-
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)
-
-
-def _attempt(work: Any, cell: Any) -> tuple[str, Any]:
+def attempt(work: Any, job: Any) -> tuple[str, Any]:
+    """Return the result of a job with the status ``"ok"``, or another status and the reason."""
     try:
-        return "ok", work(cell)
+        return "ok", work(job)
     except MemoryError:
-        return "memory", "the system refused more memory"
-    except Exception as error:  # a failed fit is a row, whatever went wrong
+        return "memory", "the system refused to allocate more memory"
+    except Exception as error:  # a failed fit is a row of the table, whatever went wrong
         return "failed", _reason(error)
 
 
 def _reason(error: Exception) -> str:
-    """Return the error in one line, with the place it came from."""
+    """Return the error on one line, with the file and line where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""  # noqa: PTH119
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     message = " ".join(str(error).split()) or "no message"
     return f"{type(error).__name__}: {message[:300]}{place}"
 
 
-def _leave_with_parent() -> None:
+def _exit_with_parent() -> None:
     """End this process when its parent ends, even in the middle of a fit."""
     parent = parent_process()
     if parent is None:  # called directly, in a test
         return
 
-    def watch() -> None:
+    def wait_for_parent() -> None:
         wait([parent.sentinel])
         os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=wait_for_parent, daemon=True).start()
 
 
 def _limit_threads(n_threads: int) -> None:
-    """Share the cores among the workers: libraries loaded already, and those still to come (this process only)."""
+    """Limit the threads of numerical libraries, those already loaded and those still to come."""
     from threadpoolctl import threadpool_limits
 
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):

@@ -1,7 +1,7 @@
-"""The catalog of published networks: find a copy, list what there is, compare with the paper.
+"""The catalog of published graphs: find a local copy, list the entries, compare a graph with the paper.
 
-A name of the catalog works wherever a file does. Copies are looked for in the folder that the caller names,
-then in the folder of the environment variable ``HOPSIGHT_DATA``, then among what ``fetch`` has downloaded.
+A name in the catalog works wherever a file does. Copies are looked for in the folder that the caller names,
+then in the folder of the environment variable ``HOPSIGHT_DATA``, then among the files that ``fetch`` downloaded.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import suggest
-from hopsight.datasets.published import NETWORKS, Network
+from hopsight.datasets.published import ENTRIES, Entry
 from hopsight.graph import AttributedGraph
 from hopsight.io.notices import notice
 
-CATALOG = MappingProxyType({network.name: network for network in NETWORKS})
+CATALOG = MappingProxyType({entry.name: entry for entry in ENTRIES})
 names: tuple[str, ...] = tuple(CATALOG)
 
-_BY_ALIAS = {alias: network for network in NETWORKS for alias in (network.name, *network.aliases)}
+_BY_ALIAS = {alias: entry for entry in ENTRIES for alias in (entry.name, *entry.aliases)}
 
 
 def is_known(name: str) -> bool:
-    """Return whether a name or alias is in the catalog, in any case.
+    """Return whether the catalog has a name or alias, ignoring case.
 
     >>> is_known("BlogCatalog"), is_known("books"), is_known("edges.csv")
     (True, True, False)
@@ -35,92 +35,94 @@ def is_known(name: str) -> bool:
     return _key(name) in _BY_ALIAS
 
 
-def get_network(name: str) -> Network:
-    """Return the entry of a name or alias, in any case.
+def get_entry(name: str) -> Entry:
+    """Return the entry with a name or alias, ignoring case.
 
-    >>> get_network("Books").name
+    >>> get_entry("Books").name
     'amazon'
     """
     key = _key(name)
     if key not in _BY_ALIAS:
         raise ValueError(
-            f"there is no network {name!r} in the catalog{suggest(key, list(_BY_ALIAS))}; it has {', '.join(names)}"
+            f"there is no graph {name!r} in the catalog ({', '.join(names)}){suggest(key, list(_BY_ALIAS))}"
         )
     return _BY_ALIAS[key]
 
 
 def cache_folder() -> Path:
-    """Return the folder of fetched networks, which belongs to the user."""
+    """Return the folder of fetched graphs, in the cache of the user."""
     import pooch
 
     return Path(pooch.os_cache("hopsight"))
 
 
 def find(name: str, data_dir: str | Path | None = None, *, notices: list[str] | None = None) -> Path:
-    """Return the file of a network that is at hand.
+    """Return the local copy of a graph.
 
-    A copy in a folder of the user's own is taken as it is, with a notice if it is not the published file.
+    A copy in one of the user's own folders is used as it is, with a notice if it is not the published file.
 
     Parameters
     ----------
     name
-        A name or alias of the catalog.
+        A name or alias in the catalog.
     data_dir
-        A folder to look in first.
+        Folder to look in first.
     notices
-        List that receives the notice; without it, it is logged.
+        List that receives the notice; without it, the notice is logged.
 
     Raises
     ------
     ValueError
         If the name is unknown, the folder does not exist or there is no copy.
     """
-    network = get_network(name)
-    file = _find_copy(network, data_dir)
+    entry = get_entry(name)
+    file = _find_copy(entry, data_dir)
     if file is None:
-        raise ValueError(f"there is no copy of {network.name!r} here: run `hopsight data fetch {network.name}`")
-    if file.name.lower() == network.file_name.lower() and network.checksum_of(file) != network.checksum:
-        notice(f"{file} is used, but it is not the published file of {network.name!r}", notices)
+        raise ValueError(f"there is no local copy of {entry.name!r}; {how_to_get(entry)}")
+    is_published = entry.can_be_fetched and file.name.lower() == entry.file_name.lower()
+    if is_published and entry.checksum_of(file) != entry.checksum:
+        notice(f"{file} is used although it is not the published file of {entry.name!r}.", notices)
     return file
 
 
 def overview(data_dir: str | Path | None = None) -> list[dict[str, Any]]:
-    """Return one record a network: its size, kind, citation and where a copy is (``path`` is None if nowhere)."""
+    """Return one record per graph: its size, kind, citation, and the path of a local copy or None."""
     records = []
-    for network in NETWORKS:
-        file = _find_copy(network, data_dir)
+    for entry in ENTRIES:
+        file = _find_copy(entry, data_dir)
         records.append(
             {
-                "name": network.name,
-                "kind": network.kind,
-                **network.size._asdict(),
+                "name": entry.name,
+                "kind": entry.kind,
+                **entry.size._asdict(),
                 "present": file is not None,
                 "path": None if file is None else str(file),
-                "citation": network.citation,
-                "source": network.address(),
-                "aliases": list(network.aliases),
-                "notes": list(network.notes),
+                "citation": entry.citation,
+                "source": entry.address(),
+                "license": entry.license,
+                "aliases": list(entry.aliases),
+                "notes": list(entry.notes),
             }
         )
     return records
 
 
 def info(graph: AttributedGraph, name: str | None = None) -> dict[str, Any]:
-    """Return the statistics of a network and, if the catalog knows it, how they differ from the paper's.
+    """Return the statistics of a graph and, if it is in the catalog, how they differ from those in the paper.
 
     Parameters
     ----------
     graph
-        The network.
+        The graph.
     name
-        Its name in the catalog; when left out, ``graph.name`` if the network of that name has as many nodes.
+        Its name in the catalog. If it is left out, ``graph.name`` counts if the entry has as many nodes.
 
     Returns
     -------
     record
-        Plain values: ``nodes``, ``edges``, ``attributes``, ``anomalies`` (None without labels), ``kinds``,
-        degrees and more; for a catalogd network also ``kind``, ``citation``, ``source``, ``paper`` (the
-        statistics in the paper, or None), ``differences`` and ``notes`` (sentences).
+        Plain values: ``nodes``, ``edges``, ``attributes``, ``anomalies`` and ``unlabeled`` (None without labels),
+        ``kinds``, degrees and more; for a graph in the catalog also ``kind``, ``citation``, ``source``, ``license``,
+        ``paper`` (the statistics in the paper, or None), ``differences`` and ``notes`` (sentences).
 
     Examples
     --------
@@ -130,17 +132,18 @@ def info(graph: AttributedGraph, name: str | None = None) -> dict[str, Any]:
     (3, 2, 1, 2)
     """
     record = _statistics(graph)
-    network = _recognized(graph) if name is None else get_network(name)
-    if network is None:
+    entry = _recognized(graph) if name is None else get_entry(name)
+    if entry is None:
         return record
     return record | {
-        "name": network.name,
-        "kind": network.kind,
-        "citation": network.citation,
-        "source": network.address(),
-        "paper": network.paper._asdict() if network.paper else None,
-        "differences": _differences(record, network),
-        "notes": list(network.notes),
+        "name": entry.name,
+        "kind": entry.kind,
+        "citation": entry.citation,
+        "source": entry.address(),
+        "license": entry.license,
+        "paper": entry.paper._asdict() if entry.paper else None,
+        "differences": _differences(record, entry),
+        "notes": list(entry.notes),
     }
 
 
@@ -153,7 +156,8 @@ def _statistics(graph: AttributedGraph) -> dict[str, Any]:
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "attributes": graph.n_attributes,
-        "anomalies": None if graph.labels is None else int(graph.labels.sum()),
+        "anomalies": None if graph.labels is None else int((graph.labels == 1).sum()),
+        "unlabeled": None if graph.labels is None else int((graph.labels == -1).sum()),
         "kinds": None if graph.kinds is None else _count_kinds(graph.kinds),
         "directed": graph.directed,
         "sparse_attributes": bool(sparse),
@@ -172,14 +176,14 @@ def _count_kinds(kinds: NDArray[np.int8]) -> dict[str, int]:
     return dict(zip(("structure", "attribute", "both"), counts[1:], strict=True))
 
 
-def _recognized(graph: AttributedGraph) -> Network | None:
-    network = get_network(graph.name) if is_known(graph.name) else None
-    return network if network and network.size.nodes == graph.n_nodes else None
+def _recognized(graph: AttributedGraph) -> Entry | None:
+    entry = get_entry(graph.name) if is_known(graph.name) else None
+    return entry if entry and entry.size.nodes == graph.n_nodes else None
 
 
-def _differences(record: dict[str, Any], network: Network) -> list[str]:
-    """Return a sentence for every figure that is not the paper's (or, without one there, the catalog's)."""
-    expected, source = (network.paper, "the paper") if network.paper else (network.size, "the catalog")
+def _differences(record: dict[str, Any], entry: Entry) -> list[str]:
+    """Return a sentence for every count that differs from the paper or, if the paper has none, from the catalog."""
+    expected, source = (entry.paper, "the paper") if entry.paper else (entry.size, "the catalog")
     return [
         f"{figure}: {record[figure] or 0:,} here, {value:,} in {source}"
         for figure, value in expected._asdict().items()
@@ -187,20 +191,27 @@ def _differences(record: dict[str, Any], network: Network) -> list[str]:
     ]
 
 
-def _find_copy(network: Network, data_dir: str | Path | None) -> Path | None:
-    """Return the first copy: in the folder named, in HOPSIGHT_DATA, or fetched and undamaged."""
+def how_to_get(entry: Entry) -> str:
+    """Return what to do to get a local copy, as part of a sentence."""
+    if entry.can_be_fetched:
+        return f"run `hopsight data fetch {entry.name}`"
+    return f"convert {entry.address()} to {entry.file_name} and pass its folder with --data-dir"
+
+
+def _find_copy(entry: Entry, data_dir: str | Path | None) -> Path | None:
+    """Return the first copy: in the given folder, in HOPSIGHT_DATA, or fetched and undamaged."""
     if data_dir is not None and not Path(data_dir).is_dir():
-        raise ValueError(f"data_dir must be a folder, there is none at {data_dir}")
+        raise ValueError(f"data_dir must be a folder, and there is none at {data_dir}")
     for folder in (data_dir, os.environ.get("HOPSIGHT_DATA")):
-        file = _match(Path(folder), (*network.conversions, network.file_name)) if folder else None
+        file = _match(Path(folder), (*entry.conversions, entry.file_name)) if folder else None
         if file is not None:
             return file
-    fetched = cache_folder() / network.file_name
-    return fetched if fetched.is_file() and network.checksum_of(fetched) == network.checksum else None
+    fetched = cache_folder() / entry.file_name
+    return fetched if fetched.is_file() and entry.checksum_of(fetched) == entry.checksum else None
 
 
 def _match(folder: Path, file_names: tuple[str, ...]) -> Path | None:
-    """Return the first of these files in a folder, in any case."""
+    """Return the first of these files that a folder has, ignoring case."""
     if not folder.is_dir():
         return None
     present = {file.name.lower(): file for file in sorted(folder.iterdir()) if file.is_file()}

@@ -1,4 +1,4 @@
-"""The demo network: people in circles of friends, some of whom do not fit, and who they are."""
+"""The demo graph: people in circles of friends, some of whom do not fit in, and the ground truth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INTERESTS = (
     "astronomy", "chess", "choir", "cooking", "cycling", "football", "gaming", "gardening", "photography", "theatre",
 )  # fmt: skip
 AGES = (21, 33, 47, 68)  # typical of a circle
-INCOMES = (14_000, 32_000, 58_000, 96_000)  # typical of a circle, a year
+INCOMES = (14_000, 32_000, 58_000, 96_000)  # typical of a circle, per year
 COLUMNS = (*(f"city={city}" for city in CITIES), *(f"interest={name}" for name in INTERESTS), "age", "income")
 PLANTED_ATTRIBUTES = ("city", "interest", "age", "income")
 
@@ -42,31 +42,32 @@ _LAST_NAMES = (
     "Park", "Petit", "Popov", "Ricci", "Rossi", "Sato", "Silva", "Singh", "Smit", "Tanaka", "Varga", "Vidal", "Weber",
     "Wolf", "Zhou",
 )  # fmt: skip
-_ROUNDS = 3  # in each, a circle's people stand in a ring and make friends with those beside them
-_MADE_FRIENDS = 0.92  # share of neighbors in a ring who do
-_ACROSS = 0.02  # friendships across circles, as a share of those within
-_IN_TOWN = 0.6  # share of those across circles that stay in one city
-_PLANTED_SHARE = 0.6  # of the edges of a structural anomaly
-_FAR = {"age": 26, "income": 38_000}  # what sets circles apart in these
+_ROUNDS = 3  # in each, the people of a circle form a ring and make friends with their neighbors
+_MADE_FRIENDS = 0.92  # share of neighbors in a ring who become friends
+_ACROSS = 0.02  # friendships across circles, as a share of those within circles
+_IN_TOWN = 0.6  # share of friendships across circles that are within a city
+_PLANTED_SHARE = 0.6  # share of the edges of a structural anomaly that are planted
+_FAR = {"age": 26, "income": 38_000}  # least difference between the typical values of two different circles
 
 Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class DemoTruth:
-    """What was planted in the demo network, kept apart from it.
+    """The anomalies planted in the demo graph.
 
     Parameters
     ----------
     labels, kinds
-        One value per person: 1 = planted; 0 normal, 1 edges across unrelated groups, 2 an attribute that does not fit.
+        One value per person. Labels: 1 planted, 0 normal. Kinds: 1 edges to unrelated circles, 2 an attribute that
+        does not fit, 0 normal.
     attributes
-        The attribute that was changed, ``"city"``, ``"interest"``, ``"age"`` or ``"income"``, by the name of each
-        person of kind 2.
+        For each person of kind 2, by name, the attribute that was changed: ``"city"``, ``"interest"``, ``"age"`` or
+        ``"income"``.
     columns
-        The columns of the network in which that change shows, by the same names.
+        For each person of kind 2, by name, the attribute columns that the change affects.
     edges
-        The friends who were planted, by the name of each person of kind 1.
+        For each person of kind 1, by name, the friends who were planted.
     """
 
     labels: NDArray[np.int8]
@@ -78,7 +79,7 @@ class DemoTruth:
 
 @dataclass
 class _People:
-    """Circle, city, interest (as numbers), age and income of everybody."""
+    """Circle, city and interest (as numbers), age and income of every person."""
 
     circle: Positions
     city: Positions
@@ -88,13 +89,12 @@ class _People:
 
 
 def make_demo(seed: int = 0) -> AttributedGraph:
-    """Return the demo network: 2,400 people, their friendships, and 48 who do not fit.
+    """Return the demo graph: 2,400 people and their friendships, with 48 people who do not fit in.
 
     Everybody belongs to a circle of friends who live in one city, share an interest and are of about the same
-    age and income; a few friendships lead out of the circle, most of them within the city. Planted are 24 people
-    one of whose attributes (city, interest, age or income) is that of a quite different circle, and 24 people most
-    of whose friends are in circles that have nothing to do with theirs. Neither kind has more friends or larger
-    values than anybody else.
+    age and income; a few friendships lead out of the circle, most of them within the city. Of the 48, 24 have one
+    attribute (city, interest, age or income) of a quite different circle, and 24 have most of their friends in
+    circles unrelated to their own. Neither kind has more friends or larger values than other people.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def make_demo(seed: int = 0) -> AttributedGraph:
 
 
 def demo_truth(seed: int = 0) -> DemoTruth:
-    """Return who was planted in ``make_demo(seed)``, which attribute of theirs, or which edges.
+    """Return which people, attributes and edges were planted in ``make_demo(seed)``.
 
     >>> truth = demo_truth()
     >>> len(truth.attributes), len(truth.edges), sorted(set(truth.attributes.values()))
@@ -178,12 +178,12 @@ def _vary_age(typical: Positions, *, rng: np.random.Generator) -> Positions:
 
 
 def _vary_income(typical: Positions, *, rng: np.random.Generator) -> Positions:
-    """Return incomes that vary by about 12 %, in full hundreds."""
+    """Return incomes that vary by about 12%, rounded to hundreds."""
     return np.round(typical * np.exp(0.12 * rng.standard_normal(typical.shape)), -2).astype(np.int64)
 
 
 def _draw_edges(people: _People, *, rng: np.random.Generator) -> Positions:
-    """Return different friendships, most of them within circles: as evenly spread as in real circles of friends."""
+    """Return distinct friendships, most of them within circles and evenly spread, as among real friends."""
     pairs = []
     for circle in range(N_CIRCLES):
         members = np.flatnonzero(people.circle == circle)
@@ -200,15 +200,15 @@ def _draw_edges(people: _People, *, rng: np.random.Generator) -> Positions:
 
 
 def _outside(people: _People, person: int, in_town: bool) -> Positions:
-    """Return the people of other circles, of the same city only if so wanted."""
+    """Return the people of other circles, in the same city if ``in_town``."""
     others = people.circle != people.circle[person]
     return np.flatnonzero(others & (people.city == people.city[person]) if in_town else others)
 
 
 def _choose(people: _People, edges: Positions, *, rng: np.random.Generator) -> tuple[Positions, Positions]:
-    """Return who gets other edges and who another attribute: as many friends, and as rich, as anybody.
+    """Return the people who get other edges and those who get another attribute, of average degree and income.
 
-    People with a friend in another circle are left alone, so that it is clear which edges were planted.
+    People with a friend in another circle are not chosen, so that it is clear which edges were planted.
     """
     degrees = np.bincount(edges.ravel(), minlength=N_PEOPLE)
     shares = np.column_stack([share_below(degrees, degrees), share_below(people.income, people.income)])
@@ -222,7 +222,7 @@ def _choose(people: _People, edges: Positions, *, rng: np.random.Generator) -> t
 def _cross_groups(
     person: int, people: _People, edges: Positions, kinds: NDArray[np.int8], *, rng: np.random.Generator
 ) -> Positions:
-    """Turn most edges of a person, in place, to people of other cities and interests; return those people."""
+    """Redirect most edges of a person, in place, to people of other cities and interests; return those people."""
     own = np.flatnonzero((edges == person).any(axis=0))
     turned = rng.choice(own, size=math.ceil(_PLANTED_SHARE * own.size), replace=False)
     unrelated = (people.city != people.city[person]) & (people.interest != people.interest[person]) & (kinds == 0)
@@ -232,7 +232,7 @@ def _cross_groups(
 
 
 def _misfit(person: int, attribute: str, people: _People, *, rng: np.random.Generator) -> tuple[str, ...]:
-    """Give a person, in place, the value of a quite different circle; return the columns in which it shows."""
+    """Give a person, in place, the value of a quite different circle; return the columns that this affects."""
     values = getattr(people, attribute)
     before = values[person]
     if attribute in _FAR:

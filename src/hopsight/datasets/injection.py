@@ -1,4 +1,4 @@
-"""Plant anomalies in a network: cliques of strangers, and nodes with somebody else's attributes."""
+"""Plant anomalies in a graph: cliques of unrelated nodes, and nodes with the attributes of another node."""
 
 from __future__ import annotations
 
@@ -28,48 +28,48 @@ def inject(
     protocol: str = "dominant",
     seed: int | None = 0,
 ) -> AttributedGraph:
-    """Return a copy of a network with structural and attribute anomalies planted in it.
+    """Return a copy of a graph with structural and attribute anomalies planted in it.
 
     Structural anomalies (kind 1): ``n_cliques`` times, ``clique_size`` nodes are all connected to each other.
-    Attribute anomalies (kind 2): a node receives the attributes of another that is unlike it. The two sets are
-    disjoint, and every other row of the attributes stays as it was.
+    Attribute anomalies (kind 2): a node receives the attributes of a node that differs from it. The two sets are
+    disjoint, and all other attributes stay unchanged.
 
     Parameters
     ----------
     graph
-        The network; it is not changed. Nodes that are already labeled stay so and are not chosen.
+        The graph, which is not changed. Nodes that are labeled as anomalies or unlabeled are not chosen.
     n_cliques, clique_size
-        How many cliques, and of how many nodes each.
+        Number of cliques, and number of nodes per clique.
     n_attribute
-        How many attribute anomalies; as many as structural ones when left out.
+        Number of attribute anomalies; by default as many as structural ones.
     n_candidates
-        How many random nodes are compared (everybody, if there are fewer); the farthest in Euclidean
-        distance is taken.
+        Number of random nodes to compare a node with (at most all); the one at the largest Euclidean distance
+        is taken.
     protocol
-        ``"dominant"``: node i receives the row of the farthest candidate and is the anomaly. ``"hcm"``: the
-        sentence of the HCM paper to the letter: the farthest candidate receives the row of i and is the
-        anomaly. ``"leak-free"``: as "dominant", but neither degree nor attribute norm tells anomalies apart.
+        ``"dominant"``: node i receives the row of the farthest candidate and is the anomaly. ``"hcm"``, as the
+        HCM paper words it: the farthest candidate receives the row of node i and is the anomaly.
+        ``"leak-free"``: as "dominant", but neither degree nor attribute norm gives the anomalies away.
     seed
-        Decides everything.
+        Random seed.
 
     Returns
     -------
     injected
-        The new network with ``labels`` and ``kinds``. Sparse attributes stay sparse.
+        The new graph with ``labels`` and ``kinds``. Sparse attributes stay sparse.
 
     Raises
     ------
     ValueError
-        If there are not enough nodes, all attributes are the same, or (leak-free) half of the nodes have a
-        smaller degree than any member of such a clique would have.
+        If there are not enough nodes, if all nodes have the same attributes, or (leak-free) if cliques of this size
+        would stand out by the degrees of their members.
 
     Notes
     -----
     The two usual protocols leak: a clique raises the degree of its members, and the farthest of 50 rows
-    is nearly always one with a large norm, so that the norm alone finds it (AUC .98 on BlogCatalog). Leak-free
+    nearly always has a large norm, so that the norm alone finds it (ROC-AUC .98 on BlogCatalog). Leak-free
     injection chooses nodes by maximum-entropy weights under which the expected share of nodes with a smaller
-    degree (after injection) or norm is one half, and takes the new row of an attribute anomaly from the
-    ``n_candidates`` nodes (at most 5 % of all) whose norm is nearest to its own; the farthest of those is the one
+    degree (after injection) or norm is one half. It takes the new row of an attribute anomaly from the
+    ``n_candidates`` nodes (at most 5% of all) whose norm is closest to its own; the farthest of those is the one
     with the smallest cosine.
 
     References
@@ -112,7 +112,7 @@ def _check(
     n_planted = n_cliques * clique_size + n_attribute
     if n_planted > n_free:
         raise ValueError(
-            f"n_cliques x clique_size + n_attribute must be at most {n_free} (nodes that are normal), got {n_planted}"
+            f"n_cliques x clique_size + n_attribute must be at most {n_free} (the normal nodes), got {n_planted}"
         )
     if protocol == "leak-free":
         _check_degrees_can_hide(graph, n_cliques, clique_size)
@@ -121,14 +121,14 @@ def _check(
 def _choose_at_random(
     graph: AttributedGraph, size: int, _: int, free: NDArray[np.bool_], *, rng: np.random.Generator
 ) -> Nodes:
-    """Return ``size`` different free nodes."""
+    """Return ``size`` distinct free nodes."""
     return rng.choice(np.flatnonzero(free), size=size, replace=False)
 
 
 def _choose_leak_free(
     graph: AttributedGraph, size: int, n_new_edges: int, free: NDArray[np.bool_], *, rng: np.random.Generator
 ) -> Nodes:
-    """Return free nodes whose degree, with the new edges, and norm are those of anybody."""
+    """Return free nodes whose degree, including the new edges, and norm are average."""
     norms = _squared_norms(graph.attributes)
     shares = np.column_stack([share_below(graph.degrees + n_new_edges, graph.degrees), share_below(norms, norms)])
     nodes = np.flatnonzero(free)
@@ -136,7 +136,7 @@ def _choose_leak_free(
 
 
 def _check_degrees_can_hide(graph: AttributedGraph, n_cliques: int, clique_size: int) -> None:
-    """Refuse cliques so large that even the members with the fewest edges would stand out by their degree."""
+    """Refuse cliques so large that even nodes with the fewest edges would stand out by their degree as members."""
 
     def can_hide(size: int) -> bool:
         shares = np.sort(share_below(graph.degrees + size - 1, graph.degrees))
@@ -146,20 +146,20 @@ def _check_degrees_can_hide(graph: AttributedGraph, n_cliques: int, clique_size:
         largest = next((size for size in range(clique_size - 1, 1, -1) if can_hide(size)), None)
         allowed = "no clique_size is small enough" if largest is None else f"clique_size must be at most {largest}"
         raise ValueError(
-            f"{allowed} for leak-free injection into this network, whose median degree is "
+            f"{allowed} for leak-free injection into this graph, whose median degree is "
             f"{np.median(graph.degrees):g}, got {clique_size}"
         )
 
 
 def _random_others(graph: AttributedGraph, nodes: Nodes, n_candidates: int, *, rng: np.random.Generator) -> list[Nodes]:
-    """Return ``n_candidates`` different nodes other than itself for each node."""
+    """Return, for each node, ``n_candidates`` distinct other nodes."""
     n_others = graph.n_nodes - 1
     draws = [rng.choice(n_others, size=min(n_candidates, n_others), replace=False) for _ in nodes]
     return [draw + (draw >= node) for draw, node in zip(draws, nodes, strict=True)]
 
 
 def _similar_norms(graph: AttributedGraph, nodes: Nodes, n_candidates: int, *, rng: np.random.Generator) -> list[Nodes]:
-    """Return the nodes whose norm is nearest to each node's own, at most 5 % of all."""
+    """Return, for each node, the other nodes whose norm is closest to its own, at most 5% of all."""
     n_near = max(2, min(n_candidates, graph.n_nodes // 20))
     order = np.lexsort([rng.random(graph.n_nodes), _squared_norms(graph.attributes)])  # ties in random order
     place = np.argsort(order)
@@ -169,10 +169,10 @@ def _similar_norms(graph: AttributedGraph, nodes: Nodes, n_candidates: int, *, r
 
 
 def _farthest_donors(graph: AttributedGraph, nodes: Nodes, candidates: list[Nodes]) -> Nodes:
-    """Return for each node the candidate whose attributes are farthest from its own."""
-    squared_norms, everybody = _squared_norms(graph.attributes), np.arange(graph.n_nodes)
+    """Return, for each node, the candidate whose attributes are farthest from its own."""
+    squared_norms, all_nodes = _squared_norms(graph.attributes), np.arange(graph.n_nodes)
     pairs = zip(nodes, candidates, strict=True)
-    donors = [_farthest(graph.attributes, squared_norms, node, others, everybody) for node, others in pairs]
+    donors = [_farthest(graph.attributes, squared_norms, node, others, all_nodes) for node, others in pairs]
     return np.array(donors, dtype=np.int64)
 
 
@@ -184,30 +184,30 @@ def _receiving_candidates(
     *,
     rng: np.random.Generator,
 ) -> tuple[Nodes, Nodes]:
-    """Return (changed, donors) of the HCM paper's sentence: the farthest candidate takes the row of node i."""
+    """Return (changed, donors) as the HCM paper words it: the farthest candidate receives the row of node i."""
     squared_norms = _squared_norms(graph.attributes)
     donors = rng.choice(np.flatnonzero(free), size=n_attribute, replace=False)
     changed = np.empty(n_attribute, dtype=np.int64)
-    left = free.copy()
+    available = free.copy()
     for position, donor in enumerate(donors):
-        everybody = np.setdiff1d(np.flatnonzero(left), donor)
-        others = rng.choice(everybody, size=min(n_candidates, everybody.size), replace=False)
-        changed[position] = _farthest(graph.attributes, squared_norms, donor, others, everybody)
-        left[changed[position]] = False
+        eligible = np.setdiff1d(np.flatnonzero(available), donor)
+        others = rng.choice(eligible, size=min(n_candidates, eligible.size), replace=False)
+        changed[position] = _farthest(graph.attributes, squared_norms, donor, others, eligible)
+        available[changed[position]] = False
     return changed, donors
 
 
-def _farthest(attributes: Any, squared_norms: NDArray[np.float64], node: int, others: Nodes, everybody: Nodes) -> int:
-    """Return the farthest of ``others`` from ``node``; of ``everybody`` if all others have its very attributes."""
-    for candidates in (others, everybody):
+def _farthest(attributes: Any, squared_norms: NDArray[np.float64], node: int, others: Nodes, eligible: Nodes) -> int:
+    """Return the node farthest from ``node`` among ``others``, or among all eligible nodes if those are all equal."""
+    for candidates in (others, eligible):
         distances = _squared_distances(attributes, squared_norms, node, candidates)
         if distances.max(initial=0.0) > 1e-12 * squared_norms[node]:
             return int(candidates[np.argmax(distances)])
-    raise ValueError("attribute anomalies need attributes that differ, but every node that is left has the same")
+    raise ValueError("attribute anomalies need attributes that differ, but all available nodes have the same")
 
 
 def _planted(graph: AttributedGraph, cliques: NDArray[np.int64], changed: Nodes, donors: Nodes) -> AttributedGraph:
-    """Return the network with these cliques and with the rows of ``donors`` in the place of ``changed``."""
+    """Return the graph with these cliques, and with the rows of ``donors`` in place of those of ``changed``."""
     kinds = np.zeros(graph.n_nodes, dtype=np.int8) if graph.kinds is None else graph.kinds.copy()
     kinds[cliques.ravel()], kinds[changed] = 1, 2
     planted = np.concatenate([cliques.ravel(), changed])
@@ -225,7 +225,7 @@ def _planted(graph: AttributedGraph, cliques: NDArray[np.int64], changed: Nodes,
 
 
 def _with_cliques(adjacency: Any, cliques: NDArray[np.int64]) -> Any:
-    """Return the adjacency with every two members of a clique connected, in both directions."""
+    """Return the adjacency matrix with all members of each clique connected, in both directions."""
     first, second = np.nonzero(~np.eye(cliques.shape[1], dtype=bool))
     source, target = cliques[:, first].ravel(), cliques[:, second].ravel()
     ones = np.ones(source.size, dtype=adjacency.dtype)
@@ -240,7 +240,7 @@ def _squared_norms(attributes: Any) -> NDArray[np.float64]:
 def _squared_distances(
     attributes: Any, squared_norms: NDArray[np.float64], node: int, others: Nodes
 ) -> NDArray[np.float64]:
-    """Return ‖x − y‖² = ‖x‖² + ‖y‖² − 2 x·y of one node and several, without densifying sparse rows."""
+    """Return ‖x − y‖² = ‖x‖² + ‖y‖² − 2 x·y between one node and others, without densifying sparse rows."""
     if not sp.issparse(attributes):
         squares = (attributes[others].astype(np.float64) - attributes[node]) ** 2
         return np.asarray(squares.sum(axis=1))

@@ -1,4 +1,4 @@
-"""Generate attributed networks with communities, a heavy tail of degrees and planted anomalies, at any size."""
+"""Generate attributed graphs of any size with communities, heavy-tailed degrees and planted anomalies."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hopsight.checks import check_count, check_not_negative, check_ratio
 from hopsight.graph import AttributedGraph
 
 _TAIL = 2.0  # Pareto shape of the expected degrees: P(degree > d) falls as d**-2
-_MAX_DENSITY = 0.25  # share of all pairs that may be edges: duplicates abound beyond
-_MAX_ROUNDS = 100  # of drawing what duplicates have left missing
+_MAX_DENSITY = 0.25  # largest share of pairs that may be edges; beyond it, most draws are duplicates
+_MAX_ROUNDS = 100  # of replacing duplicates by new draws
 
 
-def make_network(
+def make_graph(
     n_nodes: int,
     *,
     n_edges: int | None = None,
@@ -27,42 +27,42 @@ def make_network(
     noise: float = 1.0,
     seed: int | None = 0,
 ) -> AttributedGraph:
-    """Return a network in which connected nodes are mostly of one community and alike in their attributes.
+    """Return a graph in which connected nodes mostly belong to one community and have similar attributes.
 
     Edges follow a degree-corrected block model: one end of an edge is drawn with a probability proportional to
-    its weight θ (Pareto), the other one in the same way within the same community, or anywhere for a share
+    its weight θ (Pareto), the other end in the same way within the same community, or among all nodes for a share
     ``mixing`` of the edges. Attributes are the center of the community plus Gaussian noise.
 
-    Structural anomalies (kind 1) draw the other end of all their own edges anywhere; attribute anomalies (kind 2) have
-    attributes around the center of another community. Neither changes degrees or norms on average.
+    The edges of structural anomalies (kind 1) lead to any community; attribute anomalies (kind 2) have attributes
+    around the center of another community. Neither changes degrees or norms on average.
 
     Parameters
     ----------
     n_nodes
-        At least 4.
+        Number of nodes, at least 4.
     n_edges
-        Exact number of edges, at most a quarter of all pairs; 10 a node when left out.
+        Exact number of edges, at most a quarter of all pairs; by default 10 per node.
     n_communities
-        About a quarter of the root of ``n_nodes`` when left out.
+        Number of communities; by default about √n_nodes / 4.
     n_attributes
-        Number of columns, float32.
+        Number of attributes (float32).
     n_structural, n_attribute_anomalies
-        How many of each kind; 1 % of the nodes each when left out.
+        Number of anomalies of each kind; by default 1% of the nodes each.
     mixing
         Share of edges that ignore communities.
     noise
         Standard deviation of an attribute within a community; between communities it is 1.
     seed
-        Decides everything.
+        Random seed.
 
     Returns
     -------
     graph
-        With ``labels`` and ``kinds``.
+        The graph, with ``labels`` and ``kinds``.
 
     Examples
     --------
-    >>> graph = make_network(200, n_edges=900, n_structural=5, n_attribute_anomalies=7)
+    >>> graph = make_graph(200, n_edges=900, n_structural=5, n_attribute_anomalies=7)
     >>> graph.n_nodes, graph.n_edges, graph.n_attributes, int(graph.labels.sum())
     (200, 900, 32, 12)
     """
@@ -89,10 +89,10 @@ def make_network(
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Communities and weights, laid out so that a weighted draw is one binary search.
+    """Communities and weights, arranged so that a weighted draw is one binary search.
 
-    ``order`` lists the nodes community by community, ``starts`` where each begins there, and
-    ``cumulative`` sums the weights θ in that order, from 0.
+    ``order`` lists the nodes by community, ``starts`` holds where each community begins in it, and ``cumulative``
+    the cumulative weights θ in that order, starting at 0.
     """
 
     community: NDArray[np.int64]
@@ -101,11 +101,11 @@ class _Blocks:
     cumulative: NDArray[np.float64]
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return nodes drawn by weight among all, in the order of ``order``: sorted searches are far quicker."""
+        """Return nodes drawn by weight among all, sorted as in ``order`` because sorted searches are far faster."""
         return self._at(np.sort(rng.random(size)) * self.cumulative[-1])
 
     def draw_beside(self, nodes: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return for each node one drawn by weight in its community."""
+        """Return, for each node, a node of its community drawn by weight."""
         bounds = self.cumulative[self.starts]
         community = self.community[nodes]
         return self._at(bounds[community] + rng.random(nodes.size) * np.diff(bounds)[community])
@@ -116,7 +116,7 @@ class _Blocks:
 
 
 def _draw_blocks(n_nodes: int, n_communities: int, *, mean_degree: float, rng: np.random.Generator) -> _Blocks:
-    """Return communities of unequal sizes (at least 2) and Pareto weights without hubs that no community could fill."""
+    """Return communities of unequal sizes (at least 2) and Pareto weights, capped so that hubs fit a community."""
     shares = np.cumsum(rng.uniform(0.5, 1.5, size=n_communities))
     extra = np.round((n_nodes - 2 * n_communities) * shares / shares[-1]).astype(np.int64)
     starts = np.concatenate([[0], extra + 2 * np.arange(1, n_communities + 1)])
@@ -132,7 +132,7 @@ def _draw_blocks(n_nodes: int, n_communities: int, *, mean_degree: float, rng: n
 def _draw_edges(
     blocks: _Blocks, rootless: NDArray[np.bool_], n_edges: int, mixing: float, *, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the two ends of ``n_edges`` different edges; those of ``rootless`` nodes lead anywhere."""
+    """Return the two ends of ``n_edges`` distinct edges; those of ``rootless`` nodes lead to any community."""
     n_nodes = blocks.order.size
     edges = np.empty(0, dtype=np.int64)  # source * n_nodes + target, source < target
     for _ in range(_MAX_ROUNDS):
@@ -149,7 +149,7 @@ def _draw_edges(
         if edges.size >= n_edges:
             surplus = rng.choice(edges.size, size=edges.size - n_edges, replace=False)
             return np.divmod(np.delete(edges, surplus), n_nodes)
-    raise ValueError(f"n_edges must be small enough for these communities to hold, got {n_edges}")
+    raise ValueError(f"n_edges is too large for these communities, got {n_edges}")
 
 
 def _draw_attributes(
@@ -160,7 +160,7 @@ def _draw_attributes(
     *,
     rng: np.random.Generator,
 ) -> NDArray[np.float32]:
-    """Return the center of each node's community, or of another for ``foreign`` nodes, plus noise."""
+    """Return the center of each node's community, or of another one for ``foreign`` nodes, plus noise."""
     n_communities = int(community.max()) + 1
     centers = rng.standard_normal((n_communities, n_attributes), dtype=np.float32)
     shown = community.copy()

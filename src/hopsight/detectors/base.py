@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from hopsight.checks import check_count
 from hopsight.detectors.predict import answer, threshold
 from hopsight.detectors.storage import save_detector
 from hopsight.graph import AttributedGraph
-from hopsight.io import as_graph
+from hopsight.io import graph_of
 
 FloatArray = NDArray[np.float64]
 
@@ -71,7 +72,7 @@ class Detector(ABC):
         threshold(np.zeros(1), self.contamination)  # refuse a bad share before the work, not after it
         if self.seed is not None:
             check_count("seed", self.seed, low=0)
-        graph = as_graph(source)
+        graph = graph_of(source)
         if graph.n_nodes < self.least_nodes:
             raise ValueError(f"a graph needs at least {self.least_nodes} nodes, this one has {graph.n_nodes}")
         if graph.n_attributes < 1:
@@ -93,20 +94,30 @@ class Detector(ABC):
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         """Check the parameters, set the fitted values and return one score per node."""
 
-    def _finish(self, scores: FloatArray) -> Self:
+    def _finish(self, scores: FloatArray, *, keep_threshold: bool = False) -> Self:
         if not np.isfinite(scores).all():
             raise ValueError(f"{type(self).__name__} produced scores that are not finite; try another scaling")
         self.decision_score_ = np.asarray(scores, dtype=np.float64)
-        self.threshold_ = threshold(self.decision_score_, self.contamination)
+        if not keep_threshold:
+            self.threshold_ = threshold(self.decision_score_, self.contamination)
         self.label_ = (self.decision_score_ > self.threshold_).astype(np.int64)
         return self
+
+    def judge(self, source: Any) -> Self:
+        """Return a copy of this detector with the scores of another graph and the threshold of the fit."""
+        copied = copy.copy(self)
+        for name in self.node_values:  # those of the fit are not those of another graph
+            if hasattr(copied, f"{name}_"):
+                delattr(copied, f"{name}_")
+        copied.graph_ = graph_of(source)
+        return copied._finish(np.asarray(self.decision_function(copied.graph_)), keep_threshold=True)
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a new graph, or return the scores of the fit for the same graph.
 
         Only detectors that learn a transferable model can score another graph. ``label`` is ignored.
         """
-        if hasattr(self, "graph_") and _alike(as_graph(source), self.graph_):
+        if hasattr(self, "graph_") and _alike(graph_of(source), self.graph_):
             return self.decision_score_
         raise ValueError(f"{type(self).__name__} can only judge the graph it was fitted on")
 

@@ -1,4 +1,4 @@
-"""From scores to labels, probabilities and confidence, answered the way PyGOD's users expect."""
+"""Turn scores into labels, probabilities and confidence, as PyGOD does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Fitted(Protocol):
-    """What a fitted detector offers here."""
+    """A fitted detector, as far as predictions need it."""
 
     decision_score_: FloatArray
     threshold_: float
@@ -26,27 +26,28 @@ class Fitted(Protocol):
 def threshold(scores: FloatArray, contamination: float | str) -> float:
     """Return the score above which a node is flagged.
 
-    A number is the share of nodes to flag. ``"auto"`` needs none: it flags what lies beyond the bulk, at
-    median + 3.5 robust standard deviations (1.4826 times the median absolute deviation of the upper half).
+    A number is the share of nodes to flag. ``"auto"`` flags nodes beyond the bulk: above the median + 3.5 robust
+    standard deviations (1.4826 times the median absolute deviation of the upper half).
 
     Notes
     -----
-    ``"auto"`` is meant for rare anomalies. Its error rate with CrossHCM on generated networks of 1,000 nodes, three
-    seeds each (``experiments/threshold_error.py``), beside that of the true share as contamination, which nobody has:
+    ``"auto"`` is meant for rare anomalies. This is its error rate with CrossHCM on generated graphs of 1,000 nodes,
+    three seeds each (``experiments/threshold_error.py``), beside that of the true share as contamination, which is
+    unknown in practice:
 
     =============  ============  ======  ===========  ===============
     planted        false alarms  recall  nodes wrong  with true share
     =============  ============  ======  ===========  ===============
     none           .004          –       .004         .000
-    1 %            .001          .63     .005         .005
-    2 %            .002          .92     .003         .003
-    5 %            .000          .67     .016         .011
-    10 %           .001          .38     .063         .029
-    20 %           .000          .03     .195         .080
-    demo, 2 %      .002          .82     .006         .007
+    1%             .001          .63     .005         .005
+    2%             .002          .92     .003         .003
+    5%             .000          .67     .016         .011
+    10%            .001          .38     .063         .029
+    20%            .000          .03     .195         .080
+    demo, 2%       .002          .82     .006         .007
     =============  ============  ======  ===========  ===============
 
-    From a tenth of the nodes on, anomalies widen the bulk they are measured against and most are missed: give a number.
+    From a tenth of the nodes on, the anomalies widen the bulk and most are missed: pass a number instead.
     """
     if contamination == "auto":
         center = np.median(scores)
@@ -71,9 +72,9 @@ def answer(
     return_conf: bool = False,
     embedding: FloatArray | None = None,
 ) -> Any:
-    """Return what the flags ask for, alone or as a tuple in the order labels, scores, probabilities, confidence.
+    """Return what the flags select, alone or as a tuple in the order labels, scores, probabilities, confidence.
 
-    An ``embedding`` comes last, and always in a tuple, as in PyGOD.
+    An ``embedding`` comes last and always in a tuple, as in PyGOD.
     """
     answers: list[NDArray[Any]] = []
     if return_pred:
@@ -88,13 +89,13 @@ def answer(
         return (*answers, embedding)
     if not answers:
         raise ValueError(
-            "predict was asked for nothing: set one of return_pred, return_score, return_prob, return_conf, return_emb"
+            "predict has nothing to return: set one of return_pred, return_score, return_prob, return_conf, return_emb"
         )
     return answers[0] if len(answers) == 1 else tuple(answers)
 
 
 def probability(scores: FloatArray, reference: FloatArray, method: str) -> FloatArray:
-    """Turn scores into [0, 1], by the range of the training scores or by their normal distribution function."""
+    """Map scores to [0, 1], by the range of the training scores or by the error function of a fitted normal."""
     check_choice("prob_method", method, ("linear", "unify"))
     if method == "linear":
         low, high = float(reference.min()), float(reference.max())
@@ -106,10 +107,10 @@ def probability(scores: FloatArray, reference: FloatArray, method: str) -> Float
 
 
 def confidence(scores: FloatArray, fitted: Fitted) -> FloatArray:
-    """Return how sure each label is if the training set were drawn again (Perini et al. 2020).
+    """Return how likely each label would be the same with another training set (Perini et al. 2020).
 
-    With n training scores, k of them at or below s: the label "anomaly" has confidence
-    1 − BinomCDF(n − n·contamination; n, (1 + k) / (2 + n)), the label "normal" the rest.
+    For a score s with k of n training scores at or below it, the label "anomaly" has the confidence
+    1 − BinomCDF(n − n·contamination; n, (1 + k) / (2 + n)), and the label "normal" one minus that.
     """
     reference = np.sort(fitted.decision_score_)
     n = reference.size

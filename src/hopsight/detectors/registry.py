@@ -1,4 +1,4 @@
-"""Detectors by name; each lives in a file of its own and is imported when it is asked for."""
+"""Detectors by name. To add one, write its class in its own file and name it here; it is imported on first use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLASSES = {
 
 
 class Registry(Mapping[str, Any]):
-    """Name -> class, importing a detector's module on first use."""
+    """Mapping from name to class that imports the module of a detector on first use."""
 
     def __getitem__(self, name: str) -> Any:
         return load_class(CLASSES[name])
@@ -38,7 +38,7 @@ DETECTORS: Mapping[str, Any] = Registry()
 
 
 def load_class(address: str) -> Any:
-    """Import what ``"module:Class"`` names.
+    """Import the class that ``"module:Class"`` names.
 
     >>> load_class("collections:Counter").__name__
     'Counter'

@@ -1,4 +1,4 @@
-"""Saved detectors: arrays in safetensors, everything else in JSON, nothing that could run."""
+"""Saved detectors: arrays in safetensors, everything else in JSON, nothing that could run code."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from hopsight.detectors.well_formed import check_fitted, check_parameters
+from hopsight.detectors.validation import check_fitted, check_parameters
 from hopsight.preprocess import AttributeTransform
+from hopsight.system.files import replacing
 
 FORMAT = "hopsight-detector"
-VERSION = 1
-NOT_SAVED = frozenset({"graph_", "seconds_"})  # the network stays where the user keeps it, and timings differ
+VERSION = 2
+RECORD, ARRAYS = "detector.json", "arrays.safetensors"
+RENAMED = {"centre": "center"}  # fields of the transformation as hopsight 0.1 wrote them
+NOT_SAVED = frozenset({"graph_", "seconds_"})  # users keep their graph themselves, and timings differ between runs
 
 
 def save_detector(detector: Any, folder: Path) -> None:
-    """Write ``detector.json`` and ``arrays.safetensors``; the JSON comes last and makes the folder valid.
-
-    A model that is there already stays until both are on the disk.
-    """
+    """Write ``detector.json`` and ``arrays.safetensors``; an older model there remains until both are on the disk."""
     if not hasattr(detector, "decision_score_"):
         raise ValueError(f"{type(detector).__name__} is not fitted yet: there is nothing to save")
     arrays: dict[str, np.ndarray[Any, Any]] = {}
@@ -36,22 +36,16 @@ def save_detector(detector: Any, folder: Path) -> None:
         "format": FORMAT,
         "version": VERSION,
         "detector": type(detector).__name__,
-        "parameters": {name: _plain(value) for name, value in dataclasses.asdict(detector).items()},
+        "parameters": dataclasses.asdict(detector),
         "values": values,
     }
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     record["checksum"] = _checksum(record, content)
+    text = json.dumps(record, indent=1, default=np.generic.item)
     folder.mkdir(parents=True, exist_ok=True)
-    files = {"arrays.safetensors": content, "detector.json": json.dumps(record, indent=1).encode()}
-    try:
-        for name, written in files.items():
-            (folder / f"{name}.part").write_bytes(written)
-        (folder / "detector.json").unlink(missing_ok=True)
-        for name in files:
-            (folder / f"{name}.part").replace(folder / name)
-    finally:
-        for name in files:
-            (folder / f"{name}.part").unlink(missing_ok=True)
+    with replacing(folder / RECORD) as record_file, replacing(folder / ARRAYS) as arrays_file:
+        arrays_file.write_bytes(content)
+        record_file.write_bytes(text.encode())
 
 
 def load_detector(path: str | Path) -> Any:
@@ -60,27 +54,15 @@ def load_detector(path: str | Path) -> Any:
     Raises
     ------
     ValueError
-        If the folder is no saved detector, is damaged, or was written by a newer hopsight.
+        If the folder is not a saved detector, is damaged, or was written in another version of the format.
     """
     from hopsight.detectors import get_detector
 
     folder = Path(path)
-    try:
-        record = json.loads((folder / "detector.json").read_text(encoding="utf-8"))
-        content = (folder / "arrays.safetensors").read_bytes()
-    except FileNotFoundError as error:
-        raise ValueError(f"{folder} is not a saved detector: {Path(str(error.filename)).name} is missing") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"the saved detector in {folder} is damaged: {error}") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise ValueError(f"{folder / 'detector.json'} was not written by hopsight")
-    if record.get("version") != VERSION:
-        raise ValueError(
-            f"{folder} has format version {record.get('version')}, this hopsight reads {VERSION}: update hopsight"
-        )
+    record, content = _read(folder)
     try:
         if record.pop("checksum", None) != _checksum(record, content):
-            raise ValueError("it is not as it was written")
+            raise ValueError("its checksum does not match its content")
         arrays = load(content)
         parameters = {name: _tuple(value) for name, value in record["parameters"].items()}
         kind = get_detector(record["detector"])
@@ -88,27 +70,44 @@ def load_detector(path: str | Path) -> Any:
         detector = kind(**parameters)
         for name, value in _unflatten(arrays, record["values"]).items():
             if not name.isidentifier() or name.startswith("_") or not name.endswith("_") or hasattr(detector, name):
-                raise ValueError(f"{name!r} is no fitted value")
+                raise ValueError(f"{name!r} is not a fitted value")
             setattr(detector, name, value)
         check_fitted(detector)
     except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
-        raise ValueError(f"the saved detector in {folder} is damaged: {error}") from None
+        raise ValueError(f"the saved detector in {folder} is damaged: {error}; fit and save it again") from None
     return detector
 
 
+def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """Return the JSON record and the content of the arrays file of a model in this version of the format."""
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        content = (folder / ARRAYS).read_bytes()
+    except FileNotFoundError as error:
+        raise ValueError(f"{folder} is not a saved detector: {Path(str(error.filename)).name} is missing") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"the saved detector in {folder} is damaged: {error}; fit and save it again") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT or not isinstance(record.get("version"), int):
+        raise ValueError(f"{folder / RECORD} was not written by hopsight")
+    version = record["version"]
+    if version != VERSION:
+        age, advice = ("an older", "fit and save it again") if version < VERSION else ("a newer", "update hopsight")
+        raise ValueError(
+            f"the detector in {folder} was saved by {age} hopsight (format version {version}, this one reads "
+            f"{VERSION}): {advice}"
+        )
+    return record, content
+
+
 def _checksum(record: dict[str, Any], content: bytes) -> str:
-    """Return one sum over both files, so that neither can change or be exchanged unnoticed."""
-    digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode())
+    """Return one checksum of both files, so that neither can be changed or exchanged alone."""
+    digest = hashlib.sha256(json.dumps(record, sort_keys=True, default=np.generic.item).encode())
     digest.update(content)
     return digest.hexdigest()
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value  # JSON knows no NumPy numbers
-
-
 def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value  # JSON knows no tuples, parameters no lists
+    return tuple(value) if isinstance(value, list) else value  # JSON has no tuples, and no parameter is a list
 
 
 def _flatten(name: str, value: Any, arrays: dict[str, Any], values: dict[str, Any]) -> None:
@@ -118,15 +117,16 @@ def _flatten(name: str, value: Any, arrays: dict[str, Any], values: dict[str, An
         for field in dataclasses.fields(value):
             _flatten(f"{name}.{field.name}", getattr(value, field.name), arrays, values)
     else:
-        values[name] = _plain(value)
+        values[name] = value
 
 
 def _unflatten(arrays: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    flat = {**values, **arrays}
-    state: dict[str, Any] = {name: value for name, value in flat.items() if "." not in name}
+    state: dict[str, Any] = {}
     nested: dict[str, dict[str, Any]] = {}
-    for name, value in flat.items():
+    for name, value in {**values, **arrays}.items():
         owner, dot, field = name.partition(".")
         if dot:
-            nested.setdefault(owner, {})[field] = value
+            nested.setdefault(owner, {})[RENAMED.get(field, field)] = value
+        else:
+            state[name] = value
     return state | {owner: AttributeTransform(**fields) for owner, fields in nested.items()}

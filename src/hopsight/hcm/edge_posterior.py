@@ -1,4 +1,4 @@
-"""What the posterior samples say of every edge: running mean and variance of its predicted hop count."""
+"""Running mean and variance of the hop count that the posterior samples predict for each edge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PREDICTIONS = ("argmax", "expected")
 
 
 class EdgePosterior:
-    """Running mean and variance of every edge's predictions (Welford), never T×m in memory."""
+    """Running mean and variance of the predictions for each edge (Welford), so that no T×m array is kept."""
 
     def __init__(self, n_edges: int, device: torch.device) -> None:
         self.count = torch.zeros(n_edges, device=device)
@@ -19,7 +19,7 @@ class EdgePosterior:
         self.surprise = torch.zeros(n_edges, device=device)
 
     def add(self, edges: Tensor, logits: Tensor, prediction: str) -> None:
-        """Take in one posterior sample's logits for some edges."""
+        """Add the logits of one posterior sample for some edges."""
         log_p = torch.log_softmax(logits, dim=1)
         hop = predicted_hop(log_p, prediction)
         count = self.count[edges] + 1
@@ -38,7 +38,7 @@ class EdgePosterior:
 
 
 def predicted_hop(log_p: Tensor, prediction: str) -> Tensor:
-    """Turn class probabilities into a hop count: the likeliest class (from 1), or the expectation."""
+    """Return the hop count from class probabilities: the likeliest class (from 1), or the expectation."""
     if prediction == "argmax":
         return log_p.argmax(dim=1).to(log_p.dtype) + 1
     hops = torch.arange(1, log_p.shape[1] + 1, dtype=log_p.dtype, device=log_p.device)

@@ -1,4 +1,4 @@
-"""HCM, the hop-count model of the paper: GCN on the whole graph, both of its scores, and two named presets."""
+"""HCM, the hop-count model of the paper: a GCN on the whole graph, both scores, and two presets."""
 
 from __future__ import annotations
 
@@ -14,37 +14,40 @@ from torch import Tensor
 from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.checkpoint import Checkpoint
+from hopsight.hcm.folds import Fold
 from hopsight.hcm.hop_detector import HopDetector, adjacency_of
 from hopsight.hcm.network import GCNHopNetwork
-from hopsight.hcm.training import Fold
+from hopsight.hops.pairs import HopPairs, hop_pairs
 from hopsight.nn.gcn import Propagation, normalized_adjacency, propagation, torch_csr
 
 
 @dataclass(kw_only=True)
 class HCM(HopDetector):
-    """Hop-Count based Model (Huang et al. 2022).
+    """The hop-count model of Huang et al. (2022).
 
-    Learns how many hops apart two nodes should be, then reports nodes whose own neighbors look far away (AHP)
-    and uncertain (HAV = AHP / max AHP + IV / max IV).
+    It learns how many hops apart two nodes should be, and scores the nodes whose own neighbors look far away (AHP)
+    and uncertain (HAV = AHP / max AHP + IV / max IV). With the default optimizer, Adam, the posterior samples are
+    iterates after the burn-in; ``optimizer="psgld"`` makes them samples of Langevin dynamics, as in the paper.
 
     Parameters
     ----------
     n_layers, n_units, mlp_units
-        Graph convolutions, their width, and the width of the MLP's hidden layer.
+        Number of graph convolutions, their width, and the width of the MLP's hidden layer.
     dropout, dropout_at_prediction
-        Share of hidden units dropped in training, and whether predicting drops them too.
+        Share of hidden units dropped in training, and whether units are dropped in prediction, too.
     n_components, scaling
-        Principal components that attributes are reduced to (None: all columns), and their scaling before:
+        Number of principal components of the attributes (None: all columns), and how columns are scaled before:
         auto, none, row, standard, rank.
     drop_ratio, similarity
-        R: share of edges removed before hop counts are taken, those with the smallest similarity (auto, jaccard,
+        R: share of edges removed before hops are counted, those with the smallest similarity (auto, jaccard,
         cosine, euclidean) of the reduced attributes.
     n_classes, sampling_ratio, max_pairs, min_class_pairs
-        C; S; most pairs in an epoch; the size under which a hop class is merged.
+        C; S; largest number of pairs per epoch; smallest hop class that is not merged with its neighbor.
     optimizer, lr, lr_decay, weight_decay, temperature
         psgld, sgld, adam or sgd; step size at epoch t is lr · t^(−lr_decay); prior; Langevin temperature.
     n_epochs, burn_in, n_samples
-        Epochs in all, those before the first posterior sample, and T, the samples spread over the rest.
+        Number of epochs, number before the first posterior sample, and T, the samples spread over the rest.
     prediction, deviation, score
         argmax or expected hop count; variance or std of the samples; hav or ahp as ``decision_score_``.
 
@@ -68,13 +71,13 @@ class HCM(HopDetector):
 
     n_layers: int = 2
     similarity: str = "euclidean"
-    lr: float = 0.005  # at 0.01 training swings so widely that rounding alone changes the ranking
+    lr: float = 0.005  # at 0.01 the loss oscillates so much that rounding alone changes the ranking
     prediction: str = "argmax"
     score: str = "ahp"
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
-        """Return the paper's sizes and formulas, with preconditioned SGLD and steps that shrink (its own diverge).
+        """Return the paper's sizes and formulas, with preconditioned SGLD and decaying steps (its own diverge).
 
         The paper uses ``n_layers=4`` for Amazon and Enron.
         """
@@ -86,7 +89,7 @@ class HCM(HopDetector):
 
     @classmethod
     def authors(cls, **changes: Any) -> Self:
-        """Return the settings of the authors' script: Adam, dropout also while predicting, Euclidean, argmax, std."""
+        """Return the settings of the authors' script: Adam, dropout also in prediction, Euclidean, argmax, std."""
         settings: dict[str, Any] = {
             "max_pairs": 1_000_000, "optimizer": "adam", "lr": 0.01, "weight_decay": 5e-8, "dropout": 0.5,
             "dropout_at_prediction": True, "n_epochs": 100, "burn_in": 40, "n_samples": 60,
@@ -94,11 +97,29 @@ class HCM(HopDetector):
         }  # fmt: skip
         return cls(**(settings | changes))
 
-    def _check(self) -> None:
-        super()._check()
+    def check(self) -> None:
+        """Refuse a parameter outside its range."""
+        super().check()
         check_count("n_layers", self.n_layers)
 
-    def _network(self, n_inputs: int, n_classes: int, directed: bool, generator: torch.Generator) -> GCNHopNetwork:
+    def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
+        """Return bytes and operations: the GCN keeps n_units numbers per node and layer, and passes over every edge."""
+        n_nodes, n_edges, units = graph.n_nodes, graph.n_edges, self.n_units
+        width = min(graph.n_attributes, self.n_components or graph.n_attributes)
+        per_node = 2 * units * (self.n_layers + 1) + 3 * width
+        per_pair = 3 * units + 4 * self.mlp_units
+        return self._need(
+            graph,
+            memory=4 * n_nodes * per_node + 4 * self._pairs_per_epoch(graph) * per_pair,
+            product=units * self.mlp_units,
+            per_epoch=n_nodes * width * units + 2 * n_edges * units * self.n_layers,
+            judged=n_edges,
+        )
+
+    def build_network(
+        self, n_inputs: int, n_classes: int, *, directed: bool, generator: torch.Generator
+    ) -> GCNHopNetwork:
+        """Return the GCN and the MLP with their initial weights."""
         return GCNHopNetwork(
             n_inputs,
             n_units=self.n_units,
@@ -107,6 +128,20 @@ class HCM(HopDetector):
             n_classes=n_classes,
             directed=directed,
             generator=generator,
+        )
+
+    def _hop_pairs(
+        self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> HopPairs:
+        """Return all pairs of the graph by hop class."""
+        return hop_pairs(
+            adjacency_of(graph, kept, directed=graph.directed),
+            n_classes=self.n_classes,
+            sampling_ratio=self.sampling_ratio,
+            max_pairs=self.max_pairs,
+            min_class_pairs=self.min_class_pairs,
+            directed=graph.directed,
+            rng=rng,
         )
 
     def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[Fold]:
@@ -118,19 +153,19 @@ class HCM(HopDetector):
     def _local_folds(
         self,
         graph: AttributedGraph,
-        stays: NDArray[np.bool_],
+        present: NDArray[np.bool_],
         rows: NDArray[np.int64],
         mine: NDArray[np.int64],
         device: torch.device,
     ) -> list[Fold]:
-        """Return the view of the rows and of all that can reach them through the remaining layers."""
-        operator = normalized_adjacency(adjacency_of(graph, stays, directed=graph.directed))
+        """Return the view of the rows and of all nodes that can reach them through the remaining layers."""
+        operator = normalized_adjacency(adjacency_of(graph, present, directed=graph.directed))
         ball = np.zeros(graph.n_nodes)
         ball[rows] = 1.0
         for _ in range(self.n_layers - 1):
             ball = (operator.T @ ball > 0).astype(np.float64)
         others = np.setdiff1d(np.flatnonzero(ball), rows)
-        around = np.concatenate([rows, others])  # the rows come first, so their numbers stay
+        around = np.concatenate([rows, others])  # the rows come first, so that their positions do not change
         inner = operator[around][:, around]
         forward = torch_csr(inner, device)
         propagate = Propagation(forward, forward)

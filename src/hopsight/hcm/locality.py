@@ -1,4 +1,4 @@
-"""Â for a few rows of a large graph, without building the rest of it."""
+"""Rows of Â for a few nodes of a large graph, without building the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IntArray = NDArray[np.int64]
 
 
 def edges_at(graph: AttributedGraph, nodes: IntArray) -> IntArray:
-    """Return the positions of all edges with an end among the nodes."""
+    """Return the positions of all edges that have an end among the nodes."""
     chosen = np.zeros(graph.n_nodes, dtype=np.bool_)
     chosen[nodes] = True
     return np.flatnonzero(chosen[graph.edges[0]] | chosen[graph.edges[1]])
@@ -26,11 +26,11 @@ def local_operator(edges: IntArray, rows: IntArray, around: IntArray, *, directe
     Parameters
     ----------
     edges
-        (2, n) the visible edges at the nodes of ``around``; more do no harm.
+        (2, n) the visible edges at the nodes of ``around``; further edges do no harm.
     rows, around
-        Sorted nodes: those asked for, and they with all their neighbors.
+        Sorted nodes: the requested ones, and these with all their neighbors.
     directed
-        Whether edges are arcs, of which two both ways count as one.
+        Whether edges are arcs; two opposite arcs count as one edge.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The whole model F_w(X, A): a representation of the nodes, and the MLP that reads hop classes off pairs."""
+"""The model F_w(X, A): a representation of the nodes, and the MLP that predicts the hop class of a pair."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from hopsight.nn.mlp import HopMLP
 
 
 class HopNetwork(nn.Module):
-    """Base of both models: :meth:`represent` looks at the nodes, :meth:`forward` at pairs of them."""
+    """Base of both models: :meth:`represent` maps the nodes, :meth:`forward` classifies pairs of them."""
 
     mlp: HopMLP
 
     def focus(self, view: Sequence[Any], pairs: Tensor) -> tuple[Sequence[Any], Tensor]:
-        """Return as much of a view as some pairs need, and the pairs as positions in it."""
+        """Return the part of a view that some pairs need, and the pairs as positions in it."""
         return view, pairs
 
     def represent(
         self, view: Sequence[Tensor | Propagation], *, dropout: float = 0.0, generator: torch.Generator | None = None
     ) -> Sequence[Tensor]:
-        """Return matrices with a row a node, from what the network sees of the graph."""
+        """Return matrices with one row per node, from what the network sees of the graph."""
         raise NotImplementedError
 
     def difference(self, nodes: Sequence[Tensor], pairs: Tensor) -> Tensor:
@@ -49,7 +49,7 @@ class HopNetwork(nn.Module):
         return torch.cat([weights.detach().reshape(-1) for weights in self.parameters()])
 
     def set_flat_weights(self, flat: Tensor | NDArray[np.float32]) -> None:
-        """Take the weights of a posterior sample."""
+        """Set the weights to those of a posterior sample."""
         vector = torch.as_tensor(flat)
         start = 0
         with torch.no_grad():
@@ -84,7 +84,7 @@ class GCNHopNetwork(HopNetwork):
         return [self.gcn(propagated, propagates, dropout=dropout, generator=generator)]
 
     def focus(self, view: Sequence[Any], pairs: Tensor) -> tuple[Sequence[Any], Tensor]:
-        """Return what the pairs' nodes see: in a large graph that is little; a GPU is quicker with all of it."""
+        """Return what the nodes of the pairs see: little of a large graph. On a GPU the whole graph is faster."""
         propagated, *propagates = view
         n_nodes = propagated.shape[0]
         if pairs.numel() >= n_nodes or propagated.device.type != "cpu":
@@ -102,11 +102,11 @@ class GCNHopNetwork(HopNetwork):
 
 
 class ViewHopNetwork(HopNetwork):
-    """CrossHCM's model: every view of a node mapped linearly, side by side. A view is (X, ÂX, structure).
+    """CrossHCM's model: every view of a node mapped linearly, side by side. The views are X and ÂX.
 
-    Nothing is smoothed away (the node's own attributes keep a place of their own), and no message passes while
-    training: the views of each fold are computed once. Since z is linear in the views, z_m − z_n comes from the
-    difference of their rows, and only the nodes of a pair are ever looked at: a step costs the same in any graph.
+    The node's own attributes are not smoothed away, and no messages pass during training: the views of each fold
+    are computed once. Since z is linear in the views, z_m − z_n follows from the difference of their rows, and only
+    the nodes of a pair are read: a step costs the same in any graph.
     """
 
     def __init__(
@@ -136,5 +136,5 @@ class ViewHopNetwork(HopNetwork):
 
 
 def _differences(rows: Tensor, pairs: Tensor) -> Tensor:
-    """Return rows[m] − rows[n] of every pair, in single precision whatever the rows are kept in."""
+    """Return rows[m] − rows[n] of each pair in single precision, whatever the type of the rows."""
     return rows.index_select(0, pairs[0]).float() - rows.index_select(0, pairs[1]).float()

@@ -1,4 +1,4 @@
-"""Anomaly scores: from predicted hop counts of edges to AHP, IV and HAV of nodes."""
+"""Anomaly scores: from predicted hop counts of edges to AHP, IV and HAV of nodes, and rings of strangers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ FloatArray = NDArray[np.float64]
 
 
 def ahp(edges: NDArray[np.int64], hops: FloatArray, n_nodes: int) -> FloatArray:
-    """Average Hop Prediction: the mean predicted hop count between a node and its neighbors.
+    """Return the Average Hop Prediction: the mean predicted hop count between each node and its neighbors.
 
-    Both ends of every edge count it; a node without neighbors gets NaN (there is nothing to judge).
+    An edge counts at both of its ends; a node without neighbors gets NaN.
 
     >>> ahp(np.array([[0, 1], [1, 2]]), np.array([1.0, 3.0]), 4).tolist()
     [1.0, 2.0, 3.0, nan]
@@ -24,12 +24,12 @@ def ahp(edges: NDArray[np.int64], hops: FloatArray, n_nodes: int) -> FloatArray:
 
 
 def inferred_variance(edges: NDArray[np.int64], variances: FloatArray, n_nodes: int) -> FloatArray:
-    """Inferred Variance: the mean posterior variance of the predictions between a node and its neighbors."""
+    """Return the Inferred Variance: the mean posterior variance of the predictions for each node's edges."""
     return neighbor_mean(edges, variances, n_nodes)
 
 
 def hav(ahp_scores: FloatArray, iv_scores: FloatArray) -> FloatArray:
-    """HAV = AHP / max AHP + IV / max IV; a maximum of zero leaves its term out.
+    """Return HAV = AHP / max AHP + IV / max IV; a term whose maximum is zero is left out.
 
     >>> hav(np.array([1.0, 2.0]), np.array([0.5, 0.25])).tolist()
     [1.5, 1.5]
@@ -38,11 +38,11 @@ def hav(ahp_scores: FloatArray, iv_scores: FloatArray) -> FloatArray:
 
 
 def rings(edges: NDArray[np.int64], strangeness: FloatArray, n_nodes: int) -> FloatArray:
-    """Return, for every edge, how much it closes triangles of strangers.
+    """Return, for each edge, how much it closes triangles of strangers.
 
     With s the strangeness of an edge (0 to 1): ring(u, v) = s(u, v) Σ_w s(u, w) s(v, w) over the common neighbors
-    w. Friends of friends know each other, so honest triangles hold some familiar edge; a ring of accounts that
-    edge each other for no reason of their own is strange on all three sides.
+    w. An honest triangle has some familiar edge, since friends of friends know each other; a ring of accounts that
+    connect to each other for no visible reason is strange on all three sides.
 
     >>> triangle_and_tail = np.array([[0, 0, 1, 2], [1, 2, 2, 3]])
     >>> rings(triangle_and_tail, np.array([1.0, 0.5, 0.5, 1.0]), 4).tolist()
@@ -51,7 +51,7 @@ def rings(edges: NDArray[np.int64], strangeness: FloatArray, n_nodes: int) -> Fl
     degree = np.bincount(edges.ravel(), minlength=n_nodes)
     swap = (degree[edges[0]] > degree[edges[1]]) | (
         (degree[edges[0]] == degree[edges[1]]) & (edges[0] > edges[1])
-    )  # from the smaller degree to the larger: no list is longer than √(2m)
+    )  # arcs from the smaller degree to the larger: no list is longer than √(2m)
     source, target = np.where(swap, edges[1], edges[0]), np.where(swap, edges[0], edges[1])
     key = source * n_nodes + target
     order = np.argsort(key, kind="stable")
@@ -60,11 +60,11 @@ def rings(edges: NDArray[np.int64], strangeness: FloatArray, n_nodes: int) -> Fl
 
 
 def beyond_degree(values: FloatArray, degrees: NDArray[np.int64], trend: FloatArray | None = None) -> FloatArray:
-    """Return how many robust standard deviations each value lies above what nodes of its degree have.
+    """Return how many robust standard deviations each value lies above nodes of similar degree.
 
-    The least-squares parabola in log degree is subtracted, then the median, and the rest divided by the
-    interquartile range / 1.349 (the standard deviation, if the data were normal). NaN stays NaN. ``trend`` holds
-    the numbers of :func:`degree_trend` where they come from other nodes than these.
+    The least-squares parabola in log degree is subtracted, then the median, and the residual is divided by its
+    interquartile range / 1.349 (the standard deviation of normal data). NaN stays NaN. ``trend`` holds the numbers
+    of :func:`degree_trend` if they come from other nodes.
 
     >>> beyond_degree(np.array([1.0, 2.0, 3.0, np.nan]), np.array([2, 2, 2, 0])).round(2).tolist()
     [-1.35, 0.0, 1.35, nan]
@@ -77,13 +77,15 @@ def beyond_degree(values: FloatArray, degrees: NDArray[np.int64], trend: FloatAr
 def degree_trend(values: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
     """Return the seven numbers that :func:`beyond_degree` needs.
 
-    They are mean and deviation of log degree, three coefficients of the parabola, median and width of what is left.
+    They are mean and deviation of log degree, three coefficients of the parabola, median and width of the residual.
     """
     judged = ~np.isnan(values)
     if not judged.any():
         return np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     level = np.log(np.maximum(degrees[judged], 1.0))
-    mean, spread = level.mean(), level.std() or 1.0
+    mean, spread = level.mean(), level.std()
+    if spread < 1e-9:  # all degrees are equal up to rounding
+        spread = 1.0
     powers = np.vander((level - mean) / spread, 3)
     parabola = np.linalg.lstsq(powers, values[judged], rcond=None)[0]
     rest = values[judged] - powers @ parabola
@@ -93,20 +95,20 @@ def degree_trend(values: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
 
 
 def neighbor_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
-    """Return the mean of the edges' values at every node, NaN where a node has no edge."""
+    """Return the mean of the values of each node's edges, NaN for a node without edges."""
     total = neighbor_sum(edges, values, n_nodes)
     count = np.bincount(edges.ravel(), minlength=n_nodes).astype(np.float64)
     return np.divide(total, count, out=np.full(n_nodes, np.nan), where=count > 0)
 
 
 def neighbor_sum(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
-    """Return the sum of the edges' values at every node."""
+    """Return the sum of the values of each node's edges."""
     total = np.bincount(edges[0], values, n_nodes) + np.bincount(edges[1], values, n_nodes)
     return total.astype(np.float64, copy=False)
 
 
 def fill_unjudged(scores: FloatArray) -> FloatArray:
-    """Give nodes that cannot be judged (NaN) the median of the others: no neighbor, no judgment.
+    """Replace the NaN of nodes that cannot be judged with the median of the others.
 
     >>> fill_unjudged(np.array([1.0, np.nan, 4.0])).tolist()
     [1.0, 2.5, 4.0]

@@ -25,7 +25,7 @@ class SGLD(Optimizer):
     Parameters
     ----------
     params
-        What to optimize.
+        Parameters to optimize.
     lr, weight_decay, temperature, n_observations
         As above.
     preconditioner
@@ -37,8 +37,8 @@ class SGLD(Optimizer):
 
     Notes
     -----
-    The paper subtracts the gradient of log p, and Algorithm 1 adds that of log p(w): slips of sign. Its literal
-    step (mean loss, noise variance 0.01) diverges; see specs and RESULTS.md.
+    The paper subtracts the gradient of log p, and Algorithm 1 adds that of log p(w): both signs are slips. Its
+    literal step (mean loss, noise variance 0.01) diverges (RESULTS.md).
     """
 
     def __init__(

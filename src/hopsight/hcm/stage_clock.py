@@ -1,4 +1,4 @@
-"""How long each stage of a fit takes, told to whoever watches."""
+"""Measure how long each stage of a fit takes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 class StageClock:
-    """Times stages that follow one another, and may come again.
+    """Clock for stages that follow one another and may recur.
 
-    A callback with a method ``part`` is told the name of every stage as it begins.
+    A callback with a method ``part`` receives the name of every stage when it first begins.
 
     >>> clock = StageClock(None)
     >>> clock.begin("hops"); clock.begin("train"); clock.begin("hops")
@@ -19,19 +19,19 @@ class StageClock:
     """
 
     def __init__(self, callback: Any) -> None:
-        self._tell = getattr(callback, "part", None)
+        self._announce = getattr(callback, "part", None)
         self._seconds: dict[str, float] = defaultdict(float)
         self._stage: str | None = None
         self._since = 0.0
 
     def begin(self, stage: str) -> None:
-        """End the stage that runs, and begin another."""
-        if self._tell is not None and stage not in self._seconds:
-            self._tell(stage)
+        """End the current stage and begin another."""
+        if self._announce is not None and stage not in self._seconds:
+            self._announce(stage)
         self._switch(stage)
 
     def end(self) -> dict[str, float]:
-        """End the last stage and return the seconds of each."""
+        """End the last stage and return the seconds of each stage."""
         self._switch(None)
         return dict(self._seconds)
 

@@ -1,32 +1,29 @@
-"""A bounded pool of node pairs by hop class, chosen by hashes: every engine and every node order finds the same one.
+"""A bounded pool of node pairs by hop class, chosen by hashes, so that every engine and node order finds the same one.
 
-Sources are the nodes with the smallest hashes; of the pairs that a truncated breadth-first search from them finds
-in a class, the pool keeps those with the smallest hashes. Training then draws its epochs from the pool.
+Sources are the nodes with the smallest hashes. Of the pairs that the search from them finds in a class, the pool
+keeps those with the smallest hashes. Training then draws its epochs from the pool.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numba import get_num_threads
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
-from hopsight.hops.pairs import WORD, _parts, _search, choose_classes
-from hopsight.system.compiled import compiled
+from hopsight.hops.kernels import below, count, scramble
+from hopsight.hops.pairs import choose_classes
+from hopsight.hops.search import WORD, HopSearch
 
 IntArray = NDArray[np.int64]
 HashArray = NDArray[np.uint64]
 
-SEARCHED_PAIRS = 1 << 32  # pairs of a source and a node that are looked at, as long as there are
+SEARCHED_PAIRS = 1 << 32  # pairs of a source and a node to look at; fixes the number of sources in large graphs
 LEAST_SOURCES, MOST_SOURCES = 2048, 8192
-POOL_A_FOLD = 16_384  # pairs of one class that a fold may draw from
+POOL_PER_FOLD = 16_384  # pairs of one class that a fold draws from
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,11 @@ class PairPool:
     Attributes
     ----------
     sizes, errors
-        Number of pairs at 1, 2, …, C−1 and ≥ C hops in the whole network, and the standard error of each.
+        Number of pairs at 1, 2, …, C−1 and ≥ C hops in the whole graph, and the standard error of each.
     class_of_hop, n_classes, n_pairs
         As in :class:`hopsight.hops.pairs.HopPairs`.
     pools
-        For every fold and class, (2, n) pairs to draw from; those of one hop are edges that the fold hides.
+        For every fold and class, (2, n) pairs to draw from; the one-hop pairs are edges that the fold hides.
     """
 
     sizes: NDArray[np.float64]
@@ -56,7 +53,7 @@ class PairPool:
         return np.repeat(np.arange(self.n_classes), self.n_pairs)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the pool as arrays with names, for a file."""
+        """Return the pool as named arrays, for a file."""
         pools = {f"{f}.{kind}": pairs for f, fold in enumerate(self.pools) for kind, pairs in enumerate(fold)}
         known = {"sizes": self.sizes, "errors": self.errors, "class_of_hop": self.class_of_hop}
         return known | pools | {"n_pairs": np.array(self.n_pairs)}
@@ -99,39 +96,39 @@ def pair_pool(
     Parameters
     ----------
     adjacency, edges
-        0/1 CSR matrix of what is left after edges were dropped, and the same edges as (2, n_edges).
+        0/1 CSR matrix of the graph after edges were dropped, and the same edges as (2, n_edges).
     hidden
-        For every fold, which of these edges it hides.
+        For every fold, a mask of the edges that it hides.
     hashes, seed
-        64 bits a node, and what makes another pool of them.
+        64 bits per node, and the seed that selects the pool.
     n_classes, sampling_ratio, max_pairs, min_class_pairs, directed
         As in :func:`hopsight.hops.pairs.hop_pairs`.
 
     Raises
     ------
     ValueError
-        If there is no edge, or every pair is connected.
+        If there are no edges, or every pair is connected.
     """
     check_count("n_classes", n_classes, low=2)
     check_count("max_pairs", max_pairs, low=2)
     if edges.shape[1] == 0:
-        raise ValueError("no edge is left to learn hop counts from")
+        raise ValueError("the graph has no edges to learn hop counts from")
     sources = np.argsort(scramble(hashes ^ seed), kind="stable")[: source_count(hashes.size)]
-    searched = sp.csr_array(adjacency.T) if directed else adjacency
-    counts = _counts(searched, sources, n_classes)
+    search = HopSearch(adjacency, n_classes - 1, directed=directed)
+    counts = _counts(search, sources)
     plan = plan_pool(
         counts, hashes.size, edges.shape[1], len(hidden), directed=directed, n_classes=n_classes,
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
     )  # fmt: skip
-    found = _collect(searched, sources, hashes, seed, plan)
+    found = _collect(search, sources, hashes, seed, plan)
     order = np.argsort(pair_hashes(hashes, edges, seed), kind="stable")
-    near = [edges[:, order[mask[order]][:POOL_A_FOLD]] for mask in hidden]
-    return plan.pool([pairs if pairs.size else edges[:, order[:POOL_A_FOLD]] for pairs in near], found)
+    near = [edges[:, order[mask[order]][:POOL_PER_FOLD]] for mask in hidden]
+    return plan.pool([pairs if pairs.size else edges[:, order[:POOL_PER_FOLD]] for pairs in near], found)
 
 
 @dataclass(frozen=True)
 class PoolPlan:
-    """What the counts decide: classes, pairs an epoch, and the hash below which a pair of a class is taken."""
+    """What the counts decide: classes, pairs per epoch, and the hash below which a pair of a class is taken."""
 
     sizes: NDArray[np.float64]
     errors: NDArray[np.float64]
@@ -142,7 +139,7 @@ class PoolPlan:
     limits: HashArray  # (n_hops,) largest hash that is looked at
 
     def pool(self, near: Sequence[IntArray], far: Sequence[IntArray]) -> PairPool:
-        """Return the pool: every fold's edges, and its share of the pairs of each class beyond (sorted by hash)."""
+        """Return the pool from every fold's edges and the farther pairs of each class, sorted by hash."""
         shares = [
             [deal(pairs[:, : self.wanted], f, len(near), self.n_pairs) for pairs in far] for f in range(len(near))
         ]
@@ -162,7 +159,7 @@ def plan_pool(
     max_pairs: int,
     min_class_pairs: int,
 ) -> PoolPlan:
-    """Decide on classes and limits from ``counts`` (n_sources, n_classes): nodes at each distance of a source."""
+    """Choose classes and limits from ``counts`` (n_sources, n_classes), the nodes at each distance of a source."""
     n_sources = counts.shape[0]
     weight = n_nodes if directed else n_nodes / 2
     sizes = weight * counts.mean(axis=0)
@@ -173,14 +170,14 @@ def plan_pool(
         sizes, counts, n_edges,
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
     )  # fmt: skip
-    wanted = n_folds * POOL_A_FOLD
+    wanted = n_folds * POOL_PER_FOLD
     shares = np.minimum((wanted + 8 * np.sqrt(wanted)) / np.maximum(pools, 1), 1.0)[class_of_hop]
     limits = np.where(shares < 1.0, shares * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
     return PoolPlan(sizes, errors, class_of_hop, pools.size, n_pairs, wanted, limits)
 
 
 def source_count(n_nodes: int) -> int:
-    """Return from how many nodes to search: all of a small network, fewer the larger it is.
+    """Return the number of sources: all nodes of a small graph, fewer the larger it is.
 
     >>> source_count(2_400), source_count(100_000), source_count(1_000_000)
     (2400, 8192, 4294)
@@ -189,7 +186,7 @@ def source_count(n_nodes: int) -> int:
 
 
 def deal(pairs: IntArray, fold: int, n_folds: int, n_pairs: int) -> IntArray:
-    """Return a fold's share of a class, or all of it where a share would be smaller than two epochs.
+    """Return a fold's share of a class, or the whole class where a share would be smaller than two epochs.
 
     >>> deal(np.arange(12).reshape(2, 6), 1, 3, 1).tolist()
     [[1, 4], [7, 10]]
@@ -202,109 +199,22 @@ def pair_hashes(hashes: HashArray, pairs: IntArray, seed: np.uint64) -> HashArra
     return scramble((hashes[pairs[0]] + hashes[pairs[1]]) ^ seed)
 
 
-@register_jitable  # type: ignore[untyped-decorator]
-def scramble(words: Any) -> Any:
-    """Scramble 64-bit words (the finaliser of SplitMix64), in NumPy and in compiled code."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
-
-def _batches(sources: IntArray) -> list[IntArray]:
-    return [sources[start : start + WORD] for start in range(0, sources.size, WORD)]
-
-
-def _in_threads(work: Callable[[IntArray], Any], batches: Sequence[IntArray]) -> list[Any]:
-    """Do the batches side by side (compiled code lets go of the interpreter); the results keep their order."""
-    with ThreadPoolExecutor(get_num_threads()) as pool:
-        return list(pool.map(work, batches))
-
-
-def _counts(searched: Any, sources: IntArray, n_classes: int) -> IntArray:
+def _counts(search: HopSearch, sources: IntArray) -> IntArray:
     """Count the nodes at 1, …, C−1 and ≥ C hops of every source."""
-    parts = _parts(searched)
-
-    def counted(batch: IntArray) -> Any:
-        return count(_search(*parts, batch, n_classes - 1), batch.size)
-
-    return np.concatenate(_in_threads(counted, _batches(sources)))
+    return np.concatenate(search.each(lambda reached, batch: count(reached, batch.size), sources))
 
 
-def _collect(searched: Any, sources: IntArray, hashes: HashArray, seed: np.uint64, plan: PoolPlan) -> list[IntArray]:
+def _collect(
+    search: HopSearch, sources: IntArray, hashes: HashArray, seed: np.uint64, plan: PoolPlan
+) -> list[IntArray]:
     """Return, for every class beyond one hop, the pairs below the limit in the order of their hashes."""
-    parts = _parts(searched)
-    n_hops = len(plan.limits) - 1
 
-    def chosen(batch: IntArray) -> Any:
-        reached = _search(*parts, batch, n_hops)
+    def chosen(reached: Any, batch: IntArray) -> Any:
         return below(reached, hashes[batch], hashes, seed, plan.class_of_hop, plan.limits)
 
-    found = _in_threads(chosen, _batches(sources))
+    found = search.each(chosen, sources)
     bit, target, kind, rank = (np.concatenate(column) for column in zip(*found, strict=True))
     source = sources[bit + WORD * np.repeat(np.arange(len(found)), [len(part[0]) for part in found])]
     order = np.argsort(rank, kind="stable")
     pairs, kind = np.stack([source, target])[:, order], kind[order]
     return [pairs[:, kind == far] for far in range(1, plan.n_classes)]
-
-
-@compiled(nogil=True)
-def count(reached: Any, n_sources: int) -> Any:
-    """Count the nodes at 1, …, C−1 and ≥ C hops of each source: bit b of ``reached[h, v]`` is source b at h hops."""
-    n_hops, n_nodes = reached.shape[0] - 1, reached.shape[1]
-    counts = np.zeros((n_sources, n_hops + 1), dtype=np.int64)
-    counts[:, n_hops] = n_nodes - 1
-    for hop in range(1, n_hops + 1):
-        for node in range(n_nodes):
-            word = reached[hop, node]
-            bit = 0
-            while word:
-                if word & np.uint64(1):
-                    counts[bit, hop - 1] += 1
-                    counts[bit, n_hops] -= 1
-                word >>= np.uint64(1)
-                bit += 1
-    return counts
-
-
-@compiled(nogil=True)
-def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop: Any, limits: Any) -> Any:
-    """Return source, target, class and hash of the pairs whose hash is below the limit of their class.
-
-    Nearly all pairs are far apart, and nearly all of those have too large a hash: what is done for each is to
-    compute it (64 at a time) and to look.
-    """
-    n_hops, n_nodes, n_sources = reached.shape[0] - 1, reached.shape[1], source_hashes.size
-    found = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint64))
-    size = 0
-    words = np.empty(n_sources, dtype=np.uint64)
-    for node in range(n_nodes):
-        for bit in range(n_sources):
-            words[bit] = scramble((hashes[node] + source_hashes[bit]) ^ seed)
-        if size + n_sources > found[0].size:
-            found = _grown(found, 2 * (size + n_sources))
-        source, target, kind, rank = found
-        beyond = ~reached[0, node]
-        for hop in range(1, n_hops + 2):
-            near = hop <= n_hops
-            if near:
-                beyond &= ~reached[hop, node]
-            there = reached[hop, node] if near else beyond
-            if class_of_hop[hop - 1] == 0 or there == 0:  # an edge, or nobody
-                continue
-            limit = limits[hop - 1]
-            for bit in range(n_sources):
-                if words[bit] <= limit and (there >> np.uint64(bit)) & np.uint64(1):
-                    source[size], target[size] = bit, node
-                    kind[size], rank[size] = class_of_hop[hop - 1], words[bit]
-                    size += 1
-    source, target, kind, rank = found
-    return source[:size], target[:size], kind[:size], rank[:size]
-
-
-@compiled(nogil=True)
-def _grown(columns: Any, room: int) -> Any:
-    size = columns[0].size
-    source, target = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    kind, rank = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint64)
-    source[:size], target[:size], kind[:size], rank[:size] = columns
-    return source, target, kind, rank

@@ -1,4 +1,4 @@
-"""Networks in and out: one module a format, and :func:`as_graph` for objects.
+"""Read and write graphs: one module per format, and :func:`graph_of` for the objects of other libraries.
 
 Importing this package is cheap; the library that a format needs is imported when a file of that format is read.
 """
@@ -10,134 +10,78 @@ from pathlib import Path
 from typing import Any
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.convert import graph_of
 from hopsight.io.files import TABLE_SUFFIXES
-from hopsight.io.notices import notice
+from hopsight.io.frames import is_frame
+from hopsight.io.notices import notice, notice_merged
 
 SUFFIXES = (*TABLE_SUFFIXES, ".mat", ".npz", ".graphml", ".pt", ".pt.zip")
 
-__all__ = ["SUFFIXES", "as_graph", "read", "write"]
-
-
-def as_graph(
-    source: Any,
-    *,
-    directed: bool = False,
-    label: str | None = None,
-    ignore: Sequence[str] = (),
-    missing: str = "refuse",
-    notices: list[str] | None = None,
-) -> AttributedGraph:
-    """Return an object as an AttributedGraph.
-
-    Parameters
-    ----------
-    source
-        An AttributedGraph (returned unchanged), a PyG ``Data``, a NetworkX graph, or a pair of an adjacency and an
-        attribute matrix, each dense or sparse.
-    directed
-        Keep the direction of the edges of a ``Data`` or a pair; a NetworkX ``DiGraph`` is directed by itself.
-    label, ignore, missing
-        For NetworkX node data, as in :func:`hopsight.io.tables.read_tables`.
-    notices
-        List that receives what the user may want to know.
-
-    Examples
-    --------
-    >>> as_graph(([[0, 1], [1, 0]], [[0.5], [0.7]]))
-    AttributedGraph(2 nodes, 1 undirected edges, 1 attributes)
-    """
-    if all(hasattr(source, name) for name in ("nodes", "edges", "is_directed")):
-        from hopsight.io.networkx import from_networkx
-
-        return from_networkx(source, directed=directed, label=label, ignore=ignore, missing=missing, notices=notices)
-    if label is not None or ignore:
-        raise ValueError(f"label and ignore name columns, and a {type(source).__name__} has none")
-    if isinstance(source, AttributedGraph):
-        return source
-    if hasattr(source, "edge_index") and hasattr(source, "x"):
-        from hopsight.io.pyg import from_data
-
-        return from_data(source, directed=directed, notices=notices)
-    if isinstance(source, tuple | list) and len(source) == 2 and not any(isinstance(part, str) for part in source):
-        return AttributedGraph(source[0], source[1], directed=directed)
-    hint = ": read a file with load() first" if isinstance(source, str | Path) else ""
-    raise ValueError(
-        "a network must be an AttributedGraph, a PyG Data, a NetworkX graph or a pair (adjacency, attributes), "
-        f"got {type(source).__name__}{hint}"
-    )
+__all__ = ["SUFFIXES", "graph_of", "is_frame", "read", "write"]
 
 
 def read(
-    path: str | Path,
-    nodes: str | Path | None = None,
+    source: Any,
+    nodes: Any = None,
     *,
     directed: bool = False,
     label: str | None = None,
     ignore: Sequence[str] = (),
-    source_column: str | None = None,
-    target_column: str | None = None,
-    id_column: str | None = None,
     missing: str = "refuse",
     notices: list[str] | None = None,
+    **columns: Any,
 ) -> AttributedGraph:
-    """Read a network from a file; its suffix names the format.
+    """Read a graph from a file, whose suffix names the format, or from data frames.
 
-    CSV and Parquet edge lists come with a node table (``nodes``); ``.mat``, ``.npz``, ``.graphml`` and ``.pt`` hold
-    all in one file. See :func:`hopsight.io.tables.read_tables` for the other parameters.
+    CSV and Parquet edge lists come with a node table (``nodes``); a ``.mat``, ``.npz``, ``.graphml`` or ``.pt`` file
+    holds the whole graph. ``columns`` are ``source_column``, ``target_column`` and ``id_column``. See
+    :func:`hopsight.load` for the parameters.
 
     Raises
     ------
     ValueError
-        In one sentence, whatever is wrong with the file.
+        If something is wrong with the file, in one sentence.
     """
-    path = Path(path)
-    suffix = suffix_of(path)
-    columns = {"source_column": source_column, "target_column": target_column, "id_column": id_column}
-    if suffix not in TABLE_SUFFIXES:
-        given: dict[str, Any] = {"nodes": nodes, **columns}
-        if suffix != ".graphml":
-            given |= {"label": label, "ignore": ignore or None}
-        for name, value in given.items():
-            if value is not None:
-                raise ValueError(f"{name} is for tables: a {suffix} file needs no {name}, got {value!r}")
+    options: dict[str, Any] = {"directed": directed, "notices": notices}
+    of_nodes: dict[str, Any] = {"label": label, "ignore": ignore, "missing": missing}
+    if is_frame(source):
+        suffix = ""
+    else:
+        source = Path(source)
+        suffix = suffix_of(source)
+        _check_options(source, suffix, {"nodes": nodes, **columns, "label": label, "ignore": ignore or None})
     if suffix == ".mat":
         from hopsight.io.matlab import read_mat
 
-        graph = read_mat(path, directed=directed, notices=notices)
+        graph = read_mat(source, **options)
     elif suffix == ".npz":
         from hopsight.io.npz import read_npz
 
-        graph = read_npz(path)
+        graph = read_npz(source)
     elif suffix == ".graphml":
         from hopsight.io.graphml import read_graphml
 
-        graph = read_graphml(path, directed=directed, label=label, ignore=ignore, missing=missing, notices=notices)
+        graph = read_graphml(source, **options, **of_nodes)
     elif suffix in (".pt", ".pt.zip"):
         from hopsight.io.pyg import read_pt
 
-        graph = read_pt(path, directed=directed, notices=notices)
+        graph = read_pt(source, **options)
     else:
         from hopsight.io.tables import read_tables
 
-        graph = read_tables(
-            path,
-            None if nodes is None else Path(nodes),
-            directed=directed,
-            label=label,
-            ignore=ignore,
-            missing=missing,
-            notices=notices,
-            **columns,
-        )
-    _report(graph, directed, notices)
+        nodes = Path(nodes) if isinstance(nodes, str) else nodes
+        graph = read_tables(source, nodes, **options, **of_nodes, **columns)
+    notice_merged(graph.n_duplicates, graph.n_self_loops, notices)
+    if directed and not graph.directed:
+        notice("The file says that its edges have no direction; they are read as undirected.", notices)
     return graph
 
 
 def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = None) -> None:
-    """Write a network to a file; its suffix names the format, and a table's nodes go beside it (``x.nodes.csv``).
+    """Write a graph to a file; its suffix names the format. The node table of ``x.csv`` is ``x.nodes.csv`` beside it.
 
-    The file appears complete or not at all. Ids, names, labels and kinds come back on reading; ``.mat`` keeps them
-    in variables of our own, tables and GraphML in columns called ``hopsight_label`` and ``hopsight_kind``.
+    The file appears complete or not at all. Reading it restores ids, names, labels and kinds: ``.mat`` keeps them in
+    variables of our own, tables and GraphML in columns called ``hopsight_label`` and ``hopsight_kind``.
     """
     path = Path(path)
     suffix = suffix_of(path)
@@ -158,11 +102,11 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
 
         write_tables(graph, path, notices)
     else:
-        raise ValueError(f"cannot write {path}: {suffix} files are only read; write .npz instead")
+        raise ValueError(f"cannot write {path}: hopsight only reads {suffix} files; write .npz instead")
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that names the format, refusing one that is not known.
+    """Return the suffix that names the format, or refuse a file whose suffix is unknown.
 
     >>> suffix_of(Path("people.csv.gz"))
     '.csv.gz'
@@ -174,10 +118,10 @@ def suffix_of(path: Path) -> str:
     return max(known, key=len)
 
 
-def _report(graph: AttributedGraph, directed: bool, notices: list[str] | None) -> None:
-    if graph.n_duplicates:
-        notice(f"{graph.n_duplicates:,} edges stood there more than once and were merged", notices)
-    if graph.n_self_loops:
-        notice(f"{graph.n_self_loops:,} edges from a node to itself were removed", notices)
-    if directed and not graph.directed:
-        notice("the file says that its edges have no direction: they are read as undirected", notices)
+def _check_options(path: Path, suffix: str, options: dict[str, Any]) -> None:
+    """Refuse options of tables for a file that is not a table; GraphML has columns of node data too."""
+    if suffix in TABLE_SUFFIXES:
+        return
+    for name, value in options.items():
+        if value is not None and not (suffix == ".graphml" and name in ("label", "ignore")):
+            raise ValueError(f"{name} is for tables, and {path.name} is not one, got {value!r}")

@@ -1,41 +1,42 @@
-"""What every format needs from files: checked input, bounded unpacking, output that is complete or absent."""
+"""Check files before they are read, bound what they unpack to, and word what goes wrong in one sentence."""
 
 from __future__ import annotations
 
 import gzip
-import secrets
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from hopsight.system.files import replacing
+
 TABLE_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
-UNPACKED_FREE = 256 * 2**20  # bytes that any file may unpack to
-UNPACKED_RATIO = 200  # beyond them, at most this many times the size of the file
-LOADED_RATIO = 800  # likewise for the network in memory, where a byte may become a number of eight
-NODE_BYTES, COLUMN_BYTES, NUMBER_BYTES = 64, 128, 8  # what a node, a column's name and a number take at least
+UNPACKED_FREE = 256 * 2**20  # bytes that every file may unpack to
+UNPACKED_RATIO = 200  # a larger result may be at most this many times the size of the file
+LOADED_RATIO = 800  # likewise for the graph in memory, where one byte may become a number of eight bytes
+NODE_BYTES, COLUMN_BYTES, NUMBER_BYTES = 64, 128, 8  # the least that a node, a column name and a number take
 _DAMAGE = (zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError, LookupError, RecursionError, TypeError)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong inside into one sentence that names the file.
+    """Turn every error inside into one sentence that names the file.
 
-    A parser meets bytes it was not made for and fails in a way of its own; the user needs to know which file.
+    A parser that meets bytes it was not made for can fail in any way; the user needs to know which file it was.
     """
     try:
         check_file(path)
         yield
     except BaseException as error:
-        # polars' panics are no Exception, Ctrl-C must stay one.
+        # A panic of polars is not an Exception; a KeyboardInterrupt must pass.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise ValueError(f"cannot read {path}: {_sentence(error)}") from error
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is not a regular file with something in it; a pipe or a device could be endless."""
+    """Refuse anything but a regular file that is not empty; a pipe or a device could be endless."""
     if not path.exists():
         raise ValueError("there is no such file")
     if path.is_dir():
@@ -47,11 +48,11 @@ def check_file(path: Path) -> None:
 
 
 def check_unpacked(n_bytes: int, packed: int) -> None:
-    """Refuse a decompression bomb: far more bytes than honest data of that packed size would give."""
+    """Refuse a decompression bomb, which unpacks to far more bytes than real data of its size would."""
     if n_bytes > unpacked_limit(packed):
         raise ValueError(
-            f"{packed:,} bytes that unpack to {n_bytes:,} are refused (more than {UNPACKED_RATIO} times as many); "
-            "a matrix of zeros should be stored sparse"
+            f"its {packed:,} bytes unpack to {n_bytes:,}, more than {UNPACKED_RATIO} times as many; "
+            "store a matrix of zeros as a sparse matrix"
         )
 
 
@@ -61,22 +62,20 @@ def unpacked_limit(packed: int) -> int:
 
 
 def loaded_limit(packed: int) -> int:
-    """Return how many bytes of memory the network in a file of that size may take."""
+    """Return how many bytes of memory the graph in a file of that size may take."""
     return max(UNPACKED_FREE, LOADED_RATIO * packed)
 
 
 def check_loaded(packed: int, *, n_nodes: int = 0, n_columns: int = 0, n_numbers: int = 0) -> None:
-    """Refuse a small file that claims a huge network, before memory is asked for.
+    """Refuse a small file that claims a huge graph, before any memory is allocated.
 
     >>> check_loaded(1_000, n_nodes=10**9)
     Traceback (most recent call last):
-    ValueError: its 1,000 bytes claim a network of 64,000,000,000, which honest data of that size would not: refused
+    ValueError: its 1,000 bytes claim a graph of 64,000,000,000 bytes, which is too large to be true
     """
     n_bytes = NODE_BYTES * n_nodes + COLUMN_BYTES * n_columns + NUMBER_BYTES * n_numbers
     if n_bytes > loaded_limit(packed):
-        raise ValueError(
-            f"its {packed:,} bytes claim a network of {n_bytes:,}, which honest data of that size would not: refused"
-        )
+        raise ValueError(f"its {packed:,} bytes claim a graph of {n_bytes:,} bytes, which is too large to be true")
 
 
 def check_archive(archive: zipfile.ZipFile, packed: int) -> None:
@@ -85,29 +84,24 @@ def check_archive(archive: zipfile.ZipFile, packed: int) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary file beside ``path`` that takes its place when all went well, and goes away otherwise."""
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
+def writing(path: Path) -> Iterator[Path]:
+    """Yield a temporary file that replaces ``path`` on success; an error becomes one sentence that names the file."""
     try:
-        temporary.open("xb").close()
-        yield temporary
-        temporary.replace(path)
+        with replacing(path) as temporary:
+            yield temporary
     except Exception as error:
         raise ValueError(f"cannot write {path}: {_sentence(error)}") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def _sentence(error: BaseException) -> str:
-    """Return the first line of an error's message, without a library's advice to programmers."""
+    """Return the first line of an error message, without a library's advice to programmers."""
     if isinstance(error, MemoryError):
-        return "it asks for more memory than there is"
+        return "it needs more memory than there is"
     if isinstance(error, UnicodeDecodeError):
         return f"its text is not {error.encoding.upper()}"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     lines = str(error).strip().splitlines()
     if not lines or isinstance(error, _DAMAGE):
-        return "it is damaged, or of another format than its name says"
+        return "it is damaged, or its format is not what its name says"
     return lines[0][:500].rstrip(".")

@@ -1,4 +1,4 @@
-"""Tables in files: CSV (also tab-separated, also gzipped) and Parquet, as polars frames."""
+"""Read tables: CSV (tab-separated and gzipped too), Parquet, and data frames of polars, pandas and others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hopsight.io.files import check_loaded, check_unpacked, replacing
+from hopsight.io.files import check_loaded, check_unpacked, writing
 from hopsight.io.parquet import ParquetFile
 
 if TYPE_CHECKING:
@@ -25,27 +25,30 @@ _NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
 
 @dataclass(frozen=True)
 class Table:
-    """A table file whose header has been looked at and whose rows have not."""
+    """A table whose header has been read and whose rows have not."""
 
-    path: Path
+    path: Path | None
     names: tuple[str, ...]
     has_header: bool = True
     separator: str = ","
     content: bytes | None = None
     parquet: ParquetFile | None = None
+    frame: pl.DataFrame | None = None
 
     @property
     def typed(self) -> bool:
-        """Whether the file itself says what is a number (Parquet), or all is text (CSV)."""
-        return self.parquet is not None
+        """Whether the table itself says what is a number, unlike CSV, which is all text."""
+        return self.parquet is not None or self.frame is not None
 
     def read(self, columns: Sequence[str], *, text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns, in this order; those named in ``text`` are never taken for numbers."""
+        """Return these columns, in this order; those named in ``text`` are never read as numbers."""
         import polars as pl
 
+        if self.frame is not None:
+            return self.frame.select(columns)
         if self.parquet is not None:
             return self.parquet.read(columns)
-        try:  # polars' guess saves much memory, but it looks at the first rows only
+        try:  # letting polars infer the types saves much memory, but it looks at the first rows only
             frame = self._read_csv(guess=True, text=text)
         except pl.exceptions.PolarsError:
             frame = self._read_as_text()
@@ -58,14 +61,14 @@ class Table:
             return self._read_csv(guess=False, text=self.names)
         except pl.exceptions.ComputeError as error:
             if "more fields" in str(error):
-                raise ValueError("one of its rows has more cells than the header") from None
+                raise ValueError("one of its rows has more cells than its header") from None
             raise
 
     def _read_csv(self, *, guess: bool, text: Sequence[str]) -> pl.DataFrame:
         import polars as pl
 
         return pl.read_csv(
-            self.path if self.content is None else self.content,
+            self.content or str(self.path),
             has_header=self.has_header,
             separator=self.separator,
             infer_schema=guess,
@@ -76,11 +79,17 @@ class Table:
 
 
 @contextmanager
-def open_table(path: Path) -> Iterator[Table]:
-    """Look at a table's header.
+def open_table(source: Any) -> Iterator[Table]:
+    """Read the header of a table, given as a path or as a data frame.
 
-    A CSV whose header is made of numbers only has none: its columns are then called ``column1, column2, …``.
+    A CSV file whose first line holds nothing but numbers has no header: its columns are then called
+    ``column1, column2, …``.
     """
+    if not isinstance(source, Path):
+        frame = _frame_of(source)
+        yield Table(None, _checked_names(tuple(frame.columns)), frame=frame)
+        return
+    path = source
     if path.name.lower().endswith((".parquet", ".pq")):
         with ParquetFile(path) as parquet:
             yield Table(path, _checked_names(parquet.names()), parquet=parquet)
@@ -104,10 +113,10 @@ def open_table(path: Path) -> Iterator[Table]:
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
     """Write a table that appears complete or not at all.
 
-    All text in a CSV is quoted, so that a cell such as ``=1+1`` reads as text and survives the way back.
+    All text in a CSV file is quoted, so that a cell such as ``=1+1`` is read back as text.
     """
     name = path.name.lower()
-    with replacing(path) as temporary:
+    with writing(path) as temporary:
         if name.endswith((".parquet", ".pq")):
             frame.write_parquet(temporary)
             return
@@ -119,8 +128,21 @@ def write_frame(frame: pl.DataFrame, path: Path) -> None:
         temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
+def is_frame(source: Any) -> bool:
+    """Return whether an object is a data frame, of whatever library."""
+    return hasattr(source, "columns") and (hasattr(source, "__dataframe__") or hasattr(source, "__arrow_c_stream__"))
+
+
+def _frame_of(table: Any) -> pl.DataFrame:
+    import polars as pl
+
+    if not is_frame(table):
+        raise ValueError(f"a table must be a path or a data frame, got {type(table).__name__}")
+    return table if isinstance(table, pl.DataFrame) else pl.from_dataframe(table)
+
+
 def _header(path: Path, content: bytes | None) -> tuple[str, list[str]]:
-    """Return the separator and the cells of the first record."""
+    """Return the separator, and the cells of the first line."""
     default = "\t" if ".tsv" in path.name.lower() else ","
     with io.BytesIO(content) if content is not None else path.open("rb") as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
@@ -130,7 +152,7 @@ def _header(path: Path, content: bytes | None) -> tuple[str, list[str]]:
         try:
             cells = next(csv.reader(text, delimiter=separator), [])
         except csv.Error:
-            raise ValueError("its first line is no header of a table") from None
+            raise ValueError("its first line is not the header of a table") from None
     if not cells:
         raise ValueError("its first line is empty")
     return separator, cells
@@ -138,7 +160,7 @@ def _header(path: Path, content: bytes | None) -> tuple[str, list[str]]:
 
 def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(names) > MAX_COLUMNS:
-        raise ValueError(f"it has {len(names):,} columns, at most {MAX_COLUMNS:,} are read")
+        raise ValueError(f"it has {len(names):,} columns, and at most {MAX_COLUMNS:,} are allowed")
     seen: set[str] = set()
     for name in names:
         if name in seen:

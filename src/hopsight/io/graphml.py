@@ -1,9 +1,9 @@
-"""GraphML files, read in one pass by expat: a document type, and with it every entity, is refused."""
+"""Read and write GraphML; a document type declaration is refused, and entities with it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +14,10 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import scipy.sparse as sp
 
+from hopsight.checks import shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
-from hopsight.io.files import check_loaded, reading, replacing
+from hopsight.io.files import check_loaded, reading, writing
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, distinct, node_fields
 
 if TYPE_CHECKING:
@@ -27,18 +28,11 @@ MAX_DEPTH = 32
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def read_graphml(
-    path: Path,
-    *,
-    directed: bool = False,
-    label: str | None = None,
-    ignore: Sequence[str] = (),
-    missing: str = "refuse",
-    notices: list[str] | None = None,
-) -> AttributedGraph:
-    """Read a network from GraphML: the data of its nodes are the attributes, encoded as those of a node table.
+def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> AttributedGraph:
+    """Read a graph from GraphML; the data of its nodes become attributes, encoded like the columns of a node table.
 
-    The network is directed if the file says so, or if ``directed`` does.
+    The graph is directed if the file says so or if ``directed`` is true. ``options`` are those of
+    :func:`hopsight.io.nodes.node_fields`.
     """
     import polars as pl
 
@@ -53,20 +47,12 @@ def read_graphml(
         n_numbers = sum(len(key.rows) if key.is_sparse else n_nodes for key in keys)
         check_loaded(path.stat().st_size, n_numbers=n_numbers)
         columns = dict(zip(distinct([key.name for key in keys]), keys, strict=True))
-        fields = node_fields(
-            list(columns),
-            lambda name: _column(name, columns[name], n_nodes),
-            n_nodes,
-            label=label,
-            ignore=ignore,
-            missing=missing,
-            notices=notices,
-        )
+        fields = node_fields(list(columns), lambda name: _column(name, columns[name], n_nodes), n_nodes, **options)
         node_ids = ids.as_ids(pl.Series("id", document.nodes, dtype=pl.String), typed=False)
         position = {node: index for index, node in enumerate(document.nodes)}
         for end in (*document.sources, *document.targets):
             if end not in position:
-                raise ValueError(f"node {ids.shown(end)} is in an edge but is not declared")
+                raise ValueError(f"node {shortened(end)} is in an edge but is not declared")
         return AttributedGraph.from_edges(
             [position[node] for node in document.sources],
             [position[node] for node in document.targets],
@@ -78,14 +64,14 @@ def read_graphml(
 
 
 def write_graphml(graph: AttributedGraph, path: Path) -> None:
-    """Write a network as GraphML; of sparse attributes only the nonzero ones, the rest is the key's default."""
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+    """Write a graph as GraphML; zeros of sparse attributes are not written but declared as the default."""
+    with writing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(_lines(graph))
 
 
 @dataclass
 class _Key:
-    """One declared attribute, and its values as far as nodes have one."""
+    """A declared attribute, and its values for the nodes that have one."""
 
     name: str
     domain: str
@@ -95,12 +81,12 @@ class _Key:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether it is 0 for all nodes that do not say otherwise."""
+        """Whether nodes without a value have 0."""
         return self.default is not None and self.default.strip() in ("0", "0.0")
 
 
 class _Document:
-    """Handlers that collect keys, nodes and edges as expat meets them."""
+    """Collects keys, nodes and edges while expat reads the document."""
 
     def __init__(self) -> None:
         self.keys: dict[str, _Key] = {}
@@ -114,7 +100,7 @@ class _Document:
         self._text: list[str] = []
 
     def parse(self, file: IO[bytes]) -> None:
-        """Read the document; without a document type there are no entities that could expand."""
+        """Read the document; entities cannot expand because a document type declaration is refused."""
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = self._refuse
@@ -128,15 +114,15 @@ class _Document:
             raise ValueError(f"it is not XML: {error}") from None
 
     def _refuse(self, *_: Any) -> None:
-        raise ValueError("it declares a document type, and entities could follow: refused")
+        raise ValueError("it declares a document type, which is refused because entities could follow")
 
     def _start(self, element: str, given: dict[str, str]) -> None:
         tag = element.rpartition(" ")[2]
         if not self._path and tag != "graphml":
-            raise ValueError(f"it is XML but no GraphML: it begins with <{tag}>")
+            raise ValueError(f"it is XML but not GraphML: it begins with <{tag}>")
         self._path.append(tag)
         if len(self._path) > MAX_DEPTH:
-            raise ValueError(f"its elements are nested more than {MAX_DEPTH} deep")
+            raise ValueError(f"its elements are nested more than {MAX_DEPTH} levels deep")
         if tag == "graph":
             if self._path.count("graph") > 1 or self._seen:
                 raise ValueError("it holds more than one graph")
@@ -150,7 +136,7 @@ class _Document:
             self.sources.append(_needed(given, "source", tag))
             self.targets.append(_needed(given, "target", tag))
         elif tag == "hyperedge":
-            raise ValueError("it has a hyperedge: only edges between two nodes are read")
+            raise ValueError("it has a hyperedge; only edges between two nodes can be read")
         elif tag == "data":
             self._key = _needed(given, "key", tag)
         self._text.clear()
@@ -164,7 +150,7 @@ class _Document:
         elif tag == "data" and parent == "node":
             key = self.keys.get(self._key)
             if key is None:
-                raise ValueError(f"its node {ids.shown(self.nodes[-1])} has data of an undeclared key {self._key!r}")
+                raise ValueError(f"its node {shortened(self.nodes[-1])} has data for the undeclared key {self._key!r}")
             if not key.rows or key.rows[-1] != len(self.nodes) - 1:
                 key.rows.append(len(self.nodes) - 1)
                 key.values.append(text)
@@ -172,7 +158,7 @@ class _Document:
 
     def _add_node(self, node: str) -> None:
         if node in self._seen:
-            raise ValueError(f"node {ids.shown(node)} is declared twice")
+            raise ValueError(f"node {shortened(node)} is declared twice")
         self._seen.add(node)
         self.nodes.append(node)
 
@@ -184,10 +170,10 @@ def _needed(given: dict[str, str], name: str, tag: str) -> str:
 
 
 def _column(name: str, key: _Key, n_nodes: int) -> pl.Series:
-    """Return the values of one key, its default where a node has none."""
+    """Return the values of one key, with its default for nodes that have none."""
     import polars as pl
 
-    with suppress(TypeError, ValueError):  # all numbers: the quick way, for thousands of sparse columns
+    with suppress(TypeError, ValueError):  # the fast way for numbers: there may be thousands of sparse columns
         if key.default is not None or len(key.rows) == n_nodes:
             numbers = np.full(n_nodes, float(key.default or 0))
             numbers[key.rows] = np.array(key.values, dtype=np.float64)
@@ -221,7 +207,7 @@ def _lines(graph: AttributedGraph) -> Iterator[str]:
 
 
 def _row(attributes: Any, row: int) -> tuple[list[int], list[float]]:
-    """Return the columns of one node and their values; of a sparse row the nonzero ones."""
+    """Return the columns and values of one node; of a sparse row, only the nonzero ones."""
     if not sp.issparse(attributes):
         return list(range(attributes.shape[1])), attributes[row].tolist()
     start, end = attributes.indptr[row : row + 2]
@@ -229,8 +215,8 @@ def _row(attributes: Any, row: int) -> tuple[list[int], list[float]]:
 
 
 def _legal(text: str) -> str:
-    """Refuse what XML cannot hold, such as a control character."""
+    """Refuse characters that XML cannot hold, such as control characters."""
     wrong = _FORBIDDEN.search(text)
     if wrong:
-        raise ValueError(f"GraphML cannot hold the character {wrong.group()!r} of {ids.shown(text)}")
+        raise ValueError(f"GraphML cannot hold the character {wrong.group()!r} in {shortened(text)}")
     return text

@@ -1,4 +1,4 @@
-"""Node ids in files: whole numbers stay numbers, everything else is text, and each id finds its position."""
+"""Node ids in tables: whole numbers stay numbers, everything else is text; and the position of each id."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.checks import shortened
+
 if TYPE_CHECKING:
     import polars as pl
 
 
 def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
-    """Return a column of node ids as Int64 if all are whole numbers, as text otherwise.
+    """Return a column of node ids as Int64 if all are whole numbers, and as text otherwise.
 
-    Text of an untyped file counts as a number only in its usual form: ``007`` stays text, or it would not come
-    back as it was.
+    Text in an untyped file counts as a number only in its usual form: ``007`` stays text, because as a number it would
+    be written as ``7``.
 
     >>> import polars as pl
     >>> as_ids(pl.Series("id", ["7", "12"]), typed=False).to_list()
@@ -44,7 +46,7 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
 
 
 def same_type(*columns: pl.Series) -> tuple[pl.Series, ...]:
-    """Return the columns as numbers if all of them are, and all as text otherwise."""
+    """Return the columns unchanged if all hold numbers, and all as text otherwise."""
     import polars as pl
 
     if all(column.dtype == pl.Int64 for column in columns):
@@ -53,23 +55,23 @@ def same_type(*columns: pl.Series) -> tuple[pl.Series, ...]:
 
 
 def check_unique(ids: pl.Series) -> None:
-    """Refuse a node with two rows."""
+    """Refuse an id that occurs twice."""
     twice = ids.is_duplicated()
     if twice.any():
         first = int(twice.arg_true()[0])
         rows = (ids == ids[first]).arg_true().to_list()
-        raise ValueError(f"node {shown(ids[first])} has two rows, {rows[0] + 1} and {rows[1] + 1}")
+        raise ValueError(f"node {shortened(ids[first])} has two rows, {rows[0] + 1} and {rows[1] + 1}")
 
 
 def positions(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
-    """Return the position of every edge end among the ids, both of one type; a node without a row is refused."""
+    """Return the position of every edge end among the ids, which have the same type; refuse an unknown end."""
     import polars as pl
 
     look_up = _by_table if ids.dtype == pl.Int64 and _are_close(ids) else _by_hash
     found = look_up(ids, ends)
     if found.size and found.min() < 0:
         stranger = ends[int((found < 0).argmax())]
-        raise ValueError(f"node {shown(stranger)} is in an edge but has no row in the node table")
+        raise ValueError(f"node {shortened(stranger)} is in an edge but has no row in the node table")
     return found
 
 
@@ -78,7 +80,7 @@ def _are_close(ids: pl.Series) -> bool:
 
 
 def _by_table(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
-    """Look numbers up that are close together, in a table of all numbers from the lowest id on; -1 where absent."""
+    """Look up numbers in a table of all numbers between the lowest and the highest id; -1 where absent."""
     numbers, nodes = ends.to_numpy(), ids.to_numpy()
     low = nodes.min()
     table = np.full(nodes.max() - low + 1, -1, dtype=np.int64)
@@ -89,10 +91,10 @@ def _by_table(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
 
 
 def _by_hash(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
-    """Look ids up by their hashes, which takes a third of the time of a join of text; -1 where absent."""
+    """Look up ids by their hashes, which is three times as fast as joining text; -1 where absent."""
     found = _join(ids.hash(), ends.hash())
     same = found.size == len(ends) and bool((ids.gather(np.maximum(found, 0)) == ends).to_numpy()[found >= 0].all())
-    return found if same else _join(ids, ends)  # two ids have one hash
+    return found if same else _join(ids, ends)  # two ids share a hash
 
 
 def _join(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
@@ -100,14 +102,8 @@ def _join(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
 
     nodes = pl.DataFrame({"id": ids, "position": np.arange(len(ids))})
     edges = pl.DataFrame({"id": ends, "row": np.arange(len(ends))})
-    found = edges.join(nodes, on="id", how="left")  # in whatever order
+    found = edges.join(nodes, on="id", how="left")  # in any order
     result = np.empty(found.height, dtype=np.int64)
     if found.height == len(ends):
         result[found["row"].to_numpy()] = found["position"].fill_null(-1).to_numpy()
     return result
-
-
-def shown(node: object) -> str:
-    """Return an id as it stands in a message, cut if it is long."""
-    text = repr(node)
-    return text if len(text) <= 80 else f"{text[:77]}…"

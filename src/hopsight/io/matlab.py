@@ -1,4 +1,4 @@
-"""MATLAB ``.mat`` files in the two layouts of the research literature: A, X, gnd and Network, Attributes, Label."""
+"""Read and write MATLAB ``.mat`` files in the two usual layouts: A, X, gnd or Network, Attributes, Label."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.files import check_loaded, check_unpacked, reading, replacing
+from hopsight.io.files import check_loaded, check_unpacked, reading, writing
 from hopsight.io.notices import notice
 from hopsight.io.text import pack_text, unpack_text
 
-NETWORK, ATTRIBUTES, TRUTH = ("Network", "A"), ("Attributes", "X", "Features"), ("Label", "gnd")
-STRUCTURAL, ATTRIBUTIVE = "str_anomaly_label", "attr_anomaly_label"  # how the DOMINANT authors mark the two kinds
+ADJACENCY, ATTRIBUTES, TRUTH = ("Network", "A"), ("Attributes", "X", "Features"), ("Label", "gnd")
+STRUCTURAL, ATTRIBUTIVE = "str_anomaly_label", "attr_anomaly_label"  # as in the files of DOMINANT's authors
 OWN = ("Kind", "Directed", "NodeIds", "NodeIdsText", "NodeIdsOffsets", "NamesText", "NamesOffsets")
-WANTED = (*NETWORK, *ATTRIBUTES, *TRUTH, STRUCTURAL, ATTRIBUTIVE, *OWN)
+WANTED = (*ADJACENCY, *ATTRIBUTES, *TRUTH, STRUCTURAL, ATTRIBUTIVE, *OWN)
 NUMERIC = {
     "double",
     "single",
@@ -32,24 +32,25 @@ _HEADER, _COMPRESSED, _CHUNK = 128, 15, 1 << 20
 
 
 def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
-    """Read a network from a ``.mat`` file of version 5 to 7.
+    """Read a graph from a ``.mat`` file of version 5 to 7.
 
-    The adjacency matrix may be dense or sparse and hold each edge once or twice, labels may be a row or a column.
-    ``Label`` or ``gnd`` is the truth only if all its values are 0 and 1: otherwise it is a topic and left out.
+    The adjacency matrix may be dense or sparse and hold each edge once or twice; labels may be a row or a column.
+    ``Label`` or ``gnd`` becomes the labels only if all its values are 0, 1 or -1 (unlabeled); otherwise it is a topic
+    and is left out.
 
     Raises
     ------
     ValueError
-        If the file is no such ``.mat``, is damaged, or holds something else than matrices under these names.
+        If the file is not such a ``.mat`` file, is damaged, or holds anything but matrices under these names.
     """
     with reading(path):
         matrices = _read_matrices(path)
-        adjacency, attributes = _first(matrices, NETWORK), _first(matrices, ATTRIBUTES)
+        adjacency, attributes = _first(matrices, ADJACENCY), _first(matrices, ATTRIBUTES)
         if adjacency is None or attributes is None:
-            raise ValueError("it needs the matrices A and X, or Network and Attributes")
+            raise ValueError("it must have the matrices A and X, or Network and Attributes")
         n_nodes, n_attributes = adjacency.shape[1], attributes.shape[1]
         if adjacency.shape[0] != n_nodes or attributes.shape[0] != n_nodes:
-            raise ValueError(f"its shapes do not fit: {adjacency.shape} edges and {attributes.shape} attributes")
+            raise ValueError(f"its shapes do not match: adjacency {adjacency.shape}, attributes {attributes.shape}")
         return AttributedGraph(
             adjacency,
             attributes,
@@ -63,7 +64,7 @@ def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = 
 
 
 def write_mat(graph: AttributedGraph, path: Path) -> None:
-    """Write Network, Attributes, Label and Kind, and the ids and names as packed UTF-8 that :func:`read_mat` knows."""
+    """Write Network, Attributes, Label and Kind, and ids and names as packed UTF-8 that :func:`read_mat` reads."""
     from scipy.io import savemat
 
     names, name_offsets = pack_text(graph.attribute_names)
@@ -81,13 +82,13 @@ def write_mat(graph: AttributedGraph, path: Path) -> None:
         matrices["NodeIds"] = graph.node_ids
     for name, truth in (("Label", graph.labels), ("Kind", graph.kinds)):
         if truth is not None:
-            matrices[name] = truth.astype(np.uint8)[:, None]
-    with replacing(path) as temporary, temporary.open("wb") as file:
+            matrices[name] = truth[:, None]
+    with writing(path) as temporary, temporary.open("wb") as file:
         savemat(file, matrices, do_compression=True, oned_as="column")
 
 
 def _read_matrices(path: Path) -> dict[str, Any]:
-    """Return the matrices we know by name, after checking what the file says about them."""
+    """Return the matrices with known names, after checking what the file says about them."""
     from scipy.io import loadmat, whosmat
 
     packed = path.stat().st_size
@@ -99,7 +100,7 @@ def _read_matrices(path: Path) -> dict[str, Any]:
             if name not in WANTED:
                 continue
             if kind not in NUMERIC or len(shape) != 2 or name in names:
-                raise ValueError(f"its variable {name} must be one matrix of numbers, not {kind} of shape {shape}")
+                raise ValueError(f"its variable {name} must be a matrix of numbers, got {kind} of shape {shape}")
             names.append(name)
             n_numbers += 0 if kind == "sparse" else shape[0] * shape[1]
             check_loaded(packed, n_columns=shape[1] if name in ATTRIBUTES else 0, n_numbers=n_numbers + sum(shape))
@@ -109,7 +110,7 @@ def _read_matrices(path: Path) -> dict[str, Any]:
 
 
 def _checked(matrix: Any) -> Any:
-    """Return a matrix, a sparse one as CSC (scipy 1.15 gives COO) whose indices are known to lie inside."""
+    """Return a matrix; a sparse one as CSC (scipy 1.15 returns COO) whose indices have been checked."""
     if not sp.issparse(matrix):
         return matrix
     columns = sp.csc_array(matrix)
@@ -118,21 +119,21 @@ def _checked(matrix: Any) -> Any:
 
 
 def _check_elements(file: IO[bytes], size: int) -> None:
-    """Walk over the top level of a version 5 file: every element must be there and unpack to a sane size."""
+    """Check that every top-level element of a version 5 file is complete and unpacks to a sane size."""
     head = file.read(_HEADER)
     order = {b"IM": "<", b"MI": ">"}.get(head[126:128])
     if head[:8] == b"\x89HDF\r\n\x1a\n" or head.startswith(b"MATLAB 7.3"):
-        raise ValueError("it is a .mat of version 7.3: save it with -v7 in MATLAB")
+        raise ValueError("it is a .mat file of version 7.3; save it with -v7 in MATLAB")
     if order is None or struct.unpack(f"{order}H", head[124:126])[0] != 0x0100:
-        raise ValueError("it is no .mat file of version 5 to 7")
+        raise ValueError("it is not a .mat file of version 5 to 7")
     unpacked = 0
     while tag := file.read(8):
         if len(tag) < 8:
-            raise ValueError("it is cut off")
+            raise ValueError("it is truncated")
         kind, length = struct.unpack(f"{order}II", tag)
         end = file.tell() + length
         if end > size:
-            raise ValueError("it is cut off")
+            raise ValueError("it is truncated")
         unpacked += _unpacked_size(file, length) if kind == _COMPRESSED else length
         check_unpacked(unpacked, size)
         file.seek(end)
@@ -140,7 +141,7 @@ def _check_elements(file: IO[bytes], size: int) -> None:
 
 
 def _unpacked_size(file: IO[bytes], length: int) -> int:
-    """Return how many bytes a compressed element unpacks to, holding one piece of it at a time."""
+    """Return how many bytes a compressed element unpacks to, without holding all of them."""
     stream, total, left = zlib.decompressobj(), 0, length
     while left and not stream.eof:
         piece = file.read(min(left, _CHUNK))
@@ -156,13 +157,13 @@ def _first(matrices: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _labels(matrices: dict[str, Any], n_nodes: int, notices: list[str] | None) -> NDArray[Any] | None:
-    """Return the truth, if there is one: a vector of zeros and ones."""
+    """Return the ground truth if the file has one: 0, 1 or -1 per node."""
     given = _first(matrices, TRUTH)
     truth = _vector(given, n_nodes)
-    if truth is not None and np.isin(truth, (0, 1)).all():
+    if truth is not None and np.isin(truth, (0, 1, -1)).all():
         return truth
     if given is not None:
-        notice("its labels are topics, not one 0 or 1 for each node: they are left out", notices)
+        notice("Left out the labels of the file: they are topics, not 0, 1 or -1 for each node.", notices)
     return None
 
 
@@ -172,20 +173,20 @@ def _kinds(matrices: dict[str, Any], n_nodes: int) -> NDArray[Any] | None:
     attributive = _vector(matrices.get(ATTRIBUTIVE), n_nodes)
     if kinds is None and structural is not None and attributive is not None:
         if np.array_equal(structural, attributive):
-            return None  # two copies of the label: the file does not know the kinds
+            return None  # two copies of the labels say nothing about kinds
         kinds = (structural != 0) + 2 * (attributive != 0)
     return kinds if kinds is not None and np.isin(kinds, range(4)).all() else None
 
 
 def _vector(matrix: Any, size: int) -> NDArray[Any] | None:
-    """Return a row or a column of that size as a vector, None for anything else."""
+    """Return a row or a column of that size as a vector, and None for anything else."""
     if matrix is None or matrix.shape not in ((1, size), (size, 1)):
         return None
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix).ravel()
 
 
 def _text(matrices: dict[str, Any], field: str, count: int) -> Any:
-    """Return ids or names that hopsight wrote; None where the file has none."""
+    """Return the ids or names that hopsight wrote, or None if the file has none."""
     if f"{field}Text" in matrices:
         text, offsets = matrices[f"{field}Text"], matrices[f"{field}Offsets"]
         if sp.issparse(text) or sp.issparse(offsets):

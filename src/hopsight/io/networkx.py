@@ -1,8 +1,7 @@
-"""NetworkX graphs: the data of their nodes are the attributes."""
+"""Convert NetworkX graphs, whose node data become the attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,61 +13,51 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def from_networkx(
-    network: Any,
-    *,
-    directed: bool = False,
-    label: str | None = None,
-    ignore: Sequence[str] = (),
-    missing: str = "refuse",
-    notices: list[str] | None = None,
-) -> AttributedGraph:
-    """Turn a NetworkX graph into an AttributedGraph.
+def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> AttributedGraph:
+    """Convert a NetworkX graph to an AttributedGraph.
 
-    Node data are encoded as the columns of a node table are (:func:`hopsight.io.columns.encode`); a node without
-    one that others have counts as an empty cell. Edge data are left out. A ``DiGraph`` stays directed.
+    Node data are encoded like the columns of a node table (:func:`hopsight.io.columns.encode`); a value that a node
+    lacks counts as an empty cell. Edge data are left out. A ``DiGraph`` stays directed. ``options`` are those of
+    :func:`hopsight.io.nodes.node_fields`.
 
     Examples
     --------
     >>> import networkx as nx
-    >>> network = nx.path_graph(["ann", "bo", "cy"])
-    >>> nx.set_node_attributes(network, {"ann": 31, "bo": 42, "cy": 27}, "age")
-    >>> from_networkx(network)
-    AttributedGraph(3 nodes, 2 undirected edges, 1 attributes)
+    >>> friends = nx.path_graph(["ann", "bo", "cy"])
+    >>> nx.set_node_attributes(friends, {"ann": 31, "bo": 42, "cy": 27}, "age")
+    >>> from_networkx(friends)
+    AttributedGraph(3 nodes, 2 undirected edges, 1 attribute)
     """
-    if directed and not network.is_directed():
-        raise ValueError("the edges of a NetworkX Graph have no direction: use a DiGraph, or leave directed out")
-    nodes = list(network.nodes)
+    if directed and not source.is_directed():
+        raise ValueError("the edges of a NetworkX Graph have no direction; use a DiGraph, or leave out directed")
+    nodes = list(source.nodes)
     if not nodes:
-        raise ValueError("the network has no nodes")
+        raise ValueError("the graph has no nodes")
     names: dict[str, Any] = {}
-    for _, data in network.nodes(data=True):
+    for _, data in source.nodes(data=True):
         names.update({str(name): name for name in data})
     if not names:
-        raise ValueError("the nodes of the network have no data: attributes are needed to judge them")
+        raise ValueError("the nodes of the graph have no data, and hopsight needs attributes")
     fields = node_fields(
         list(names),
-        lambda name: _column(name, [data.get(names[name]) for _, data in network.nodes(data=True)]),
+        lambda name: _column(name, [data.get(names[name]) for _, data in source.nodes(data=True)]),
         len(nodes),
-        label=label,
-        ignore=ignore,
-        missing=missing,
-        notices=notices,
+        **options,
     )
     position = {node: index for index, node in enumerate(nodes)}
-    edges = np.array([(position[a], position[b]) for a, b in network.edges()], dtype=np.int64).reshape(-1, 2)
+    edges = np.array([(position[a], position[b]) for a, b in source.edges()], dtype=np.int64).reshape(-1, 2)
     return AttributedGraph.from_edges(
         edges[:, 0],
         edges[:, 1],
-        directed=bool(network.is_directed()),
+        directed=bool(source.is_directed()),
         node_ids=nodes,
-        name=str(network.name),
+        name=str(source.name),
         **fields,
     )
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
-    """Return the values of one kind of node data as a column."""
+    """Return the values of one attribute as a column."""
     import polars as pl
 
     plain = [value.tolist() if isinstance(value, np.ndarray | np.generic) else value for value in values]

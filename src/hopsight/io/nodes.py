@@ -1,4 +1,4 @@
-"""What the columns about nodes say, wherever they come from: attributes, their names, labels and kinds."""
+"""Turn columns with one value per node into attributes, labels and kinds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import suggest
-from hopsight.io.columns import encode, flags
+from hopsight.io.columns import encode, read_flags
+from hopsight.io.rules import KINDS
 
 if TYPE_CHECKING:
     import polars as pl
 
-LABEL_COLUMN, KIND_COLUMN = "hopsight_label", "hopsight_kind"  # how our own files mark the truth
+LABEL_COLUMN, KIND_COLUMN = (
+    "hopsight_label",
+    "hopsight_kind",
+)  # in files that hopsight wrote
 
 
 def node_fields(
@@ -24,18 +28,18 @@ def node_fields(
     missing: str = "refuse",
     notices: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of an AttributedGraph that come from columns with one value a node.
+    """Return the fields of an AttributedGraph that come from columns with one value per node.
 
     Parameters
     ----------
     names
-        The columns there are, without the id.
+        Names of the columns, without the id.
     column
-        Gives the values of a column by its name.
+        Returns the values of a column, given its name.
     n_nodes
         Number of values in each.
     label, ignore, missing, notices
-        As in :func:`hopsight.io.tables.read_tables`.
+        As in :func:`hopsight.load`.
 
     Examples
     --------
@@ -50,9 +54,9 @@ def node_fields(
     fields: dict[str, Any] = {}
     truth = label if label is not None else LABEL_COLUMN
     if truth in names:
-        fields["labels"] = flags(column(truth))
+        fields["labels"] = read_flags(column(truth))
     if KIND_COLUMN in names:
-        fields["kinds"] = flags(column(KIND_COLUMN), high=3)
+        fields["kinds"] = read_flags(column(KIND_COLUMN), KINDS)
     left_out = {truth, LABEL_COLUMN, KIND_COLUMN, *ignore}
     columns = (column(name) for name in names if name not in left_out)
     fields["attributes"], fields["attribute_names"] = encode(columns, n_nodes, missing=missing, notices=notices)
@@ -60,13 +64,13 @@ def node_fields(
 
 
 def check_column(parameter: str, name: str | None, names: Sequence[str]) -> None:
-    """Refuse a column that is not there, naming the nearest one that is."""
+    """Refuse a column that does not exist, and suggest the closest one."""
     if name is not None and name not in names:
         raise ValueError(f"{parameter}: there is no column {name!r}{suggest(name, names)}")
 
 
 def distinct(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    """Return the names with a number behind those that stood there before.
+    """Return the names, with a number appended to those that occurred before.
 
     >>> distinct(["x", "id", "x"], ["id"])
     ['x', 'id_2', 'x_2']
@@ -75,7 +79,7 @@ def distinct(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     for name in names:
         unique = name
         while unique in seen:
-            last[name] = last.get(name, 1) + 1  # goes on where it was: thousands may have one name
+            last[name] = last.get(name, 1) + 1  # not from 2 again: thousands of columns may share a name
             unique = f"{name}_{last[name]}"
         seen.add(unique)
         unique_names.append(unique)

@@ -1,17 +1,17 @@
-"""Our own ``.npz``: everything an AttributedGraph holds, exactly, in plain numpy arrays.
+"""Read and write hopsight's own ``.npz``: all of an AttributedGraph, exactly, in plain NumPy arrays.
 
-| array | holds |
+| array | content |
 |---|---|
 | ``edges`` | (2, n_edges) node positions |
-| ``attributes`` | (n_nodes, n_attributes), or instead |
-| ``attributes_data``, ``_indices``, ``_indptr``, ``_shape`` | the same as CSR |
-| ``node_ids`` | whole numbers, or instead |
-| ``node_ids_text``, ``node_ids_offsets`` | all ids in one UTF-8 buffer, and where each begins and the last ends |
+| ``attributes`` | (n_nodes, n_attributes), or instead of it |
+| ``attributes_data``, ``_indices``, ``_indptr``, ``_shape`` | the parts of a CSR array |
+| ``node_ids`` | whole numbers, or instead of them |
+| ``node_ids_text``, ``node_ids_offsets`` | all ids in one UTF-8 buffer; where each begins, and the last ends |
 | ``attribute_names_text``, ``_offsets`` | likewise |
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
 | ``hopsight_graph`` | version of this layout |
 
-Only ``edges`` and ``attributes`` are needed, so ``numpy.savez(path, edges=…, attributes=…)`` makes one too.
+Only ``edges`` and ``attributes`` are required: ``numpy.savez(path, edges=…, attributes=…)`` writes such a file too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.files import check_archive, check_loaded, reading, replacing
+from hopsight.io.files import check_archive, check_loaded, reading, writing
 from hopsight.io.text import pack_text, unpack_text
 
 VERSION = 1
@@ -34,12 +34,12 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def read_npz(path: Path) -> AttributedGraph:
-    """Read a network from a ``.npz`` file; nothing in it is ever unpickled."""
+    """Read a graph from a ``.npz`` file, without unpickling anything."""
     with reading(path):
         arrays = _read_arrays(path)
         version = int(arrays["hopsight_graph"]) if "hopsight_graph" in arrays else VERSION
         if version != VERSION:
-            raise ValueError(f"it has layout version {version}, this hopsight reads {VERSION}: update hopsight")
+            raise ValueError(f"it has layout version {version}, and this hopsight reads {VERSION}; update hopsight")
         packed, n_numbers = path.stat().st_size, sum(array.size for array in arrays.values())
         edges, attributes = _edges(arrays), _attributes(arrays, packed)
         n_nodes, n_columns = attributes.shape
@@ -58,7 +58,7 @@ def read_npz(path: Path) -> AttributedGraph:
 
 
 def write_npz(graph: AttributedGraph, path: Path) -> None:
-    """Write a network so that :func:`read_npz` gives back the same one; same graph, same bytes."""
+    """Write a graph so that :func:`read_npz` restores it; the same graph always gives the same bytes."""
     arrays: dict[str, Any] = {
         "hopsight_graph": np.int64(VERSION),
         "edges": graph.edges.astype(np.int32 if graph.n_nodes < 2**31 else np.int64),
@@ -79,9 +79,9 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
     for field in ("labels", "kinds"):
         if getattr(graph, field) is not None:
             arrays[field] = getattr(graph, field)
-    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", allowZip64=True) as archive:
+    with writing(path) as temporary, zipfile.ZipFile(temporary, "w", allowZip64=True) as archive:
         for name, array in arrays.items():
-            member = zipfile.ZipInfo(f"{name}.npy")  # always of 1980: the bytes do not depend on the clock
+            member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, so that the bytes do not depend on the clock
             with archive.open(member, "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
 
@@ -98,20 +98,20 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _read_array(file: IO[bytes], size: int) -> NDArray[Any]:
-    """Read one array after checking that its header promises exactly the bytes that are there."""
+    """Read one array after checking that its header matches the number of bytes."""
     version = np.lib.format.read_magic(file)
     read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in read_header:
-        raise ValueError(f"one of its arrays has .npy version {version}, 1.0 and 2.0 are read")
+        raise ValueError(f"one of its arrays has .npy version {version}; only 1.0 and 2.0 can be read")
     shape, fortran_order, dtype = read_header[version](file)
     if dtype.hasobject or dtype.kind not in "biuf":
-        raise ValueError(f"one of its arrays has type {dtype}: only numbers are read")
+        raise ValueError(f"one of its arrays has type {dtype}; only numbers can be read")
     count = 1
     for length in shape:
         count *= length
     data = file.read()
     if min(shape, default=0) < 0 or count * dtype.itemsize != len(data) or len(data) > size:
-        raise ValueError("one of its arrays is cut off or damaged")
+        raise ValueError("one of its arrays is truncated or damaged")
     array = np.frombuffer(data, dtype=dtype)
     return array.reshape(shape, order="F" if fortran_order else "C")
 
@@ -126,7 +126,7 @@ def _edges(arrays: Arrays) -> NDArray[Any]:
 
 
 def _attributes(arrays: Arrays, packed: int) -> Any:
-    """Return the attribute matrix as it was stored, dense or sparse."""
+    """Return the attribute matrix, dense or sparse as it was stored."""
     if "attributes" in arrays:
         attributes = arrays["attributes"]
         if attributes.ndim != 2:
@@ -145,7 +145,7 @@ def _attributes(arrays: Arrays, packed: int) -> Any:
 
 
 def _names(arrays: Arrays, field: str, count: int) -> Any:
-    """Return ids or names, whichever way they were stored; None where they are left out."""
+    """Return ids or names, stored as numbers or text, or None if there are none."""
     if f"{field}_text" in arrays:
         return unpack_text(arrays[f"{field}_text"], arrays[f"{field}_offsets"], count)
     return arrays.get(field)

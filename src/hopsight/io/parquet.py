@@ -1,10 +1,10 @@
-"""Parquet files, read by a process of their own.
+"""Read Parquet files in a separate process.
 
-A damaged Parquet file can make a reader abort the whole process, which no ``except`` catches. So this file is also
-a small program: it reads the columns it is asked for and sends them back, and if it dies, the file is damaged.
+A damaged Parquet file can make a reader abort its whole process, which no ``except`` catches. So this module is also
+a small program that reads the requested columns and sends them back; if it dies, the file is damaged.
 
-Requests are lines of JSON on standard input. An answer is a line of JSON on standard output (``names``, ``n_rows``
-and ``n_bytes``, or ``error``), followed by n_bytes of Arrow stream, if columns were asked for.
+Each request is a line of JSON on standard input. The answer is a line of JSON on standard output (``names``,
+``n_rows`` and ``n_bytes``, or ``error``), followed by n_bytes of an Arrow stream if columns were requested.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     import polars as pl
 
-PIECE = 64 * 2**20  # bytes of columns that are sent at a time
-READER_BYTES = 512 * 2**20  # that the reader itself may take
-SECONDS, BYTES_PER_SECOND = 60, 2**20  # an honest file is read far faster
+PIECE = 64 * 2**20  # bytes of columns that are sent at once
+READER_BYTES = 512 * 2**20  # memory for the reader itself
+SECONDS, BYTES_PER_SECOND = 60, 2**20  # every undamaged file is read far faster
 
 
 class ParquetFile:
-    """One Parquet file, and the process that reads it for us.
+    """A Parquet file and the process that reads it.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class ParquetFile:
         self._process: Any = None
 
     def __enter__(self) -> Self:
-        from hopsight.io.files import loaded_limit  # here: the program must not wait for scipy
+        from hopsight.io.files import loaded_limit  # not at the top: the program must start without scipy
 
         _check_ends(self._path)
         limit = READER_BYTES + 2 * loaded_limit(self._path.stat().st_size)
@@ -50,7 +50,7 @@ class ParquetFile:
             [sys.executable, "-P", __file__, str(limit)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a reader that panics writes pages there
+            stderr=subprocess.DEVNULL,  # a panic prints many lines
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         return self
@@ -60,11 +60,11 @@ class ParquetFile:
         self._process.communicate()
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of its columns."""
+        """Return the names of the columns."""
         return tuple(self._ask([])[0]["names"])
 
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return some columns, in this order."""
+        """Return these columns, in this order."""
         import polars as pl
 
         from hopsight.io.files import check_loaded
@@ -89,7 +89,7 @@ class ParquetFile:
             answer = json.loads(self._process.stdout.readline())
             content = self._process.stdout.read(answer.get("n_bytes", 0))
         except (OSError, ValueError):
-            raise ValueError("it is damaged, or no Parquet file") from None
+            raise ValueError("it is damaged, or not a Parquet file") from None
         finally:
             timer.cancel()
         if "error" in answer:
@@ -98,7 +98,7 @@ class ParquetFile:
 
 
 def _check_ends(path: Path) -> None:
-    """Refuse at once what cannot be Parquet: its ends are marked, and the last mark tells the length of the footer."""
+    """Refuse a file that cannot be Parquet, by the marks at its ends and the length of its footer."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
@@ -106,11 +106,11 @@ def _check_ends(path: Path) -> None:
         file.seek(max(0, size - 8))
         end = file.read(8)
     if start != b"PAR1" or end[4:] != b"PAR1" or int.from_bytes(end[:4], "little") > size - 12:
-        raise ValueError("it is damaged, or no Parquet file")
+        raise ValueError("it is damaged, or not a Parquet file")
 
 
 def serve(limit: int) -> None:
-    """Answer requests until there are no more, within so many bytes of memory where the system can see to that."""
+    """Answer requests until there are no more; where the system allows it, memory is limited to so many bytes."""
     if sys.platform != "win32":
         import resource
 
@@ -119,7 +119,7 @@ def serve(limit: int) -> None:
         try:
             answer, content = _answer(**json.loads(line))
         except BaseException as error:
-            # polars' panics are no Exception; its messages can run over pages.
+            # A panic of polars is not an Exception, and its message can be very long.
             answer, content = {"error": str(error).strip().partition("\n")[0][:300] or "it is damaged"}, memoryview(b"")
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
         sys.stdout.buffer.write(content)

@@ -1,4 +1,4 @@
-"""PyTorch Geometric: its ``Data`` objects, and the ``.pt`` files that hold one."""
+"""Convert PyTorch Geometric's ``Data``, and read the ``.pt`` files that hold one."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from hopsight.io.files import reading
 from hopsight.io.notices import notice
 from hopsight.io.torchfile import Record, read_torch
 
-PYGOD_KINDS = np.array([0, 2, 1, 3])  # PyGOD counts 1 attribute, 2 structure, 3 both; ours are the paper's order
-PYGOD_NORMAL = 0.75  # share of zeros from which 0..3 are taken for PyGOD's coding and not for topics
+PYGOD_KINDS = np.array([0, 2, 1, 3])  # PyGOD: 1 attribute, 2 structure, 3 both; hopsight follows the paper's order
+PYGOD_NORMAL = 0.75  # least share of zeros for which 0..3 are PyGOD's codes and not topics
 
 
 def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
-    """Turn a PyG ``Data`` into an AttributedGraph.
+    """Convert a PyG ``Data`` to an AttributedGraph.
 
-    ``x`` are the attributes and ``edge_index`` the edges, symmetrized unless ``directed``. ``y`` becomes the labels
-    if all its values are 0 and 1.
+    ``x`` becomes the attributes and ``edge_index`` the edges, symmetrized unless ``directed``. ``y`` becomes the
+    labels if all its values are 0, 1 or -1 (unlabeled).
 
     Notes
     -----
     PyGOD codes injected anomalies in ``y`` as 1 (attribute), 2 (structure) and 3 (both). Whole numbers from 0 to 3
-    of which at least three quarters are 0 are read that way, into labels and kinds; other values are topics and are
+    of which at least three quarters are 0 are read that way, as labels and kinds; other values are topics and are
     left out.
     """
     return _graph(
@@ -40,9 +40,9 @@ def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = 
 
 
 def read_pt(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
-    """Read a ``.pt`` or ``.pt.zip`` file that holds a ``Data`` (or a dictionary of its tensors); its code never runs.
+    """Read a ``.pt`` or ``.pt.zip`` file that holds a ``Data`` or a dictionary of its tensors, without running code.
 
-    See :func:`from_data` for what becomes of ``y``.
+    See :func:`from_data` for the meaning of ``y``.
     """
     with reading(path):
         content = _mapping(read_torch(path))
@@ -62,7 +62,7 @@ def _mapping(content: Any) -> dict[Any, Any]:
         store = content.state.get("_store")
         content = store.state.get("_mapping") if isinstance(store, Record) else content.state
     if not isinstance(content, dict):
-        raise ValueError("it holds no PyG Data")
+        raise ValueError("it does not hold a PyG Data")
     return content
 
 
@@ -83,7 +83,7 @@ def _graph(
         raise ValueError("a PyG Data needs attributes x of shape (n_nodes, n_attributes)")
     n_nodes = attributes.shape[0]
     if edge_index.size and not 0 <= edge_index.min() <= edge_index.max() < n_nodes:
-        raise ValueError(f"edge_index names a node outside 0..{n_nodes - 1}")
+        raise ValueError(f"edge_index has an end outside 0..{n_nodes - 1}")
     ones = np.ones(edge_index.shape[1], dtype=np.float32)
     adjacency = sp.coo_array((ones, tuple(edge_index.astype(np.int64))), shape=(n_nodes, n_nodes)).tocsr()
     labels, kinds = _truth(truth, n_nodes, notices)
@@ -99,22 +99,22 @@ def _graph(
 
 
 def _truth(values: Any, n_nodes: int, notices: list[str] | None) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
-    """Return labels and kinds, as far as ``y`` holds them."""
+    """Return labels and kinds, each None if ``y`` does not hold them."""
     if not isinstance(values, np.ndarray) or values.size != n_nodes:
         return None, None
     flat = values.ravel()
-    if np.isin(flat, (0, 1)).all():
+    if np.isin(flat, (0, 1, -1)).all():
         return flat.astype(np.int8), None
     if np.isin(flat, range(4)).all() and (flat == 0).mean() >= PYGOD_NORMAL:
-        notice("y is read as PyGOD codes it: 1 attribute, 2 structure, 3 both", notices)
+        notice("Read y as PyGOD codes it: 1 attribute, 2 structure, 3 both.", notices)
         kinds = PYGOD_KINDS[flat.astype(np.int64)]
         return (kinds > 0).astype(np.int8), kinds
-    notice("y is neither 0/1 nor PyGOD's coding of anomalies but a topic: it is left out", notices)
+    notice("Left out y: it is a topic, neither 0, 1 or -1 nor PyGOD's code of anomalies.", notices)
     return None, None
 
 
 def _array(tensor: Any) -> Any:
-    """Return a tensor as an array, a sparse one as CSR; torch itself is not imported."""
+    """Return a tensor as an array, or as CSR if it is sparse, without importing torch."""
     if tensor is None or isinstance(tensor, np.ndarray) or sp.issparse(tensor) or not hasattr(tensor, "detach"):
         return tensor
     tensor = tensor.detach().cpu()

@@ -1,9 +1,10 @@
-"""An edge list and a node table, as CSV or Parquet: the two files that most people have."""
+"""Read and write an edge list with a node table, as files (CSV, Parquet) or data frames."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,72 +43,49 @@ ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "useri
 
 
 def read_tables(
-    path: Path,
-    nodes: Path | None = None,
+    edges: Any,
+    nodes: Any = None,
     *,
     directed: bool = False,
-    label: str | None = None,
-    ignore: Sequence[str] = (),
     source_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
-    missing: str = "refuse",
     notices: list[str] | None = None,
+    **options: Any,
 ) -> AttributedGraph:
-    """Read an edge list and a node table.
+    """Read an edge list and a node table, each a path or a data frame.
 
-    The two ends of an edge and the id of a node are found by the names of their columns (``source`` and ``target``,
-    ``src`` and ``dst``, ``from`` and ``to``, …; ``id``, ``node``, ``name``, …) and are otherwise the first columns.
-    All other columns of the node table are attributes, see :func:`hopsight.io.columns.encode`; other columns of
-    the edge list, such as a weight, are left out with a notice.
+    The columns with the two ends of an edge and with the id of a node are recognized by their names (``source`` and
+    ``target``, ``src`` and ``dst``, ``from`` and ``to``, …; ``id``, ``node``, ``name``, …); without such names they
+    are the first columns. All other columns of the node table are attributes, see
+    :func:`hopsight.io.columns.encode`; other columns of the edge list, such as a weight, are left out with a notice.
 
-    Parameters
-    ----------
-    path
-        The edge list.
-    nodes
-        The node table; ``x.nodes.csv`` beside ``x.csv`` is found by itself.
-    directed
-        Keep the direction of the edges.
-    label
-        Column of the node table that holds the truth (0/1, true/false); kept out of the attributes.
-    ignore
-        Columns of the node table to leave out.
-    source_column, target_column, id_column
-        Names of the columns where the guess would be wrong.
-    missing
-        ``"refuse"`` empty cells, or impute them (``"mean"``).
-    notices
-        List that receives what the user may want to know.
+    The parameters are those of :func:`hopsight.load`; ``options`` are those of
+    :func:`hopsight.io.nodes.node_fields`.
     """
-    beside = find_nodes(path) if nodes is None else Path(nodes)
-    with reading(path):
-        if beside is None:
-            raise ValueError("an edge list has no attributes: give the node table too (nodes, --nodes)")
-        with open_table(path) as table:
+    if nodes is None and isinstance(edges, Path):
+        nodes = find_nodes(edges)
+    with _reading(edges):
+        if nodes is None:
+            raise ValueError("an edge list has no attributes; give the node table too (nodes, --nodes)")
+        with open_table(edges) as table:
             sources, targets = _read_edges(table, source_column, target_column, notices)
-    with reading(beside), open_table(beside) as table:
-        id_name = _find_id(table, id_column)
-        left_out = set(ignore) - {id_name}
+    with _reading(nodes), open_table(nodes) as table:
+        id_name = find_id(table.names, id_column)
+        left_out = {*options.get("ignore", ())} - {id_name}
         frame = table.read([name for name in table.names if name not in left_out], text=[id_name])
         if not frame.height:
-            raise ValueError("it has a header and no rows")
+            raise ValueError("it has a header but no rows")
         node_ids = ids.as_ids(frame[id_name], typed=table.typed)
         ids.check_unique(node_ids)
-        fields = node_fields(
-            [name for name in table.names if name != id_name],
-            frame.__getitem__,
-            frame.height,
-            label=label,
-            ignore=ignore,
-            missing=missing,
-            notices=notices,
-        )
+        names = [name for name in table.names if name != id_name]
+        fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
     node_ids, sources, targets = ids.same_type(node_ids, sources, targets)
-    with reading(path):
+    with _reading(edges):
         source, target = ids.positions(node_ids, sources), ids.positions(node_ids, targets)
+    name = _stem(edges) if isinstance(edges, Path) else ""
     return AttributedGraph.from_edges(
-        source, target, directed=directed, node_ids=node_ids.to_list(), name=_stem(path), **fields
+        source, target, directed=directed, node_ids=node_ids.to_list(), name=name, **fields
     )
 
 
@@ -131,71 +109,90 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     }
     write_frame(pl.DataFrame(ends), path)
     if graph.directed:
-        notice(f"{path} does not say that its edges are directed: say so when reading it", notices)
+        notice(f"{path} cannot say that its edges are directed; pass --directed when reading it.", notices)
 
 
 def node_path(path: Path) -> Path:
-    """Return where the node table of an edge list stands: ``x.nodes.csv`` for ``x.csv``."""
+    """Return the path of the node table that belongs to an edge list: ``x.nodes.csv`` for ``x.csv``."""
     stem = _stem(path)
     return path.with_name(f"{stem}.nodes{path.name[len(stem) :]}")
 
 
 def find_nodes(path: Path) -> Path | None:
-    """Return the node table that stands beside an edge list, or None."""
+    """Return the node table beside an edge list, or None if there is none."""
     stem = _stem(path)
     candidates = (node_path(path), *(path.with_name(f"{stem}.nodes{suffix}") for suffix in TABLE_SUFFIXES))
     return next((candidate for candidate in candidates if candidate.is_file() and candidate != path), None)
+
+
+def find_ends(names: Sequence[str], source: str | None, target: str | None) -> tuple[str, str]:
+    """Return the names of the two columns of an edge list that hold the ends of an edge.
+
+    >>> find_ends(["amount", "Sender", "Receiver"], None, None)
+    ('Sender', 'Receiver')
+    """
+    check_column("source_column", source, names)
+    check_column("target_column", target, names)
+    if len(names) < 2:
+        raise ValueError("an edge list needs two columns, but there is only one")
+    known = _by_normalized_name(names)
+    guess = next(((known[a], known[b]) for a, b in END_NAMES if a in known and b in known), tuple(names[:2]))
+    if source is None:
+        source = next(name for name in (*guess, *names) if name != target)
+    if target is None:
+        target = next(name for name in (guess[1], *names) if name != source)
+    if source == target:
+        raise ValueError(f"source_column and target_column must differ, but both are {source!r}")
+    return source, target
+
+
+def find_id(names: Sequence[str], id_column: str | None) -> str:
+    """Return the name of the column of a node table that holds the node ids."""
+    check_column("id_column", id_column, names)
+    if id_column is not None:
+        return id_column
+    known = _by_normalized_name(names)
+    if normalized_name(names[0]) in ID_NAMES:
+        return names[0]
+    return next((known[name] for name in ID_NAMES if name in known), names[0])
+
+
+def normalized_name(name: str) -> str:
+    """Return a column name in lower case, with underscores in place of spaces and hyphens.
+
+    >>> normalized_name(" Node-ID ")
+    'node_id'
+    """
+    return re.sub(r"[\s\-]+", "_", name.strip().lower())
+
+
+def notice_unused(names: Sequence[str], notices: list[str] | None) -> None:
+    """Give notice of columns of an edge list that are not used."""
+    if names:
+        listed = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+        columns = "column" if len(names) == 1 else "columns"
+        notice(f"Left out the {columns} {listed} of the edge list: edges have no attributes.", notices)
+
+
+def _reading(source: Any) -> AbstractContextManager[None]:
+    """Name the file in errors, if the table is a file."""
+    return reading(source) if isinstance(source, Path) else nullcontext()
 
 
 def _read_edges(
     table: Table, source_column: str | None, target_column: str | None, notices: list[str] | None
 ) -> tuple[pl.Series, pl.Series]:
     """Return the ids of both ends of every edge."""
-    source, target = _find_ends(table, source_column, target_column)
-    others = [name for name in table.names if name not in (source, target)]
-    if others:
-        shown = ", ".join(map(repr, others[:5])) + (", …" if len(others) > 5 else "")
-        notice(f"{table.path.name}: {shown} left out of the edge list, edges have no attributes here", notices)
+    source, target = find_ends(table.names, source_column, target_column)
+    notice_unused([name for name in table.names if name not in (source, target)], notices)
     frame = table.read([source, target], text=table.names)
     if not frame.height:
-        raise ValueError("it has no edges, only a header")
+        raise ValueError("it has a header but no edges")
     return ids.as_ids(frame[source], typed=table.typed), ids.as_ids(frame[target], typed=table.typed)
 
 
-def _find_ends(table: Table, source: str | None, target: str | None) -> tuple[str, str]:
-    """Return the names of the two columns that hold the ends of an edge."""
-    check_column("source_column", source, table.names)
-    check_column("target_column", target, table.names)
-    if len(table.names) < 2:
-        raise ValueError("an edge list needs two columns, this file has one")
-    plain = {_plain(name): name for name in reversed(table.names)}
-    guess = next(((plain[a], plain[b]) for a, b in END_NAMES if a in plain and b in plain), table.names[:2])
-    if source is None:
-        source = next(name for name in (*guess, *table.names) if name != target)
-    if target is None:
-        target = next(name for name in (guess[1], *table.names) if name != source)
-    if source == target:
-        raise ValueError(f"source_column and target_column must differ, both are {source!r}")
-    return source, target
-
-
-def _find_id(table: Table, id_column: str | None) -> str:
-    check_column("id_column", id_column, table.names)
-    if id_column is not None:
-        return id_column
-    plain = {_plain(name): name for name in reversed(table.names)}
-    if _plain(table.names[0]) in ID_NAMES:
-        return table.names[0]
-    return next((plain[name] for name in ID_NAMES if name in plain), table.names[0])
-
-
-def _plain(name: str) -> str:
-    """Return a column name without capitals, spaces and hyphens.
-
-    >>> _plain(" Node-ID ")
-    'node_id'
-    """
-    return re.sub(r"[\s\-]+", "_", name.strip().lower())
+def _by_normalized_name(names: Sequence[str]) -> dict[str, str]:
+    return {normalized_name(name): name for name in reversed(names)}
 
 
 def _stem(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Text of any length and script as two plain arrays, for formats that hold nothing but numbers."""
+"""Store text as two plain arrays, for formats that hold nothing but numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 def pack_text(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return all words in one UTF-8 buffer, and where each begins and the last ends.
+    """Return all words in one UTF-8 buffer, and the offsets where each begins and the last ends.
 
     >>> buffer, offsets = pack_text(["Zoë", "", "Li"])
     >>> offsets.tolist(), unpack_text(buffer, offsets, 3)
@@ -24,7 +24,7 @@ def pack_text(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64
 
 
 def unpack_text(buffer: NDArray[Any], offsets: NDArray[Any], count: int) -> list[str]:
-    """Return the words that :func:`pack_text` packed, refusing arrays that do not fit together."""
+    """Return the words that :func:`pack_text` packed; refuse arrays that do not match."""
     text, ends = buffer.ravel(), offsets.ravel()
     fits = (
         text.dtype == np.uint8

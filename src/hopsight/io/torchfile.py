@@ -1,9 +1,9 @@
-"""PyTorch ``.pt`` archives, read without running anything that is written in them.
+"""Read PyTorch ``.pt`` archives without running any code in them.
 
-A ``.pt`` is a zip of raw tensor data and of one pickle that says what they are. A pickle is a program; instead of
-running it, this module walks over its instructions and carries out the few that build lists, dictionaries, tensors
-and PyTorch Geometric's ``Data``. Every other instruction, and every name that is not on the list below, is refused.
-No class of the archive is ever imported, so neither torch nor torch_geometric is needed.
+A ``.pt`` file is a zip archive of raw tensor data and a pickle that describes them. A pickle is a program; instead of
+running it, this module goes through its instructions and carries out the few that build lists, dictionaries, tensors
+and PyTorch Geometric's ``Data``. Every other instruction, and every name that is not listed below, is refused.
+No class named in the archive is imported, so neither torch nor torch_geometric is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hopsight.io.files import check_archive, check_loaded
 
-MAX_PROGRAM = 2 * 2**20  # bytes of pickle; that of a Data is a few hundred
+MAX_PROGRAM = 2 * 2**20  # bytes of the pickle; a Data needs a few hundred
 CONTAINERS = {
     "torch_geometric.data.data Data",
     "torch_geometric.data.storage GlobalStorage",
@@ -49,7 +49,7 @@ LITERALS = {
 
 @dataclass
 class Record:
-    """Stands for an object of a class we know by name: its name and its state, no behavior."""
+    """Stand-in for an object of a known class: the name of the class and the state, without behavior."""
 
     kind: str
     state: dict[Any, Any] = field(default_factory=dict)
@@ -57,18 +57,18 @@ class Record:
 
 @dataclass(frozen=True)
 class Name:
-    """Stands for a function or class that the pickle mentions."""
+    """Stand-in for a function or class that the pickle names."""
 
     full: str
 
 
 def read_torch(path: Path) -> Any:
-    """Return what a ``.pt`` (or a zip of one ``.pt``) holds: tensors as arrays, ``Data`` as :class:`Record`.
+    """Return the content of a ``.pt`` file or a zip of one: tensors as arrays, ``Data`` as :class:`Record`.
 
     Raises
     ------
     ValueError
-        If the archive is damaged, or asks for anything but tensors, plain containers and ``Data``.
+        If the archive is damaged, or holds anything but tensors, plain containers and ``Data``.
     """
     source: Path | io.BytesIO = path
     size = path.stat().st_size
@@ -77,25 +77,25 @@ def read_torch(path: Path) -> Any:
         inside = [member for member in outer.namelist() if member.endswith(".pt") and not member.startswith("__MACOSX")]
         if inside:
             if len(inside) > 1:
-                raise ValueError(f"it holds {len(inside)} .pt files, one is expected")
+                raise ValueError(f"it holds {len(inside)} .pt files instead of one")
             source = io.BytesIO(outer.read(inside[0]))
     with zipfile.ZipFile(source) as archive:
         check_archive(archive, size)
         program = [member for member in archive.infolist() if member.filename.endswith("/data.pkl")]
         if len(program) != 1:
-            raise ValueError("it is no .pt file of PyTorch 1.6 or newer")
+            raise ValueError("it is not a .pt file of PyTorch 1.6 or newer")
         if program[0].file_size > MAX_PROGRAM:
-            raise ValueError(f"its pickle has {program[0].file_size:,} bytes, at most {MAX_PROGRAM:,} are read")
+            raise ValueError(f"its pickle has {program[0].file_size:,} bytes, and at most {MAX_PROGRAM:,} are allowed")
         folder = program[0].filename.removesuffix("data.pkl")
         return _Machine(archive, folder, size).run(archive.read(program[0]))
 
 
 class _Machine:
-    """The few instructions of a pickle that build plain data."""
+    """Carries out the few pickle instructions that build plain data."""
 
     def __init__(self, archive: zipfile.ZipFile, folder: str, size: int) -> None:
         self._archive, self._folder, self._size = archive, folder, size
-        self._members: dict[str, NDArray[np.uint8]] = {}  # each is read once, however often it is asked for
+        self._members: dict[str, NDArray[np.uint8]] = {}  # each is read only once
         order = f"{folder}byteorder"
         big = order in archive.namelist() and archive.read(order).strip() == b"big"
         self._byte_order = ">" if big else "<"
@@ -130,7 +130,7 @@ class _Machine:
             self._actions[f"{prefix}GET"] = lambda arg: self._stack.append(self._memo[arg])
 
     def run(self, program: bytes) -> Any:
-        """Carry out the instructions and return what is left at the end."""
+        """Carry out the instructions and return the result."""
         for opcode, argument, _ in pickletools.genops(program):
             name = opcode.name
             if name == "STOP":
@@ -142,8 +142,8 @@ class _Machine:
             elif name in self._actions:
                 self._actions[name](argument)
             else:
-                raise ValueError(f"its pickle uses the instruction {name}, which plain data does not need: refused")
-        raise ValueError("its pickle has no end")
+                raise ValueError(f"its pickle uses the instruction {name}, which plain data does not need")
+        raise ValueError("its pickle does not end")
 
     def _take(self, count: int) -> list[Any]:
         start = len(self._stack) - count
@@ -180,25 +180,25 @@ class _Machine:
         self._stack[-1].state.update(state)
 
     def _storage(self, identity: Any) -> NDArray[Any]:
-        """Return the raw numbers of a tensor, which stand in a member of their own."""
+        """Return the raw numbers of a tensor, which are a member of the archive."""
         word, kind, key, _, count = identity
         if word != "storage" or not isinstance(kind, Name) or kind.full not in DTYPES or not isinstance(key, str):
-            raise ValueError("its pickle asks for something that is no tensor: refused")
+            raise ValueError("its pickle refers to something that is not a tensor")
         dtype = np.dtype(self._byte_order + DTYPES[kind.full])
         if key not in self._members:
             self._members[key] = np.frombuffer(self._archive.read(f"{self._folder}data/{key}"), dtype=np.uint8)
         data = self._members[key]
         if not isinstance(count, int) or count < 0 or count * dtype.itemsize > data.size:
-            raise ValueError("one of its tensors is cut off")
+            raise ValueError("one of its tensors is truncated")
         return data[: count * dtype.itemsize].view(dtype)
 
 
 def _known(full: str) -> Name:
-    """Let through the names of tensors and plain containers only."""
+    """Refuse all names but those of tensors and plain containers."""
     if full in CONTAINERS or full in DTYPES or full in (REBUILD, ORDERED, SIZE):
         return Name(full)
     raise ValueError(
-        f"it asks for {full.replace(' ', '.')[:200]}: only tensors and PyG's Data are read, code never runs"
+        f"it refers to {full.replace(' ', '.')[:200]}; only tensors and PyG's Data can be read, and code never runs"
     )
 
 
@@ -211,7 +211,7 @@ def _call(function: Any, arguments: Any, *, size: int) -> Any:
         return {}
     if function.full == SIZE and len(arguments) == 1:
         return arguments[0]
-    raise ValueError(f"it calls {function.full.replace(' ', '.')}, which plain data does not need: refused")
+    raise ValueError(f"it calls {function.full.replace(' ', '.')}, which plain data does not need")
 
 
 def _new(kind: Any, arguments: Any) -> Record:
@@ -221,7 +221,7 @@ def _new(kind: Any, arguments: Any) -> Record:
 
 
 def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *, packed: int) -> NDArray[Any]:
-    """Lay a shape over raw numbers, refusing one that reaches outside or repeats them without end."""
+    """Return raw numbers in a given shape; refuse a shape that reaches outside or repeats them without bound."""
     whole = all(isinstance(number, int) and number >= 0 for number in (offset, *size, *stride))
     if not isinstance(storage, np.ndarray) or not whole or len(size) != len(stride):
         raise ValueError("one of its tensors is damaged")
@@ -230,7 +230,7 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *, packed: int) -
         count *= length
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     if count and last >= storage.size:
-        raise ValueError("one of its tensors is cut off")
+        raise ValueError("one of its tensors is truncated")
     n_rows, n_columns = size if len(size) == 2 else (0, 0)
     check_loaded(packed, n_nodes=n_rows, n_columns=n_columns, n_numbers=count)
     if not count:

@@ -1,1 +1,1 @@
-"""The trainable parts: GCN, MLP, and the SGLD optimizer."""
+"""Layers and losses that more than one model uses, without torch's global random state."""

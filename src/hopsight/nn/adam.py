@@ -1,4 +1,4 @@
-"""Adam (Kingma & Ba 2015), without the compiler that torch's optimizers import on first use."""
+"""Adam (Kingma & Ba 2015) without the compiler that torch's optimizers import on first use."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from torch import Tensor
 
 
 class Adam:
-    r"""w ← w − lr · m̂ / (√v̂ + ε), m and v the running means of gradients and of their squares.
+    r"""Take steps w ← w − lr · m̂ / (√v̂ + ε), where m and v are running means of gradients and of their squares.
 
-    The same steps as ``torch.optim.Adam`` with its defaults; constructing that one costs over a second, more than
-    many a fit here.
+    The steps are those of ``torch.optim.Adam`` with its defaults. Constructing torch's optimizer takes over a second,
+    more than many a fit.
 
     Parameters
     ----------
     parameters
-        What to optimize.
+        The tensors to optimize.
     lr
-        The step.
+        Learning rate.
     decays, epsilon
-        Decay of the two running means, and the floor of the denominator.
+        Decay rates of the two running means, and the floor of the denominator.
 
     Examples
     --------
@@ -50,13 +50,13 @@ class Adam:
         self.squares = [torch.zeros_like(weights) for weights in self.parameters]
 
     def clear(self) -> None:
-        """Forget the gradients."""
+        """Set all gradients to None."""
         for weights in self.parameters:
             weights.grad = None
 
     @torch.no_grad()
     def step(self) -> None:
-        """Take one step; what has no gradient stays."""
+        """Take one step; a parameter without a gradient keeps its value."""
         self.n_steps += 1
         first, second = (1 - decay**self.n_steps for decay in self.decays)
         for weights, mean, square in zip(self.parameters, self.means, self.squares, strict=True):

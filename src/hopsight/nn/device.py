@@ -1,4 +1,4 @@
-"""Where to compute."""
+"""The device to compute on, and the precision to train in."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ def resolve_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     check_choice("device", name.split(":")[0], ("auto", "cpu", "cuda"))
     if name != "cpu" and not torch.cuda.is_available():
-        raise ValueError(f"device {name!r} was asked for, but this machine has no CUDA device: use --device cpu")
+        raise ValueError(f"device {name!r} was requested, but this machine has no CUDA device: use 'cpu'")
     return torch.device(name)
 
 
 def training_dtype(precision: str, device: torch.device) -> torch.dtype:
-    """Return the type of matrix products in training: half the bits where the processor has tiles for them.
+    """Return the type of matrix products in training.
 
-    ``"auto"`` is bfloat16 on processors with AMX (two to three times as fast there, and a learned model does not
-    notice) and float32 everywhere else; ``"float32"`` and ``"bfloat16"`` insist.
+    ``"auto"`` is bfloat16 on CPUs with AMX, where it is two to three times as fast and the model learns as well, and
+    float32 everywhere else; ``"float32"`` and ``"bfloat16"`` are used as given.
     """
     check_choice("precision", precision, ("auto", "float32", "bfloat16"))
     if precision == "auto":
-        tiles = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
-        precision = "bfloat16" if device.type == "cpu" and tiles() else "float32"
+        has_amx = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+        precision = "bfloat16" if device.type == "cpu" and has_amx() else "float32"
     return torch.bfloat16 if precision == "bfloat16" else torch.float32

@@ -1,4 +1,4 @@
-"""GCN: propagation with the normalized adjacency, and its layers."""
+"""Graph convolutions: propagation with the normalized adjacency, and the GCN."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Propagation:
-    """The operator Â = D̃^{-1/2} (A + I) D̃^{-1/2} on one device, with its transpose for the backward pass."""
+    """The operator Â = D̃^{-1/2} (A + I) D̃^{-1/2} on one device, and its transpose for the backward pass."""
 
     forward: Tensor  # sparse CSR (n_nodes, n_nodes), or some of its rows
     backward: Tensor  # the same tensor when Â is symmetric
@@ -27,9 +27,9 @@ class Propagation:
         return _Propagate.apply(values, self.forward, self.backward)  # type: ignore[no-untyped-call]
 
     def rows(self, wanted: Tensor) -> tuple[Propagation, Tensor]:
-        """Return the operator that gives these rows of Â @ values only, and the nodes whose values it takes.
+        """Return the operator that computes only these rows of Â @ values, and the nodes whose values it needs.
 
-        Where that would be most nodes it takes all of them. On a processor only.
+        Where it would need most nodes, it takes all of them. Works on the CPU only.
         """
         part = self._matrix[wanted.numpy()]
         used = np.zeros(part.shape[1], dtype=np.bool_)
@@ -76,7 +76,7 @@ def propagation(
 
 
 def smoothed(adjacency: Any, values: Tensor) -> Tensor:
-    """Return Â @ values for a symmetric 0/1 CSR adjacency, without building Â.
+    """Return Â @ values for a symmetric 0/1 CSR adjacency without building Â.
 
     >>> smoothed(sp.csr_array(np.array([[0, 1], [1, 0]])), torch.tensor([[1.0], [3.0]])).round(decimals=5).tolist()
     [[2.0], [2.0]]
@@ -97,24 +97,24 @@ def torch_csr(matrix: Any, device: torch.device, dtype: torch.dtype = torch.floa
             torch.from_numpy(np.array(matrix.data)).to(dtype),
             size=matrix.shape,
             device=device,
-            check_invariants=False,  # scipy keeps them; saying so silences a warning
+            check_invariants=False,  # scipy keeps them; without the argument torch warns
         )
 
 
 class GCN(nn.Module):
-    """Graph convolutions Z = Â f(… f(Â X W⁰ + b⁰) …) Wˡ + bˡ: ReLU between layers, the last one linear.
+    """Graph convolutions Z = Â f(… f(Â X W⁰ + b⁰) …) Wˡ + bˡ with a ReLU f between layers; the last one is linear.
 
     Parameters
     ----------
     n_inputs, n_units, n_layers
-        Columns of X, width of every layer, number of convolutions.
+        Number of columns of X, width of every layer, and number of convolutions.
     generator
         Source of the initial weights (Glorot uniform; biases start at zero).
 
     Notes
     -----
-    The paper prints Ã unnormalized in the first layer and a ReLU on the last; the authors' script normalizes
-    everywhere and leaves the last layer linear, and so do we.
+    The paper prints an unnormalized Ã in the first layer and a ReLU after the last; this follows the authors' script,
+    which normalizes everywhere and leaves the last layer linear.
     """
 
     def __init__(self, n_inputs: int, n_units: int, n_layers: int, *, generator: torch.Generator) -> None:
@@ -130,7 +130,7 @@ class GCN(nn.Module):
         dropout: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Return Z from ÂX, which never changes and is computed once by the caller, and Â of every further layer.
+        """Return Z from ÂX, which the caller computes once, and from Â of every further layer.
 
         Shapes: ``propagated`` (n_nodes, n_inputs) -> (n_nodes, n_units).
         """
@@ -151,13 +151,13 @@ def draw_layers(widths: Sequence[int], generator: torch.Generator) -> tuple[nn.P
 
 
 def draw_weights(shape: tuple[int, int], generator: torch.Generator) -> Tensor:
-    """Return a Glorot uniform matrix from an explicit generator (torch's layers use the global stream)."""
+    """Return a Glorot uniform matrix from an explicit generator; torch's own layers use the global random state."""
     bound = (6.0 / sum(shape)) ** 0.5
     return (torch.rand(shape, generator=generator) * 2 - 1) * bound
 
 
 def drop(values: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
-    """Dropout with an explicit generator; nothing happens when the share is 0 or no generator is given."""
+    """Apply dropout with an explicit generator; do nothing when the share is 0 or no generator is given."""
     if share == 0.0 or generator is None:
         return values
     keep = torch.rand(values.shape, generator=generator, device=values.device) >= share
@@ -165,7 +165,7 @@ def drop(values: Tensor, share: float, generator: torch.Generator | None) -> Ten
 
 
 class _Propagate(torch.autograd.Function):
-    """Sparse product whose backward pass is another sparse product, not a dense n×n one; never in half precision."""
+    """Sparse product whose backward pass is sparse too, not a dense n × n product; never in half precision."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, forward: Tensor, backward: Tensor) -> Tensor:

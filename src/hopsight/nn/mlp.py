@@ -1,4 +1,4 @@
-"""MLP: from the difference of two node representations to hop-class logits."""
+"""The MLP that turns the difference of two node representations into logits of hop classes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hopsight.nn.gcn import draw_layers, drop
 
 
 class HopMLP(nn.Module):
-    """F(v_m, v_n) = W₂ ReLU(W₁ |z_m − z_n| + b₁) + b₂: linear logits over the hop classes.
+    """Logits of the hop classes, F(v_m, v_n) = W₂ ReLU(W₁ |z_m − z_n| + b₁) + b₂.
 
     Parameters
     ----------
     n_inputs, n_units, n_classes
         Width of z, of the hidden layer, and the number of hop classes.
     directed
-        Leave the sign of z_m − z_n, so that the hop count may depend on direction.
+        Keep the sign of z_m − z_n, so that the hop count can depend on the direction.
     generator
         Source of the initial weights.
     """

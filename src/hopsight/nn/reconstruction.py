@@ -1,8 +1,8 @@
-"""How well rows are rebuilt from two thin factors, without ever holding the n × n (or n × d) matrix."""
+"""Errors of reconstructing rows from two thin factors, without holding the n × n (or n × d) matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,19 +10,18 @@ from torch import Tensor
 
 from hopsight.checks import check_count
 from hopsight.nn.target import Block, Entries, Target
+from hopsight.system.threads import Run
 
-BLOCK_VALUES = 1 << 19  # rebuilt entries held at a time: 2 MB stay in the cache
+BLOCK_VALUES = 1 << 19  # reconstructed entries held at a time: 2 MB fit in the cache
 BLOCK_VALUES_ON_GPU = 1 << 26  # enough to keep a GPU busy: 256 MB
-MAX_PAIRS = 1 << 25  # pairs of nodes an epoch looks at when the rows are not counted out
-EPSILON = 1e-12  # the square root has no gradient at 0
-
-Run = Callable[..., Iterator[Any]]  # map, or one that works on several blocks at once
+MAX_PAIRS = 1 << 25  # pairs of nodes per epoch with n_rows="auto"
+EPSILON = 1e-12  # added under the square root, which has no gradient at 0
 
 
 def linear_errors(left: Tensor, right: Tensor, target: Target) -> Tensor:
-    """Return ‖t_i − R l_i‖² of every row in factorized form, exact and differentiable.
+    """Return ‖t_i − R l_i‖² of every row, exactly and differentiably, from the factors alone.
 
-    With rows l_i of ``left`` (n, h) and r_j of ``right`` (m, h), R = ``right``:
+    With rows l_i of ``left`` (n, h) and r_j of R = ``right`` (m, h), it is
     ‖t_i‖² − 2 l_i · Σ_j t_ij r_j + l_iᵀ (RᵀR) l_i, in O(nnz(T)·h + (n + m)·h²) time and O((n + m)·h) memory.
 
     >>> H = torch.tensor([[1.0], [2.0]])
@@ -36,7 +35,7 @@ def linear_errors(left: Tensor, right: Tensor, target: Target) -> Tensor:
 
 @torch.no_grad()
 def row_errors(left: Tensor, right: Tensor, target: Target, activation: str, run: Run = map) -> Tensor:
-    """Return ‖t_i − f(R l_i)‖² of every row, in blocks; not differentiable."""
+    """Return ‖t_i − f(R l_i)‖² of every row, block by block; not differentiable."""
     if activation == "none" and target.dense is None:
         return linear_errors(left, right, target)
     left, right = left.detach(), right.detach()
@@ -61,8 +60,8 @@ def row_loss(
 ) -> Tensor:
     """Return Σ_i √‖t_i − f(R l_i)‖² (``root``) or Σ_i ‖t_i − f(R l_i)‖², differentiable in both factors.
 
-    f is ``"none"``, ``"relu"`` or ``"sigmoid"``. With ``rows``, the sum over these rows, scaled up to all. Blocks of
-    rows are added up in their order, whatever ``run`` does.
+    f is ``"none"``, ``"relu"`` or ``"sigmoid"``. With ``rows``, only these rows are summed and the result is scaled up
+    to all rows. Blocks are added up in their order, however many ``run`` works on at once.
     """
     loss: Tensor
     if rows is not None:
@@ -80,9 +79,9 @@ def row_loss(
 def sample_rows(
     n_rows: int | str, n_nodes: int, generator: torch.Generator, device: torch.device, *, halved: bool = False
 ) -> Tensor | None:
-    """Return the rows of an epoch, or None for all; ``"auto"``: all, or as many as make 33 million pairs.
+    """Draw the rows of an epoch, or return None for all; ``"auto"``: all, or as many as make 33 million pairs.
 
-    With ``halved``, all rows together cost half their pairs, as those of a symmetric target do in :func:`row_loss`.
+    ``halved`` says that all rows together cost half their pairs, as for a symmetric target in :func:`row_loss`.
     """
     if isinstance(n_rows, str):
         if n_rows != "auto":
@@ -96,14 +95,14 @@ def sample_rows(
 
 
 class _LinearLoss(torch.autograd.Function):
-    """Loss of :func:`linear_errors` and its gradient: four thin products, two sparse ones."""
+    """Loss from :func:`linear_errors` and its gradient, in four thin products and two sparse ones."""
 
     @staticmethod
     def forward(ctx: Any, left: Tensor, right: Tensor, target: Target, root: bool) -> Tensor:
         assert target.product is not None
-        seen = target.product.forward @ right
-        missed = torch.addmm(seen, left, right.T @ right, beta=-1)  # rows Σ_j (r_j·l_i − t_ij) r_j
-        errors = target.squares + ((missed - seen) * left).sum(1)
+        sums = target.product.forward @ right
+        missed = torch.addmm(sums, left, right.T @ right, beta=-1)  # rows Σ_j (r_j·l_i − t_ij) r_j
+        errors = target.squares + ((missed - sums) * left).sum(1)
         slope = (errors > 0).to(left.dtype).mul_(2)
         errors = errors.clamp_(min=0.0)
         if root:
@@ -121,7 +120,7 @@ class _LinearLoss(torch.autograd.Function):
 
 
 class _RowLoss(torch.autograd.Function):
-    """Loss and gradient in one pass over blocks of rows: a row's own error tells its gradient at once."""
+    """Loss and gradient in one pass over blocks of rows: the gradient of a row follows from its own error."""
 
     @staticmethod
     def forward(
@@ -138,7 +137,7 @@ class _RowLoss(torch.autograd.Function):
 
         def work(block: Block) -> tuple[Block, Tensor, Tensor, Tensor]:
             part = left[block]
-            lengths, bent = _bent_errors(_activate(part @ right.T, activation), target, block, activation)
+            lengths, deltas = _deltas(_activate(part @ right.T, activation), target, block, activation)
             if root:
                 norms = (lengths.square_() + EPSILON).sqrt_()
                 loss = norms.sum()
@@ -146,7 +145,7 @@ class _RowLoss(torch.autograd.Function):
             else:
                 loss = lengths.square_().sum()
                 slope = torch.full_like(lengths[:, None], 2.0)
-            return block, loss, (bent @ right).mul_(slope), bent.T @ (part * slope)
+            return block, loss, (deltas @ right).mul_(slope), deltas.T @ (part * slope)
 
         to_left, to_right = torch.zeros_like(left), torch.zeros_like(right)
         total = torch.zeros((), dtype=torch.float64, device=left.device)
@@ -164,7 +163,7 @@ class _RowLoss(torch.autograd.Function):
 
 
 class _PairLoss(torch.autograd.Function):
-    """Σ (t_ij − σ(u_i·u_j))² for a symmetric sparse T: every pair of rows is looked at once."""
+    """Σ (t_ij − σ(u_i·u_j))² for a symmetric sparse T; every pair of rows is computed once."""
 
     @staticmethod
     def forward(ctx: Any, units: Tensor, target: Target, run: Run) -> Tensor:
@@ -176,10 +175,10 @@ class _PairLoss(torch.autograd.Function):
             losses, own = [], torch.zeros_like(part)
             for start, stop in ((block.start, block.stop), (block.stop, n_rows)):
                 others = units[start:stop]
-                lengths, bent = _bend((part @ others.T).sigmoid_(), entries.between(start, stop), "sigmoid")
+                lengths, deltas = _sparse_deltas((part @ others.T).sigmoid_(), entries.between(start, stop), "sigmoid")
                 losses.append(lengths.square_().sum())
-                own.addmm_(bent, others)
-            return block, losses[0] + 2 * losses[1], own, bent.T @ part  # the last: pairs as seen from the other end
+                own.addmm_(deltas, others)
+            return block, losses[0] + 2 * losses[1], own, deltas.T @ part  # the last: gradient of the other rows
 
         slope = torch.zeros_like(units)
         total = torch.zeros((), dtype=torch.float64, device=units.device)
@@ -196,10 +195,10 @@ class _PairLoss(torch.autograd.Function):
         return gradient * slope, None, None
 
 
-def _bent_errors(output: Tensor, target: Target, block: Block, activation: str) -> tuple[Tensor, Tensor]:
-    """Return ‖f_i − t_i‖ of every row, and (f − t) f′, from the rebuilt entries f, which are overwritten."""
+def _deltas(output: Tensor, target: Target, block: Block, activation: str) -> tuple[Tensor, Tensor]:
+    """Return ‖f_i − t_i‖ of every row, and the deltas (f − t) f′, from the outputs f, which are overwritten."""
     if target.dense is None:
-        return _bend(output, target.entries(block), activation)
+        return _sparse_deltas(output, target.entries(block), activation)
     slope = None
     if activation != "none":
         slope = (output > 0).to(output.dtype) if activation == "relu" else output * (1 - output)
@@ -208,42 +207,42 @@ def _bent_errors(output: Tensor, target: Target, block: Block, activation: str) 
     return lengths, output if slope is None else output.mul_(slope)
 
 
-def _bend(output: Tensor, entries: Entries, activation: str) -> tuple[Tensor, Tensor]:
-    """Do the same for a sparse T: where it has no entry, f − t is f, and no second matrix says where f′ is 0."""
+def _sparse_deltas(output: Tensor, entries: Entries, activation: str) -> tuple[Tensor, Tensor]:
+    """Return the same for a sparse T: where it stores nothing f − t is f, so that one matrix suffices."""
     flat, place = output.view(-1), entries.row * output.shape[1] + entries.column
-    rebuilt = flat[place]
-    error = rebuilt - entries.values
+    outputs = flat[place]
+    error = outputs - entries.values
     flat[place] = error
     lengths = torch.linalg.vector_norm(output, dim=1)
     if activation == "relu":
-        flat[place] = error * (rebuilt > 0)
+        flat[place] = error * (outputs > 0)
     elif activation == "sigmoid":
-        flat[place] = rebuilt
+        flat[place] = outputs
         square = output.square()
         output = square.addcmul_(square, output, value=-1)  # f · f (1 − f)
-        output.view(-1)[place] = error * rebuilt * (1 - rebuilt)
+        output.view(-1)[place] = error * outputs * (1 - outputs)
     return lengths, output
 
 
 def _blocks(rows: Tensor | int, right: Tensor) -> Iterator[Any]:
-    """Yield blocks of rows, by number or all of so many, whose products with every row of ``right`` are few enough."""
+    """Yield blocks of the given rows, or of the first n rows, whose products with ``right`` fit into one block."""
     n_values = block_values(right.device)
     if isinstance(rows, int):
-        yield from runs(rows, right.shape[0], n_values)
+        yield from row_slices(rows, right.shape[0], n_values)
         return
-    for run in runs(rows.numel(), right.shape[0], n_values):
-        yield rows[run]
+    for part in row_slices(rows.numel(), right.shape[0], n_values):
+        yield rows[part]
 
 
 def block_values(device: torch.device) -> int:
-    """Return how many values to hold at a time: those of a processor's cache, or enough to fill a GPU."""
+    """Return how many values to hold at a time: as many as fit a CPU cache, or enough to keep a GPU busy."""
     return BLOCK_VALUES if device.type == "cpu" else BLOCK_VALUES_ON_GPU
 
 
-def runs(n_rows: int, n_columns: int, n_values: int) -> Iterator[slice]:
-    """Yield runs of rows of at most so many values.
+def row_slices(n_rows: int, n_columns: int, n_values: int) -> Iterator[slice]:
+    """Yield slices of rows that have at most ``n_values`` values each.
 
-    >>> [(run.start, run.stop) for run in runs(5, 10, 20)]
+    >>> [(part.start, part.stop) for part in row_slices(5, 10, 20)]
     [(0, 2), (2, 4), (4, 5)]
     """
     step = max(1, n_values // max(1, n_columns))

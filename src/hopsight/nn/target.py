@@ -1,4 +1,4 @@
-"""What an autoencoder rebuilds: the rows of a matrix, dense or sparse."""
+"""The dense or sparse matrix whose rows an autoencoder reconstructs."""
 
 from __future__ import annotations
 
@@ -12,39 +12,36 @@ from torch import Tensor
 
 from hopsight.nn.gcn import Propagation, torch_csr
 
-Block = Tensor | slice  # rows by their numbers, or a run of them
+Block = Tensor | slice  # positions of rows, or consecutive rows
 
 
 class Entries(NamedTuple):
-    """What some rows of a sparse matrix hold: position among these rows, column and value of every entry."""
+    """The stored entries of some rows of a sparse matrix: position among these rows, column and value."""
 
     row: Tensor
     column: Tensor
     values: Tensor
 
     def between(self, start: int, stop: int) -> Entries:
-        """Return those in the columns from start to before stop, counted from start."""
+        """Return the entries in columns start, …, stop − 1; columns are counted from start."""
         inside = (self.column >= start) & (self.column < stop)
         return Entries(self.row[inside], self.column[inside] - start, self.values[inside])
 
 
 @dataclass(frozen=True)
 class Target:
-    """The rows to rebuild, dense or sparse, on one device.
-
-    ``squares`` holds ‖t_i‖² of every row. Make one with :meth:`of`.
-    """
+    """The matrix T to reconstruct, dense or sparse, on one device; create it with :meth:`of`."""
 
     dense: Tensor | None
     product: Propagation | None  # sparse T, and Tᵀ for the backward pass
     row_of: Tensor | None  # the row of every stored entry of a sparse T
-    squares: Tensor  # (n_rows,)
+    squares: Tensor  # ‖t_i‖² of every row, (n_rows,)
     shape: tuple[int, int]
-    symmetric: bool  # only known of a sparse T
+    symmetric: bool  # checked for a sparse T only
 
     @classmethod
     def of(cls, matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Target:
-        """Put a numpy or scipy matrix on a device."""
+        """Put a NumPy or SciPy matrix on a device."""
         if not sp.issparse(matrix):
             dense = torch.from_numpy(np.array(matrix)).to(device, dtype)
             return cls(dense, None, None, dense.square().sum(1), tuple(matrix.shape), False)
@@ -52,10 +49,10 @@ class Target:
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-        turned = sp.csr_array(rows.T)
-        symmetric = rows.shape[0] == rows.shape[1] and not (rows != turned).nnz
+        transposed = sp.csr_array(rows.T)
+        symmetric = rows.shape[0] == rows.shape[1] and not (rows != transposed).nnz
         forward = torch_csr(rows, device, dtype)
-        backward = forward if symmetric else torch_csr(turned, device, dtype)
+        backward = forward if symmetric else torch_csr(transposed, device, dtype)
         row_of = torch.from_numpy(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))).to(device)
         squares = torch.from_numpy(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
         product = Propagation(forward, backward)
@@ -69,7 +66,7 @@ class Target:
         return self.product(right)
 
     def as_dense(self) -> Tensor:
-        """Return T itself."""
+        """Return T as a dense tensor."""
         if self.dense is not None:
             return self.dense
         assert self.product is not None
@@ -84,7 +81,7 @@ class Target:
         block[found.row, found.column] -= found.values
 
     def entries(self, rows: Block) -> Entries:
-        """Return what the given rows of a sparse T hold."""
+        """Return the stored entries of the given rows of a sparse T."""
         assert self.product is not None and self.row_of is not None
         starts = self.product.forward.crow_indices()
         if isinstance(rows, slice):

@@ -1,4 +1,4 @@
-"""Preprocess component: scaling, PCA, similarity of connected nodes, drop edges."""
+"""Preprocessing: scaling, PCA, similarity of connected nodes, and dropping edges."""
 
 from __future__ import annotations
 

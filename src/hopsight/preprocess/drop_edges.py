@@ -1,4 +1,4 @@
-"""Drop edges: remove the share R of edges whose ends resemble each other least."""
+"""Drop the share R of edges whose ends resemble each other least."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hopsight.checks import check_ratio
 
 
 def drop_edges(similarity: NDArray[np.float64], drop_ratio: float, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return which edges stay: exactly floor(R·m) go, ties broken at random.
+    """Return which edges to keep; exactly ⌊R·m⌋ are dropped, with ties broken at random.
 
     >>> drop_edges(np.array([0.9, 0.1, 0.5, 0.4]), 0.5, rng=np.random.default_rng(0)).tolist()
     [True, False, True, False]
     """
     check_ratio("drop_ratio", drop_ratio)
-    n_drop = int(np.floor(drop_ratio * similarity.size + 1e-9))  # 0.3 · 10 is 2.9999999999999996
+    n_drop = int(np.floor(drop_ratio * similarity.size + 1e-9))  # 0.29 · 100 is 28.999999999999996
     keep = np.ones(similarity.size, dtype=np.bool_)
     if n_drop:
         chance = rng.random(similarity.size)

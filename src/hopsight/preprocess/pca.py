@@ -1,4 +1,4 @@
-"""Principal components of attributes that may be sparse, without ever making them dense."""
+"""Principal axes of dense or sparse attributes; sparse ones are not made dense."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 FloatArray = NDArray[np.float64]
 
-SMALL = 512  # up to this many columns the covariance matrix is the quicker way
+SMALL = 512  # columns up to which the covariance matrix is the faster way
 
 
 def principal_axes(
@@ -20,9 +20,9 @@ def principal_axes(
 ) -> FloatArray:
     """Return the ``(n_components, n_attributes)`` principal axes of ``(attributes − center) / scale``.
 
-    The centered matrix M = (X − 1μᵀ)D⁻¹ is not formed unless nearly all of its axes are asked for. With few columns
-    MᵀM is; with many, only products of M and Mᵀ with vectors are taken (Lanczos). The sign of each axis makes its
-    largest entry positive.
+    A sparse X is not centered to M = (X − 1μᵀ)D⁻¹ unless nearly all axes of many columns are wanted. With few columns
+    the axes come from MᵀM, with many from products of M and Mᵀ with vectors (Lanczos). The largest entry of each axis
+    is made positive.
     """
     n_nodes, n_columns = attributes.shape
     n_components = min(n_components, n_columns, n_nodes)
@@ -65,6 +65,6 @@ def _from_products(
 
     operator = LinearOperator(matrix.shape, matvec=forward, rmatvec=backward, dtype=np.float64)
     start = rng.normal(size=min(matrix.shape))
-    with threadpool_limits(1, user_api="blas"):  # products with single vectors: a second thread only waits
+    with threadpool_limits(1, user_api="blas"):  # a second thread does not help with single vectors
         _, values, axes = svds(operator, k=n_components, v0=start, solver="arpack", return_singular_vectors="vh")
     return np.asarray(axes[np.argsort(-values)])

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
-LIMIT = 5.0  # standard deviations at which "clipped" stops
-RANK_WEIGHT = 0.5  # "mixed" is "clipped" beside ranks that vary half as much
-TINY = float(np.finfo(np.float64).tiny)  # below it numbers lose digits, and numpy 1.26 warns of dividing them
+LIMIT = 5.0  # standard deviations at which "clipped" clips
+RANK_WEIGHT = 0.5  # "mixed" adds ranks to "clipped" with this weight
+TINY = float(np.finfo(np.float64).tiny)  # smaller numbers lose digits, and NumPy 1.26 warns when dividing them
 
 FloatArray = NDArray[np.float64]
 
@@ -19,8 +19,8 @@ FloatArray = NDArray[np.float64]
 def choose_scaling(attributes: Any) -> str:
     """Return ``"none"`` for a bag of words and ``"standard"`` for everything else.
 
-    A bag of words has no negative value and at most one entry in ten that is not zero: its columns share a unit,
-    and standardizing would blow up the rarest words.
+    A bag of words has no negative values and at most a tenth nonzero ones. Its columns have the same unit, and
+    standardizing would inflate the rarest words.
 
     >>> choose_scaling(np.eye(12)), choose_scaling(np.arange(8.0).reshape(4, 2))
     ('none', 'standard')
@@ -32,13 +32,14 @@ def choose_scaling(attributes: Any) -> str:
 
 
 def column_moments(attributes: Any) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of every column without densifying; a constant one gets its magnitude.
+    """Return mean and standard deviation of every column; a constant column gets its magnitude as deviation.
 
-    Columns are first divided by their largest magnitude, so that values near 1e300 do not overflow.
+    A sparse matrix stays sparse. Columns are first divided by their largest magnitude, so that values near 1e300 do
+    not overflow.
     """
     peak = np.asarray(abs(attributes).max(axis=0).todense() if sp.issparse(attributes) else abs(attributes).max(axis=0))
     peak = peak.ravel().astype(np.float64)
-    peak[peak < 1e-300] = 1.0  # as good as zero, and its inverse would not be a number
+    peak[peak < 1e-300] = 1.0  # practically zero, and the inverse would overflow
     if sp.issparse(attributes):
         scaled = attributes.astype(np.float64) @ sp.diags_array(1.0 / peak)
         mean = np.asarray(scaled.mean(axis=0)).ravel()
@@ -61,7 +62,7 @@ def row_scaled(attributes: Any) -> Any:
 
 
 def column_quantiles(attributes: Any, n_points: int = 1001) -> FloatArray:
-    """Return ``(n_points, n_columns)`` quantiles of every column, the reference that ranks are read from."""
+    """Return ``(n_points, n_columns)`` quantiles of every column, the reference for ranks."""
     levels = np.linspace(0.0, 1.0, n_points)
     columns = attributes.tocsc() if sp.issparse(attributes) else attributes
     out = np.empty((n_points, attributes.shape[1]))
@@ -84,19 +85,19 @@ def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
 
 
 def standard_ranks(attributes: Any, quantiles: FloatArray) -> FloatArray:
-    """Return ranks in units of their standard deviation, which is smaller where values are tied."""
+    """Return ranks divided by their standard deviation, which is smaller where values are tied."""
     spread = ranked(quantiles, quantiles).std(axis=0)
     return ranked(attributes, quantiles) / np.where(spread > 0, spread, 1.0)
 
 
 def clipped(attributes: Any, center: FloatArray, scale: FloatArray) -> FloatArray:
-    """Standardize, and let no value count for more than five standard deviations (Enron's largest is at 100)."""
+    """Standardize, and clip values to five standard deviations."""
     dense = attributes.toarray() if sp.issparse(attributes) else attributes
     return np.clip(dense / scale - center / scale, -LIMIT, LIMIT)  # in this order nothing overflows
 
 
 def unit_of(attributes: Any) -> float:
-    """Return 1, or the largest magnitude where it is too far from 1 for sums of fourth powers in single precision.
+    """Return 1, or the largest magnitude if it is too far from 1 for sums of fourth powers in single precision.
 
     >>> unit_of(np.array([[0.0, -700.0]])), unit_of(np.array([[1e-12, 5e-12]])), unit_of(np.array([[2e-309]]))
     (1.0, 5e-12, 1.0)

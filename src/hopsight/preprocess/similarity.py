@@ -1,4 +1,4 @@
-"""Similarity of connected nodes, eqs. (1) and (2) of the paper, for all edges in vectorized blocks."""
+"""Similarity of connected nodes, eqs. (1) and (2) of the paper, for all edges."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from hopsight.checks import check_choice
 
 SIMILARITIES = ("auto", "jaccard", "cosine", "euclidean")
-BLOCK_VALUES = 1 << 22  # numbers that a thread holds at a time
+BLOCK_VALUES = 1 << 22  # numbers held by a thread at a time
 
 FloatArray = NDArray[np.float64]
 
 
 def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str = "auto") -> FloatArray:
-    """Return one similarity an edge.
+    """Return one similarity per edge.
 
     With rows x, y: Jaccard |x ∩ y| / |x ∪ y| over their nonzero columns; cosine x·y / (‖x‖‖y‖); Euclidean
-    1 / (1 + ‖x − y‖). ``"auto"`` is Jaccard for 0/1 attributes and cosine otherwise. Two empty rows are alike
-    (1 for Jaccard), an empty and a filled one are not (0).
+    1 / (1 + ‖x − y‖). ``"auto"`` is Jaccard for 0/1 attributes and cosine otherwise. The Jaccard similarity of two
+    rows of zeros is 1, their cosine 0; the similarity of a row of zeros and another row is 0 for both.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str =
 
 
 def _row_products(rows: Any, edges: NDArray[np.int64]) -> FloatArray:
-    """Return x_i · x_j for every edge (i, j), blocks of edges at a time, side by side."""
+    """Return x_i · x_j for every edge (i, j), with one thread per block of edges."""
     out = np.empty(edges.shape[1])
     width = max(1, rows.nnz // max(1, rows.shape[0])) if sp.issparse(rows) else rows.shape[1]
     step = max(1, BLOCK_VALUES // width)

@@ -1,4 +1,4 @@
-"""The attribute transformation of a fit, kept so that new graphs go through the same one."""
+"""The attribute transformation of a fit, kept to be applied to new graphs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.checks import check_choice, check_count
+from hopsight.checks import check_choice, check_count, plural
 from hopsight.preprocess.pca import principal_axes
 from hopsight.preprocess.scale import (
     RANK_WEIGHT,
@@ -29,9 +29,9 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AttributeTransform:
-    """Scaling and, where there are more columns than ``n_components``, projection on principal axes.
+    """Scaling and, if there are more columns than ``n_components``, projection on principal axes.
 
-    Make one with :meth:`fit`. Columns are found by name, in any order.
+    Create it with :meth:`fit`. Columns are matched by name, in any order.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class AttributeTransform:
     scale: FloatArray  # (n_columns,)
     quantiles: FloatArray | None = None  # (1001, n_columns), for ranks
     axes: FloatArray | None = None  # (n_components, n_columns)
-    origin: FloatArray | None = None  # (n_components,) where the mean of the fit lies on the axes
+    origin: FloatArray | None = None  # (n_components,) position of the mean on the axes
 
     @classmethod
     def fit(
@@ -59,26 +59,26 @@ class AttributeTransform:
         n_components: int | None = None,
         rng: np.random.Generator,
     ) -> Self:
-        """Learn the transformation; ``scaling="auto"`` leaves a bag of words alone and standardizes the rest."""
+        """Learn the transformation; ``scaling="auto"`` standardizes all attributes except bags of words."""
         check_choice("scaling", scaling, SCALINGS)
         if n_components is not None:
             check_count("n_components", n_components)
         if scaling == "auto":
             scaling = choose_scaling(attributes)
         n_columns = attributes.shape[1]
-        plain = cls(list(names), scaling, np.zeros(n_columns), np.ones(n_columns))
+        scaled = cls(list(names), scaling, np.zeros(n_columns), np.ones(n_columns))
         if scaling in ("rank", "mixed"):
-            plain = replace(plain, quantiles=column_quantiles(attributes))
+            scaled = replace(scaled, quantiles=column_quantiles(attributes))
         if scaling in ("standard", "clipped", "mixed"):
             center, scale = column_moments(attributes)
-            plain = replace(plain, center=center, scale=scale)
-        if n_components is None or n_components >= plain.n_outputs:
-            return plain
-        prepared, center, scale = plain._prepared(attributes)
+            scaled = replace(scaled, center=center, scale=scale)
+        if n_components is None or n_components >= scaled.n_outputs:
+            return scaled
+        prepared, center, scale = scaled.prepared(attributes)
         if scaling != "standard":
             center = np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
         axes = principal_axes(prepared, center, scale, n_components, rng=rng)
-        return replace(plain, axes=axes, origin=(axes / scale) @ center)
+        return replace(scaled, axes=axes, origin=(axes / scale) @ center)
 
     @property
     def n_outputs(self) -> int:
@@ -92,16 +92,16 @@ class AttributeTransform:
 
         Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centered nor projected.
         """
-        prepared, center, scale = self._prepared(_in_order(attributes, names, self.names))
+        prepared, center, scale = self.prepared(_in_order(attributes, names, self.names))
         if self.axes is not None:
             return np.asarray(prepared @ (self.axes / scale).T) - self.origin
         if self.scaling != "standard":
             return prepared
         dense = prepared.toarray() if sp.issparse(prepared) else prepared
-        return dense / scale - center / scale  # in this order nothing overflows
+        return dense / scale - center / scale  # this order cannot overflow
 
-    def _prepared(self, attributes: Any) -> tuple[Any, FloatArray, FloatArray]:
-        """Return the scaled attributes, and the centering and division still to come (they would densify)."""
+    def prepared(self, attributes: Any) -> tuple[Any, FloatArray, FloatArray]:
+        """Return the scaled attributes, and the centering and division left to do, which would make them dense."""
         if self.scaling == "standard":
             return attributes.astype(np.float64, copy=False), self.center, self.scale
         prepared = attributes.astype(np.float64, copy=False)
@@ -117,7 +117,7 @@ class AttributeTransform:
 
 
 def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:
-    """Return the columns by name; a category that no node of this network has is a column of zeros."""
+    """Return the columns by name; a category that no node of this graph has becomes a column of zeros."""
     if list(names) == list(wanted):
         return attributes
     position = {name: column for column, name in enumerate(names)}
@@ -125,7 +125,8 @@ def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> A
     absent = [name for name in wanted if name not in position]
     missing = [name for name in absent if "=" not in name or name.partition("=")[0] not in coded]
     if missing:
-        raise ValueError(f"the network lacks {len(missing)} attribute(s) the model was fitted on, first {missing[0]!r}")
+        count = plural(len(missing), "attribute")
+        raise ValueError(f"the graph lacks {count} that the model was fitted on, first {missing[0]!r}")
     if absent:
         position |= dict.fromkeys(absent, len(names))
         zeros = np.zeros((attributes.shape[0], 1))

@@ -1,1 +1,1 @@
-"""The run folder of one detection, its HTML page, and the page of one benchmark."""
+"""HTML pages: the report of one detection and the page of one benchmark."""

@@ -1,4 +1,4 @@
-"""The page of one benchmark: its tables, its figures and every cell, in the style of the report."""
+"""The HTML page of a benchmark: its tables, its figures and every cell."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hopsight.checks import plural
 from hopsight.report.shell import write_page
 from hopsight.report.words import details
 
@@ -28,32 +29,31 @@ def write_bench_page(
     Parameters
     ----------
     path
-        The file to write.
+        File to write.
     results
-        One mapping a cell, as in ``results.csv``; all of them can be sorted and searched on the page.
+        One mapping per cell, as in ``results.csv``; the page can sort and search them.
     tables
-        Each ``{"title", "columns", "rows", "note"}``: rows are sequences of strings, numbers or None, as long as
-        ``columns``; ``note`` is optional.
+        Each has ``title``, ``columns``, ``rows`` and optionally ``note``; every row has one string, number or None
+        per column.
     figures
-        Each ``{"title", "svg", "note"}``: ``svg`` is the text of an SVG file, or a path to one.
+        Each has ``title``, ``svg`` and optionally ``note``; ``svg`` is the text of an SVG file or a path to one.
     title
-        The heading.
+        Heading of the page.
     summary
-        Sentences below the heading.
+        Sentences to show below the heading.
     run
-        What was recorded, see :func:`hopsight.report.page.write_report`.
+        The record of the run, see :func:`hopsight.report.page.write_report`.
 
     Raises
     ------
     ValueError
-        If a row of a table is not as long as its columns.
+        If a row of a table does not have one value per column.
     """
     for table in tables:
         for row in table["rows"]:
             if len(row) != len(table["columns"]):
-                raise ValueError(
-                    f"a row of {table['title']!r} must have {len(table['columns'])} values, one has {len(row)}"
-                )
+                expected = plural(len(table["columns"]), "value")
+                raise ValueError(f"every row of {table['title']!r} must have {expected}, got a row with {len(row)}")
     columns = list(dict.fromkeys(str(name) for result in results for name in result))
     data = {
         "title": title,
@@ -70,6 +70,6 @@ def write_bench_page(
 
 
 def _image(svg: str | Path) -> str:
-    """Return a figure as a data address: inside an image no script runs and no id meets another figure's."""
+    """Return a figure as a data URL: scripts do not run inside an image, and ids of different figures cannot clash."""
     text = svg.read_text(encoding="utf-8") if isinstance(svg, Path) else svg
     return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()

@@ -1,4 +1,4 @@
-"""The parts of a network that a report shows: some nodes, and the edges around them."""
+"""The parts of a graph that a report shows: some nodes, and the edges around them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.explanations.edges import JudgedEdges
 from hopsight.graph import AttributedGraph
+from hopsight.metrics import ranks
 
-IntArray = NDArray[np.int64]
-
-MAX_DRAWN = 60  # neighbors of one node; more would be a blot
-MAX_DRAWN_ON_THE_WAY = 24  # neighbors of a node that is only passed through
-MAX_EDGES = 25_000  # in the whole page, which keeps it small
+MAX_DRAWN = 60  # neighbors of one node; a drawing with more cannot be read
+MAX_DRAWN_FOR_OTHERS = 24  # neighbors of a node that the report does not explain
+MAX_EDGES = 25_000  # in the whole page, to keep the file small
 MAX_NAME = 200
 
 
@@ -37,80 +37,51 @@ class Neighborhoods:
         self.graph, self.model = graph, model
         self.nodes: list[list[Any]] = []  # name, score, rank, degree, flagged
         self.n_edges = 0
+        self.edges = JudgedEdges(graph, model)
         self._numbers: dict[int, int] = {}
         self._scores = np.asarray(model.decision_score_, dtype=np.float64)
-        self._ranks = np.empty(graph.n_nodes, dtype=np.int64)
-        self._ranks[np.argsort(-self._scores, kind="stable")] = np.arange(1, graph.n_nodes + 1)
-        self._has_hops = hasattr(model, "edge_hop_")
-        source, target = graph.edges
-        self._keys = source * graph.n_nodes + target  # ascending, as the edges are
-        self._incoming = graph.adjacency.T.tocsr() if graph.directed else None
+        self._ranks = ranks(self._scores)
 
     def number(self, position: int) -> int:
-        """Return the small number of a node, taking it in if it is new."""
+        """Return the small number of a node, adding the node if it is new."""
         if position not in self._numbers:
-            name, score = shortened(str(self.graph.node_ids[position])), float(self._scores[position])
+            name, score = cut(str(self.graph.node_ids[position])), float(self._scores[position])
             rank, degree = int(self._ranks[position]), int(self.graph.degrees[position])
             self._numbers[position] = len(self.nodes)
             self.nodes.append([name, score, rank, degree, int(score > self.model.threshold_)])
         return self._numbers[position]
 
     def around(self, position: int, limit: int = MAX_DRAWN) -> dict[str, Any]:
-        """Return the farthest-looking edges of a node and those among its neighbors."""
+        """Return the farthest edges of a node and the edges among its neighbors."""
         self.number(position)
-        edges, others = self._edges_of(position)
-        edges, others = edges[:limit], others[:limit]
-        rows = [[self.number(other), *self._values(edge)] for edge, other in zip(edges, others, strict=True)]
+        edges, others = (found[:limit] for found in self.edges.at(position))
+        rows = [
+            [self.number(other), *self.edges.values(edge)]
+            for edge, other in zip(edges.tolist(), others.tolist(), strict=True)
+        ]
         between = self._between(np.unique(others))
         self.n_edges += len(rows) + len(between)
         return {"total": int(self.graph.degrees[position]), "edges": rows, "between": between}
 
-    def passed_through(self, known: Sequence[int], ends: Sequence[int]) -> dict[int, dict[str, Any]]:
-        """Return smaller neighborhoods of some nodes and of the neighbors of known ones, to move on to."""
+    def around_others(self, explained: Sequence[int], ends: Sequence[int]) -> dict[int, dict[str, Any]]:
+        """Return smaller neighborhoods of ``ends`` and of the neighbors of explained nodes, until the page is full."""
         found: dict[int, dict[str, Any]] = {}
-        skip = set(known)
-        beside = (other for position in known for other in self._edges_of(position)[1][:MAX_DRAWN].tolist())
-        for position in itertools.chain(ends, beside):
+        skip = set(explained)
+        neighbors = (other for position in explained for other in self.edges.at(position)[1][:MAX_DRAWN].tolist())
+        for position in itertools.chain(ends, neighbors):
             if self.n_edges > MAX_EDGES:
                 break
             if position not in skip:
                 skip.add(position)
-                found[self.number(position)] = self.around(position, MAX_DRAWN_ON_THE_WAY)
+                found[self.number(position)] = self.around(position, MAX_DRAWN_FOR_OTHERS)
         return found
-
-    def farthest_edges(self, count: int) -> IntArray:
-        """Return which edges look longest, the longest first."""
-        if not self._has_hops:
-            return np.empty(0, dtype=np.int64)
-        order: IntArray = np.lexsort((self.model.edge_probability_, -self.model.edge_hop_))[:count]
-        return order
 
     def edge(self, edge: int) -> list[Any]:
         """Return both ends of an edge, its predicted hops, their variance and the probability of 1 hop."""
         source, target = self.graph.edges[:, edge].tolist()
-        return [self.number(source), self.number(target), *self._values(edge)]
+        return [self.number(source), self.number(target), *self.edges.values(edge)]
 
-    def _edges_of(self, position: int) -> tuple[IntArray, IntArray]:
-        """Return the edges at a node and their other ends: farthest first, without hops highest score first."""
-        out = _row(self.graph.adjacency, position)
-        into = _row(self._incoming, position) if self.graph.directed else np.empty(0, dtype=np.int64)
-        here = np.full(out.size + into.size, position)
-        source, target = np.concatenate([here[: out.size], into]), np.concatenate([out, here[out.size :]])
-        others = np.concatenate([out, into])
-        edges = self._positions(source, target)
-        if self._has_hops:
-            order = np.lexsort((self.model.edge_probability_[edges], -self.model.edge_hop_[edges]))
-        else:
-            order = np.argsort(-self._scores[others], kind="stable")
-        return edges[order], others[order]
-
-    def _positions(self, source: IntArray, target: IntArray) -> IntArray:
-        """Return where edges stand among the edges of the network."""
-        if not self.graph.directed:
-            source, target = np.minimum(source, target), np.maximum(source, target)
-        return np.searchsorted(self._keys, source * self.graph.n_nodes + target)
-
-    def _between(self, others: IntArray) -> list[list[Any]]:
+    def _between(self, others: NDArray[np.int64]) -> list[list[Any]]:
         """Return the edges among some nodes: both ends and the predicted hops."""
         rows = self.graph.adjacency[others]
         source, target = np.repeat(others, np.diff(rows.indptr)), rows.indices.astype(np.int64)
@@ -118,26 +89,15 @@ class Neighborhoods:
         if not self.graph.directed:
             kept &= source < target
         source, target = source[kept], target[kept]
-        edges = self._positions(source, target)
+        edges = self.edges.positions(source, target)
         ends = zip(source.tolist(), target.tolist(), edges.tolist(), strict=True)
-        return [[self.number(u), self.number(v), self._values(edge)[0]] for u, v, edge in ends]
-
-    def _values(self, edge: int) -> list[float | None]:
-        if not self._has_hops:
-            return [None, None, None]
-        model = self.model
-        return [float(model.edge_hop_[edge]), float(model.edge_variance_[edge]), float(model.edge_probability_[edge])]
+        return [[self.number(u), self.number(v), self.edges.values(edge)[0]] for u, v, edge in ends]
 
 
-def shortened(name: str) -> str:
-    """Return a name that fits a page; nobody can read more than a few lines of one.
+def cut(name: str) -> str:
+    """Cut a very long name so that it fits the page.
 
-    >>> len(shortened("x" * 5000)), shortened("Ada")
+    >>> len(cut("x" * 5000)), cut("Ada")
     (200, 'Ada')
     """
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
-
-
-def _row(matrix: Any, row: int) -> IntArray:
-    columns: IntArray = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].astype(np.int64)
-    return columns

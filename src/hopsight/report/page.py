@@ -1,4 +1,4 @@
-"""``report.html``: one detection as a page that opens anywhere."""
+"""``report.html``: the results of one detection as a self-contained page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.explain import Explanation
+from hopsight.explanations import Explanation
 from hopsight.graph import AttributedGraph
-from hopsight.report.neighborhood import Neighborhoods, shortened
+from hopsight.report.neighborhood import Neighborhoods, cut
 from hopsight.report.shell import write_page
 from hopsight.report.words import details, summary
 
@@ -19,8 +19,7 @@ SCRIPTS = ("charts.js", "ego.js", "node.js", "report.js")
 N_BINS = 48
 N_EDGES = 100
 MAX_LOSSES = 600
-MAX_NEIGHBORS = 100  # rows in a node's table
-COLUMNS = ("ahp", "iv", "hav")
+MAX_NEIGHBORS = 100  # rows in the table of one node
 
 
 def write_report(
@@ -39,21 +38,21 @@ def write_report(
     model
         The fitted detector.
     graph
-        The network it was fitted on.
+        The graph it was fitted on.
     explanations
-        Those of the nodes to show, the most anomalous first.
+        The explanations of the nodes to show, most anomalous first.
     run
-        What was recorded: any of ``started``, ``parameters``, ``seed``, ``versions``, ``machine``, ``graph``,
+        The record of the run: any of ``started``, ``parameters``, ``seed``, ``versions``, ``machine``, ``graph``,
         ``seconds``, ``labels`` and ``warnings`` is shown.
     """
-    name = graph.name or "network"
+    name = graph.name or "Graph"
     write_page(Path(path), f"{name} · hopsight", report_data(model, graph, explanations, run), SCRIPTS)
 
 
 def report_data(
     model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return everything the page shows, as plain values."""
+    """Return the contents of the page as plain values."""
     shown = Neighborhoods(graph, model)
     positions = [graph.index_of(each.node) for each in explanations]
     egos = {shown.number(position): shown.around(position) for position in positions}
@@ -61,12 +60,12 @@ def report_data(
         shown.number(position): _reasons(shown, graph, each)
         for position, each in zip(positions, explanations, strict=True)
     }
-    edges = shown.farthest_edges(N_EDGES)
-    egos |= shown.passed_through(positions, graph.edges[:, edges].T.ravel().tolist())
-    columns = [name for name in COLUMNS if hasattr(model, f"{name}_")]
+    edges = shown.edges.ranking[:N_EDGES]
+    egos |= shown.around_others(positions, graph.edges[:, edges].T.ravel().tolist())
+    columns = [name for name in getattr(type(model), "node_values", {}) if hasattr(model, f"{name}_")]
     scores = np.asarray(model.decision_score_, dtype=np.float64)
     return {
-        "name": graph.name or "network",
+        "name": graph.name or "Graph",
         "detector": type(model).__name__,
         "method": next((each.method for each in explanations if each.method), None),
         "started": run.get("started"),
@@ -104,17 +103,14 @@ def _reasons(shown: Neighborhoods, graph: AttributedGraph, explanation: Explanat
     without = explanation.without
     return {
         "summary": explanation.summary,
-        "judged": explanation.judged,
         "degree_percentile": explanation.degree_percentile,
         "neighbors": [
             [shown.number(graph.index_of(each.node)), each.hop, each.variance, each.probability, each.contribution]
             for each in neighbors
         ],
         "attributes": [
-            [
-                shortened(each.name),
-                *dataclasses.astuple(each)[1:],
-            ]  # value, low, median, high, difference, percentile, share
+            # name, value, low, median, high, difference, percentile, share, category
+            [cut(each.name), *dataclasses.astuple(each)[1:]]
             for each in explanation.attributes
         ],
         "values": [[each.name, each.value, each.percentile, each.meaning] for each in explanation.values],
@@ -135,13 +131,13 @@ def _histogram(scores: Any) -> dict[str, Any]:
 
 
 def _hop_range(model: Any) -> list[float]:
-    """Return the number of hops drawn nearest and farthest."""
+    """Return the hop counts that are drawn nearest and farthest."""
     hops = getattr(model, "edge_hop_", None)
     return [1.0, 2.0] if hops is None or not len(hops) else [1.0, max(2.0, float(np.max(hops)))]
 
 
 def _thinned(losses: Any) -> list[list[float]]:
-    """Return [epoch, loss] pairs, at most a few hundred, the last one always among them."""
+    """Return at most a few hundred [epoch, loss] pairs, always including the last."""
     values = np.asarray(losses, dtype=np.float64)
     if not values.size:
         return []

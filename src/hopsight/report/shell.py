@@ -1,4 +1,4 @@
-"""One self-contained HTML file: data as JSON, styles and scripts inside, nothing fetched, nothing injected."""
+"""One self-contained HTML file with its data, styles and scripts; it fetches nothing and runs nothing else."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import base64
 import hashlib
 import html
 import json
-import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
-import numpy as np
+from hopsight.system.files import write_whole
+from hopsight.system.plain import plain
 
 STYLES = ("tokens.css", "base.css", "parts.css", "print.css")
 SCRIPTS = ("dom.js", "table.js")
@@ -22,16 +22,14 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 def write_page(path: Path, title: str, data: Mapping[str, Any], scripts: Sequence[str]) -> None:
     """Write the page; the file appears complete or not at all."""
-    partial = path.with_name(f"{path.name}.part")
-    partial.write_text(render_page(title, data, scripts), encoding="utf-8", errors="replace", newline="\n")
-    partial.replace(path)
+    write_whole(path, render_page(title, data, scripts))
 
 
 def render_page(title: str, data: Mapping[str, Any], scripts: Sequence[str]) -> str:
     """Return the HTML of a page whose scripts read ``data``.
 
-    The content security policy names the hashes of exactly this style and this script and allows nothing
-    else: no request leaves the page, and a name that looks like markup cannot run even if it were put there.
+    The content security policy allows the hashes of exactly this style and this script and nothing else: no request
+    leaves the page, and a name that looks like markup could not run even if it were inserted as such.
     """
     style = _read(STYLES)
     script = '(() => {\n"use strict";\n' + _read((*SCRIPTS, *scripts)) + "})();\n"
@@ -49,12 +47,12 @@ def render_page(title: str, data: Mapping[str, Any], scripts: Sequence[str]) -> 
 def embedded_json(data: Any) -> str:
     r"""Return JSON that cannot end its script element early: ASCII only, no ``<``, ``>`` or ``&``.
 
-    Numbers are cut to six significant digits; what is not finite becomes null.
+    Numbers are rounded to six significant digits; numbers that are not finite become null.
 
     >>> print(embedded_json({"node": "</script>\u2028", "score": float("nan")}))
     {"node":"\u003c/script\u003e\u2028","score":null}
     """
-    text = json.dumps(_plain(data), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(plain(data, digits=6), separators=(",", ":"), allow_nan=False)
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
     return text
@@ -78,16 +76,3 @@ def _policy(style: str, script: str) -> str:
 def _icon() -> str:
     image = files("hopsight.report").joinpath("templates", "icon.svg").read_bytes()
     return "data:image/svg+xml;base64," + base64.b64encode(image).decode()
-
-
-def _plain(value: Any) -> Any:
-    """Return the value in JSON's own types."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        return float(f"{value:.6g}") if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int | bool) else str(value)

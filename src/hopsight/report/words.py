@@ -1,4 +1,4 @@
-"""A run in plain words, and the small tables that say how it was made."""
+"""The summary of a run in sentences, and small tables of how it was made."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.explain import Explanation
-from hopsight.explain.text import number
+from hopsight.checks import plural
+from hopsight.explanations import Explanation
+from hopsight.explanations.edges import edge_ranking
+from hopsight.explanations.text import number
 from hopsight.graph import AttributedGraph
 
 TABLES = {
     "parameters": "Parameters",
-    "graph": "Network",
+    "graph": "Graph",
     "seconds": "Seconds",
     "versions": "Versions",
     "machine": "Machine",
@@ -24,39 +26,41 @@ TABLES = {
 def summary(
     model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
 ) -> list[str]:
-    """Say what was found, one short paragraph a thought."""
+    """Say what was found, one short paragraph per point."""
     scores = np.asarray(model.decision_score_)
     flagged = int((scores > model.threshold_).sum())
-    sentences = [
-        f"{type(model).__name__} looked at {graph.n_nodes:,} nodes and {graph.n_edges:,} edges and flags "
-        f"{flagged:,} {'node' if flagged == 1 else 'nodes'} ({100 * flagged / graph.n_nodes:.2g} %), "
-        f"those with a score above {number(float(model.threshold_))}."
+    paragraphs = [
+        f"{type(model).__name__} examined {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, 'edge')} and "
+        f"flags {plural(flagged, 'node')} ({100 * flagged / graph.n_nodes:.2g}%): those with a score above "
+        f"{number(float(model.threshold_))}."
     ]
     if explanations:
         first = explanations[0]
-        rest = first.summary.partition("). ")[2]
-        sentences.append(f"The most anomalous is {first.node}. {rest}".strip())
+        paragraphs.append(f"The most anomalous node is {first.node}. {first.unusual}".strip())
     if hasattr(model, "edge_hop_") and graph.n_edges:
-        sentences.append(_farthest_edge(model, graph))
-    if hasattr(model, "judged_") and not np.all(model.judged_):
-        count = int(np.sum(~np.asarray(model.judged_, dtype=bool)))
-        who = "1 node has no edges and was" if count == 1 else f"{count:,} nodes have no edges and were"
-        sentences.append(f"{who} not judged: the score there is the median of the others.")
+        paragraphs.append(_farthest_edge(model, graph))
+    n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
+    if n_unjudged:
+        have, were = ("has", "was") if n_unjudged == 1 else ("have", "were")
+        paragraphs.append(
+            f"{plural(n_unjudged, 'node')} {have} no edges and {were} not judged; the score is the median of the rest."
+        )
     labels = run.get("labels")
     if labels:
-        sentences.append(
-            f"The network came with labels, which the detector never saw: of its {labels['n_anomalies']:,} anomalies "
-            f"{labels['n_found']:,} are among the first {labels['n_anomalies']:,} (ROC-AUC {labels['roc_auc']:.3f})."
+        paragraphs.append(
+            f"The graph came with labels, which the detector never saw: {labels['n_found']:,} of the "
+            f"{labels['n_anomalies']:,} known anomalies are among the first {labels['n_anomalies']:,} nodes "
+            f"(ROC-AUC {labels['roc_auc']:.3f})."
         )
-    return sentences
+    return paragraphs
 
 
 def details(run: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return titled tables of what was recorded; file names only, since a report is passed on to others."""
+    """Return titled tables of the record; paths are cut to file names, because a report is passed on to others."""
     request = run.get("request") or {}
     about = {
         "started": run.get("started"),
-        "source": _file_name((request.get("source") or {}).get("path")),
+        "source": _file_name((request.get("source") or run.get("source") or {}).get("path")),
         "detector": run.get("detector"),
         "preset": request.get("preset"),
         "seed": run.get("seed"),
@@ -71,13 +75,13 @@ def details(run: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _farthest_edge(model: Any, graph: AttributedGraph) -> str:
-    edge = int(np.lexsort((model.edge_probability_, -model.edge_hop_))[0])
+    edge = int(edge_ranking(model.edge_hop_, model.edge_probability_)[0])
     source, target = graph.node_ids[graph.edges[:, edge]]
     chance = float(model.edge_probability_[edge])
     probability = "below 0.001" if chance < 0.001 else f"{chance:.2g}"
     return (
-        f"The edge most out of place is {source} – {target}: its ends look {model.edge_hop_[edge]:.1f} hops apart, "
-        f"and the probability that they are really 1 hop apart is {probability}."
+        f"The edge most out of place is {source} – {target}: its ends look {model.edge_hop_[edge]:.1f} hops apart, and "
+        f"the probability that they are really 1 hop apart is {probability}."
     )
 
 
@@ -94,4 +98,6 @@ def _shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int) and abs(value) >= 10_000:
         return f"{value:,}"
+    if isinstance(value, list):
+        return ", ".join(_shown(item) for item in value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.explanations.edges import edge_ranking
 from hopsight.graph import AttributedGraph
+from hopsight.metrics import ranking
 
 RISKY = ("=", "+", "-", "@", "\t", "\r", "'")
-NODE_COLUMNS = ("ahp", "iv", "hav")
 
 
 def guarded(cell: str) -> str:
-    """Return a text cell that no spreadsheet takes for a formula: a risky first character gets a ``'`` before it.
+    """Return a text cell that no spreadsheet takes for a formula, with a ``'`` before a risky first character.
 
-    A text that already begins with ``'`` gets one more, so that :func:`unguarded` always finds the original.
+    A text that already begins with ``'`` gets another, so that :func:`unguarded` always restores the original.
 
     >>> guarded("=1+1"), guarded("Ada"), guarded("'tis")
     ("'=1+1", 'Ada', "''tis")
@@ -35,24 +36,6 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") else cell
 
 
-def ranking(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return node positions from the most to the least anomalous; equal scores keep the order of the network.
-
-    >>> ranking(np.array([0.1, 0.9, 0.9])).tolist()
-    [1, 2, 0]
-    """
-    return np.argsort(-scores, kind="stable")
-
-
-def edge_ranking(hop: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return edge positions from the farthest-looking to the nearest; equal hops by the chance of really being one.
-
-    >>> edge_ranking(np.array([1.0, 3.0, 3.0]), np.array([0.9, 0.2, 0.1])).tolist()
-    [2, 1, 0]
-    """
-    return np.lexsort((probability, -hop))
-
-
 def write_scores(
     path: Path,
     graph: AttributedGraph,
@@ -62,7 +45,7 @@ def write_scores(
     judged: NDArray[np.bool_] | None = None,
     columns: Mapping[str, NDArray[Any]] | None = None,
 ) -> None:
-    """Write one row a node, most anomalous first: node, rank, score, flagged, judged, degree, then ``columns``."""
+    """Write one row per node, most anomalous first: node, rank, score, flagged, judged, degree, then ``columns``."""
     order = ranking(scores)
     known = np.ones(graph.n_nodes, dtype=bool) if judged is None else judged
     table = {
@@ -77,7 +60,7 @@ def write_scores(
 
 
 def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:
-    """Write one row an edge, farthest-looking first: source, target, rank, hop, probability, variance."""
+    """Write one row per edge, farthest first: source, target, rank, hop, probability, variance."""
     order = edge_ranking(model.edge_hop_, model.edge_probability_)
     source, target = model.edge_index_[:, order]
     table = {
@@ -92,12 +75,13 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:
 
 
 def node_columns(model: Any) -> dict[str, NDArray[Any]]:
-    """Return the detector's own columns, those of the HCM family: ahp, iv, hav."""
-    return {name: getattr(model, f"{name}_") for name in NODE_COLUMNS if hasattr(model, f"{name}_")}
+    """Return the detector's own columns: the values per node that its class names, such as ahp."""
+    names = getattr(type(model), "node_values", {})
+    return {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
 
 
 def _cells(ids: NDArray[Any]) -> Any:
-    """Return ids as cells: integers as they are, text guarded."""
+    """Return ids as cells: integers unchanged, text guarded."""
     return ids if ids.dtype.kind == "i" else [guarded(node) for node in ids.tolist()]
 
 

@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: bars on a terminal, plain lines in a log, on standard error."""
+"""Progress of a run on standard error: bars on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
@@ -6,48 +6,55 @@ import time
 from collections import deque
 from typing import IO, TYPE_CHECKING
 
-from hopsight.explain.text import printable
+from hopsight.explanations.text import printable
 
 if TYPE_CHECKING:
     from hopsight.detectors.base import Epoch
 
 SECONDS_BETWEEN_LINES = 5.0
 SECONDS_OF_SPEED = 30.0
-VERBS = {"load": "reading", "fit": "fitting", "score": "scoring", "explain": "explaining", "write": "writing"}
-PARTS = {  # of a fit that takes long before its first epoch
-    "attributes": "reducing attributes",
-    "hops": "counting hops",
-    "views": "looking at neighborhoods",
-    "pairs": "drawing pairs",
-    "train": "learning",
-    "judge": "learning and judging edges",
-    "scores": "scoring nodes",
+STAGES = {
+    "load": "Reading the graph",
+    "fit": "Fitting",
+    "score": "Scoring",
+    "explain": "Explaining",
+    "write": "Writing the results",
+    "bench": "Benchmark",
+}
+FIT_STAGES = {  # the parts of a fit that may take long
+    "attributes": "Reducing attributes",
+    "hops": "Counting hops",
+    "views": "Collecting neighborhoods",
+    "pairs": "Drawing pairs",
+    "train": "Training",
+    "judge": "Training and judging edges",
+    "scores": "Scoring nodes",
 }
 
 
 class Progress:
-    """Say nothing; what ``--quiet`` gets and what the other two extend."""
+    """Report nothing: the behavior of ``--quiet`` and the base of the other two."""
 
     def begin(self, stage: str) -> None:
-        """Note that a stage begins."""
-        self.stage = VERBS.get(stage, stage)
+        """Begin a stage of the run."""
+        self.stage = STAGES.get(stage, stage)
         self.marks: deque[tuple[float, int]] = deque()
 
     def part(self, name: str) -> None:
-        """Note what a fit is about to do."""
-        self.stage = PARTS.get(name, name)
+        """Begin a part of the fit."""
+        self.stage = FIT_STAGES.get(name, name)
         self.show(0, 0, "…")
 
     def __call__(self, epoch: Epoch) -> None:
-        """Be the callback that a detector calls."""
+        """Act as the callback of a detector."""
         self.epoch(epoch)
 
     def epoch(self, epoch: Epoch) -> None:
-        """Note one epoch of the fit."""
-        self.step(epoch.number, epoch.total, "epochs", f"loss {epoch.loss:.4g}")
+        """Report one epoch of the fit."""
+        self.step(epoch.number, epoch.total, "epoch", f"loss {epoch.loss:.4g}")
 
     def step(self, number: int, total: int, unit: str, detail: str) -> None:
-        """Note that ``number`` of ``total`` steps are done; speed is that of the last half minute."""
+        """Report step ``number`` of ``total``; the speed is that of the last half minute."""
         now = time.perf_counter()
         self.marks.append((now, number))
         while len(self.marks) > 2 and now - self.marks[0][0] > SECONDS_OF_SPEED:
@@ -55,44 +62,44 @@ class Progress:
         since, first = self.marks[0]
         speed = (number - first) / (now - since) if now > since else 0.0
         rate = f", {speed:.3g}/s, {duration((total - number) / speed)} left" if speed > 0 else ""
-        self.show(number, total, f"{number:,} of {total:,} {unit}, {detail}{rate}")
+        self.show(number, total, f"{unit} {number:,} of {total:,}, {detail}{rate}")
 
     def show(self, number: int, total: int, text: str) -> None:
-        """Show how far a stage is."""
+        """Show the progress of the stage."""
 
     def end(self, stage: str, seconds: float) -> None:
-        """Note how long a stage took."""
-        self.say(f"{VERBS.get(stage, stage)} took {duration(seconds)}")
+        """Report how long a stage took."""
+        self.say(f"{STAGES.get(stage, stage)} took {duration(seconds)}")
 
     def say(self, text: str) -> None:
-        """Show a remark."""
+        """Show a message."""
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
 
 
 class LineProgress(Progress):
-    """Plain lines for a log: each stage, and every few seconds how far it is, the speed and the time left."""
+    """Write plain lines for a log: each stage, and every few seconds its progress, speed and time left."""
 
     def __init__(self, stream: IO[str], *, seconds_between: float = SECONDS_BETWEEN_LINES) -> None:
         self.stream = stream
         self.seconds_between = seconds_between
-        self.spoken = time.perf_counter()
+        self.last_line = time.perf_counter()
 
     def show(self, number: int, total: int, text: str) -> None:
-        """Write a line if the last one is a few seconds old."""
-        if time.perf_counter() - self.spoken >= self.seconds_between:
+        """Write a line if the last one was a few seconds ago."""
+        if time.perf_counter() - self.last_line >= self.seconds_between:
             self.say(f"{self.stage}: {text}")
 
     def say(self, text: str) -> None:
         """Write one line."""
-        self.spoken = time.perf_counter()
+        self.last_line = time.perf_counter()
         self.stream.write(f"{one_line(text)}\n")
         self.stream.flush()
 
 
 class BarProgress(Progress):
-    """A bar that shows stage, steps, loss, speed and time left."""
+    """Show a bar with stage, steps, loss, speed and time left."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -112,7 +119,7 @@ class BarProgress(Progress):
         self.task = self.display.add_task("", total=None, detail="")
 
     def begin(self, stage: str) -> None:
-        """Start the bar anew under the stage's name."""
+        """Start a new bar for the stage."""
         super().begin(stage)
         self.display.remove_task(self.task)
         self.task = self.display.add_task(self.stage, total=None, detail="")
@@ -124,11 +131,11 @@ class BarProgress(Progress):
         )
 
     def say(self, text: str) -> None:
-        """Print above the bar; a name in the text is never taken for markup."""
+        """Print above the bar, never reading the text as markup."""
         self.console.print(one_line(text), markup=False, highlight=False)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self.display.stop()
 
 
@@ -140,7 +147,7 @@ def make_progress(stream: IO[str], *, quiet: bool = False) -> Progress:
 
 
 def one_line(text: str) -> str:
-    r"""Return a text from a stranger's file so that it stays on one line and cannot steer the terminal.
+    r"""Put a text from the user's data on one line and escape control characters.
 
     >>> one_line("a\nb\x1b[31m")
     'a b\\x1b[31m'
@@ -149,7 +156,7 @@ def one_line(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time that a person reads at a glance.
+    """Format a duration.
 
     >>> duration(0.25), duration(42.0), duration(125.0), duration(7400.0)
     ('0.2 s', '42 s', '2 min 5 s', '2 h 3 min')

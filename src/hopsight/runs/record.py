@@ -1,13 +1,10 @@
-"""``run.json``: everything that decided a run and everything measured on the way."""
+"""``run.json``: everything that determined a run and everything that was measured."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-import math
-import os
-import platform
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,6 +16,7 @@ import numpy as np
 
 from hopsight.graph import AttributedGraph
 from hopsight.runs.folder import FORMAT, RECORD
+from hopsight.system.plain import plain
 
 VERSION = 1
 NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
@@ -27,7 +25,7 @@ NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, R
 def write_record(path: Path, record: dict[str, Any]) -> None:
     """Write a run's record as JSON; a number that is not finite becomes null."""
     whole = {"format": FORMAT, "version": VERSION} | record
-    path.write_text(json.dumps(_plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
+    path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -53,7 +51,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def checksums(*paths: str | None) -> dict[str, str]:
-    """Return the SHA-256 of each of the paths that is a file, so that a rerun can tell whether it has changed."""
+    """Return the SHA-256 of each path that is a file, so that a rerun can tell whether it has changed."""
     found = {}
     for path in paths:
         if path is not None and Path(path).is_file():
@@ -62,13 +60,8 @@ def checksums(*paths: str | None) -> dict[str, str]:
     return found
 
 
-def machine() -> dict[str, Any]:
-    """Return where the run took place, without naming it."""
-    return {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
-
-
 def graph_statistics(graph: AttributedGraph) -> dict[str, Any]:
-    """Return the sizes of a network and what was merged or removed while reading it."""
+    """Return the sizes of a graph and what was merged or removed while reading it."""
     degrees = graph.degrees
     return {
         "name": graph.name,
@@ -95,7 +88,7 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time one stage, telling ``begin`` and ``end`` about it."""
+        """Time one stage and report its beginning and end."""
         self._begin(name)
         start = time.perf_counter()
         yield
@@ -105,7 +98,7 @@ class Stages:
 
 @contextmanager
 def notices(say: Callable[[str], None]) -> Iterator[list[str]]:
-    """Collect what hopsight logs and what any library warns of, each once, telling ``say`` as it comes."""
+    """Collect log messages of hopsight and warnings of any library, each once, and pass them to ``say``."""
     seen: list[str] = []
 
     def note(text: str) -> None:
@@ -139,16 +132,3 @@ class _Collector(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.note(record.getMessage())
-
-
-def _plain(value: Any) -> Any:
-    """Return the value in JSON's own types."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int | bool) else str(value)

@@ -1,4 +1,4 @@
-"""From ``--set name=value`` to a detector: every hyperparameter by its own name and type."""
+"""Create a detector from ``--set name=value``, checking every name and type."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from hopsight.checks import check_choice, suggest
 from hopsight.detectors import get_detector
 
-OPTIONS = {"seed": "--seed", "device": "--device"}  # fields with an option of their own
-PRESETS = ("paper", "authors")
+OPTIONS = {"seed": "--seed", "device": "--device"}  # fields that have their own option
 KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
 
 
@@ -32,14 +31,14 @@ def make_detector(
     values = {"seed": seed, "device": device} | typed_settings(cls, settings or {})
     if preset is None:
         return cls(**values)
-    check_choice("preset", preset, PRESETS)
-    if not hasattr(cls, preset):
+    if not cls.presets:
         raise ValueError(f"{name} has no preset {preset!r}: leave out --preset")
+    check_choice("preset", preset, cls.presets)
     return getattr(cls, preset)(**values)
 
 
 def split_settings(settings: Iterable[str]) -> dict[str, str]:
-    """Return name -> value for texts of the form ``name=value``.
+    """Split texts of the form ``name=value``.
 
     >>> split_settings(["lr=0.01", "optimizer=adam"])
     {'lr': '0.01', 'optimizer': 'adam'}
@@ -57,12 +56,12 @@ def split_settings(settings: Iterable[str]) -> dict[str, str]:
 
 
 def typed_settings(cls: type, settings: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings with the types that the detector's fields ask for."""
+    """Convert the settings to the types of the detector's fields."""
     hints = get_type_hints(cls)
     names = [field.name for field in dataclasses.fields(cls) if field.name not in OPTIONS]
     for name in settings:
         if name in OPTIONS:
-            raise ValueError(f"{name} has an option of its own: use {OPTIONS[name]}")
+            raise ValueError(f"{name} has its own option: use {OPTIONS[name]}")
         if name not in names:
             hint = suggest(name, names)
             more = hint or f"; it has {', '.join(names)}"
@@ -71,7 +70,7 @@ def typed_settings(cls: type, settings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _typed(name: str, text: str, hint: Any) -> Any:
-    """Return the text as the first of the hinted types that it can be, numbers before words."""
+    """Convert the text to the first of the hinted types that it fits, numbers before words."""
     kinds = _kinds(hint)
     if NoneType in kinds and text.lower() in ("none", "null", ""):
         return None
@@ -93,7 +92,7 @@ def _kinds(hint: Any) -> Collection[Any]:
 
 
 def _as(kind: type, text: str) -> Any:
-    """Return the text as one type, or None if it is not of that type."""
+    """Convert the text to one type, or return None if it does not fit."""
     if kind is bool:
         return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.lower())
     try:

@@ -1,4 +1,4 @@
-"""The same detection on Spark: stages as DataFrame operations, for networks that outgrow one machine.
+"""Run the same detection on Spark, as DataFrame operations, for graphs that outgrow one machine.
 
 >>> import hopsight.spark
 >>> callable(hopsight.spark.detect)  # doctest: +SKIP
@@ -13,12 +13,12 @@ __all__ = ["Detection", "detect", "open_session"]
 
 
 def __getattr__(name: str) -> Any:
-    """Find the public names when they are asked for, once it is clear that pyspark and Java are there."""
+    """Import the public names on first use, after checking that pyspark and Java are installed."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from hopsight.spark.session import check_parts
+    from hopsight.spark.session import check_requirements
 
-    check_parts()
+    check_requirements()
     from hopsight.spark import detection, results, session
 
     homes = {"Detection": results, "detect": detection, "open_session": session}

@@ -1,4 +1,4 @@
-"""Attributes on the cluster: the transformation of one machine, learned from sums, and its application row by row."""
+"""Learn the attribute transformation of the local engine from sums over the cluster, and apply it row by row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-SAMPLED_VALUES = 1 << 23  # numbers that the driver looks at where the columns are too many for their covariances
+SAMPLED_VALUES = 1 << 23  # nonzero numbers that the driver collects for ranks and for many principal axes
 
 
 def fit_transform(
@@ -32,8 +32,8 @@ def fit_transform(
     """Return the transformation of :meth:`AttributeTransform.fit` for a column ``features``, and the number of nodes.
 
     Means, deviations and covariances are sums over partitions. Ranks, and principal axes of more than 512 columns,
-    come from the rows with the smallest hashes instead, as many as hold 2²³ numbers that are not zero: all of them in
-    a network that fits on one machine.
+    come from a sample: the rows with the smallest hashes, which hold 2²³ nonzero numbers. In a graph that fits on one
+    machine these are all rows.
     """
     check_choice("scaling", scaling, SCALINGS)
     n_columns = len(names)
@@ -53,7 +53,7 @@ def fit_transform(
     if plain.n_outputs <= SMALL:
         return _with_axes(plain, *_covariance(nodes, plain), n_nodes, min(n_components, n_nodes)), n_nodes
     sample = _sample(nodes, n_filled, n_columns) if sample is None else sample
-    prepared, center, scale = plain._prepared(sample)
+    prepared, center, scale = plain.prepared(sample)
     if scaling != "standard":
         center = np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
     axes = principal_axes(prepared, center, scale, n_components, rng=rng)
@@ -61,33 +61,33 @@ def fit_transform(
 
 
 def transformed(features: FloatArray, transform: AttributeTransform) -> FloatArray:
-    """Return the attributes of some nodes as the model sees them, before they get their unit."""
+    """Return attributes as the model sees them, before they are scaled to their unit."""
     return np.asarray(transform.apply(features, transform.names), dtype=np.float64)
 
 
 def matrix_of(batch: pa.RecordBatch, name: str = "features") -> FloatArray:
-    """Return a column of equally long lists as a matrix."""
+    """Return the matrix whose rows are the equally long lists of a column."""
     column = batch.column(name)
     flat = column.flatten().to_numpy(zero_copy_only=False)
     return flat.reshape(batch.num_rows, -1)
 
 
-def folded(
+def reduce_batches(
     frame: DataFrame, function: Callable[[pa.RecordBatch], FloatArray], combine: Callable[[Any, Any], Any]
 ) -> FloatArray:
-    """Turn every batch into one array of numbers and combine them, first in each partition and then on the driver."""
+    """Compute one array of numbers per batch, and combine them first in each partition and then on the driver."""
 
     def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        made = [function(batch) for batch in batches if batch.num_rows]
-        if made:
-            yield pa.RecordBatch.from_pydict({"payload": [reduce(combine, made).tobytes()]})
+        arrays = [function(batch) for batch in batches if batch.num_rows]
+        if arrays:
+            yield pa.RecordBatch.from_pydict({"payload": [reduce(combine, arrays).tobytes()]})
 
     rows = frame.mapInArrow(partial, "payload binary").collect()
     return reduce(combine, [np.frombuffer(row["payload"]) for row in rows])
 
 
 def _extent(nodes: DataFrame) -> tuple[int, float, float, FloatArray]:
-    """Return the number of rows, the lowest value, how many are not zero, and the largest magnitude a column."""
+    """Return the number of rows, the lowest value, the number of nonzero values, and each column's magnitude."""
 
     def of(batch: pa.RecordBatch) -> FloatArray:
         values = matrix_of(batch)
@@ -98,14 +98,14 @@ def _extent(nodes: DataFrame) -> tuple[int, float, float, FloatArray]:
         head = [a[0] + b[0], min(a[1], b[1]), a[2] + b[2]]
         return np.concatenate([head, np.maximum(a[3:], b[3:])])
 
-    found = folded(nodes.select("features"), of, combine)
+    found = reduce_batches(nodes.select("features"), of, combine)
     peak = found[3:].copy()
     peak[peak < 1e-300] = 1.0
     return int(found[0]), float(found[1]), float(found[2]), peak
 
 
 def _moments(nodes: DataFrame, peak: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of every column, as :func:`hopsight.preprocess.scale.column_moments`."""
+    """Return the mean and standard deviation of each column, as :func:`hopsight.preprocess.scale.column_moments`."""
     width = peak.size
 
     def of(batch: pa.RecordBatch) -> FloatArray:
@@ -119,28 +119,28 @@ def _moments(nodes: DataFrame, peak: FloatArray) -> tuple[FloatArray, FloatArray
         mean = a[1 : 1 + width] + shift * b[0] / count
         return np.concatenate([[count], mean, a[1 + width :] + b[1 + width :] + shift**2 * a[0] * b[0] / count])
 
-    found = folded(nodes.select("features"), of, combine)
+    found = reduce_batches(nodes.select("features"), of, combine)
     mean, deviation = found[1 : 1 + width], np.sqrt(found[1 + width :] / found[0])
     return mean * peak, peak * np.where(deviation < 1e-10, 1.0, deviation)
 
 
 def _covariance(nodes: DataFrame, plain: AttributeTransform) -> tuple[FloatArray, FloatArray]:
-    """Return the sum of the prepared rows and of their outer products."""
+    """Return the sum of the prepared rows, and that of their outer products."""
     width = plain.n_outputs
 
     def of(batch: pa.RecordBatch) -> FloatArray:
-        prepared, center, scale = plain._prepared(matrix_of(batch))
+        prepared, center, scale = plain.prepared(matrix_of(batch))
         rows = (prepared - center) / scale
         return np.concatenate([rows.sum(axis=0), (rows.T @ rows).ravel()])
 
-    found = folded(nodes.select("features"), of, np.add)
+    found = reduce_batches(nodes.select("features"), of, np.add)
     return found[:width], found[width:].reshape(width, width)
 
 
 def _with_axes(
     plain: AttributeTransform, total: FloatArray, products: FloatArray, n_nodes: int, n_components: int
 ) -> AttributeTransform:
-    mean = total / n_nodes  # zero where the rows are centered already
+    mean = total / n_nodes  # zero if the rows are already centered
     _, vectors = np.linalg.eigh(products - n_nodes * np.outer(mean, mean))
     axes = vectors[:, ::-1][:, :n_components].T
     largest = axes[np.arange(len(axes)), abs(axes).argmax(axis=1)]
@@ -151,24 +151,24 @@ def _with_axes(
 
 
 def _sample(nodes: DataFrame, n_filled: float, n_columns: int) -> Any:
-    """Bring a bounded share of the rows to the driver, sparse, in the order of the table."""
+    """Collect a bounded sample of the rows on the driver, as a sparse matrix in the order of the table."""
     limit = np.uint64(min(1.0, SAMPLED_VALUES / max(n_filled, 1.0)) * (2**63 - 1024))
     schema = "row binary, start binary, columns binary, payload binary"
     names = arrow_schema(schema)
+    kinds = (np.int64, np.int64, np.int32, np.float64)
 
     def chosen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             keep = (batch.column("hash").to_numpy().view(np.uint64) >> np.uint64(1)) <= limit
             rows = sp.csr_array(matrix_of(batch)[keep].astype(np.float64, copy=False))
-            made = (batch.column("row").to_numpy()[keep], np.diff(rows.indptr), rows.indices, rows.data)
-            kinds = (np.int64, np.int64, np.int32, np.float64)
-            cells = (np.ascontiguousarray(part, dtype=kind) for part, kind in zip(made, kinds, strict=True))
-            yield one_row(dict(zip(names.names, cells, strict=True)), names)
+            parts = (batch.column("row").to_numpy()[keep], np.diff(rows.indptr), rows.indices, rows.data)
+            payloads = (np.ascontiguousarray(part, dtype=kind) for part, kind in zip(parts, kinds, strict=True))
+            yield one_row(dict(zip(names.names, payloads, strict=True)), names)
 
     found = nodes.select("row", "hash", "features").mapInArrow(chosen, schema).collect()
     row, length, columns, values = (
         np.concatenate([np.frombuffer(part[name], dtype=kind) for part in found])
-        for name, kind in zip(names.names, (np.int64, np.int64, np.int32, np.float64), strict=True)
+        for name, kind in zip(names.names, kinds, strict=True)
     )
     start = np.concatenate([[0], np.cumsum(length)])
     return sp.csr_array((values, columns, start), shape=(row.size, n_columns))[np.argsort(row)]

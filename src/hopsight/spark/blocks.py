@@ -1,10 +1,10 @@
-"""Nodes in blocks, edges in cells: the shape that every stage's data has on the cluster.
+"""Store nodes in blocks and edges in cells, the layout that all stages share.
 
-A node belongs to one of q blocks by its hash, and has a position there. An edge belongs to the cell (i, j), i ≤ j, of
-its two blocks, so the edges of a hub are spread over q cells. A matrix with a row a node is stored as pieces
-``(fold, block, piece, kind, payload)``; the payload holds up to ``PIECE`` rows as raw bytes. A stage sends every block
-to the q cells that touch it, works there on whole arrays, and adds up what the cells return for a block: the join and
-the group-by of a row-wise plan, with the partial aggregation done first.
+The hash of a node's id assigns it to one of q blocks, where it has a position. An edge belongs to the cell (i, j),
+i ≤ j, of its two blocks, so the edges of a hub are spread over q cells. A matrix with one row per node is stored as
+pieces ``(fold, block, piece, kind, payload)``; the payload holds up to ``PIECE`` rows as raw bytes. A stage sends every
+block to the q cells that touch it, works there on whole arrays, and sums what the cells return for each block. This is
+the join and the group-by of a row-wise plan, with the partial aggregation done first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PIECE = 1 << 12  # rows; a node has up to 4 KB in the widest matrix, the search from 8,192 sources
+PIECE = 1 << 12  # rows; the widest matrix, of the search from 8,192 sources, has 4 KB per node
 NO_FOLD = -1
 
 BLOCK = "fold int, block int, piece int, kind string, payload binary"
@@ -32,7 +32,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Layout:
-    """How many nodes each block has, and how many tasks a shuffle makes."""
+    """The number of nodes in each block, and the number of tasks of a shuffle."""
 
     sizes: tuple[int, ...]
     n_tasks: int
@@ -48,8 +48,17 @@ class Layout:
         return sum(self.sizes)
 
     @property
+    def offsets(self) -> NDArray[np.int64]:
+        """The number of each block's first node in a numbering of all nodes, and the number of nodes.
+
+        >>> Layout((5, 3), 1).offsets.tolist()
+        [0, 5, 8]
+        """
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+
+    @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The two blocks of every cell.
+        """The two blocks of each cell.
 
         >>> Layout((5, 5), 1).pairs
         [(0, 0), (0, 1), (1, 1)]
@@ -61,7 +70,7 @@ class Layout:
         return [cell for cell, pair in enumerate(self.pairs) if block in pair]
 
     def rows(self, block: int, piece: int) -> int:
-        """Return how many nodes a piece holds."""
+        """Return the number of nodes in a piece."""
         return min(PIECE, self.sizes[block] - piece * PIECE)
 
 
@@ -75,21 +84,21 @@ def cell_of(i: Array, j: Array, n_blocks: int) -> Array:
 
 
 def pieces(fold: int, block: int, kind: str, rows: Array) -> Iterator[dict[str, Any]]:
-    """Cut a matrix of a whole block into pieces."""
+    """Cut the matrix of a block into pieces."""
     for start in range(0, max(1, len(rows)), PIECE):
         part = np.ascontiguousarray(rows[start : start + PIECE])
         yield {"fold": fold, "block": block, "piece": start // PIECE, "kind": kind, "payload": part}
 
 
-def whole(parts: Sequence[tuple[int, Any]], dtype: Any, n_rows: int) -> Array:
-    """Put the pieces of a block together again: (n_rows, width)."""
+def join_pieces(parts: Sequence[tuple[int, Any]], dtype: Any, n_rows: int) -> Array:
+    """Return the matrix of a block, (n_rows, width), from its pieces."""
     flat = [np.frombuffer(payload, dtype=dtype) for _, payload in sorted(parts, key=lambda part: part[0])]
     joined = flat[0] if len(flat) == 1 else np.concatenate(flat)
     return joined.reshape(n_rows, -1 if n_rows else 0)
 
 
 def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """Return the rows of an Arrow table; a binary cell is a buffer, not a copy."""
+    """Yield the rows of an Arrow table; a binary value is a buffer, not a copy."""
     columns = {name: table.column(name) for name in table.schema.names}
     for row in range(table.num_rows):
         cells = {name: column[row] for name, column in columns.items()}
@@ -97,7 +106,7 @@ def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 
 def each_row(function: Callable[[dict[str, Any]], Iterable[dict[str, Any]]], schema: str) -> Any:
-    """Return the Arrow function that turns every row into some rows."""
+    """Return the Arrow function that replaces each row with the rows that ``function`` yields."""
     names = arrow_schema(schema)
 
     def apply(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -110,11 +119,11 @@ def each_row(function: Callable[[dict[str, Any]], Iterable[dict[str, Any]]], sch
 
 
 def one_row(row: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch of a single row: payloads are large, and are not copied."""
-    return pa.RecordBatch.from_arrays([_one_cell(row[f.name], f.type) for f in schema], schema=schema)
+    """Return a batch with a single row, without copying its payload."""
+    return pa.RecordBatch.from_arrays([_one_value(row[f.name], f.type) for f in schema], schema=schema)
 
 
-def _one_cell(value: Any, kind: pa.DataType) -> pa.Array:
+def _one_value(value: Any, kind: pa.DataType) -> pa.Array:
     if not pa.types.is_binary(kind):
         return pa.array([value], kind)
     content = pa.py_buffer(np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value)
@@ -123,7 +132,7 @@ def _one_cell(value: Any, kind: pa.DataType) -> pa.Array:
 
 
 def arrow_schema(ddl: str) -> pa.Schema:
-    """Return the Arrow form of a Spark schema of whole numbers, text and bytes.
+    """Return the Arrow form of a Spark schema of numbers, text and bytes.
 
     >>> arrow_schema("cell int, payload binary").names
     ['cell', 'payload']
@@ -139,7 +148,7 @@ def arrow_schema(ddl: str) -> pa.Schema:
 
 
 def send(blocks: DataFrame, layout: Layout, folds: Sequence[int] | None = None) -> DataFrame:
-    """Send every piece to the cells that touch its block; ``folds`` makes a copy for each of them."""
+    """Send every piece to the cells that touch its block, once for each of ``folds`` where these are given."""
 
     def copies(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for fold in folds if folds is not None else (row["fold"],):
@@ -149,13 +158,13 @@ def send(blocks: DataFrame, layout: Layout, folds: Sequence[int] | None = None) 
     return blocks.mapInArrow(each_row(copies, SENT), SENT)
 
 
-def added(partial: DataFrame, layout: Layout, dtype: Any, *, op: Any = np.add) -> DataFrame:
-    """Add up what the cells returned for each piece of a block, in the order of the cells.
+def sum_over_cells(partial: DataFrame, layout: Layout, dtype: Any, *, op: Any = np.add) -> DataFrame:
+    """Sum what the cells returned for each piece of a block, in the order of the cells.
 
     ``partial`` has the columns of a block and ``cell``; ``op`` replaces the addition.
     """
     if layout.n_blocks == 1:
-        return partial.drop("cell")  # there is one cell, and nothing to add
+        return partial.drop("cell")  # with one cell there is nothing to sum
     names = arrow_schema(BLOCK)
 
     def total(key: Any, table: pa.Table) -> pa.Table:
@@ -169,15 +178,15 @@ def added(partial: DataFrame, layout: Layout, dtype: Any, *, op: Any = np.add) -
 
 
 def sum_parts(rows: Iterable[dict[str, Any]], dtype: Any, op: Any = np.add) -> Array:
-    """Add up the payloads of some rows in the order of their cells, so that the rounding is always the same."""
+    """Sum the payloads of some rows in the order of their cells, so that the rounding is always the same."""
     ordered = sorted(rows, key=lambda row: row["cell"])
     return reduce(op, [np.frombuffer(row["payload"], dtype=dtype) for row in ordered])
 
 
-def gathered(
+def sum_to_driver(
     frame: DataFrame, function: Callable[[dict[str, Any]], Iterable[tuple[int, Array]]], *, op: Any = np.add
 ) -> dict[int, Array]:
-    """Add up small float64 arrays on the way to the driver: a partition sends one array a key, never its rows."""
+    """Sum small float64 arrays by key on the driver; a partition sends one array per key, never its rows."""
     schema = "key int, payload binary"
     names = arrow_schema(schema)
 
@@ -197,20 +206,20 @@ def gathered(
     return totals
 
 
-def kept(frame: DataFrame, *, large: bool = False) -> DataFrame:
-    """Keep a table for the stages that read it again: in memory, what does not fit and what is large on disk."""
+def cached(frame: DataFrame, *, large: bool = False) -> DataFrame:
+    """Persist a table that later stages read again: in memory, or on disk if it is large or does not fit."""
     from pyspark import StorageLevel
 
     return frame.persist(StorageLevel.DISK_ONLY if large else StorageLevel.MEMORY_AND_DISK)
 
 
-def done(frame: DataFrame, *, large: bool = False) -> DataFrame:
-    """Keep a table and make it now, so that its work counts where it belongs."""
-    table = kept(frame, large=large)
+def computed(frame: DataFrame, *, large: bool = False) -> DataFrame:
+    """Persist a table and compute it now, so that the work is measured in the stage it belongs to."""
+    table = cached(frame, large=large)
     table.count()
     return table
 
 
 def piece_matrix(row: dict[str, Any], layout: Layout, dtype: Any) -> Array:
-    """Return a piece as a matrix with a row a node."""
+    """Return a piece as a matrix with one row per node."""
     return np.frombuffer(row["payload"], dtype=dtype).reshape(layout.rows(row["block"], row["piece"]), -1)

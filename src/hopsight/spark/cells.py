@@ -1,7 +1,7 @@
-"""Edges in cells: where the blocks of both ends and the edges between them meet, and what is done with them there.
+"""Bring the edges of each cell together with the blocks of both their ends, and apply a function there.
 
-The edges of a cell are stored as rows ``(cell, slice, …)`` of up to ``SLICE`` edges each, in their order; a binary
-column has an element an edge.
+The edges of a cell are stored in order, as rows ``(cell, slice, …)`` of up to ``SLICE`` edges; a binary column has one
+element per edge.
 """
 
 from __future__ import annotations
@@ -11,27 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn.utils import murmurhash3_32
 
-from hopsight.spark.blocks import Array, Layout, arrow_schema, one_row, rows_of, whole
+from hopsight.spark.blocks import Array, Layout, arrow_schema, join_pieces, one_row, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+SPARK_SEED = 42  # of the Murmur3 hash by which Spark partitions
 SLICE = 1 << 20  # edges of a cell in one row of a table, with up to 40 bytes each
 
 Kernel = Callable[[Layout, int, int, dict[str, Array], dict[str, Array]], Iterable[dict[str, Any]]]
 
 
 def slices(cell: int, edges: dict[str, Array]) -> Iterator[dict[str, Any]]:
-    """Cut the edges of a cell into slices; the last axis of every array is the edges'."""
+    """Cut the edges of a cell into slices; the last axis of each array runs over the edges."""
     n_edges = next(iter(edges.values())).shape[-1]
     for number, start in enumerate(range(0, max(1, n_edges), SLICE)):
         part = {name: values[..., start : start + SLICE] for name, values in edges.items()}
         yield {"cell": cell, "slice": number, **part}
 
 
-def whole_cell(rows: Iterable[dict[str, Any]], types: dict[str, Any], names: Iterable[str]) -> dict[str, Array]:
-    """Put the slices of a cell together again; arrays are flat."""
+def join_slices(rows: Iterable[dict[str, Any]], types: dict[str, Any], names: Iterable[str]) -> dict[str, Array]:
+    """Return the edges of a cell, as flat arrays, from its slices."""
     ordered = sorted(rows, key=lambda row: row["slice"])
     if len(ordered) == 1:
         return {name: np.frombuffer(ordered[0][name], dtype=types[name]) for name in names}
@@ -56,23 +58,23 @@ def on_cells(
     Parameters
     ----------
     sent
-        What :func:`send` returned; several may be united.
+        What :func:`send` returned, or the union of several of these.
     cells
-        ``cell``, ``slice`` and binary columns with an element an edge.
+        ``cell``, ``slice`` and binary columns with one element per edge.
     folds
         The folds that need the edges.
     kernel
         ``kernel(layout, fold, cell, blocks, edges)`` yields rows; ``blocks["kind0"]`` and ``blocks["kind1"]`` are the
         matrices of the cell's first and second block, ``edges`` the arrays of the cell.
     types
-        Element type of every kind of block, and of every column of the cells.
+        Element type of each kind of block and of each column of the cells.
     schema
-        Of the rows that the kernel yields.
+        Schema of the rows that the kernel yields.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     copies = cells.withColumn("fold", F.explode(F.array([F.lit(fold) for fold in folds])))
-    n_tasks, tasks = dealt(layout, len(folds))
+    n_tasks, tasks = assign_tasks(layout, len(folds))
     number = F.greatest("fold", F.lit(0)) * len(layout.pairs) + F.col("cell")
     task = F.element_at(F.split(F.lit(" ".join(map(str, tasks))), " "), number + 1).cast("int").alias("task")
     names = arrow_schema(schema)
@@ -81,7 +83,7 @@ def on_cells(
     def apply(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
         _, fold, cell = (part.as_py() for part in key)
         blocks = _matrices(left, layout, layout.pairs[cell], types)
-        edges = whole_cell(rows_of(right), types, columns)
+        edges = join_slices(rows_of(right), types, columns)
         made = [one_row(row, names) for row in kernel(layout, fold, cell, blocks, edges)]
         return pa.Table.from_batches(made, names)
 
@@ -98,56 +100,41 @@ def by_cell(
     types: dict[str, Any],
     schema: str,
 ) -> DataFrame:
-    """Turn the edges of every cell, its slices put together, into some rows: ``function(cell, edges)``."""
+    """Replace the edges of each cell, its slices joined, with the rows that ``function(cell, edges)`` yields."""
     names = arrow_schema(schema)
 
     def apply(key: Any, table: pa.Table) -> pa.Table:
-        made = function(key[0].as_py(), whole_cell(rows_of(table), types, columns))
+        made = function(key[0].as_py(), join_slices(rows_of(table), types, columns))
         return pa.Table.from_batches([one_row(row, names) for row in made], names)
 
     return cells.select("cell", "slice", *columns).groupBy("cell").applyInArrow(apply, schema)
 
 
-def dealt(layout: Layout, n_folds: int) -> tuple[int, list[int]]:
-    """Return how many tasks there are for the cells of all folds, and for each cell the word that leads to its task.
+def assign_tasks(layout: Layout, n_folds: int) -> tuple[int, list[int]]:
+    """Return the number of tasks for the cells of all folds, and for each cell the key that leads to its task.
 
-    Cells of two blocks, which have twice the edges of the others, are dealt first: no task gets many more than another.
+    Cells of two blocks have twice as many edges as the others and are assigned first, so that the tasks are even.
     """
     n_cells = len(layout.pairs)
     n_tasks = max(2, min(layout.n_tasks, n_folds * n_cells))  # Spark would shuffle once more after a single task
-    words = task_words(n_tasks)
-    keys = [(i == j, fold * n_cells + cell) for fold in range(n_folds) for cell, (i, j) in enumerate(layout.pairs)]
-    task = {key: turn % n_tasks for turn, (_, key) in enumerate(sorted(keys))}
-    return n_tasks, [words[task[key]] for key in range(n_folds * n_cells)]
+    keys = task_keys(n_tasks)
+    numbers = [(i == j, fold * n_cells + cell) for fold in range(n_folds) for cell, (i, j) in enumerate(layout.pairs)]
+    task = {number: turn % n_tasks for turn, (_, number) in enumerate(sorted(numbers))}
+    return n_tasks, [keys[task[number]] for number in range(n_folds * n_cells)]
 
 
-def task_words(n_tasks: int) -> list[int]:
-    """Return, for every task, a whole number that Spark's hash partitioning sends there.
+def task_keys(n_tasks: int) -> list[int]:
+    """Return, for each task, an integer that Spark's hash partitioning sends there.
 
-    >>> len(set(task_words(5)))
+    >>> len(set(task_keys(5)))
     5
     """
-    words: dict[int, int] = {}
-    word = 0
-    while len(words) < n_tasks:
-        words.setdefault(_spark_hash(word) % n_tasks, word)
-        word += 1
-    return [words[task] for task in range(n_tasks)]
-
-
-def _spark_hash(value: int) -> int:
-    """Return Spark's ``hash`` of an int: Murmur3 with the seed 42."""
-    full = 0xFFFFFFFF
-
-    def turned(word: int, bits: int) -> int:
-        return ((word << bits) | (word >> (32 - bits))) & full
-
-    mixed = turned((value & full) * 0xCC9E2D51 & full, 15) * 0x1B873593 & full
-    word = (turned(42 ^ mixed, 13) * 5 + 0xE6546B64) & full ^ 4
-    word = (word ^ (word >> 16)) * 0x85EBCA6B & full
-    word = (word ^ (word >> 13)) * 0xC2B2AE35 & full
-    word ^= word >> 16
-    return word - (1 << 32) if word >> 31 else word
+    keys: dict[int, int] = {}
+    key = 0
+    while len(keys) < n_tasks:
+        keys.setdefault(murmurhash3_32(key, seed=SPARK_SEED) % n_tasks, key)
+        key += 1
+    return [keys[task] for task in range(n_tasks)]
 
 
 def _matrices(table: pa.Table, layout: Layout, pair: tuple[int, int], types: dict[str, Any]) -> dict[str, Array]:
@@ -155,5 +142,5 @@ def _matrices(table: pa.Table, layout: Layout, pair: tuple[int, int], types: dic
     for row in rows_of(table):
         found.setdefault((row["kind"], row["block"]), []).append((row["piece"], row["payload"]))
     kinds = {kind for kind, _ in found}
-    made = {key: whole(parts, types[key[0]], layout.sizes[key[1]]) for key, parts in found.items()}
+    made = {key: join_pieces(parts, types[key[0]], layout.sizes[key[1]]) for key, parts in found.items()}
     return {f"{kind}{side}": made[kind, block] for kind in kinds for side, block in enumerate(pair)}

@@ -1,9 +1,9 @@
-"""What the Python workers of a session on this machine are forked from: a process that has torch and numba already.
+"""Fork the Python workers of a session on this machine from a process that has already imported torch and numba.
 
-Spark starts it as ``python -m hopsight.spark.daemon`` (setting ``spark.python.daemon.module``). A stage has a worker
-for each of its functions and cores; importing torch takes each of them seconds and hundreds of megabytes, which they
-share here. A worker collects garbage after every task; what was imported is none and is left out, which would
-otherwise be most of the work of a small task.
+Spark starts this module as ``python -m hopsight.spark.daemon`` (setting ``spark.python.daemon.module``). A stage has
+one worker per function and core; importing torch would take each of them seconds and hundreds of megabytes. A worker
+collects garbage after every task; the imported modules are frozen, because scanning them would be most of the work of
+a small task.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The whole detection: two DataFrames in, scores of nodes and edges out."""
+"""Run a whole detection: from two DataFrames to ranked nodes and edges."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,31 +14,31 @@ import pyarrow as pa
 from hopsight.detectors.base import Callback
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.folds import pool_seed
+from hopsight.hcm.folds import pool_seed, split_seed
+from hopsight.hcm.hop_detector import NO_EDGES
 from hopsight.hops.pool import PairPool
-from hopsight.io.notices import notice
+from hopsight.io.notices import notice_merged
 from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.scale import unit_of
-from hopsight.spark import graph as network
+from hopsight.spark import graph as graph_stages
 from hopsight.spark import judging, pairs, ranking, rings, training, views
-from hopsight.spark.attributes import fit_transform, folded, matrix_of
-from hopsight.spark.blocks import Array, Layout, done, gathered, kept
-from hopsight.spark.columns import attribute_plan, encoded
+from hopsight.spark.attributes import fit_transform, matrix_of, reduce_batches
+from hopsight.spark.blocks import Array, Layout, cached, computed, sum_to_driver
+from hopsight.spark.columns import Plan, encode_attributes, plan_attributes
 from hopsight.spark.folds import Splits
-from hopsight.spark.graph import Network
-from hopsight.spark.measure import Measures
-from hopsight.spark.ranking import score_rows
+from hopsight.spark.graph import SparkGraph
+from hopsight.spark.inputs import Inputs, check_known, check_unique, errors_about, read_inputs
 from hopsight.spark.results import Detection, edge_table, node_table
-from hopsight.spark.session import settings
-from hopsight.spark.tables import check_known, check_tables, check_unique, concerning
-from hopsight.spark.training import Trained
+from hopsight.spark.session import run_settings
+from hopsight.spark.stage_measures import StageMeasures
+from hopsight.spark.training import TrainedModel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LARGEST_BLOCK = 1 << 28  # numbers in a view of one block; a task holds two views of two blocks
-MANY_NODES = 50_000  # from here on there are more tasks than cores
 SMALLEST_BLOCK = 32
+MANY_TASKS_NODES = 50_000  # from this size on, there are three tasks per core
 
 Stage = Callable[[str], AbstractContextManager[None]]
 
@@ -57,115 +57,108 @@ def detect(
     typed: bool = True,
     n_blocks: int | None = None,
     folder: str | None = None,
-    measures: Measures | None = None,
+    measures: StageMeasures | None = None,
     callback: Callback | None = None,
     distributed: bool = False,
 ) -> Detection:
-    """Find the nodes and edges of a network in two DataFrames that do not belong where they are.
+    """Find the nodes and edges of a graph in two DataFrames that do not belong where they are.
 
-    The result is that of :class:`CrossHCM` on one machine, up to rounding. Edges have no direction here. Nothing
-    proportional to the network ever comes to the driver.
+    The result is that of :class:`CrossHCM` on one machine, up to rounding. Edges are undirected. The driver never
+    receives data proportional to the size of the graph.
 
     Parameters
     ----------
     edges, nodes
-        The edge list and the node table, as :func:`hopsight.load` reads them from files.
+        The edge list and the node table, with the columns that :func:`hopsight.load` expects in files.
     detector
         The hyperparameters; default ``CrossHCM()``.
     label, ignore, source_column, target_column, id_column, missing
         As in :func:`hopsight.load`.
     typed
-        False reads text that looks like a number as one, as in CSV files.
+        False reads text that looks like a number as a number, as in CSV files.
     n_blocks
-        Blocks that the nodes are put into, which decides how finely the work is cut; None chooses.
+        Number of blocks that the nodes are divided into; more blocks give smaller tasks. None chooses.
     folder
-        Where the sample to train on is written, seen by driver and executors; None is a temporary folder here.
-    measures, callback
-        Told of stages and of epochs.
+        Where the training sample is written, a path that driver and executors share; None is a temporary folder on
+        this machine.
+    measures
+        Collects time and traffic of the stages, and reports their progress.
+    callback
+        Called after each epoch, unless ``distributed``.
     distributed
-        Train in a process that pyspark's TorchDistributor starts, on an executor where there are any, instead of in
-        this one; see :func:`hopsight.spark.distributed.train_apart`. The result is the same, and no epoch is told.
+        Train in a process that pyspark's TorchDistributor starts, on an executor if there are any, instead of in this
+        process; see :func:`hopsight.spark.training.train_in_process`. The result is the same.
     """
-    detector = replace(detector or CrossHCM())  # a copy: what is fitted belongs to this run
-    detector._check()
-    threshold(np.zeros(1), detector.contamination)
-    spark = edges.sparkSession
-    found = measures or Measures(spark)
+    detector = replace(detector or CrossHCM())  # without what an earlier fit has set
+    detector.check()
+    threshold(np.zeros(1), detector.contamination)  # refuses a share outside its range
+    measured = measures or StageMeasures(edges.sparkSession)
     notices: list[str] = []
-    with settings(spark), _working(folder) as work:
-        with found.stage("read"):
-            tables = check_tables(
+    with run_settings(edges.sparkSession), _working_folder(folder) as work:
+        with measured.stage("read"):
+            inputs = read_inputs(
                 edges, nodes, source_column=source_column, target_column=target_column, id_column=id_column,
                 typed=typed, notices=notices,
             )  # fmt: skip
-            with concerning("nodes"):
-                check_unique(tables.nodes)
-                plans = attribute_plan(
-                    tables.nodes, tables.columns, label=label, ignore=ignore, missing=missing, notices=notices
-                )
-        engine = Engine(detector, found.stage, n_blocks, work, callback, distributed)
+            plans = _plans(inputs, label=label, ignore=ignore, missing=missing, notices=notices)
         names = [name for plan in plans for name in plan.names]
-        features = encoded(tables.nodes, plans)
-        judged = engine.run(features, tables.edges, names)
-        net = judged.net
-        with found.stage("rank"):
-            rows = kept(score_rows(judged.scores, net.layout, detector.score))
-            scores = done(node_table(rows, net.nodes, judged.threshold))
-            ranked = done(edge_table(judged.edges, net.layout, net.nodes, rows, net.n_edges))
+        features = encode_attributes(inputs.nodes, plans)
+        engine = Engine(detector, measured.stage, n_blocks, work, callback, distributed)
+        judged = engine.run(features, inputs.edges, names)
+        graph = judged.graph
+        with measured.stage("rank"):
+            rows = cached(ranking.score_rows(judged.scores, graph.layout, detector.score))
+            scores = computed(node_table(rows, graph.nodes, judged.threshold))
+            ranked = computed(edge_table(judged.edges, graph.layout, graph.nodes, rows, graph.n_edges))
             rows.unpersist()
-    sizes = {
-        "n_nodes": net.layout.n_nodes, "n_edges": net.n_edges, "n_attributes": len(names),
-        "n_duplicates": net.n_duplicates, "n_self_loops": net.n_self_loops, "n_blocks": net.layout.n_blocks,
-    }  # fmt: skip
-    for count, what in (
-        (net.n_duplicates, "stood there more than once and were merged"),
-        (net.n_self_loops, "from a node to itself were removed"),
-    ):
-        if count:
-            notice(f"{count:,} edges {what}", notices)
-    losses = judged.trained.losses
-    return Detection(scores, ranked, judged.threshold, losses, sizes, found.stages, notices, features, names)
+    notice_merged(graph.n_duplicates, graph.n_self_loops, notices)
+    sizes, losses = graph.sizes() | {"n_attributes": len(names)}, judged.model.losses
+    return Detection(scores, ranked, judged.threshold, losses, sizes, measured.stages, notices, features, names)
+
+
+def _plans(inputs: Inputs, **options: Any) -> list[Plan]:
+    with errors_about("nodes"):
+        check_unique(inputs.nodes)
+        return plan_attributes(inputs.nodes, inputs.columns, **options)
 
 
 @contextmanager
-def _working(folder: str | None) -> Iterator[str]:
-    """Give a folder for what only this run needs."""
+def _working_folder(folder: str | None) -> Iterator[str]:
+    """Yield the folder, or a temporary one that is removed after the run."""
     if folder is not None:
         yield folder
         return
-    with tempfile.TemporaryDirectory(prefix="hopsight-") as made:
-        yield made
+    with tempfile.TemporaryDirectory(prefix="hopsight-") as temporary:
+        yield temporary
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Everything a run found, still on the cluster: cells of judged edges and blocks of scores."""
+class Judgment:
+    """Everything that a run found, on the cluster: cells of judged edges and blocks of scores."""
 
-    net: Network
-    transform: AttributeTransform
-    trained: Trained
-    edges: DataFrame  # cells, see judging.JUDGED
-    scores: DataFrame  # blocks, see ranking.SCORES
+    graph: SparkGraph
+    model: TrainedModel
+    edges: DataFrame  # cells with the columns of judging.JUDGED
+    scores: DataFrame  # blocks with the columns of ranking.SCORES
     threshold: float
-    trends: Array
 
 
 @dataclass
 class Engine:
-    """One run of CrossHCM on a cluster; every stage is a method that reads what the ones before it made.
+    """One run of CrossHCM on a cluster; each method is a stage that reads what the earlier ones computed.
 
     Parameters
     ----------
     detector
         The hyperparameters.
     stage
-        Gives the context that a named stage runs in, for progress and measurements.
+        Returns the context in which a named stage runs, for progress and measurements.
     n_blocks
-        Blocks of nodes; None chooses.
+        Number of blocks of nodes; None chooses.
     folder
-        Where the pool of pairs is written, a path that driver and executors share.
+        Where the training sample is written, a path that driver and executors share.
     callback
-        Told of every epoch.
+        Called after each epoch.
     distributed
         Whether another process trains.
     """
@@ -177,118 +170,112 @@ class Engine:
     callback: Callback | None = None
     distributed: bool = False
 
-    def run(self, nodes: DataFrame, edges: DataFrame, names: list[str]) -> Judged:
+    def run(self, nodes: DataFrame, edges: DataFrame, names: list[str]) -> Judgment:
         """Judge edges ``source, target`` between nodes ``id, row, features``."""
         detector = self.detector
-        rngs = np.random.default_rng(detector.seed).spawn(6)
-        splits = Splits(detector.seed, detector.n_folds, detector.n_repeats)
-        seed = pool_seed(detector.seed)
+        run_seed = split_seed(detector.seed)
+        rngs = np.random.default_rng(run_seed).spawn(6)
+        splits = Splits(run_seed, detector.n_folds, detector.n_repeats)
+        seed = pool_seed(run_seed)
         with self.stage("attributes"):
-            hashed = kept(network.hashed(nodes))
+            hashed = cached(graph_stages.with_hashes(nodes))
             transform, n_nodes = fit_transform(
                 hashed, names, scaling=detector.scaling, n_components=detector.n_components, rng=rngs[0]
             )
         with self.stage("index"):
             placed, layout, unit, magnitude = self._index(hashed, transform, n_nodes, seed)
-            x = done(network.x_blocks(placed, layout, unit, magnitude), large=True)
+            x = computed(graph_stages.attribute_blocks(placed, layout, unit, magnitude), large=True)
         with self.stage("edges"):
-            net = self._edges(edges, placed, layout)
-            degrees = done(network.degree_blocks(net.cells, layout, splits))
-        detector.transform_ = transform
+            graph = self._edges(edges, placed, layout)
+            degrees = computed(graph_stages.degree_blocks(graph.cells, layout, splits))
         with self.stage("pairs"):
-            pool = self._pairs(net, x, splits, seed)
+            pool = self._pairs(graph, x, splits, seed, detector.resolve_similarity(transform.scaling))
         with self.stage("views"):
-            shown = x.filter("kind = 'x'").unionAll(degrees)
-            around = done(views.neighborhoods(shown, net.cells, layout, splits), large=True)
-            seen = views.kept_views(x.filter("kind = 'x'"), layout).unionAll(around)
+            blocks = x.filter("kind = 'x'").unionAll(degrees)
+            around = computed(views.neighborhoods(blocks, graph.cells, layout, splits), large=True)
+            both = views.compress_views(x.filter("kind = 'x'"), layout).unionAll(around)
         with self.stage("sample"):
-            path = self._sample(seen, layout, pool)
+            path = f"{self.folder}/pool"
+            training.pool_views(both, layout, pool).write.mode("overwrite").parquet(path)
         with self.stage("train"):
-            trained = self._train(edges.sparkSession, path, layout, pool, tuple(rngs[2:]))
+            model = self._train(edges.sparkSession, path, layout, pool, tuple(rngs[2:]))
         with self.stage("judge"):
-            sent = judging.send_views(seen, layout, splits)
-            judged = done(judging.judged_edges(sent, net.cells, layout, splits, detector, trained))
+            sent = judging.send_views(both, layout, splits)
+            judged = computed(judging.judged_edges(sent, graph.cells, layout, splits, detector, model))
         with self.stage("score"):
             ring = rings.ring_blocks(judged, degrees, layout)
-            means = kept(ranking.mean_blocks(judged, ring, layout, detector.deviation))
+            means = cached(ranking.mean_blocks(judged, ring, layout, detector.deviation))
             trends, n_judged = ranking.degree_trends(means, layout)
-            scores = kept(ranking.score_blocks(means, layout, trends, n_judged))
-            threshold = ranking.score_threshold(scores, layout, detector.score, detector.contamination)
+            scores = cached(ranking.score_blocks(means, layout, trends, n_judged))
+            limit = ranking.score_threshold(scores, layout, detector.score, detector.contamination)
         for frame in (hashed, x, degrees, around, means):
-            frame.unpersist()  # what is left over is the user's to keep or to drop
-        return Judged(net, transform, trained, judged, scores, threshold, trends)
+            frame.unpersist()
+        return Judgment(graph, model, judged, scores, limit)
 
     def _index(
         self, hashed: DataFrame, transform: AttributeTransform, n_nodes: int, seed: np.uint64
     ) -> tuple[DataFrame, Layout, float, float]:
-        """Place the nodes, and find the unit of their attributes and the magnitude it was measured in."""
-        n_tasks = hashed.sparkSession.sparkContext.defaultParallelism * (1 if n_nodes < MANY_NODES else 3)
+        """Place the nodes in blocks, and return with them the unit and the magnitude of the attributes."""
+        n_tasks = hashed.sparkSession.sparkContext.defaultParallelism * (1 if n_nodes < MANY_TASKS_NODES else 3)
         n_blocks = self.n_blocks or self._choose_blocks(n_nodes, transform.n_outputs, n_tasks)
-        placed = kept(network.placed(hashed, transform, n_blocks, seed))
+        placed = cached(graph_stages.with_positions(hashed, transform, n_blocks, seed))
 
-        def extent(batch: pa.RecordBatch) -> Array:
-            values = matrix_of(batch, "x")
-            return np.array([abs(values).max(initial=0.0)])
+        def largest(batch: pa.RecordBatch) -> Array:
+            return np.array([abs(matrix_of(batch, "x")).max(initial=0.0)])
 
-        magnitude = unit_of(folded(placed.select("x"), extent, np.maximum))
+        magnitude = unit_of(reduce_batches(placed.select("x"), largest, np.maximum))
 
         def moments(batch: pa.RecordBatch) -> Array:
             values = matrix_of(batch, "x") / magnitude
             return np.array([values.size, values.sum(), (values**2).sum()])
 
-        size, total, squares = folded(placed.select("x"), moments, np.add)
+        size, total, squares = reduce_batches(placed.select("x"), moments, np.add)
         deviation = float(np.sqrt(max(squares / size - (total / size) ** 2, 0.0)))
         counts = {row["block"]: row["count"] for row in placed.groupBy("block").count().collect()}
         layout = Layout(tuple(counts.get(block, 0) for block in range(n_blocks)), n_tasks)
         return placed, layout, magnitude * (deviation or 1.0), magnitude
 
     def _choose_blocks(self, n_nodes: int, width: int, n_tasks: int) -> int:
-        """Return the fewest blocks that fit into a task's memory and give every core something to do."""
+        """Return the smallest number of blocks that fit into a task's memory and give work to every core."""
         n_blocks = max(1, -(-n_nodes * width // LARGEST_BLOCK))
         n_folds = self.detector.n_folds * self.detector.n_repeats
         while n_folds * n_blocks * (n_blocks + 1) // 2 < n_tasks and n_nodes >= 2 * n_blocks * SMALLEST_BLOCK:
             n_blocks += 1
         return n_blocks
 
-    def _edges(self, edges: DataFrame, placed: DataFrame, layout: Layout) -> Network:
-        """Clean the edges and put them into cells."""
-        ends = kept(network.edge_ends(edges, placed, layout.n_tasks))
+    def _edges(self, edges: DataFrame, placed: DataFrame, layout: Layout) -> SparkGraph:
+        """Check and clean the edges, and put them into cells."""
+        ends = cached(graph_stages.edge_ends(edges, placed, layout.n_tasks))
         check_known(ends)
-        cells = kept(network.packed_cells(ends, layout.n_blocks))
-        counted = gathered(cells, lambda row: [(0, np.frombuffer(row["counts"], dtype=np.int64).astype(np.float64))])
-        n_loops, n_duplicates, n_edges = (int(count) for count in counted[0]) if counted else (0, 0, 0)
+        cells = cached(graph_stages.packed_cells(ends, layout.n_blocks))
+
+        def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
+            yield 0, np.frombuffer(row["counts"], dtype=np.int64).astype(np.float64)
+
+        n_loops, n_duplicates, n_edges = sum_to_driver(cells, counts)[0].astype(np.int64).tolist()
         ends.unpersist()
         if n_edges == 0:
-            raise ValueError("the network has no edge, so there is no neighbor to judge a node by")
-        return Network(placed, cells, layout, n_edges, n_duplicates, n_loops)
+            raise ValueError(NO_EDGES)
+        return SparkGraph(placed, cells, layout, n_edges, n_duplicates, n_loops)
 
-    def _pairs(self, net: Network, x: DataFrame, splits: Splits, seed: np.uint64) -> PairPool:
-        """Drop the edges that are least alike and choose the pool."""
-        detector, layout = self.detector, net.layout
-        likened = kept(pairs.likened(x, net.cells, layout, detector._similarity()))
-        limit = pairs.drop_limit(likened, net.n_edges, detector.drop_ratio)
-        sources = pairs.sources_of(net.nodes, layout.n_nodes)
-        state = pairs.searched(x, pairs.staying(likened, limit), layout, sources, detector.n_classes - 1)
-        settings = ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")
-        pool = pairs.pool_of(
-            state, likened, layout, splits, sources, limit, seed, **{name: getattr(detector, name) for name in settings}
-        )
-        state.unpersist()
-        likened.unpersist()
+    def _pairs(self, graph: SparkGraph, x: DataFrame, splits: Splits, seed: np.uint64, similarity: str) -> PairPool:
+        """Drop the edges whose ends are least similar, and choose the pool."""
+        detector, layout = self.detector, graph.layout
+        edges = cached(pairs.with_similarity(x, graph.cells, layout, similarity))
+        limit = pairs.drop_limit(edges, graph.n_edges, detector.drop_ratio)
+        sources = pairs.choose_sources(graph.nodes, layout.n_nodes)
+        reached = pairs.search_hops(x, pairs.kept_edges(edges, limit), layout, sources, detector.n_classes - 1)
+        names = ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")
+        settings = {name: getattr(detector, name) for name in names}
+        pool = pairs.choose_pool(reached, edges, layout, splits, sources, limit, seed, **settings)
+        reached.unpersist()
+        edges.unpersist()
         return pool
 
-    def _sample(self, seen: DataFrame, layout: Layout, pool: PairPool) -> str:
-        """Write the views of the pool's nodes to Parquet."""
-        path = f"{self.folder}/pool"
-        training.chosen_rows(seen, layout, pool).write.mode("overwrite").parquet(path)
-        return path
-
     def _train(
-        self, spark: SparkSession, path: str, layout: Layout, pool: PairPool, rngs: tuple[np.random.Generator, ...]
-    ) -> Trained:
-        """Train here or where Spark puts it."""
-        if not self.distributed:
-            return training.train(spark, path, layout, self.detector, pool, rngs, self.callback)
-        from hopsight.spark.distributed import train_apart
-
-        return train_apart(spark, path, views.view_type(layout), self.detector, pool, rngs)
+        self, spark: SparkSession, path: str, layout: Layout, pool: PairPool, rngs: training.Rngs
+    ) -> TrainedModel:
+        dtype = views.view_dtype(layout)
+        if self.distributed:
+            return training.train_in_process(spark, path, dtype, self.detector, pool, rngs)
+        return training.train_on_driver(spark, path, dtype, self.detector, pool, rngs, self.callback)

@@ -1,4 +1,4 @@
-"""The part of a network that a report shows, brought to the driver: bounded, whatever the size of the network."""
+"""Collect the part of a graph that the report shows; its size is bounded for graphs of any size."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from hopsight.spark.results import Detection
 
-NEIGHBORS = 60  # of one node, the farthest-looking
-BACKGROUND = 2000  # nodes that stand for all, evenly spread over the ranking
+NEIGHBORS = 60  # the farthest ones of each top node
+BACKGROUND = 2000  # sampled nodes, evenly spread over the ranking
 EDGES = 25_000
 
 
@@ -25,12 +25,12 @@ class Excerpt:
     Attributes
     ----------
     nodes
-        Columns of the scores, an array each; ``node`` holds the ids.
+        One array per column of the scores; ``node`` holds the ids.
     features
-        Attributes of these nodes, (n, n_attributes).
+        Attributes of these nodes, (n_nodes, n_attributes).
     edges
-        Edges among the top nodes and their neighbors: ``source`` and ``target`` as positions, hop, probability,
-        variance.
+        Edges among the top nodes and their neighbors: ``source`` and ``target`` (positions in ``nodes``), hop,
+        probability, variance.
     top
         Positions of the top nodes, most anomalous first.
     background
@@ -44,9 +44,9 @@ class Excerpt:
     background: NDArray[np.int64]
 
 
-def excerpt(found: Detection, n_top: int) -> Excerpt:
-    """Bring the excerpt of a detection."""
-    step = max(1, -(-found.network["n_nodes"] // BACKGROUND))
+def collect_excerpt(found: Detection, n_top: int) -> Excerpt:
+    """Return the excerpt with the ``n_top`` most anomalous nodes of a detection."""
+    step = max(1, -(-found.graph["n_nodes"] // BACKGROUND))
     top = [row["node"] for row in found.scores.filter(f"rank <= {n_top}").orderBy("rank").select("node").collect()]
     shown = {*top, *_neighbors(found.edges, top)}
     members = _ids(found.scores, sorted(shown))
@@ -71,20 +71,22 @@ def excerpt(found: Detection, n_top: int) -> Excerpt:
 
 def _ids(scores: DataFrame, ids: list[Any]) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
-
-    field = next(field for field in scores.schema.fields if field.name == "node")
     from pyspark.sql.types import StructType
 
+    field = next(field for field in scores.schema.fields if field.name == "node")
     return F.broadcast(scores.sparkSession.createDataFrame([(node,) for node in ids], StructType([field])))
 
 
 def _neighbors(edges: DataFrame, top: list[Any]) -> list[Any]:
-    """Return the other ends of the farthest edges of some nodes."""
+    """Return the other ends of the top nodes' farthest edges."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    ways = [edges.select(F.col(a).alias("node"), F.col(b).alias("other"), "rank") for a, b in _WAYS]
-    both = ways[0].unionAll(ways[1]).filter(F.col("node").isin(top))
+    forth, back = (
+        edges.select(F.col(one).alias("node"), F.col(other).alias("other"), "rank")
+        for one, other in (("source", "target"), ("target", "source"))
+    )
+    both = forth.unionAll(back).filter(F.col("node").isin(top))
     place = F.row_number().over(Window.partitionBy("node").orderBy("rank"))
     near = both.withColumn("place", place).filter(f"place <= {NEIGHBORS}")
     return [row["other"] for row in near.select("other").distinct().collect()]
@@ -98,6 +100,3 @@ def _edges(edges: DataFrame, members: DataFrame) -> list[Any]:
 
 def _chosen(nodes: DataFrame, ids: DataFrame) -> DataFrame:
     return nodes.join(ids.withColumnRenamed("node", "id"), "id", "left_semi").select("id", "features")
-
-
-_WAYS = (("source", "target"), ("target", "source"))

@@ -1,4 +1,4 @@
-"""Hidden edges on the cluster: the splits of :mod:`hopsight.hcm.folds`, from the hashes of edges alone."""
+"""Hide edges as :mod:`hopsight.hcm.folds` does, from the hashes of the edges alone."""
 
 from __future__ import annotations
 
@@ -7,29 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.hcm.folds import mix
+from hopsight.hcm.folds import hides
 
 
 @dataclass(frozen=True)
 class Splits:
-    """How edges are hidden: ``n_folds`` parts in each of ``n_repeats`` repeats."""
+    """The folds of a run: each of ``n_repeats`` repeats hides the edges in ``n_folds`` parts."""
 
-    seed: int | None
+    seed: int
     n_folds: int
     n_repeats: int
 
     @property
     def folds(self) -> list[int]:
-        """All folds, a number each: repeat times ``n_folds`` plus part."""
+        """The numbers of all folds: repeat times ``n_folds`` plus part."""
         return list(range(self.n_folds * self.n_repeats))
 
     def hidden(self, hashes: NDArray[np.uint64], fold: int) -> NDArray[np.bool_]:
-        """Return which edges a fold hides; an edge is given by the sum of its ends' hashes."""
-        edge = mix(hashes ^ mix(np.uint64((self.seed or 0) % 2**64)))
-        drawn = mix(edge + np.uint64((fold // self.n_folds * 0x9E3779B97F4A7C15) % 2**64))
-        part = (drawn >> np.uint64(32)) * np.uint64(self.n_folds) >> np.uint64(32)
-        return part == np.uint64(fold % self.n_folds)
+        """Return which edges a fold hides, given for each edge the sum of its ends' hashes."""
+        return hides(hashes, self.seed, self.n_folds, fold)
 
     def visible(self, hashes: NDArray[np.uint64], fold: int) -> NDArray[np.bool_]:
-        """Return which edges a fold shows."""
+        """Return which edges are visible in a fold."""
         return ~self.hidden(hashes, fold)

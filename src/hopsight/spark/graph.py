@@ -1,4 +1,4 @@
-"""Nodes with positions and edges in cells: from two tables to the blocks that the other stages work on."""
+"""Build the graph on the cluster: from two tables to nodes with positions in blocks, and edges in cells."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hopsight.spark.blocks import (
     SENT,
     Array,
     Layout,
-    added,
     arrow_schema,
     cell_of,
     one_row,
     pieces,
+    sum_over_cells,
 )
 from hopsight.spark.cells import by_cell, slices
 from hopsight.spark.folds import Splits
@@ -33,25 +33,26 @@ if TYPE_CHECKING:
 
 CELL = "cell int, slice int, u binary, v binary, hash binary, counts binary"
 EDGE_TYPES = {"u": np.int32, "v": np.int32, "hash": np.uint64, "counts": np.int64}
-HUB_SHARE = 0.125  # of a task's edges that one node may have before they are spread over all tasks
-FEW_EDGES = 10_000  # are no trouble anyway
+HUB_SHARE = 0.125  # share of a task's edges above which the edges of one node are spread over all tasks
+FEW_EDGES = 10_000  # a node with fewer is never a hub
 
 
 @dataclass(frozen=True)
-class Network:
-    """The network as blocks and cells.
+class SparkGraph:
+    """The graph as blocks of nodes and cells of edges.
 
     Attributes
     ----------
     nodes
-        One row a node: ``id, row, hash, order, block, position, x`` (x: transformed attributes without their unit).
+        One row per node: ``id, row, hash, order, block, position, x``, where x are the transformed attributes before
+        they are scaled to their unit.
     cells
-        One row a slice of a cell: positions of both ends (``u`` in the first block, ``v`` in the second), the sum of
-        their hashes, each as bytes; edges sorted by (u, v), each once.
+        One row per slice of a cell: as bytes, the positions of both ends (``u`` in the first block, ``v`` in the
+        second) and the sum of their hashes. Each edge occurs once; the edges are sorted by (u, v).
     layout
         Blocks and tasks.
     n_edges, n_duplicates, n_self_loops
-        Edges that count, that were merged, that were removed.
+        Number of edges, of duplicates merged and of self-loops removed.
     """
 
     nodes: DataFrame
@@ -61,9 +62,14 @@ class Network:
     n_duplicates: int
     n_self_loops: int
 
+    def sizes(self) -> dict[str, int]:
+        """Return the numbers that describe the graph."""
+        counts = {name: getattr(self, name) for name in ("n_edges", "n_duplicates", "n_self_loops")}
+        return counts | {"n_nodes": self.layout.n_nodes, "n_blocks": self.layout.n_blocks}
 
-def hashed(nodes: DataFrame) -> DataFrame:
-    """Add ``hash``: 64 bits of the id written as text, as :func:`hopsight.hcm.folds.node_hashes`."""
+
+def with_hashes(nodes: DataFrame) -> DataFrame:
+    """Add a column ``hash``, the :func:`hopsight.hcm.folds.node_hashes` of the ids."""
     from pyspark.sql.types import StructType
 
     schema = StructType(list(nodes.schema.fields)).add("hash", "long")
@@ -76,8 +82,8 @@ def hashed(nodes: DataFrame) -> DataFrame:
     return nodes.mapInArrow(add, schema)
 
 
-def placed(nodes: DataFrame, transform: AttributeTransform, n_blocks: int, seed: np.uint64) -> DataFrame:
-    """Transform the attributes and give every node its block, its position there and its place among the sources."""
+def with_positions(nodes: DataFrame, transform: AttributeTransform, n_blocks: int, seed: np.uint64) -> DataFrame:
+    """Transform the attributes, and add each node's block, its position there and its order among the sources."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -89,22 +95,23 @@ def placed(nodes: DataFrame, transform: AttributeTransform, n_blocks: int, seed:
             if not batch.num_rows:
                 continue
             hashes = batch.column("hash").to_numpy().view(np.uint64)
-            order = (mix(hashes ^ seed) ^ np.uint64(1 << 63)).view(np.int64)  # signed, in the order of the unsigned
+            order = (mix(hashes ^ seed) ^ np.uint64(1 << 63)).view(np.int64)  # signed numbers in the unsigned order
             block = ((mix(hashes) >> np.uint64(32)) * np.uint64(n_blocks) >> np.uint64(32)).astype(np.int32)
             x = transformed(matrix_of(batch).astype(np.float64, copy=False), transform)
             lists = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1]).cast(pa.list_(pa.float64()))
             columns = [batch.column("id"), batch.column("row"), batch.column("hash"), pa.array(order), pa.array(block)]
             yield pa.RecordBatch.from_arrays([*columns, lists], ["id", "row", "hash", "order", "block", "x"])
 
-    made = nodes.mapInArrow(place, f"id {kind}, row long, hash long, order long, block int, x array<double>")
-    inside = Window.partitionBy("block").orderBy("row")  # a single block has the order of one machine, and its rounding
-    return made.withColumn("position", F.row_number().over(inside) - 1)
+    located = nodes.mapInArrow(place, f"id {kind}, row long, hash long, order long, block int, x array<double>")
+    inside = Window.partitionBy("block").orderBy("row")  # a single block rounds as the local engine, in table order
+    return located.withColumn("position", F.row_number().over(inside) - 1)
 
 
-def x_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: float) -> DataFrame:
-    """Return the attributes in their unit as blocks of float32, and the hashes as blocks of uint64.
+def attribute_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: float) -> DataFrame:
+    """Return blocks of three kinds: ``x``, ``hash`` and ``exact``.
 
-    Kind ``exact`` is what similarities are taken of: float64, divided by the magnitude alone.
+    ``x`` are the attributes in their unit, as float32. ``exact`` are those that similarities are computed from: in
+    float64, divided by the magnitude only.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -117,8 +124,8 @@ def x_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: float) ->
         hashes = table.column("hash").to_numpy()[order]
         exact = x if magnitude == 1.0 else x / magnitude
         scaled = (exact / (unit / magnitude)).astype(np.float32)
-        made = {"x": scaled, "hash": hashes.view(np.uint64), "exact": exact}
-        rows = ({"fold": NO_FOLD, "block": block, "piece": piece, "kind": k, "payload": v} for k, v in made.items())
+        kinds = {"x": scaled, "hash": hashes.view(np.uint64), "exact": exact}
+        rows = ({"fold": NO_FOLD, "block": block, "piece": piece, "kind": k, "payload": v} for k, v in kinds.items())
         return pa.Table.from_batches([one_row(row, names) for row in rows])
 
     piece = F.floor(F.col("position") / PIECE).cast("int").alias("piece")
@@ -127,22 +134,24 @@ def x_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: float) ->
 
 
 def edge_ends(edges: DataFrame, nodes: DataFrame, n_tasks: int) -> DataFrame:
-    """Find the block, position and hash of both ends; a node without a row leaves nulls."""
+    """Look up the block, position and hash of both ends of each edge; null for a node without a row."""
     from pyspark.sql import functions as F  # noqa: N812
 
     table = nodes.select("id", F.struct("block", "position", "hash").alias("place"))
     hubs = _hubs(edges, n_tasks)
     for end in ("source", "target"):
         found = table.select(F.col("id").alias(end), F.col("place").alias(f"{end}_place"))
-        edges = looked_up(edges, found, end, "row", hubs, n_tasks)
+        edges = salted_join(edges, found, end, "row", hubs, n_tasks)
     return edges
 
 
-def looked_up(rows: DataFrame, table: DataFrame, key: str, other: str, hubs: Sequence[Any], n_tasks: int) -> DataFrame:
-    """Join rows with a table that has one row a key; nulls where there is none.
+def salted_join(
+    rows: DataFrame, table: DataFrame, key: str, other: str, hubs: Sequence[Any], n_tasks: int
+) -> DataFrame:
+    """Left-join rows with a table that has one row per key.
 
-    The rows of a hub would all meet in one task: its row in the table is copied ``n_tasks`` times instead, and a hash
-    of another column says which of the copies a row meets.
+    All rows of a hub would meet in one task. Its row in the table is therefore copied ``n_tasks`` times, and a hash of
+    the column ``other`` decides which copy a row is joined with.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -154,17 +163,17 @@ def looked_up(rows: DataFrame, table: DataFrame, key: str, other: str, hubs: Seq
     return salted.join(table.withColumn("_salt", F.explode(copies)), [key, "_salt"], "left").drop("_salt")
 
 
-def hub_edges(n_edges: int, n_tasks: int) -> float:
-    """Return how many edges of one node would fill a good part of a task, and make it a hub."""
+def hub_degree(n_edges: int, n_tasks: int) -> float:
+    """Return the degree above which a node is a hub, because its edges would fill much of a task."""
     return max(FEW_EDGES, HUB_SHARE * 2 * n_edges / n_tasks)
 
 
 def _hubs(edges: DataFrame, n_tasks: int) -> list[Any]:
-    """Return the nodes whose edges would fill a good part of a task."""
+    """Return the ids of the hubs."""
     from pyspark.sql import functions as F  # noqa: N812
 
     n_edges = edges.count()
-    most = hub_edges(n_edges, n_tasks)
+    most = hub_degree(n_edges, n_tasks)
     if most >= n_edges:
         return []
     ends = edges.select(F.col("source").alias("id")).unionAll(edges.select(F.col("target").alias("id")))
@@ -172,25 +181,12 @@ def _hubs(edges: DataFrame, n_tasks: int) -> list[Any]:
 
 
 def packed_cells(ends: DataFrame, n_blocks: int) -> DataFrame:
-    """Put edges into cells: self-loops go, duplicates are merged, both are counted (loops, duplicates, edges)."""
+    """Put the edges into cells without self-loops and duplicates; ``counts`` are self-loops, duplicates and edges."""
     from pyspark.sql import functions as F  # noqa: N812
 
     fields = [(end, name) for end in ("source", "target") for name in ("block", "position", "hash")]
     place = [F.col(f"{end}_place.{name}").alias(f"{end}_{name}") for end, name in fields]
     schema = "cell int, u int, v int, hash long"
-
-    def locate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            block, position, hashes = (
-                np.stack([batch.column(f"{end}_{field}").to_numpy() for end in ("source", "target")])
-                for field in ("block", "position", "hash")
-            )
-            swap = (block[0] > block[1]) | ((block[0] == block[1]) & (position[0] > position[1]))
-            block, position = (np.where(swap, ends[::-1], ends) for ends in (block, position))
-            cell = cell_of(block[0], block[1], n_blocks).astype(np.int32)
-            total = (hashes[0].view(np.uint64) + hashes[1].view(np.uint64)).view(np.int64)
-            columns = [cell, position[0].astype(np.int32), position[1].astype(np.int32), total]
-            yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], ["cell", "u", "v", "hash"])
 
     names = arrow_schema(CELL)
     layout = Layout((0,) * n_blocks, 1)
@@ -200,23 +196,38 @@ def packed_cells(ends: DataFrame, n_blocks: int) -> DataFrame:
         cell = key[0].as_py()
         u, v, hashes = (table.column(name).to_numpy() for name in ("u", "v", "hash"))
         real = u >= 0
-        stays = real & (u != v) if cell in diagonal else real
-        n_loops = int(real.sum() - stays.sum())
-        u, v, hashes = u[stays], v[stays], hashes[stays]
+        proper = real & (u != v) if cell in diagonal else real
+        n_loops = int(real.sum() - proper.sum())
+        u, v, hashes = u[proper], v[proper], hashes[proper]
         _, first = np.unique((u.astype(np.int64) << 32) | v, return_index=True)
         counts = np.array([n_loops, u.size - first.size, first.size], dtype=np.int64)
         cut = slices(cell, {"u": u[first], "v": v[first], "hash": hashes[first]})
         rows = (row | {"counts": counts if row["slice"] == 0 else np.zeros_like(counts)} for row in cut)
         return pa.Table.from_batches([one_row(row, names) for row in rows])
 
-    located = ends.select(*place).mapInArrow(locate, schema)
-    none = [(cell, -1, -1, 0) for cell in range(len(layout.pairs))]  # so that every cell has a row
-    with_all = located.unionAll(ends.sparkSession.createDataFrame(none, schema))
+    located = ends.select(*place).mapInArrow(lambda batches: _locate(batches, n_blocks), schema)
+    placeholders = [(cell, -1, -1, 0) for cell in range(len(layout.pairs))]  # give a row to cells without edges, too
+    with_all = located.unionAll(ends.sparkSession.createDataFrame(placeholders, schema))
     return with_all.groupBy("cell").applyInArrow(pack, CELL)
 
 
+def _locate(batches: Iterator[pa.RecordBatch], n_blocks: int) -> Iterator[pa.RecordBatch]:
+    """Replace the places of both ends by the cell, the positions in it, and the sum of the hashes."""
+    for batch in batches:
+        block, position, hashes = (
+            np.stack([batch.column(f"{end}_{field}").to_numpy() for end in ("source", "target")])
+            for field in ("block", "position", "hash")
+        )
+        swap = (block[0] > block[1]) | ((block[0] == block[1]) & (position[0] > position[1]))
+        block, position = (np.where(swap, ends[::-1], ends) for ends in (block, position))
+        cell = cell_of(block[0], block[1], n_blocks).astype(np.int32)
+        total = (hashes[0].view(np.uint64) + hashes[1].view(np.uint64)).view(np.int64)
+        columns = [cell, position[0].astype(np.int32), position[1].astype(np.int32), total]
+        yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], ["cell", "u", "v", "hash"])
+
+
 def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
-    """Return, for every node, its number of edges and how many of them each fold still shows: kind ``degree``."""
+    """Return blocks ``degree``: for each node its number of edges, and how many of them are visible in each fold."""
     names = ("u", "v", "hash")
 
     def count(cell: int, edges: dict[str, Array]) -> Iterator[dict[str, Any]]:
@@ -230,4 +241,4 @@ def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame
         for block, rows in blocks.items():
             yield from (piece | {"cell": cell} for piece in pieces(NO_FOLD, block, "degree", rows))
 
-    return added(by_cell(cells, names, count, EDGE_TYPES, SENT), layout, np.int32)
+    return sum_over_cells(by_cell(cells, names, count, EDGE_TYPES, SENT), layout, np.int32)

@@ -1,4 +1,4 @@
-"""Scoring of edges with an Arrow function: every fold judges what it hides, with the samples drawn on it."""
+"""Judge the edges on the cluster: each fold judges the edges it hides, with the posterior samples drawn in it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import torch
-from numpy.typing import NDArray
 
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.edge_posterior import EdgePosterior
-from hopsight.hcm.training import Fold, judge
-from hopsight.spark.blocks import SENT, Layout, arrow_schema, each_row, one_row, rows_of
+from hopsight.hcm.folds import Fold
+from hopsight.hcm.training import judge
+from hopsight.spark.blocks import SENT, Array, Layout, arrow_schema, each_row, one_row, rows_of
 from hopsight.spark.cells import SLICE, on_cells
 from hopsight.spark.folds import Splits
 from hopsight.spark.graph import EDGE_TYPES
-from hopsight.spark.training import VIEWS, Trained
-from hopsight.spark.views import view_type
+from hopsight.spark.training import VIEWS, TrainedModel
+from hopsight.spark.views import view_dtype
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Array = NDArray[Any]
 
 JUDGED = "cell int, slice int, u binary, v binary, values binary"
 PARTIAL = "cell int, slice int, fold int, payload binary"
@@ -32,7 +31,7 @@ FIELDS = ("count", "hop", "square", "probability", "surprise")
 
 
 def send_views(views: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
-    """Send the views of every block to the cells that touch it; X goes there once for every fold."""
+    """Send the views of every block to the cells that touch it, X once for each fold."""
 
     def copies(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for fold in splits.folds if row["kind"] == "x" else (row["fold"],):
@@ -43,10 +42,10 @@ def send_views(views: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
 
 
 def judged_edges(
-    sent: DataFrame, cells: DataFrame, layout: Layout, splits: Splits, detector: CrossHCM, trained: Trained
+    sent: DataFrame, cells: DataFrame, layout: Layout, splits: Splits, detector: CrossHCM, trained: TrainedModel
 ) -> DataFrame:
-    """Return, for the edges of every cell, mean hop count, its variance, p(one hop) and surprise over all samples."""
-    epochs = detector._schedule().sample_epochs(len(splits.folds))
+    """Return, for each cell's edges, the mean hop count, its variance, p(one hop) and surprise over all samples."""
+    epochs = detector.schedule().sample_epochs(len(splits.folds))
     n_folds = len(splits.folds)
     samples = sent.sparkSession.sparkContext.broadcast(trained.samples)
 
@@ -59,18 +58,20 @@ def judged_edges(
         views = _cell_views(blocks, i == j)
         fold_view = Fold(views, torch.arange(ends.shape[1]))
         posterior = EdgePosterior(ends.shape[1], torch.device("cpu"))
-        network = detector._network(trained.n_inputs, trained.n_classes, False, torch.Generator())
+        network = detector.build_network(
+            trained.n_inputs, trained.n_classes, directed=False, generator=torch.Generator()
+        )
         for epoch, flat in zip(epochs, samples.value, strict=True):
             if epoch % n_folds == fold:
                 network.set_flat_weights(flat)
-                judge(network, fold_view, torch.from_numpy(ends.astype(np.int64)), posterior, detector._schedule())
+                judge(network, fold_view, torch.from_numpy(ends.astype(np.int64)), posterior, detector.schedule())
         found = np.stack([getattr(posterior, name).numpy() for name in FIELDS]).astype(np.float64)
         starts = range(0, max(1, hidden.size), SLICE)
         places = np.searchsorted(np.flatnonzero(hidden), [*starts, hidden.size])
         for number, (start, end) in enumerate(pairwise(places.tolist())):
             yield {"cell": cell, "slice": number, "fold": fold, "payload": found[:, start:end]}
 
-    types = {**dict.fromkeys(VIEWS, view_type(layout)), **EDGE_TYPES}
+    types = {**dict.fromkeys(VIEWS, view_dtype(layout)), **EDGE_TYPES}
     partial = on_cells(
         sent, cells.select("cell", "slice", "u", "v", "hash"), layout, splits.folds, judge_cell, types, PARTIAL
     )
@@ -78,14 +79,14 @@ def judged_edges(
 
 
 def _cell_views(blocks: dict[str, Array], same: bool) -> list[torch.Tensor]:
-    """Return the views of both blocks' nodes, one below the other."""
+    """Return the views of the nodes of both blocks, those of the second below those of the first."""
     sides = (0,) if same else (0, 1)
     views = [np.concatenate([blocks[f"{kind}{side}"] for side in sides]) for kind in VIEWS]
     return [torch.from_numpy(view) for view in views]
 
 
 def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
-    """Put the folds' means and squared deviations of every edge together (Chan's rule), slice by slice."""
+    """Combine the means and squared deviations of each edge over the folds (Chan's rule), slice by slice."""
     names = arrow_schema(JUDGED)
     edges = cells.select("cell", "slice", "u", "v", "hash")
 

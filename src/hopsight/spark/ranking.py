@@ -1,4 +1,4 @@
-"""From judged edges to scores of nodes: sums at both ends, what nodes of like degree have, and the final score."""
+"""Compute the scores of nodes from judged edges: means over a node's edges, compared with nodes of similar degree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 from hopsight.hcm.scores import beyond_degree
@@ -16,31 +15,30 @@ from hopsight.spark.blocks import (
     NO_FOLD,
     PIECE,
     SENT,
+    Array,
     Layout,
     arrow_schema,
+    cached,
     each_row,
-    gathered,
-    kept,
     one_row,
     piece_matrix,
     pieces,
     rows_of,
     sum_parts,
+    sum_to_driver,
 )
 from hopsight.spark.cells import by_cell
-from hopsight.spark.order import quantiles, sortable
+from hopsight.spark.quantiles import quantiles, sortable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Array = NDArray[Any]
 
-MEANS = ("degree", "hop", "deviation", "surprise", "ring")  # columns of the blocks "means"
 SCORES = ("degree", "ahp", "iv", "hav", "far", "cross")  # columns of the blocks "scores"
 
 
 def mean_blocks(judged: DataFrame, rings: DataFrame, layout: Layout, deviation: str) -> DataFrame:
-    """Return blocks ``means``: degree and, NaN without edges, mean hop, deviation, surprise and root mean ring."""
+    """Return blocks ``means``: degree, mean hop, deviation and surprise, root mean ring; NaN if there are no edges."""
 
     def unpack(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         hop, variance, _, surprise = np.frombuffer(row["values"]).reshape(4, -1)
@@ -60,7 +58,7 @@ def mean_blocks(judged: DataFrame, rings: DataFrame, layout: Layout, deviation: 
 
     names = arrow_schema(BLOCK)
 
-    def put_together(key: Any, table: pa.Table) -> pa.Table:
+    def average(key: Any, table: pa.Table) -> pa.Table:
         block, piece = (part.as_py() for part in key)
         n_rows = layout.rows(block, piece)
         rows = list(rows_of(table))
@@ -73,63 +71,70 @@ def mean_blocks(judged: DataFrame, rings: DataFrame, layout: Layout, deviation: 
         row = {"fold": NO_FOLD, "block": block, "piece": piece, "kind": "means", "payload": means}
         return pa.Table.from_batches([one_row(row, names)])
 
-    apart = f"cell int, slice int, u binary, v binary, {', '.join(f'{name} binary' for name in _SUMMED)}"
+    unpacked = f"cell int, slice int, u binary, v binary, {', '.join(f'{name} binary' for name in _SUMMED)}"
     types = {"u": np.int32, "v": np.int32, **dict.fromkeys(_SUMMED, np.float64)}
-    summed = by_cell(judged.mapInArrow(each_row(unpack, apart), apart), list(types), sums, types, SENT)
+    summed = by_cell(judged.mapInArrow(each_row(unpack, unpacked), unpacked), list(types), sums, types, SENT)
     partial = summed.unionAll(rings)
-    return (
-        partial.repartition(layout.n_tasks, "block", "piece")
-        .groupBy("block", "piece")
-        .applyInArrow(put_together, BLOCK)
-    )
+    return partial.repartition(layout.n_tasks, "block", "piece").groupBy("block", "piece").applyInArrow(average, BLOCK)
 
 
 def degree_trends(means: DataFrame, layout: Layout) -> tuple[Array, int]:
     """Return :func:`hopsight.hcm.scores.degree_trend` of hop, surprise and ring, and the number of nodes with edges."""
-
-    def levels(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
-        level = np.log(_judged(row, layout)[:, 0])
-        yield 0, np.array([level.size, level.sum(), (level**2).sum()])
-
-    n_judged, total, squares = gathered(means, levels)[0]
-    mean = total / n_judged
-    spread = float(np.sqrt(max(squares / n_judged - mean**2, 0.0)))
-    spread = spread if spread > 1e-7 else 1.0
+    n_judged, mean, spread = _log_degrees(means, layout)
 
     def products(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
         rows = _judged(row, layout)
         powers = np.vander((np.log(rows[:, 0]) - mean) / spread, 3)
-        yield 0, np.concatenate([(powers.T @ powers).ravel(), (powers.T @ rows[:, _LEVELLED]).ravel()])
+        yield 0, np.concatenate([(powers.T @ powers).ravel(), (powers.T @ rows[:, _WITH_TREND]).ravel()])
 
-    found = gathered(means, products)[0]
+    found = sum_to_driver(means, products)[0]
     parabolas = np.linalg.lstsq(found[:9].reshape(3, 3), found[9:].reshape(3, 3), rcond=1e-10)[0].T
     plain = [np.array([mean, spread, *parabola, 0.0, 1.0]) for parabola in parabolas]
 
-    def rest(row: dict[str, Any]) -> Array:
+    def residuals(row: dict[str, Any]) -> Array:
         rows = _judged(row, layout)
-        return np.stack([beyond_degree(rows[:, c], rows[:, 0], t) for c, t in zip(_LEVELLED, plain, strict=True)])
+        return np.stack([beyond_degree(rows[:, c], rows[:, 0], t) for c, t in zip(_WITH_TREND, plain, strict=True)])
 
     low_middle_high = quantiles(
         means,
-        lambda row: [(column, sortable(values)) for column, values in enumerate(rest(row))],
+        lambda row: [(column, sortable(values)) for column, values in enumerate(residuals(row))],
         [(column, level) for column in range(3) for level in (0.25, 0.5, 0.75)],
-        int(n_judged),
+        n_judged,
     ).reshape(3, 3)
     widths = (low_middle_high[:, 2] - low_middle_high[:, 0]) / 1.349
     if (widths <= 1e-12).any():
-        moments = gathered(means, lambda row: [(0, np.stack([rest(row), rest(row) ** 2]).sum(axis=2).ravel())])[0]
-        first, second = moments.reshape(2, 3) / n_judged
+
+        def moments(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
+            values = residuals(row)
+            yield 0, np.stack([values, values**2]).sum(axis=2).ravel()
+
+        first, second = sum_to_driver(means, moments)[0].reshape(2, 3) / n_judged
         widths = np.where(widths > 1e-12, widths, np.sqrt(np.maximum(second - first**2, 0.0)))
     widths = np.where(widths > 1e-12, widths, 1.0)
     trends = [[*t[:5], m, w] for t, m, w in zip(plain, low_middle_high[:, 1], widths, strict=True)]
-    return np.array(trends), int(n_judged)
+    return np.array(trends), n_judged
+
+
+def _log_degrees(means: DataFrame, layout: Layout) -> tuple[int, float, float]:
+    """Return the number of nodes with edges, and the mean and standard deviation of their log degree."""
+
+    def moments(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
+        level = np.log(_judged(row, layout)[:, 0])
+        yield 0, np.array([level.size, level.sum(), (level**2).sum()])
+
+    n_judged, total, squares = sum_to_driver(means, moments)[0].tolist()
+    mean = total / n_judged
+    spread = float(np.sqrt(max(squares / n_judged - mean**2, 0.0)))
+    return int(n_judged), mean, spread if spread > 1e-7 else 1.0  # all degrees may be equal, up to rounding
 
 
 def score_blocks(means: DataFrame, layout: Layout, trends: Array, n_judged: int) -> DataFrame:
     """Return blocks ``scores``: degree, ahp, iv, hav, far, cross; nodes without edges get the median of the others."""
-    highest = gathered(means, lambda row: [(0, _judged(row, layout)[:, 1:3].max(axis=0, initial=0.0))], op=np.maximum)[
-        0
-    ]
+
+    def largest(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
+        yield 0, _judged(row, layout)[:, 1:3].max(axis=0, initial=0.0)
+
+    highest = sum_to_driver(means, largest, op=np.maximum)[0]
 
     def combine(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         degree, hop, deviation, surprise, ring = piece_matrix(row, layout, np.float64).T
@@ -142,15 +147,15 @@ def score_blocks(means: DataFrame, layout: Layout, trends: Array, n_judged: int)
             values / top if top > 0 else np.zeros_like(values)
             for values, top in zip((hop, deviation), highest, strict=True)
         ]
-        made = np.column_stack([degree, hop, deviation, parts[0] + parts[1], far, np.maximum(far, far_ring)])
-        yield {**row, "kind": "scores", "payload": made}
+        columns = [degree, hop, deviation, parts[0] + parts[1], far, np.maximum(far, far_ring)]
+        yield {**row, "kind": "scores", "payload": np.column_stack(columns)}
 
     scores = means.mapInArrow(each_row(combine, BLOCK), BLOCK)
     if n_judged == layout.n_nodes:
         return scores
     columns = range(1, len(SCORES))
     medians = quantiles(
-        kept(scores),
+        cached(scores),
         lambda row: [(column, sortable(_judged(row, layout)[:, column])) for column in columns],
         [(column, 0.5) for column in columns],
         n_judged,
@@ -165,7 +170,7 @@ def score_blocks(means: DataFrame, layout: Layout, trends: Array, n_judged: int)
 
 
 def score_threshold(scores: DataFrame, layout: Layout, score: str, contamination: float | str) -> float:
-    """Return the score above which a node is flagged, as :func:`hopsight.detectors.predict.threshold`."""
+    """Return the score above which a node is flagged, that of :func:`hopsight.detectors.predict.threshold`."""
     column = SCORES.index(score)
 
     def keys(row: dict[str, Any]) -> list[tuple[int, Any]]:
@@ -179,13 +184,13 @@ def score_threshold(scores: DataFrame, layout: Layout, score: str, contamination
         values = piece_matrix(row, layout, np.float64)[:, column]
         return values[values >= center] - center
 
-    n_above = int(gathered(scores, lambda row: [(0, np.array([float(above(row).size)]))])[0][0])
+    n_above = int(sum_to_driver(scores, lambda row: [(0, np.array([float(above(row).size)]))])[0][0])
     median = quantiles(scores, lambda row: [(0, sortable(above(row)))], [(0, 0.5)], n_above)[0]
     return float(center + 3.5 * 1.4826 * median)
 
 
 def score_rows(scores: DataFrame, layout: Layout, score: str) -> DataFrame:
-    """Return one row a node: block, position, score, judged, degree, ahp, iv, hav."""
+    """Return one row per node: block, position, score, judged, degree, ahp, iv, hav."""
     check_choice("score", score, SCORES[1:])
     schema = "block int, position int, score double, judged int, degree long, ahp double, iv double, hav double"
     column = SCORES.index(score)
@@ -206,8 +211,8 @@ def score_rows(scores: DataFrame, layout: Layout, score: str) -> DataFrame:
     return scores.mapInArrow(unpack, schema)
 
 
-_SUMMED = ("hop", "variance", "surprise")  # of every edge, at both ends
-_LEVELLED = [1, 3, 4]  # hop, surprise and ring among the means
+_SUMMED = ("hop", "variance", "surprise")  # summed over the edges of a node
+_WITH_TREND = [1, 3, 4]  # columns of the means that are compared with nodes of similar degree: hop, surprise, ring
 
 
 def _judged(row: dict[str, Any], layout: Layout) -> Array:

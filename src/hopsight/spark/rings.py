@@ -1,4 +1,4 @@
-"""Triangles of strangers on the cluster: edges from the smaller degree to the larger, two blocks of lists at a time."""
+"""Sum triangles of strangers on the cluster: adjacency lists directed by degree meet for two blocks at a time."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hopsight.spark.blocks import (
     BLOCK,
     NO_FOLD,
     SENT,
+    Array,
     Layout,
     arrow_schema,
     each_row,
@@ -23,13 +23,11 @@ from hopsight.spark.blocks import (
     send,
 )
 from hopsight.spark.cells import on_cells, slices
-from hopsight.spark.pairs import offsets
 from hopsight.system.compiled import compiled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Array = NDArray[Any]
 
 STRANGE = "cell int, slice int, u binary, v binary, strangeness binary"
 LISTS = "block int, cell int, source binary, target binary, strangeness binary"
@@ -38,10 +36,10 @@ LIST_TYPES: dict[str, Any] = {"source": np.int64, "target": np.int64, "strangene
 
 
 def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame:
-    """Return parts of the sum, over a node's triangles, of the product of their sides' strangeness: kind ``ring``.
+    """Return partial blocks ``ring``: for each node, the product of the sides' strangeness, summed over its triangles.
 
     A triangle u → v → w is found where the lists of u and v meet, in the task of their two blocks. No list is longer
-    than √(2m), whatever the degree of a hub.
+    than √(2m), not even that of a hub.
     """
     lists = oriented(judged, degrees, layout)
     n_blocks = layout.n_blocks
@@ -58,14 +56,14 @@ def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFr
 
     def close(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
         first, second = (part.as_py() for part in key)
-        total = triangle_sums(_lists(left), _lists(right), offsets(layout), second, layout.n_nodes)
-        made = []
-        for block, start in enumerate(offsets(layout)[:-1]):
+        total = triangle_sums(_lists(left), _lists(right), layout.offsets, second, layout.n_nodes)
+        batches = []
+        for block, start in enumerate(layout.offsets[:-1]):
             part = total[start : start + layout.sizes[block]]
             if part.any():
                 rows = pieces(NO_FOLD, block, "ring", part[:, None])
-                made += [one_row({**row, "cell": first * n_blocks + second}, names) for row in rows]
-        return pa.Table.from_batches(made, names)
+                batches += [one_row({**row, "cell": first * n_blocks + second}, names) for row in rows]
+        return pa.Table.from_batches(batches, names)
 
     n_tasks = max(2, min(layout.n_tasks, n_blocks**2))
     left, right = (
@@ -76,8 +74,8 @@ def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFr
 
 
 def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame:
-    """Return the edges as lists from the end of smaller degree; nodes have one number in the whole network."""
-    first = offsets(layout)
+    """Return the edges as lists that start at the end of smaller degree; nodes are numbered over all blocks."""
+    first = layout.offsets
 
     def only_degree(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         column = np.ascontiguousarray(piece_matrix(row, layout, np.int32)[:, :1])
@@ -90,32 +88,32 @@ def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame
         u, v = edges["u"].astype(np.int64), edges["v"].astype(np.int64)
         strangeness = edges["strangeness"]
         a, b = blocks["degree0"][u, 0], blocks["degree1"][v, 0]
-        forward = a <= b  # u comes first where the degrees are the same: blocks and positions are in order
+        forward = a <= b  # ties go to u, because blocks and positions are in order
         ends = np.stack([first[i] + u, first[j] + v])
         for block, mask, (source, target) in ((i, forward, ends), (j, ~forward, ends[::-1])):
-            made = {"source": source[mask], "target": target[mask], "strangeness": strangeness[mask]}
-            yield from ({"block": block, **part} for part in slices(cell, made))
+            lists = {"source": source[mask], "target": target[mask], "strangeness": strangeness[mask]}
+            yield from ({"block": block, **part} for part in slices(cell, lists))
 
     slim = degrees.mapInArrow(each_row(only_degree, BLOCK), BLOCK)
-    edges = judged.mapInArrow(each_row(_strange, STRANGE), STRANGE)
+    edges = judged.mapInArrow(each_row(_with_strangeness, STRANGE), STRANGE)
     types = {"degree": np.int32, "u": np.int32, "v": np.int32, "strangeness": np.float64}
     return on_cells(send(slim, layout), edges, layout, [NO_FOLD], direct, types, LISTS)
 
 
-def _strange(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _with_strangeness(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
     probability = np.frombuffer(row["values"]).reshape(4, -1)[2]
     yield {**row, "strangeness": (1.0 - probability) ** 2}
 
 
 def triangle_sums(left: tuple[Array, ...], right: tuple[Array, ...], first: Array, second: int, n_nodes: int) -> Array:
-    """Return what triangles with u in the left lists and v in the right ones (block ``second``) add to each node."""
+    """Return each node's sum over the triangles with u in the left lists and v in the right ones (block ``second``)."""
     total = np.zeros(n_nodes)
     _close(*left, *right, first[second], first[second + 1], total)
     return total
 
 
 def _lists(table: pa.Table) -> tuple[Array, Array, Array, Array]:
-    """Return sorted sources, where the list of each begins, targets and strangeness."""
+    """Return the sorted sources, the start of each source's list, the targets and their strangeness."""
     found = [[np.frombuffer(row[name], dtype=LIST_TYPES[name]) for name in LIST_TYPES] for row in rows_of(table)]
     if not found:
         empty = np.empty(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The Spark session: what must be there, and settings of our own while a run lasts."""
+"""Open a Spark session, after checking its requirements, and adapt its settings during a run."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 DEFAULT_MASTER = "local[*]"
 
 
-def missing_parts() -> str | None:
-    """Return one sentence that says what to install, or None."""
+def missing_requirement() -> str | None:
+    """Return one sentence that says what to install, or None if nothing is missing."""
     absent = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
     if absent:
-        return f"the spark engine needs {' and '.join(absent)}: pip install 'hopsight[spark]'"
+        return f"the Spark engine needs {' and '.join(absent)}: pip install 'hopsight[spark]'"
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and (Path(home) / "bin" / "java").exists()):
-        return "the spark engine needs Java 17: install it, or let JAVA_HOME name its folder"
+        return "the Spark engine needs Java 17: install it, or set JAVA_HOME to its folder"
     return None
 
 
-def check_parts() -> None:
-    """Refuse to go on without pyspark or Java."""
-    absent = missing_parts()
+def check_requirements() -> None:
+    """Refuse to continue without pyspark or Java."""
+    absent = missing_requirement()
     if absent is not None:
         raise ValueError(absent)
 
 
 def open_session(master: str | None = None) -> SparkSession:
     """Return the session of this process, or start one at ``master`` (default: all cores of this machine)."""
-    check_parts()
+    check_requirements()
     from pyspark.sql import SparkSession
 
     memory = available_memory()
@@ -47,12 +47,12 @@ def open_session(master: str | None = None) -> SparkSession:
     builder = SparkSession.builder.appName("hopsight").master(master or DEFAULT_MASTER)
     settings: dict[str, Any] = {
         "spark.driver.memory": share,
-        "spark.driver.maxResultSize": "0",  # what comes back is bounded by design, not by a setting
+        "spark.driver.maxResultSize": "0",  # no limit: the design bounds what the driver collects
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
     }
-    if (master or DEFAULT_MASTER).startswith("local"):  # elsewhere the workers' Python may find hopsight only later
+    if (master or DEFAULT_MASTER).startswith("local"):  # workers elsewhere may not find hopsight when they start
         settings["spark.python.daemon.module"] = "hopsight.spark.daemon"
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -62,11 +62,11 @@ def open_session(master: str | None = None) -> SparkSession:
 
 @contextmanager
 def _this_python() -> Iterator[None]:
-    """Have executors on this machine run this Python, unless ``PYSPARK_PYTHON`` names another."""
+    """Make executors on this machine run this Python, unless ``PYSPARK_PYTHON`` names another."""
     if "PYSPARK_PYTHON" in os.environ:
         yield
         return
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # a new session reads it once, and keeps it
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # a new session reads it once
     try:
         yield
     finally:
@@ -74,12 +74,12 @@ def _this_python() -> Iterator[None]:
 
 
 @contextmanager
-def settings(spark: SparkSession) -> Iterator[None]:
-    """Set what the stages count on, and put it back: shuffles of as many tasks as suit the cores, not more."""
+def run_settings(spark: SparkSession) -> Iterator[None]:
+    """Apply the settings that the stages rely on, and restore the old ones afterwards."""
     wanted = {
         "spark.sql.shuffle.partitions": str(max(2, 2 * spark.sparkContext.defaultParallelism)),
-        "spark.sql.adaptive.enabled": "false",  # tasks are even by construction, and planning again takes time
-        "spark.sql.requireAllClusterKeysForCoPartition": "false",  # the task of a cell is one of several keys
+        "spark.sql.adaptive.enabled": "false",  # tasks are even by construction, so replanning only takes time
+        "spark.sql.requireAllClusterKeysForCoPartition": "false",  # cells are partitioned by one of several keys
     }
     before = {name: spark.conf.get(name) for name in wanted}
     for name, value in wanted.items():

@@ -1,7 +1,9 @@
-"""Training on the driver: the loop of one machine, on the views of the nodes that the pool of pairs names."""
+"""Train as the local engine does, on the views of the nodes in the pool: on the driver, or in a TorchDistributor."""
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,24 +14,24 @@ from numpy.typing import NDArray
 
 from hopsight.detectors.base import Callback
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.training import Fold
+from hopsight.hcm.folds import Fold
+from hopsight.hcm.training import Observer
 from hopsight.hops.pool import PairPool
 from hopsight.nn.device import resolve_device
-from hopsight.spark.blocks import BLOCK, NO_FOLD, PIECE, Layout, each_row, piece_matrix
-from hopsight.spark.pairs import offsets
-from hopsight.spark.views import view_type
+from hopsight.spark.blocks import BLOCK, NO_FOLD, PIECE, Array, Layout, each_row, piece_matrix
+from hopsight.spark.views import view_dtype
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Array = NDArray[Any]
+Rngs = tuple[np.random.Generator, ...]
 
 VIEWS = ("x", "ax")
 
 
 @dataclass(frozen=True)
-class Trained:
-    """Posterior samples (n_samples, n_weights), the losses, and the shape of the network."""
+class TrainedModel:
+    """The posterior samples (n_samples, n_weights), the losses, and the shape of the neural network."""
 
     samples: NDArray[np.float32]
     losses: NDArray[np.float64]
@@ -37,84 +39,122 @@ class Trained:
     n_classes: int
 
 
-def chosen_rows(views: DataFrame, layout: Layout, pool: PairPool) -> DataFrame:
-    """Return the views of the pool's nodes only, in the order of their numbers; a fold has its own nodes.
+def pool_views(views: DataFrame, layout: Layout, pool: PairPool) -> DataFrame:
+    """Return the views of the nodes in the pool only, ordered by the nodes' numbers.
 
-    Rows of X belong to no fold and are there for every node of the pool.
+    Blocks ``ax`` of a fold hold the nodes of that fold's pool, blocks ``x`` the nodes of all pools.
     """
-    first = offsets(layout)
-    mine = {fold: _members(pool, fold) for fold in range(len(pool.pools))}
-    everyone = np.unique(np.concatenate(list(mine.values())))
+    first = layout.offsets
+    by_fold = {fold: _pool_nodes(pool, fold) for fold in range(len(pool.pools))}
+    all_nodes = np.unique(np.concatenate(list(by_fold.values())))
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         start = first[row["block"]] + row["piece"] * PIECE
         end = start + layout.rows(row["block"], row["piece"])
-        members = everyone if row["fold"] == NO_FOLD else mine[row["fold"]]
-        here = members[np.searchsorted(members, start) : np.searchsorted(members, end)] - start
+        nodes = all_nodes if row["fold"] == NO_FOLD else by_fold[row["fold"]]
+        here = nodes[np.searchsorted(nodes, start) : np.searchsorted(nodes, end)] - start
         if here.size:
-            yield row | {"payload": piece_matrix(row, layout, view_type(layout))[here]}
+            yield row | {"payload": piece_matrix(row, layout, view_dtype(layout))[here]}
 
     return views.mapInArrow(each_row(choose, BLOCK), BLOCK)
 
 
-def train(
+def train_on_driver(
     spark: SparkSession,
     path: str,
-    layout: Layout,
+    dtype: Any,
     detector: CrossHCM,
     pool: PairPool,
-    rngs: tuple[np.random.Generator, ...],
+    rngs: Rngs,
     callback: Callback | None = None,
-) -> Trained:
-    """Read the views of the pool from Parquet and sample the posterior, as :class:`CrossHCM` does."""
-    rows = views_by_kind(spark.read.parquet(path).collect(), view_type(layout))
-    return sampled(rows, detector, pool, rngs, callback)
+) -> TrainedModel:
+    """Sample the posterior in this process.
+
+    Parameters
+    ----------
+    path, dtype
+        Parquet files with the views of the pool, and the type of their numbers.
+    detector, pool, rngs, callback
+        The hyperparameters, the pairs, generators for pairs, weights, dropout and noise, and what is called after
+        each epoch.
+    """
+    views = views_by_kind(spark.read.parquet(path).collect(), dtype)
+    return train_on_views(views, detector, pool, rngs, callback)
 
 
-def sampled(
-    rows: dict[tuple[int, str], Array],
+def train_in_process(
+    spark: SparkSession, path: str, dtype: Any, detector: CrossHCM, pool: PairPool, rngs: Rngs
+) -> TrainedModel:
+    """Sample the posterior in one process that :class:`pyspark.ml.torch.distributor.TorchDistributor` starts.
+
+    The process runs on an executor of the cluster, which needs torch and access to ``path``, or beside the driver if
+    the master is local. This takes load off the driver; it does not make the training faster. Several processes would
+    sum gradients in another order, and the scores would no longer be those of the local engine. One is enough for any
+    graph, because the size of the pool is bounded.
+    """
+    from pyspark.ml.torch.distributor import TorchDistributor
+
+    master = spark.sparkContext.master
+    on_gpu = str(detector.device).startswith("cuda")
+    distributor = TorchDistributor(
+        num_processes=1, local_mode=master == "local" or master.startswith("local["), use_gpu=on_gpu
+    )
+    distributor.logger.setLevel(logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # TorchDistributor does not close the pipe to its process
+        model = distributor.run(_read_and_train, path, np.dtype(dtype).str, detector, pool, rngs)
+    if not isinstance(model, TrainedModel):
+        raise RuntimeError("TorchDistributor returned no samples")
+    return model
+
+
+def _read_and_train(path: str, dtype: str, detector: CrossHCM, pool: PairPool, rngs: Rngs) -> TrainedModel:
+    """Read the views without Spark and train."""
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(path, columns=["fold", "block", "piece", "kind", "payload"]).to_pylist()
+    return train_on_views(views_by_kind(rows, np.dtype(dtype)), detector, pool, rngs)
+
+
+def train_on_views(
+    views: dict[tuple[int, str], Array],
     detector: CrossHCM,
     pool: PairPool,
-    rngs: tuple[np.random.Generator, ...],
+    rngs: Rngs,
     callback: Callback | None = None,
-) -> Trained:
-    """Sample the posterior from the views of the pool's nodes, as :func:`views_by_kind` returned them."""
+) -> TrainedModel:
+    """Sample the posterior from the views of the pool, as :func:`views_by_kind` returned them."""
     device = resolve_device(detector.device)
-    local, folds = _local(rows, pool, device)
-    model = replace(detector)  # the detector itself travels to the executors, and should travel light
-    model.n_inputs_, model.n_classes_, model.directed_ = folds[0].view[0].shape[1], pool.n_classes, False
+    local, folds = _renumbered(views, pool, device)
     no_edges = torch.empty((2, 0), dtype=torch.int64, device=device)
-    model._train(folds, local, no_edges, rngs, node_scores=_no_scores, callback=callback)
-    return Trained(model.samples_, model.loss_, model.n_inputs_, model.n_classes_)
+    trained = detector.train(folds, local, no_edges, rngs, observer=Observer(callback))
+    return TrainedModel(trained.samples, trained.losses, folds[0].view[0].shape[1], pool.n_classes)
 
 
-def views_by_kind(rows: Iterable[Any], kind: Any) -> dict[tuple[int, str], Array]:
-    """Return the views of every fold and kind, in the order of the nodes' numbers, from rows of :data:`BLOCK`."""
+def views_by_kind(rows: Iterable[Any], dtype: Any) -> dict[tuple[int, str], Array]:
+    """Return the views of each fold and kind, ordered by the nodes' numbers, from rows of :data:`BLOCK`."""
     found: dict[tuple[int, str], list[Array]] = {}
     for row in sorted(rows, key=lambda row: (row["block"], row["piece"])):
-        part = np.frombuffer(row["payload"], dtype=kind)
+        part = np.frombuffer(row["payload"], dtype=dtype)
         found.setdefault((row["fold"], row["kind"]), []).append(part)
     return {key: np.concatenate(parts) for key, parts in found.items()}
 
 
-def _members(pool: PairPool, fold: int) -> Array:
+def _pool_nodes(pool: PairPool, fold: int) -> Array:
     return np.unique(np.concatenate([pairs.ravel() for pairs in pool.pools[fold]]))
 
 
-def _local(rows: dict[tuple[int, str], Array], pool: PairPool, device: torch.device) -> tuple[PairPool, list[Fold]]:
-    """Count the pool's nodes anew in every fold, and give the fold the views of its own."""
-    n_folds = len(pool.pools)
-    mine = [_members(pool, fold) for fold in range(n_folds)]
-    everyone = np.unique(np.concatenate(mine))
-    x = rows[NO_FOLD, "x"].reshape(everyone.size, -1)
-    judged = torch.empty(0, dtype=torch.int64, device=device)
+def _renumbered(
+    views: dict[tuple[int, str], Array], pool: PairPool, device: torch.device
+) -> tuple[PairPool, list[Fold]]:
+    """Renumber the pool's nodes within each fold, and return with them the folds' views of these nodes."""
+    by_fold = [_pool_nodes(pool, fold) for fold in range(len(pool.pools))]
+    all_nodes = np.unique(np.concatenate(by_fold))
+    x = views[NO_FOLD, "x"].reshape(all_nodes.size, -1)
+    no_edges = torch.empty(0, dtype=torch.int64, device=device)
     folds, pools = [], []
-    for fold, members in enumerate(mine):
-        views = [x[np.searchsorted(everyone, members)], rows[fold, "ax"].reshape(members.size, -1)]
-        folds.append(Fold([torch.from_numpy(np.array(view)).to(device) for view in views], judged))
-        pools.append([np.searchsorted(members, pairs) for pairs in pool.pools[fold]])
+    for fold, nodes in enumerate(by_fold):
+        own = [x[np.searchsorted(all_nodes, nodes)], views[fold, "ax"].reshape(nodes.size, -1)]
+        folds.append(Fold([torch.from_numpy(np.array(view)).to(device) for view in own], no_edges))
+        pools.append([np.searchsorted(nodes, pairs) for pairs in pool.pools[fold]])
     return replace(pool, pools=pools), folds
-
-
-def _no_scores(_: Any) -> NDArray[np.float64]:
-    raise ValueError("scores of single epochs are not available with the spark engine")

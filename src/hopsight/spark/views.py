@@ -1,4 +1,4 @@
-"""What the model sees of a node beside its own attributes: ÂX, for every fold, on the edges that the fold shows."""
+"""Compute what the model sees of each node's neighborhood: ÂX in every fold, on the edges visible in that fold."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 
-from hopsight.hcm.folds import MANY_NODES
+from hopsight.hcm.folds import HALF_PRECISION_NODES
 from hopsight.nn.gcn import smoothed
-from hopsight.spark.blocks import BLOCK, SENT, Layout, added, each_row, pieces, send
+from hopsight.spark.blocks import BLOCK, SENT, Array, Layout, each_row, pieces, send, sum_over_cells
 from hopsight.spark.cells import on_cells
 from hopsight.spark.folds import Splits
 from hopsight.spark.graph import EDGE_TYPES
@@ -20,31 +19,30 @@ from hopsight.spark.graph import EDGE_TYPES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Array = NDArray[Any]
 
 TYPES: dict[str, Any] = {"x": np.float32, "degree": np.int32, **EDGE_TYPES}
 
 
-def view_type(layout: Layout) -> Any:
-    """Return the type that views are kept in: half precision in large networks, as on one machine."""
-    return np.float16 if layout.n_nodes > MANY_NODES else np.float32
+def view_dtype(layout: Layout) -> Any:
+    """Return the type of the views: half precision in large graphs, as in the local engine."""
+    return np.float16 if layout.n_nodes > HALF_PRECISION_NODES else np.float32
 
 
-def kept_views(blocks: DataFrame, layout: Layout) -> DataFrame:
-    """Return blocks of float32 in the type that views are kept in."""
-    if view_type(layout) == np.float32:
+def compress_views(blocks: DataFrame, layout: Layout) -> DataFrame:
+    """Convert blocks of float32 to the type of the views."""
+    if view_dtype(layout) == np.float32:
         return blocks
 
-    def shorten(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def halve(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**row, "payload": np.frombuffer(row["payload"], dtype=np.float32).astype(np.float16)}
 
-    return blocks.mapInArrow(each_row(shorten, BLOCK), BLOCK)
+    return blocks.mapInArrow(each_row(halve, BLOCK), BLOCK)
 
 
 def neighborhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
-    """Return ÂX of every fold, kind ``ax``, from blocks ``x`` and ``degree``: join with edges, group by node.
+    """Return blocks ``ax``, ÂX in every fold, from blocks ``x`` and ``degree``: join with edges, group by node.
 
-    A task makes the views of all folds of a repeat, so X travels once for each repeat.
+    A task computes the views of all folds of a repeat, so X is shuffled once per repeat.
     """
     repeats = list(range(splits.n_repeats))
     alone = layout.n_blocks == 1
@@ -54,16 +52,16 @@ def neighborhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: S
     ) -> Iterator[dict[str, Any]]:
         for fold in splits.folds[repeat * splits.n_folds : (repeat + 1) * splits.n_folds]:
             for block, rows in product(layout, fold, cell, blocks, edges):
-                made = pieces(fold, block, "ax", rows.astype(view_type(layout), copy=False) if alone else rows)
-                yield from ({**row, "cell": cell} for row in made)
+                parts = pieces(fold, block, "ax", rows.astype(view_dtype(layout), copy=False) if alone else rows)
+                yield from ({**row, "cell": cell} for row in parts)
 
     def product(
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[tuple[int, Array]]:
         i, j = layout.pairs[cell]
-        seen = splits.visible(edges["hash"], fold)
-        u, v = edges["u"][seen], edges["v"][seen]
-        if alone:  # as on one machine, to the bit
+        visible = splits.visible(edges["hash"], fold)
+        u, v = edges["u"][visible], edges["v"][visible]
+        if alone:  # bit for bit as in the local engine
             yield 0, _smoothed(u, v, blocks["x0"])
             return
         operator = sp.csr_array((np.ones(u.size, dtype=np.float32), (u, v)), shape=(layout.sizes[i], layout.sizes[j]))
@@ -80,11 +78,11 @@ def neighborhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: S
 
     sent = send(blocks, layout, repeats)
     partial = on_cells(sent, cells.select("cell", "slice", "u", "v", "hash"), layout, repeats, multiply, TYPES, SENT)
-    return partial.drop("cell") if alone else kept_views(added(partial, layout, np.float32), layout)
+    return partial.drop("cell") if alone else compress_views(sum_over_cells(partial, layout, np.float32), layout)
 
 
 def _smoothed(u: Array, v: Array, x: Array) -> Array:
-    """Return ÂX of a network in one block."""
+    """Return ÂX of a graph in one block."""
     ends = np.concatenate([u, v]), np.concatenate([v, u])
     ones = np.ones(2 * u.size, dtype=np.float32)
     adjacency = sp.coo_array((ones, ends), shape=(len(x), len(x))).tocsr()
@@ -92,5 +90,5 @@ def _smoothed(u: Array, v: Array, x: Array) -> Array:
 
 
 def _inverse_roots(degrees: Array, fold: int) -> Array:
-    """Return D̃^{-1/2} of a fold as a column; the first column of the degrees is the whole network's."""
+    """Return D̃^{-1/2} of a fold as a column; the first column of the degrees is that of the whole graph."""
     return (1.0 / np.sqrt(degrees[:, fold + 1] + 1.0)).astype(np.float32)[:, None]

@@ -9,15 +9,15 @@ from numba import njit
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function on its first call, and keep the result for the next process where there is a place for it.
+    """Compile a function on its first call, and cache the machine code for the next process where possible.
 
-    There is none where neither the package's folder nor the user's cache can be written to, as in many containers.
+    It is not possible where neither the package's folder nor the user's cache is writable, as in many containers.
     """
 
     def compile_(function: Callable[..., Any]) -> Any:
         try:
             return njit(cache=True, **options)(function)
-        except RuntimeError:  # no place
+        except RuntimeError:  # numba found no folder to cache in
             return njit(**options)(function)
 
     return compile_

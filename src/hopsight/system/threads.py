@@ -11,12 +11,14 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-NARROW = 64  # columns
-SHORT = 8192  # rows
+NARROW = 64  # columns up to which BLAS gains nothing from a second thread
+SHORT = 8192  # rows below which torch gains nothing from a second thread
+
+Run = Callable[..., Iterator[Any]]  # map, or a function like it that works on several items at once
 
 
 def n_threads() -> int:
-    """Return the number of processors this process may run on; ``OMP_NUM_THREADS`` lowers it.
+    """Return the number of CPU cores that this process may use; ``OMP_NUM_THREADS`` lowers it.
 
     >>> n_threads() >= 1
     True
@@ -27,39 +29,41 @@ def n_threads() -> int:
 
 
 def few_threads(n_columns: int) -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread while matrices are narrow: waking a second one costs more than it saves.
+    """Limit BLAS to one thread while matrices are narrow.
 
-    With other programs on the machine the waiting is what takes the time, up to seventy times the work itself.
+    Waking a second thread costs more than it saves, and on a busy machine waiting for it can take many times as long
+    as the work itself.
     """
     return threadpool_limits(1, user_api="blas") if n_columns <= NARROW else nullcontext()
 
 
 @contextmanager
 def torch_threads(n_rows: int) -> Iterator[Callable[[], None]]:
-    """Hold torch to the threads this process may use, and to one while matrices are short; restore it after.
+    """Limit torch to the threads this process may use, or to one for short matrices; restore the limit at the end.
 
-    Numba's threads share a library with torch's and raise torch's number: call what this yields after such work.
+    Numba shares a threading library with torch and raises torch's limit: after numba code, call the function that this
+    yields to set the limit again.
     """
     import torch
 
-    def hold() -> None:
+    def limit() -> None:
         torch.set_num_threads(1 if n_rows < SHORT else n_threads())
 
     before = torch.get_num_threads()
-    hold()
+    limit()
     try:
-        yield hold
+        yield limit
     finally:
         torch.set_num_threads(before)
 
 
 @contextmanager
-def workers(n_tasks: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """Yield a ``map`` that calls a function of several tasks at once, each with one torch thread.
+def workers(n_tasks: int) -> Iterator[Run]:
+    """Yield a ``map`` that works on several tasks at once, each with one torch thread.
 
-    Threads inside a matrix product split its sums, so that their number changes the last digits, and training turns
-    that into another ranking. Results of these come in the order of the tasks, the same for any number of threads;
-    and on a busy machine nobody waits for the slowest thread of every product. Few results wait to be taken.
+    Threads inside a matrix product split its sums, so that their number changes the last digits, which training can
+    amplify into a different ranking. Here every task runs on one thread and results come in the order of the tasks,
+    so that they are the same for any number of threads. Only a few results wait until the caller takes them.
     """
     import torch
 

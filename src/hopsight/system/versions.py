@@ -1,4 +1,4 @@
-"""Versions of what took part in a result."""
+"""Versions of Python and of the packages that can change a result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Return the version of Python and of every package that is there and may change a result."""
+    """Return the version of Python and of every installed package that can change a result."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

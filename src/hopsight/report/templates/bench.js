@@ -2,7 +2,7 @@
 
 const page = data();
 
-// Numbers stand to the right, "0.81 ± 0.02" included; a reason in place of a number stands there too and sorts last.
+// Numbers are aligned right, including "0.81 ± 0.02"; a reason in place of a number is sorted last.
 function looksNumeric(value) {
   return typeof value === "number" || /^[<>~≥≤]?\s*[-−+]?[\d.,]+(e[-+]?\d+)?(\s*(±|\[|\(|%|s$|MB|GB).*)?$/i.test(String(value).trim());
 }
@@ -40,8 +40,8 @@ function figureSection(each) {
 function cells() {
   const { columns, rows } = page.results;
   if (!rows.length) return "";
-  return section("Every cell", `${whole(rows.length)} runs, as in results.csv.`,
-    table({ label: "Every cell", rows, columns: columnsOf({ columns, rows }), limit: 20, search: "Search the runs" }));
+  return section("Every cell", `${whole(rows.length)} ${rows.length === 1 ? "row" : "rows"}, as in results.csv.`,
+    table({ label: "Every cell", rows, columns: columnsOf({ columns, rows }), limit: 20, search: "Search the cells" }));
 }
 
 function heading() {
@@ -58,5 +58,5 @@ document.getElementById("main").append(
   ...page.figures.map(figureSection),
   cells(),
   page.details.length ? section("How this was made", null, records(page.details)) : "",
-  el("footer", { class: "page" }, "Made by hopsight. This file is complete in itself and asks no server for anything."));
+  el("footer", { class: "page" }, "Made by hopsight. This file is self-contained and makes no network requests."));
 document.body.append(tip);

@@ -40,7 +40,7 @@ function histogram(scores, place) {
   const { width, height, left, right, top, bottom } = size;
   const x = linear(edges[0], edges[edges.length - 1], left, width - right);
   const y = linear(0, Math.max(...counts), height - bottom, top);
-  const drawn = frame(size, "How the scores are spread over the nodes", x, y,
+  const drawn = frame(size, "Histogram of the scores", x, y,
     ticks(edges[0], edges[edges.length - 1], width / 110), ticks(0, Math.max(...counts), 4).filter(Number.isInteger), "score");
   counts.forEach((count, i) => {
     if (!count) return;
@@ -49,7 +49,7 @@ function histogram(scores, place) {
       class: edges[i + 1] > threshold && edges[i] >= threshold - (edges[1] - edges[0]) / 2 ? "bar warm" : "bar",
       x: x(edges[i]) + 0.5, width: Math.max(1, x(edges[i + 1]) - x(edges[i]) - 1), y: y(0) - tall, height: tall, rx: 1.5,
     });
-    drawn.append(withTip(bar, `${whole(count)} ${count === 1 ? "node" : "nodes"}`,
+    drawn.append(withTip(bar, plural(count, "node"),
       [`score ${number(edges[i])} to ${number(edges[i + 1])}`]));
   });
   const limit = clamp(x(threshold), left, width - right);
@@ -75,7 +75,7 @@ function curve(losses, burnIn) {
   const high = Math.max(...values);
   const x = linear(1, losses[losses.length - 1][0], left, width - right);
   const y = linear(low, high, height - bottom, top);
-  const drawn = frame(size, "The loss of every epoch", x, y, ticks(1, losses[losses.length - 1][0], width / 110), ticks(low, high, 4), "epoch");
+  const drawn = frame(size, "Training loss per epoch", x, y, ticks(1, losses[losses.length - 1][0], width / 110), ticks(low, high, 4), "epoch");
   if (burnIn && burnIn < losses[losses.length - 1][0]) {
     drawn.prepend(svg("rect", { class: "shade", x: left, y: top, width: x(burnIn) - left, height: height - bottom - top }));
     drawn.append(svg("text", { x: left + 8, y: height - bottom - 8 }, "burn-in"));
@@ -87,17 +87,17 @@ function curve(losses, burnIn) {
   return drawn;
 }
 
-// One attribute: the neighbors' 10–90 % range as a band, their median as a notch, the node as a dot.
+// One attribute: the neighbors' 10–90% range as a band, their median as a notch, the node as a dot.
 function strip(value, low, median, high) {
   const x = linear(Math.min(low, value), Math.max(high, value), 10, 140);
   const words = `${number(value)}; neighbors ${number(low)} to ${number(high)}, median ${number(median)}`;
   return stripOf(words, x(low), x(high), x(value), svg("line", { class: "middle", x1: x(median), x2: x(median), y1: 7, y2: 15 }));
 }
 
-// The same for a yes or no: the band is the share of the neighbors that have it.
+// A binary attribute or a category: the band is the share of the neighbors that have it.
 function shareStrip(value, share) {
   const x = linear(0, 1, 10, 140);
-  return stripOf(`${value}; ${Math.round(100 * share)} % of the neighbors have 1`, x(0), x(share), x(value), null);
+  return stripOf(`${value}; ${Math.round(100 * share)}% of the neighbors have 1`, x(0), x(share), x(value), null);
 }
 
 function stripOf(words, from, to, here, notch) {

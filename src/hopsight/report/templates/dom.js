@@ -21,8 +21,8 @@ function svg(tag, properties, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
-// The name of a node or an attribute, kept apart from the text around it whatever direction it is written in;
-// it may be broken after a sign rather than within a word.
+// The name of a node or an attribute, isolated from the text around it whatever its writing direction;
+// lines break after punctuation rather than within a word.
 function name(text) {
   return el("bdi", null, String(text).split(/(?<=[_=./:-])/).map((part, i) => [i > 0 && el("wbr"), part]));
 }
@@ -31,7 +31,7 @@ function section(title, intro, ...children) {
   return el("section", null, el("h2", null, title), intro && el("p", { class: "intro" }, intro), ...children);
 }
 
-// What was recorded of a run: titled lists of names and values.
+// The record of a run: titled lists of names and values.
 function records(details) {
   return el("div", { class: "grid" }, details.map(({ title, rows }) => el("div", null, el("h3", null, title),
     el("dl", { class: "facts-list" }, rows.map(([key, value]) => [el("dt", null, key), el("dd", null, name(value))])))));
@@ -39,6 +39,10 @@ function records(details) {
 
 function whole(value) {
   return value.toLocaleString("en");
+}
+
+function plural(count, noun) {
+  return `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function number(value, digits = 4) {
@@ -55,12 +59,12 @@ function fixed(value, digits) {
   return value > 0 && value < least / 2 ? `< ${least}` : value.toFixed(digits);
 }
 
-// Never says 100 %: no node has a value higher than all nodes, itself included.
+// Rounded down, because no node has a value higher than 100% of nodes.
 function percent(value) {
-  return `${value < 99 ? Math.floor(value) : Math.floor(value * 10) / 10} %`;
+  return `${value < 99 ? Math.floor(value) : Math.floor(value * 10) / 10}%`;
 }
 
-// Width in pixels that a section leaves for its content, so that drawings keep their text at its size.
+// Width in pixels of the content of a section: drawings of that width need no scaling, which would shrink their text.
 function room() {
   const [outer, inner] = innerWidth <= 560 ? [24, 34] : [48, 66];
   return Math.max(260, Math.min(1120, document.documentElement.clientWidth) - outer - inner);
@@ -88,7 +92,7 @@ function hideTip() {
   tip.hidden = true;
 }
 
-// Makes values readable by pointer, touch and keyboard alike.
+// Shows values on hover, touch and keyboard focus.
 function withTip(element, title, lines) {
   const show = () => {
     tip.replaceChildren(el("b", null, name(title)), ...lines.map((line) => el("div", null, line)));

@@ -27,21 +27,21 @@ function egoLegend(page, center) {
   const [low, high] = page.range.hops;
   const ramped = (label, from, to) => el("span", null, `${label}: ${from}`, el("i", { class: "ramp" }), to);
   return el("div", { class: "legend" },
-    hasHops && ramped("edges and distance", `${number(low, 2)} hop`, `${number(high, 2)} hops`),
+    hasHops && ramped("edges", `${number(low, 2)} hop`, `${number(high, 2)} hops`),
     ramped("nodes", "low score", "high score"),
     el("span", null, "outlined: flagged"),
     ego.total > ego.edges.length &&
-      el("span", null, `${whole(ego.edges.length)} of ${whole(ego.total)} edges drawn${hasHops ? ", the farthest" : ""}`));
+      el("span", null, `the ${whole(ego.edges.length)}${hasHops ? " farthest" : ""} of ${whole(ego.total)} edges`));
 }
 
-// Neighbors that are connected to each other stand side by side; each group begins with its nearest.
+// Neighbors that are connected to each other are placed side by side, largest group first.
 function arrange(ego, middle, radius) {
   const hops = new Map();
   for (const [node, hop] of ego.edges) hops.set(node, Math.max(hop ?? 0, hops.get(node) ?? 0));
   const order = groups([...hops.keys()], ego.between).flat();
   const places = new Map();
   order.forEach((node, i) => {
-    const angle = (2 * Math.PI * (i + 0.5)) / order.length - Math.PI / 2; // noon is left to the names of the rings
+    const angle = (2 * Math.PI * (i + 0.5)) / order.length - Math.PI / 2; // the top is left free for the names of the rings
     const hop = hops.get(node) || null;
     const r = radius(hop);
     places.set(node, { x: middle + r * Math.cos(angle), y: middle + r * Math.sin(angle), angle, hop, size: 2 * middle });
@@ -108,7 +108,7 @@ function spokes(page, center, ego, places, middle) {
     line.style.stroke = hopColor(page, hop);
     if (hop === null) return line;
     return withTip(svg("g", null, line, svg("line", { class: "reach", ...ends })), `${page.nodes[center][0]} – ${page.nodes[node][0]}`,
-      [`looks ${fixed(hop, 2)} hops long`, `variance ${fixed(variance, 3)}`, `probability of 1 hop ${fixed(probability, 3)}`]);
+      [`ends look ${fixed(hop, 2)} hops apart`, `variance ${fixed(variance, 3)}`, `probability of 1 hop ${fixed(probability, 3)}`]);
   });
 }
 
@@ -123,9 +123,9 @@ function spot(page, node, place, labeled, count) {
   const made = svg(known ? "a" : "g", {
     class: "spot", href: known ? `#n${node}` : null, tabindex: "0", role: known ? "link" : "img", "aria-label": spoken,
   }, svg("circle", { class: "halo", cx: place.x, cy: place.y, r: r + 6 }), dot, labeled && caption(label, place, r));
-  const lines = [`score ${number(score)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, `${whole(degree)} edges`];
+  const lines = [`score ${number(score)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, plural(degree, "edge")];
   if (place.hop) lines.unshift(`looks ${fixed(place.hop, 2)} hops away`);
-  if (!known && !place.center) lines.push("its neighbors are not part of this report");
+  if (!known && !place.center) lines.push("its neighbors are not in this report");
   return withTip(made, label, lines);
 }
 
@@ -134,7 +134,7 @@ function caption(label, place, r) {
   if (place.center) return svg("text", { class: "label", x: place.x, y: place.y + r + 16, "text-anchor": "middle" }, short);
   const across = Math.cos(place.angle);
   const reach = place.x + Math.sign(across) * (r + 5 + short.length * 6.8);
-  if (reach < 0 || reach > place.size) { // no space beside it: below, up to the edge
+  if (reach < 0 || reach > place.size) { // no space beside it: below it, along the border
     const [x, anchor] = reach < 0 ? [2, "start"] : [place.size - 2, "end"];
     return svg("text", { class: "label", x, y: place.y + r + 13, "text-anchor": anchor }, short);
   }

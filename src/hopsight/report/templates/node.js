@@ -11,27 +11,27 @@ function nodePanel(page, node, command) {
     (reasons?.notes || []).map((note) => el("p", { class: "soft small" }, `Note: ${note}`)),
     reasons?.without && withoutEdges(page, node, reasons.without),
     el("div", { class: "columns" },
-      el("div", { class: "ego" }, el("h3", null, "Its place in the network"), egoNetwork(page, node), egoLegend(page, node)),
-      el("div", null, el("h3", null, "Its neighbors"), neighbors(page, node, reasons))),
+      el("div", { class: "ego" }, el("h3", null, "Neighborhood"), egoNetwork(page, node), egoLegend(page, node)),
+      el("div", null, el("h3", null, "Neighbors"), neighbors(page, node, reasons))),
     reasons?.attributes.length > 0 && el("div", { class: "after" },
-      el("h3", null, "Attributes that differ most from its neighbors'"), attributes(reasons.attributes)),
+      el("h3", null, "Attributes that differ most from those of its neighbors"), attributes(reasons.attributes)),
   ];
 }
 
 function unexplained(command) {
-  return `This report explains the nodes of the table above; for this one, ask: ${command}`;
+  return `This report explains the nodes in the table above. For other nodes, run: ${command}`;
 }
 
 function values(page, node, reasons) {
   const [, score, rank, degree] = page.nodes[node];
   const item = (label, value, words) => el("li", null, el("span", null, label), el("b", null, value), el("span", null, words));
-  const above = (percentile) => `higher than for ${percent(percentile)} of all nodes`;
+  const above = (percentile) => `higher than for ${percent(percentile)} of nodes`;
   const known = reasons?.values || [];
   const same = known.find(([, value]) => value === score);
   return el("ul", { class: "values" },
     item(same ? `Score (${title(same[0])})` : "Score", number(score), `flagged above ${number(page.scores.threshold)}`),
     item("Rank", whole(rank), `of ${whole(page.facts[0][1])}`),
-    item("Edges", whole(degree), reasons && above(reasons.degree_percentile)),
+    item("Edges", whole(degree), reasons && `more than ${percent(reasons.degree_percentile)} of nodes`),
     known.filter((value) => value !== same).map(([key, value, percentile, meaning]) =>
       item(title(key), number(value), `${meaning}; ${above(percentile)}`)));
 }
@@ -41,10 +41,11 @@ function title(key) {
 }
 
 function withoutEdges(page, node, without) {
-  const edges = without.neighbors.map((other, i) => [i > 0 && ", ", nodeLink(page, other)]);
+  const last = without.neighbors.length - 1;
+  const edges = without.neighbors.map((other, i) => [i > 0 && (i === last ? " and " : ", "), nodeLink(page, other)]);
   const [, score, rank] = page.nodes[node];
-  return el("p", { class: "notice" }, "What would change it: without the edges to ", edges,
-    ` the score would be ${number(without.score)} instead of ${number(score)}, rank ${whole(without.rank)} instead of ${whole(rank)}.`);
+  return el("p", { class: "notice" }, `Without the ${edges.length === 1 ? "edge" : "edges"} to `, edges,
+    `, the score would be ${number(without.score)} instead of ${number(score)} and the rank ${whole(without.rank)} instead of ${whole(rank)}.`);
 }
 
 function nodeLink(page, node) {
@@ -54,23 +55,23 @@ function nodeLink(page, node) {
 
 function neighbors(page, node, reasons) {
   const rows = reasons ? reasons.neighbors : page.egos[node].edges.map((edge) => [...edge, null]);
-  if (!rows.length) return el("p", { class: "soft" }, "It has none.");
+  if (!rows.length) return el("p", { class: "soft" }, "This node has no neighbors.");
   const total = page.egos[node].total;
   const most = Math.max(...rows.map((row) => row[4] ?? 0));
   const hasHops = rows.some((row) => row[1] !== null);
   const of = (row) => page.nodes[row[0]];
   const columns = [
     { label: "Neighbor", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
-    hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far it looks" },
-    hasHops && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how unsure the model is" },
+    hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far away it looks" },
+    hasHops && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
     hasHops && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 3), title: "probability of really being a neighbor" },
-    most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => share(row[4], most), title: "its part of the node's mean; all parts sum to it" },
+    most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => share(row[4], most), title: "contribution to the AHP of the node; all contributions sum to it" },
     { label: "Score", right: true, minor: hasHops, value: (row) => of(row)[1], text: (row) => number(of(row)[1]), warm: (row) => of(row)[4] },
     !hasHops && { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
   ].filter(Boolean);
   return [
     table({ label: "Neighbors", columns, rows, limit: 12, search: rows.length > 12 ? "Search the neighbors" : null }),
-    total > rows.length && el("p", { class: "soft small" }, `${whole(rows.length)} of its ${whole(total)} edges are listed.`),
+    total > rows.length && el("p", { class: "soft small" }, `Showing ${whole(rows.length)} of ${whole(total)} edges.`),
   ];
 }
 
@@ -81,8 +82,11 @@ function share(value, most) {
 }
 
 function attributes(rows) {
-  const range = ([, , low, median, high, , , share]) => {
-    if (share !== null) return `${Math.round(100 * share)} % have 1`;
+  const label = ([attribute, , , , , , , , category]) => (category === null ? attribute : category[0]);
+  const own = ([, value, , , , , , , category]) => (category === null ? number(value) : category[1]);
+  const range = ([, , low, median, high, , , share, category]) => {
+    if (category !== null) return `${Math.round(100 * category[3])}% ${category[2]}`;
+    if (share !== null) return `${Math.round(100 * share)}% have 1`;
     return low === high ? number(median) : `${number(low)} to ${number(high)}`;
   };
   return table({
@@ -91,14 +95,14 @@ function attributes(rows) {
     limit: 25,
     faint: (row) => Math.abs(row[5]) < 1,
     columns: [
-      { label: "Attribute", value: (row) => row[0], cell: (row) => name(row[0]) },
-      { label: "This node", right: true, value: (row) => row[1], text: (row) => number(row[1]) },
+      { label: "Attribute", value: label, cell: (row) => name(label(row)) },
+      { label: "This node", right: true, value: (row) => (row[8] === null ? row[1] : row[8][1]), text: own },
       {
-        label: "Neighbors", value: (row) => row[3], text: range, title: "from their 10 % to their 90 % quantile",
+        label: "Neighbors", value: (row) => row[3], text: range, title: "10–90% range, or the most common value",
         cell: (row) => el("div", { class: "against" }, row[7] === null ? strip(row[1], row[2], row[3], row[4]) : shareStrip(row[1], row[7]), el("span", { class: "soft number" }, range(row))),
       },
       { label: "Difference", right: true, minor: true, value: (row) => Math.abs(row[5]), text: (row) => `${row[5] > 0 ? "+" : "−"}${fixed(Math.abs(row[5]), 1)}`, title: "in units of how much connected nodes usually differ" },
-      { label: "Higher than", right: true, minor: true, value: (row) => row[6], text: (row) => percent(row[6]), title: "of all nodes" },
+      { label: "Higher than", right: true, minor: true, value: (row) => row[6], text: (row) => (row[7] === null ? percent(row[6]) : "–"), title: "of nodes" },
     ],
   });
 }

@@ -38,7 +38,8 @@ function topNodes() {
 }
 
 function firstAttribute(row) {
-  return page.reasons[row[0]]?.attributes[0]?.[0];
+  const [attribute] = page.reasons[row[0]]?.attributes ?? [];
+  return attribute && (attribute[8]?.[0] ?? attribute[0]);
 }
 
 function topEdges() {
@@ -75,19 +76,19 @@ function chooser() {
 function scoresFigure() {
   const place = chosen === null ? null : { name: page.nodes[chosen][0], score: page.nodes[chosen][1] };
   return [histogram(page.scores, place),
-    el("figcaption", null, page.method && `The score of ${page.detector} says ${page.method}. `,
-      "Bars: nodes with such a score; right of the dashed line they are flagged. The triangle marks the chosen node.")];
+    el("figcaption", null, page.method && `The ${page.detector} score measures ${page.method}. `,
+      "Each bar counts the nodes with a score in its range; nodes to the right of the dashed line are flagged. The triangle marks the selected node.")];
 }
 
 const parts = { scores: el("figure"), training: el("figure"), nodes: el("div"), chooser: chooser(), node: el("div") };
-const panel = el("section", { id: "node", "aria-labeledby": "chosen" }, parts.chooser, parts.node);
+const panel = el("section", { id: "node", "aria-labelledby": "chosen" }, parts.chooser, parts.node);
 
 function draw() {
   hideTip();
   parts.scores.replaceChildren(...scoresFigure());
   if (page.losses.length > 1) {
     parts.training.replaceChildren(curve(page.losses, page.burn_in),
-      el("figcaption", null, "Training: the loss of every epoch, lower is better."));
+      el("figcaption", null, "Training loss per epoch; lower is better."));
   }
   if (chosen === null) return;
   parts.node.replaceChildren(...[nodePanel(page, chosen, COMMAND)].flat(Infinity).filter(Boolean));
@@ -98,7 +99,7 @@ function draw() {
   }
 }
 
-// The address after # says which node is chosen: links, the back button and bookmarks all work.
+// The fragment of the address holds the selected node, so that links, the back button and bookmarks work.
 function follow() {
   const match = /^#n(\d+)$/.exec(location.hash);
   if (!match || !(Number(match[1]) in page.egos)) return;
@@ -115,11 +116,11 @@ parts.nodes.append(topNodes());
 document.getElementById("main").append(
   heading(),
   section("Scores", null, parts.scores),
-  order.length ? section("Most anomalous nodes", "Choose one to see why.", parts.nodes) : "",
+  order.length ? section("Most anomalous nodes", "Select a node to see why.", parts.nodes) : "",
   order.length ? panel : "",
   page.edges.length ? section("Edges most out of place", "The model thinks that these neighbors belong farther apart.", topEdges()) : "",
-  page.details.length || page.losses.length > 1 ? section("How this was made", null, parts.training, records(page.details)) : "",
-  el("footer", { class: "page" }, "Made by hopsight. This file is complete in itself and asks no server for anything."));
+  page.details.length || page.losses.length > 1 ? section("How this report was made", null, parts.training, records(page.details)) : "",
+  el("footer", { class: "page" }, "Made by hopsight. This file is self-contained and fetches nothing."));
 document.body.append(tip);
 draw();
 follow();

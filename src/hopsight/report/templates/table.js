@@ -68,7 +68,7 @@ function line(columns, row, states) {
   }));
 }
 
-// What is not known comes last, whichever way the column is sorted.
+// Unknown values come last in either direction.
 function compare(a, b, sign) {
   if (a === null || a === undefined || b === null || b === undefined) {
     return sign * ((a === null || a === undefined) - (b === null || b === undefined));

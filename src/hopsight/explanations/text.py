@@ -1,0 +1,58 @@
+"""Numbers, names and small tables as text for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+
+def number(value: float | None) -> str:
+    """Format a number with four significant digits; a dash stands for an unknown value.
+
+    >>> number(1234.56), number(0.1), number(None)
+    ('1,235', '0.1', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
+
+
+def fixed(value: float | None, digits: int) -> str:
+    """Format a number with a fixed number of decimals; a dash stands for an unknown value."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def percent(value: float) -> str:
+    """Format a percentage, rounded down so that it never reads 100% by rounding.
+
+    >>> percent(41.7), percent(99.97)
+    ('41%', '99.9%')
+    """
+    return f"{math.floor(value)}%" if value < 99 else f"{math.floor(10 * value) / 10:g}%"
+
+
+def printable(name: object) -> str:
+    r"""Escape control characters in a name from the user's data, so that they cannot reach the terminal.
+
+    >>> print(printable("a\x1b[2J"))
+    a\x1b[2J
+    """
+    text = str(name)
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names as in a sentence.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table: the first column is aligned left, the others right."""
+    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    for first, *rest in (header, *rows):
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
+        yield ("  " + "  ".join(cells)).rstrip()

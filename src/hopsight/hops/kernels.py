@@ -1,0 +1,187 @@
+"""Compiled loops over the edges: 64 breadth-first searches at a time, one bit per source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+from numba.extending import register_jitable
+
+from hopsight.system.compiled import compiled
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def scramble(words: Any) -> Any:
+    """Scramble 64-bit words (the finalizer of SplitMix64), in NumPy and in compiled code."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+@compiled(nogil=True)
+def search(indptr: Any, indices: Any, sources: Any, n_hops: int) -> Any:
+    """Search from up to 64 sources: bit b of ``reached[h, v]`` says that source b is exactly h hops from v."""
+    n_nodes = indptr.size - 1
+    reached = np.zeros((n_hops + 1, n_nodes), dtype=np.uint64)
+    for bit in range(sources.size):
+        reached[0, sources[bit]] |= np.uint64(1) << np.uint64(bit)
+    full = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - sources.size)
+    seen = reached[0].copy()
+    for hop in range(1, n_hops + 1):
+        for node in range(n_nodes):
+            if seen[node] == full:
+                continue
+            word = np.uint64(0)
+            for k in range(indptr[node], indptr[node + 1]):
+                word |= reached[hop - 1, indices[k]]
+            reached[hop, node] = word & ~seen[node]
+        seen |= reached[hop]
+    return reached
+
+
+@compiled(inline="always")
+def _counted_here(position: int, start: int, full: Any, directed: bool) -> Any:
+    """Return which sources of the batch count their pair with this node, so that each pair is counted once."""
+    if directed or position >= start + 64:
+        return full
+    if position <= start:
+        return np.uint64(0)
+    return full & (np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - (position - start)))
+
+
+@compiled(parallel=True)
+def count_hops(indptr: Any, indices: Any, sources: Any, positions: Any, n_hops: int, directed: bool) -> Any:
+    """Count, for each source, the pairs at 1..n_hops hops and beyond: those counted at it, and all of them."""
+    n_nodes = indptr.size - 1
+    counts = np.zeros((sources.size, n_hops + 1), dtype=np.int64)
+    everything = np.zeros((sources.size, n_hops + 1), dtype=np.int64)
+    for batch in prange((sources.size + 63) // 64):
+        start = batch * 64
+        here = sources[start : start + 64]
+        reached = search(indptr, indices, here, n_hops)
+        full = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - here.size)
+        for node in range(n_nodes):
+            mine = _counted_here(positions[node], start, full, directed)
+            for hop in range(1, n_hops + 1):
+                word = reached[hop, node]
+                bit = 0
+                while word:
+                    if word & np.uint64(1):
+                        everything[start + bit, hop - 1] += 1
+                        if (mine >> np.uint64(bit)) & np.uint64(1):
+                            counts[start + bit, hop - 1] += 1
+                    word >>= np.uint64(1)
+                    bit += 1
+        for bit in range(here.size):
+            total = n_nodes - 1 if directed else n_nodes - 1 - (start + bit)
+            counts[start + bit, n_hops] = total - counts[start + bit, :n_hops].sum()
+            everything[start + bit, n_hops] = n_nodes - 1 - everything[start + bit, :n_hops].sum()
+    return counts, everything
+
+
+@compiled(parallel=True)
+def find_targets(
+    indptr: Any, indices: Any, sources: Any, positions: Any, n_hops: int, class_of_hop: Any, directed: bool,
+    ranks: Any, first: Any,
+) -> Any:  # fmt: skip
+    """Find, for each far class, the node that is the ``ranks[c, i]``-th in that class of its source, by position."""
+    n_nodes = indptr.size - 1
+    n_far = ranks.shape[0]
+    found = np.empty(ranks.shape, dtype=np.int64)
+    for batch in prange((sources.size + 63) // 64):
+        start = batch * 64
+        here = sources[start : start + 64]
+        reached = search(indptr, indices, here, n_hops)
+        full = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - here.size)
+        counter = np.zeros((n_far, here.size), dtype=np.int64)
+        pointer = np.empty((n_far, here.size), dtype=np.int64)
+        for far in range(n_far):
+            for bit in range(here.size):
+                pointer[far, bit] = first[far, start + bit]
+        for node in range(n_nodes):
+            mine = _counted_here(positions[node], start, full, directed)
+            beyond = mine & ~reached[0, node]
+            for hop in range(1, n_hops + 2):
+                if hop <= n_hops:
+                    beyond &= ~reached[hop, node]
+                word = (reached[hop, node] & mine) if hop <= n_hops else beyond
+                far = class_of_hop[hop - 1] - 1
+                if far < 0:
+                    continue
+                bit = 0
+                while word:
+                    if word & np.uint64(1):
+                        at = pointer[far, bit]
+                        last = first[far, start + bit + 1]
+                        while at < last and ranks[far, at] == counter[far, bit]:
+                            found[far, at] = node
+                            at += 1
+                        pointer[far, bit] = at
+                        counter[far, bit] += 1
+                    word >>= np.uint64(1)
+                    bit += 1
+    return found
+
+
+@compiled(nogil=True)
+def count(reached: Any, n_sources: int) -> Any:
+    """Count the nodes at 1, …, C−1 and ≥ C hops of each source: bit b of ``reached[h, v]`` is source b at h hops."""
+    n_hops, n_nodes = reached.shape[0] - 1, reached.shape[1]
+    counts = np.zeros((n_sources, n_hops + 1), dtype=np.int64)
+    counts[:, n_hops] = n_nodes - 1
+    for hop in range(1, n_hops + 1):
+        for node in range(n_nodes):
+            word = reached[hop, node]
+            bit = 0
+            while word:
+                if word & np.uint64(1):
+                    counts[bit, hop - 1] += 1
+                    counts[bit, n_hops] -= 1
+                word >>= np.uint64(1)
+                bit += 1
+    return counts
+
+
+@compiled(nogil=True)
+def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop: Any, limits: Any) -> Any:
+    """Return source, target, class and hash of the pairs whose hash is below the limit of their class.
+
+    Nearly all pairs are far apart and have too large a hash, so the hash of every pair is computed first, 64 at a
+    time, and the hop is looked up only for the few that pass.
+    """
+    n_hops, n_nodes, n_sources = reached.shape[0] - 1, reached.shape[1], source_hashes.size
+    found = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint64))
+    size = 0
+    words = np.empty(n_sources, dtype=np.uint64)
+    for node in range(n_nodes):
+        for bit in range(n_sources):
+            words[bit] = scramble((hashes[node] + source_hashes[bit]) ^ seed)
+        if size + n_sources > found[0].size:
+            found = _grown(found, 2 * (size + n_sources))
+        source, target, kind, rank = found
+        beyond = ~reached[0, node]
+        for hop in range(1, n_hops + 2):
+            near = hop <= n_hops
+            if near:
+                beyond &= ~reached[hop, node]
+            there = reached[hop, node] if near else beyond
+            if class_of_hop[hop - 1] == 0 or there == 0:  # an edge, or no source
+                continue
+            limit = limits[hop - 1]
+            for bit in range(n_sources):
+                if words[bit] <= limit and (there >> np.uint64(bit)) & np.uint64(1):
+                    source[size], target[size] = bit, node
+                    kind[size], rank[size] = class_of_hop[hop - 1], words[bit]
+                    size += 1
+    source, target, kind, rank = found
+    return source[:size], target[:size], kind[:size], rank[:size]
+
+
+@compiled(nogil=True)
+def _grown(columns: Any, room: int) -> Any:
+    size = columns[0].size
+    source, target = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    kind, rank = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint64)
+    source[:size], target[:size], kind[:size], rank[:size] = columns
+    return source, target, kind, rank

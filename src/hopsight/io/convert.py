@@ -1,0 +1,58 @@
+"""Convert the graph objects of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hopsight.graph import AttributedGraph
+
+
+def graph_of(
+    source: Any,
+    *,
+    directed: bool = False,
+    label: str | None = None,
+    ignore: Sequence[str] = (),
+    missing: str = "refuse",
+    notices: list[str] | None = None,
+) -> AttributedGraph:
+    """Return an object that holds a graph as an AttributedGraph.
+
+    Parameters
+    ----------
+    source
+        An AttributedGraph (returned unchanged), a PyG ``Data``, a NetworkX graph, or a pair of an adjacency and an
+        attribute matrix, each dense or sparse.
+    directed
+        Keep the direction of the edges of a ``Data`` or a pair; a NetworkX ``DiGraph`` is always directed.
+    label, ignore, missing
+        For the node data of a NetworkX graph, as in :func:`hopsight.load`.
+    notices
+        List that receives the notices; without it, they are logged.
+
+    Examples
+    --------
+    >>> graph_of(([[0, 1], [1, 0]], [[0.5], [0.7]]))
+    AttributedGraph(2 nodes, 1 undirected edge, 1 attribute)
+    """
+    if all(hasattr(source, name) for name in ("nodes", "edges", "is_directed")):
+        from hopsight.io.networkx import from_networkx
+
+        return from_networkx(source, directed=directed, label=label, ignore=ignore, missing=missing, notices=notices)
+    if label is not None or ignore:
+        raise ValueError(f"label and ignore name columns, but a {type(source).__name__} has none")
+    if isinstance(source, AttributedGraph):
+        return source
+    if hasattr(source, "edge_index") and hasattr(source, "x"):
+        from hopsight.io.pyg import from_data
+
+        return from_data(source, directed=directed, notices=notices)
+    if isinstance(source, tuple | list) and len(source) == 2 and not any(isinstance(part, str) for part in source):
+        return AttributedGraph(source[0], source[1], directed=directed)
+    hint = "; read a file with hopsight.load() first" if isinstance(source, str | Path) else ""
+    raise ValueError(
+        "a graph must be an AttributedGraph, a PyG Data, a NetworkX graph or a pair (adjacency, attributes), "
+        f"got {type(source).__name__}{hint}"
+    )

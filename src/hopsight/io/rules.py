@@ -1,0 +1,271 @@
+"""Decide what a table column holds: one rule, with its messages, for every engine that reads tables.
+
+A column is summarized first. Summaries add up, so an engine that sees a column in pieces reaches the same decision
+as one that holds all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.checks import plural, shortened
+from hopsight.io.notices import notice
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_CATEGORIES = 50
+MISSING = ("refuse", "mean")
+MISSING_CATEGORY = "(missing)"
+EMPTY_NUMBERS = ("", "na", "n/a", "nan", "null", "none")  # what people and programs write into an empty number cell
+BOOLEANS = {"true": 1.0, "false": 0.0}
+LABEL_NAMES = {"label", "labels", "anomaly", "is_anomaly", "outlier", "is_outlier", "fraud", "is_fraud", "gnd", "truth"}
+_COMMA_NUMBER = r"^([+-]?\d+(,\d+)*)?$"
+
+
+class Cell(NamedTuple):
+    """A cell to name in a message: its row, counted from 0, and its value as text."""
+
+    row: int
+    value: str
+
+
+class Flags(NamedTuple):
+    """The values that a column of flags may hold, in lower case, and how a message lists them."""
+
+    values: dict[str, int]
+    choices: str
+
+
+def _flags(low: int, high: int, choices: str) -> Flags:
+    numbers = {f"{number}{zero}": number for number in range(low, high + 1) for zero in ("", ".0")}
+    return Flags({"false": 0, "true": 1} | numbers, choices)
+
+
+LABELS = _flags(-1, 1, "0 or 1 (or true or false), or -1 for an unlabeled node")
+KINDS = _flags(0, 3, "a whole number from 0 to 3")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Facts about a part of a column; ``a + b`` is the summary of both parts together.
+
+    Fields called ``n_…`` and ``total`` add up, those called ``all_…`` must hold for both parts, and of those called
+    ``first_…`` the earlier cell remains.
+    """
+
+    def __add__(self, other: Self) -> Self:
+        merged: dict[str, Any] = {}
+        for field in fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if field.name.startswith("all_"):
+                merged[field.name] = mine and theirs
+            elif field.name.startswith("first_"):
+                merged[field.name] = min((cell for cell in (mine, theirs) if cell is not None), default=None)
+            else:
+                merged[field.name] = mine + theirs
+        return type(self)(**merged)
+
+
+@dataclass(frozen=True)
+class NumberSummary(Summary):
+    """Facts about a column of numbers, in which null and NaN are empty cells."""
+
+    n_known: int
+    n_empty: int
+    total: float
+    first_empty: Cell | None
+    first_infinite: Cell | None
+    all_binary: bool
+
+    @classmethod
+    def of(cls, numbers: pl.Series, rows: NDArray[np.int64] | None = None) -> Self:
+        """Summarize floating-point numbers; ``rows`` are their positions in the table if they are a part of it."""
+        empty = numbers.is_null() | numbers.is_nan().fill_null(True)
+        known = numbers.filter(~empty).to_numpy()
+        return cls(
+            n_known=known.size,
+            n_empty=int(empty.sum()),
+            total=float(known[np.isfinite(known)].sum()),
+            first_empty=first_cell(empty, rows),
+            first_infinite=first_cell(numbers.is_infinite().fill_null(False), rows),
+            all_binary=bool(np.isin(known, (0, 1)).all()),
+        )
+
+    @property
+    def mean(self) -> float:
+        """Mean of the known numbers."""
+        return self.total / self.n_known
+
+
+@dataclass(frozen=True)
+class TextSummary(Summary):
+    """Facts about a column of text: how much of it reads as numbers, as booleans, as numbers with a comma."""
+
+    n_numbers: int
+    n_text: int
+    n_empty: int
+    first_text: Cell | None
+    first_comma: Cell | None
+    first_empty: Cell | None
+    all_parsed: bool  # every cell is a number as it stands, "nan" included
+    all_booleans: bool
+    all_comma_numbers: bool
+
+    @classmethod
+    def of(cls, column: pl.Series, rows: NDArray[np.int64] | None = None) -> Self:
+        """Summarize text; ``rows`` are the positions of the cells in the table if they are a part of it."""
+        import polars as pl
+
+        words = column.str.strip_chars()
+        lower = words.str.to_lowercase()
+        numbers = words.cast(pl.Float64, strict=False)
+        no_number = lower.is_in(EMPTY_NUMBERS).fill_null(True)
+        is_text = numbers.is_null() & ~no_number
+        empty = words.is_null() | (words == "").fill_null(True)
+        return cls(
+            n_numbers=int((numbers.is_not_null() & ~no_number).sum()),
+            n_text=int(is_text.sum()),
+            n_empty=int(empty.sum()),
+            first_text=first_cell(is_text, rows, column),
+            first_comma=first_cell(words.str.contains(",", literal=True).fill_null(False), rows, words),
+            first_empty=first_cell(empty, rows),
+            all_parsed=not column.cast(pl.Float64, strict=False).null_count(),
+            all_booleans=bool(lower.is_in([*BOOLEANS, ""]).fill_null(True).all()),
+            all_comma_numbers=bool(words.str.contains(_COMMA_NUMBER).fill_null(True).all()),
+        )
+
+
+def text_kind(name: str, summary: TextSummary) -> Literal["numbers", "booleans", "categories", "empty"]:
+    """Return what a text column holds.
+
+    Raises
+    ------
+    ValueError
+        If some cells of a column of numbers are text, or if numbers are written with a comma: as categories they
+        would say nothing, and 1,234 may mean two things.
+    """
+    if summary.all_parsed or (summary.n_numbers and not summary.n_text):
+        return "numbers"
+    if not summary.n_text:
+        return "empty"
+    if summary.n_numbers >= summary.n_text:
+        raise ValueError(
+            f"{_place(name, summary.first_text)}: {_value(summary.first_text)} is not a number, unlike the rest of the "
+            f"column; correct it, or pass --ignore {name}"
+        )
+    if summary.all_booleans:
+        return "booleans"
+    if summary.all_comma_numbers:
+        raise ValueError(
+            f"{_place(name, summary.first_comma)}: {_value(summary.first_comma)} has a comma; write numbers with a "
+            f"decimal point and without separators, or pass --ignore {name}"
+        )
+    return "categories"
+
+
+def text_numbers(column: pl.Series, kind: Literal["numbers", "booleans"]) -> pl.Series:
+    """Return the numbers that a text column holds, null where it is empty."""
+    import polars as pl
+
+    words = column.str.strip_chars()
+    if kind == "numbers":
+        return words.cast(pl.Float64, strict=False)
+    return words.str.to_lowercase().replace_strict(BOOLEANS, default=None, return_dtype=pl.Float64)
+
+
+def check_numbers(name: str, summary: NumberSummary, missing: str, notices: list[str] | None) -> None:
+    """Refuse infinite numbers and, unless they are to be imputed, empty cells."""
+    if summary.first_infinite is not None:
+        raise ValueError(f"{_place(name, summary.first_infinite)} is infinite; attributes must be finite")
+    if not summary.n_empty:
+        return
+    check_missing(name, summary.first_empty, missing)
+    if not summary.n_known:
+        raise ValueError(f"column {name!r} is empty; pass --ignore {name}")
+    notice(f"Column {name!r}: filled {plural(summary.n_empty, 'empty cell')} with the mean of the column.", notices)
+
+
+def check_categories(
+    name: str, n_values: int, n_empty: int, first_empty: Cell | None, missing: str, notices: list[str] | None
+) -> bool:
+    """Return whether a column of text becomes categories; one with too many values is left out with a notice."""
+    if n_values > MAX_CATEGORIES:
+        leave_out(name, f"has {n_values:,} different values (more than {MAX_CATEGORIES})", notices)
+        return False
+    if n_empty:
+        check_missing(name, first_empty, missing)
+        notice(f"Column {name!r}: gave {plural(n_empty, 'empty cell')} the category {MISSING_CATEGORY}.", notices)
+    return True
+
+
+def ordered_categories(words: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the distinct categories in the order of their columns; an empty cell has a category of its own.
+
+    >>> ordered_categories(["Oslo", None, "Bern", ""])
+    ('(missing)', 'Bern', 'Oslo')
+    """
+    return tuple(sorted({word or MISSING_CATEGORY for word in words}))
+
+
+def notice_label(name: str, is_binary: bool, notices: list[str] | None) -> None:
+    """Warn about an attribute that is called like a ground-truth label and holds 0 and 1 only."""
+    if is_binary and name.strip().lower() in LABEL_NAMES:
+        notice(
+            f"Column {name!r} is used as an attribute but looks like a ground-truth label; pass --label {name}.",
+            notices,
+        )
+
+
+def wrong_flags(column: pl.Series, flags: Flags) -> pl.Series:
+    """Return which cells hold none of the values allowed."""
+    return ~flag_words(column).is_in(list(flags.values)).fill_null(False)
+
+
+def flag_words(column: pl.Series) -> pl.Series:
+    """Return the cells of a column of flags in lower case."""
+    import polars as pl
+
+    return column.cast(pl.String).str.strip_chars().str.to_lowercase()
+
+
+def check_flags(name: str, first_wrong: Cell | None, flags: Flags) -> None:
+    """Refuse a column of flags with a wrong cell."""
+    if first_wrong is not None:
+        raise ValueError(f"{_place(name, first_wrong)}: {_value(first_wrong)} is not {flags.choices}")
+
+
+def check_missing(name: str, first_empty: Cell | None, missing: str) -> None:
+    """Refuse an empty cell unless it is to be imputed."""
+    if missing == "refuse" and first_empty is not None:
+        raise ValueError(
+            f"{_place(name, first_empty)} is empty or NaN; fill it in, pass --ignore {name}, or impute empty cells "
+            "with --missing mean"
+        )
+
+
+def leave_out(name: str, reason: str, notices: list[str] | None) -> None:
+    """Give notice that a column does not become an attribute."""
+    notice(f"Column {name!r} {reason} and is left out.", notices)
+
+
+def first_cell(mask: pl.Series, rows: NDArray[np.int64] | None = None, column: pl.Series | None = None) -> Cell | None:
+    """Return the first cell where a mask holds, with its value if the column is given."""
+    if not mask.any():
+        return None
+    position = int(mask.arg_true()[0])
+    row = position if rows is None else int(rows[position])
+    return Cell(row, "" if column is None else shortened(column[position]))
+
+
+def _place(name: str, cell: Cell | None) -> str:
+    return f"column {name!r}" if cell is None else f"column {name!r}, row {cell[0] + 1}"
+
+
+def _value(cell: Cell | None) -> str:
+    return "" if cell is None else cell[1]

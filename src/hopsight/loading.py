@@ -1,0 +1,134 @@
+"""Load a graph from whatever holds one: the one way in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hopsight import io
+from hopsight.checks import suggest
+from hopsight.graph import AttributedGraph
+
+
+def load(
+    source: Any,
+    nodes: Any = None,
+    *,
+    directed: bool = False,
+    label: str | None = None,
+    ignore: Sequence[str] = (),
+    source_column: str | None = None,
+    target_column: str | None = None,
+    id_column: str | None = None,
+    missing: str = "refuse",
+    data_dir: str | Path | None = None,
+    notices: list[str] | None = None,
+) -> AttributedGraph:
+    """Load a graph from a file, a table, the catalog, or an object of another library.
+
+    Parameters
+    ----------
+    source
+        A path (``.csv``, ``.tsv``, ``.parquet``, ``.mat``, ``.npz``, ``.graphml``, ``.pt``), a name in the catalog
+        (``"demo"``, ``"blogcatalog"``, …), an edge list as a polars or pandas data frame, a PyG ``Data``, a NetworkX
+        graph, a pair (adjacency, attributes), or an AttributedGraph, which is returned unchanged.
+    nodes
+        The node table that belongs to an edge list, as a path or a data frame. If it is left out, ``x.nodes.csv``
+        beside ``x.csv`` is used.
+    directed
+        Keep the direction of the edges.
+    label
+        Column of the node table with the ground truth: 0 or 1 (true or false), or -1 for an unlabeled node. It does
+        not become an attribute.
+    ignore
+        Columns of the node table to leave out.
+    source_column, target_column, id_column
+        Names of the columns that are not recognized by themselves.
+    missing
+        ``"refuse"`` empty cells, or impute them (``"mean"``).
+    data_dir
+        Folder with local copies of the graphs in the catalog.
+    notices
+        List that receives the notices, such as a column left out; without it, they are logged.
+
+    Raises
+    ------
+    ValueError
+        If something is wrong with the source, in one sentence.
+
+    Examples
+    --------
+    >>> load(([[0, 1], [1, 0]], [[0.5], [0.7]]))
+    AttributedGraph(2 nodes, 1 undirected edge, 1 attribute)
+    """
+    of_nodes: dict[str, Any] = {"label": label, "ignore": ignore, "missing": missing}
+    columns: dict[str, Any] = {"source_column": source_column, "target_column": target_column, "id_column": id_column}
+    for_tables = {"nodes": nodes, "label": label, "ignore": ignore or None, **columns}
+    given = next((name for name, value in for_tables.items() if value is not None), None)
+    if io.is_frame(source) or (isinstance(source, str | Path) and _is_file(source)):
+        return io.read(source, nodes, directed=directed, notices=notices, **of_nodes, **columns)
+    if isinstance(source, str | Path):
+        return _from_catalog(str(source), given, directed=directed, data_dir=data_dir, notices=notices)
+    if given not in (None, "label", "ignore"):
+        raise ValueError(f"{given} is for tables, and the source is not one but {type(source).__name__}")
+    return io.graph_of(source, directed=directed, notices=notices, **of_nodes)
+
+
+def files_of(source: str | Path, nodes: str | Path | None = None, *, data_dir: str | Path | None = None) -> list[Path]:
+    """Return the files that :func:`load` reads for a path or a name, including those it finds by itself."""
+    if _is_file(source):
+        from hopsight.io.files import TABLE_SUFFIXES
+        from hopsight.io.tables import find_nodes
+
+        if nodes is None and str(source).lower().endswith(TABLE_SUFFIXES):
+            nodes = find_nodes(Path(source))
+        return [Path(file) for file in (source, nodes) if file is not None]
+    from hopsight.datasets.catalog import find, is_known
+
+    return [find(str(source), data_dir, notices=[])] if is_known(str(source)) else []
+
+
+def _is_file(source: str | Path) -> bool:
+    try:
+        return Path(source).is_file()
+    except (OSError, ValueError):  # the name is too long, or has a character that no file name can have
+        return False
+
+
+def _from_catalog(
+    name: str,
+    given: str | None,
+    *,
+    directed: bool,
+    data_dir: str | Path | None,
+    notices: list[str] | None,
+) -> AttributedGraph:
+    """Return a graph of the catalog, or say what is wrong with a name that is not in it."""
+    from hopsight.datasets import get_entry, make_demo
+    from hopsight.datasets.catalog import find, is_known, names
+
+    is_demo = name.lower() == "demo"
+    if not is_demo and not is_known(name):
+        raise ValueError(_unknown(name, ("demo", *names)))
+    if given:
+        raise ValueError(f"{given} is for your own files; leave it out for {name!r}, which is in the catalog")
+    if is_demo:
+        return make_demo()
+    graph = io.read(find(name, data_dir, notices=notices), directed=directed, notices=notices)
+    return replace(graph, name=get_entry(name).name)
+
+
+def _unknown(name: str, names: Sequence[str]) -> str:
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return f"{name} is a folder; give a file in it"
+        if path.exists():
+            return f"{name} is not a regular file"
+    except (OSError, ValueError):
+        return f"there is no file {name[:200]!r}"
+    if path.suffix or len(path.parts) > 1:
+        return f"there is no file {name}"
+    return f"{name!r} is neither a file nor a graph in the catalog{suggest(name.lower(), names)}"

@@ -1,0 +1,48 @@
+"""Explain nodes and edges of a finished run from its folder alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hopsight.explanations import EdgeExplanation, Explainer, Explanation
+from hopsight.graph import AttributedGraph
+from hopsight.runs.outputs import unguarded
+from hopsight.runs.record import read_record
+
+
+def explain(folder: Path, node: str, target: str | None = None) -> Explanation | EdgeExplanation:
+    """Explain a node of a finished run, or the edge from one node to another."""
+    model, graph = open_run(folder)
+    explainer = Explainer(model, graph)
+    if target is None:
+        return explainer.node(find_node(graph, node))
+    return explainer.edge(find_node(graph, node), find_node(graph, target))
+
+
+def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
+    """Return the model of a finished run, ready to be explained, and its graph."""
+    from hopsight.detectors.storage import load_detector
+    from hopsight.loading import load
+
+    read_record(folder)
+    if not (folder / "graph.npz").is_file() or not (folder / "model").is_dir():
+        raise ValueError(
+            f"{folder} has no graph.npz and model, which explain needs: Spark does not write them, nor did the score "
+            "command of older versions; repeat the run on one machine"
+        )
+    graph = load(folder / "graph.npz")
+    model = load_detector(folder / "model")
+    if model.decision_score_.shape != (graph.n_nodes,):
+        raise ValueError(f"the model and the graph in {folder} do not belong together: repeat the run")
+    return model, graph
+
+
+def find_node(graph: AttributedGraph, text: str) -> Any:
+    """Return the node id that a text means: as in the graph, or as in ``scores.csv``."""
+    try:
+        return graph.node_ids[graph.index_of(text)]
+    except ValueError:
+        if unguarded(text) == text:
+            raise
+        return graph.node_ids[graph.index_of(unguarded(text))]

@@ -1,0 +1,120 @@
+"""What a detection is asked for: the source of the graph, the detector and its settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, get_origin, get_type_hints
+
+from hopsight.checks import check_choice
+from hopsight.graph import AttributedGraph
+from hopsight.io.rules import MISSING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a graph comes from and how to read it; without a path it is the demo graph."""
+
+    path: str | None = None
+    nodes: str | None = None
+    directed: bool = False
+    label: str | None = None
+    ignore: tuple[str, ...] = ()
+    source_column: str | None = None
+    target_column: str | None = None
+    id_column: str | None = None
+    missing: str = "refuse"
+    data_dir: str | None = None
+
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Return the source of a finished run, from its ``run.json``; a data folder that is gone is left out."""
+        check_types(cls, record)
+        try:
+            folder = record["data_dir"]
+            exists = folder is not None and Path(folder).is_dir()
+            return cls(**{**record, "ignore": tuple(record["ignore"]), "data_dir": folder if exists else None})
+        except (KeyError, TypeError) as error:
+            raise _unrepeatable(error) from None
+
+    def read(self) -> AttributedGraph:
+        """Return the graph."""
+        check_choice("missing", self.missing, MISSING)
+        if self.path is None:
+            from hopsight.datasets import make_demo
+
+            return make_demo()
+        from hopsight.loading import load
+
+        options = dataclasses.asdict(self)
+        return load(options.pop("path"), **options)
+
+    def files(self) -> list[str]:
+        """Return the absolute paths of the files that are read."""
+        from hopsight.loading import files_of
+
+        files = [] if self.path is None else files_of(self.path, self.nodes, data_dir=self.data_dir)
+        return [str(file.resolve()) for file in files]
+
+    def repeatable(self) -> Self:
+        """Return the same source with absolute paths, so that the run can be repeated from any folder."""
+        data_dir = self.data_dir
+        if self.path is not None and not Path(self.path).exists():
+            # A name of the catalog: record where it was found, because HOPSIGHT_DATA may change.
+            data_dir = next((str(Path(file).parent) for file in self.files()), data_dir)
+        return dataclasses.replace(
+            self, path=_absolute(self.path), nodes=_absolute(self.nodes), data_dir=_absolute(data_dir)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Everything that determines the result of a detection; ``run.json`` keeps it for ``hopsight rerun``."""
+
+    detector: str
+    source: Source = field(default_factory=Source)
+    preset: str | None = None
+    seed: int = 0
+    device: str = "auto"
+    top: int = 20
+    settings: Mapping[str, str] = field(default_factory=dict)
+    memory_limit: str | None = None
+    engine: str = "local"
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return the request of a finished run, from its ``run.json``."""
+        asked: Any = record.get("request")
+        check_types(cls, asked)
+        try:
+            return cls(**{**asked, "source": Source.from_record(asked["source"])})
+        except (KeyError, TypeError) as error:
+            raise _unrepeatable(error) from None
+
+
+def check_types(kind: type, values: Any) -> None:
+    """Refuse a part of a record in which a value has the wrong type; people edit these files by hand."""
+    hints = get_type_hints(kind)
+    if not isinstance(values, dict):
+        raise _unrepeatable(f"no {kind.__name__.lower()}")
+    for name, value in values.items():
+        expected = get_origin(hints.get(name)) or hints.get(name)
+        if expected in (tuple, Source, Mapping):  # JSON has lists and objects instead
+            inside = list(value.values()) if isinstance(value, dict) else value
+            fits = isinstance(value, list if expected is tuple else dict)
+            fits = fits and (expected is Source or all(isinstance(entry, str) for entry in inside))
+        else:
+            fits = expected is not None and isinstance(value, hints[name])
+        if not fits:
+            raise _unrepeatable(f"{name} cannot be {value!r}")
+
+
+def _unrepeatable(reason: object) -> ValueError:
+    return ValueError(f"the record does not say how to repeat the run: {reason}")
+
+
+def _absolute(path: str | None) -> str | None:
+    """Return the absolute path of an existing file; a name of the catalog is left as it is."""
+    return str(Path(path).resolve()) if path is not None and Path(path).exists() else path

@@ -1,0 +1,140 @@
+"""Tampered models with a valid checksum are refused in one sentence, or usable."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+from hopsight.cli import main
+from hopsight.detectors import DETECTORS, storage
+from hopsight.detectors.storage import load_detector
+from hopsight.explanations import Explainer
+from hopsight.graph import AttributedGraph
+from hopsight.io import write
+from toys import quick, two_groups
+
+WRONG: list[Any] = [
+    "x", None, [1], {"a": 1}, -1, 10**9, 1.5, True, [], {}, 0, float("nan"), 1e308, 10**30, ["a"], [[1]],
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def graph() -> AttributedGraph:
+    return two_groups(3, n_each=12)
+
+
+def forge(folder: Path, record: dict[str, Any], content: bytes) -> None:
+    """Write both files with a matching checksum."""
+    record.pop("checksum", None)
+    record["checksum"] = storage._checksum(record, content)
+    (folder / "detector.json").write_text(json.dumps(record))
+    (folder / "arrays.safetensors").write_bytes(content)
+
+
+def forgeries(folder: Path, wrong: list[Any], per_name: int) -> Iterator[str]:
+    """Write forged models to the folder, one after another, and yield what is wrong with each."""
+    text, content = (folder / "detector.json").read_text(), (folder / "arrays.safetensors").read_bytes()
+    names = [(part, name) for part in ("parameters", "values") for name in json.loads(text)[part]]
+    for place, (part, name) in enumerate(names):
+        for turn in range(per_name):
+            record = json.loads(text)
+            record[part][name] = wrong[(place + turn) % len(wrong)]
+            forge(folder, record, content)
+            yield f"{name} = {record[part][name]!r}"
+        record = json.loads(text)
+        del record[part][name]
+        forge(folder, record, content)
+        yield f"{name} is missing"
+    for name, array in load(content).items():
+        changes = {"missing": None, "shorter": array[:-1], "a number": np.array(1.0), "a truth value": array > 0}
+        for what, other in changes.items():
+            arrays = load(content)
+            del arrays[name]
+            if other is not None:
+                arrays[name] = np.ascontiguousarray(other)
+            forge(folder, json.loads(text), save(arrays))
+            yield f"{name} is {what}"
+
+
+def use(model: Any, graph: AttributedGraph) -> None:
+    """Call everything on the model that a command would call."""
+    model.predict(return_score=True, return_prob=True, return_conf=True)
+    Explainer(model, graph).node("3-1")
+    model.decision_function(graph)
+
+
+def refused_or_usable(name: str, graph: AttributedGraph, folder: Path, wrong: list[Any], per_name: int) -> None:
+    quick(name).fit(graph).save(folder)
+    loaded = load_detector(folder)
+    if DETECTORS[name].transferable:
+        use(loaded, graph)
+    n_forged = n_refused = 0
+    for what in forgeries(folder, wrong, per_name):
+        n_forged += 1
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                use(load_detector(folder), graph)
+        except (ValueError, MemoryError) as error:
+            n_refused += "is damaged: " in str(error)
+            assert "\n" not in str(error) and len(str(error)) < 500
+        except Exception as error:
+            pytest.fail(f"{name}, {what}: {error!r}")
+    assert n_refused > n_forged // 3
+
+
+@pytest.mark.parametrize("name", ["lof", "dominant", "cross_hcm"])
+def test_a_forged_model_is_refused_or_usable(name: str, graph: AttributedGraph, tmp_path: Path) -> None:
+    refused_or_usable(name, graph, tmp_path, WRONG[:6], 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DETECTORS)
+def test_many_forged_models_are_refused_or_usable(name: str, graph: AttributedGraph, tmp_path: Path) -> None:
+    refused_or_usable(name, graph, tmp_path, WRONG, len(WRONG))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "words"),
+    [
+        ("parameters", "n_units", "many", "n_units cannot be 'many'"),
+        ("parameters", "n_units", 10**6, "n_units cannot be 1000000"),
+        ("parameters", "burn_in", None, "burn_in cannot be None"),
+        ("parameters", "contamination", 3.0, "contamination must be"),
+        ("parameters", "surprise", 3.0, "surprise cannot be 3.0"),
+        ("values", "threshold_", "high", "threshold_ cannot be 'high'"),
+        ("values", "magnitude_", "big", "its parts do not fit together"),
+        ("values", "transform_.names", 7, "the names of its columns are not text"),
+        ("values", "ahp_", [1, 2], "ahp_ has the wrong type or length"),
+    ],
+)
+def test_the_command_line_reports_what_is_wrong(
+    part: str,
+    name: str,
+    value: object,
+    words: str,
+    graph: AttributedGraph,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    write(graph, tmp_path / "graph.npz")
+    quick("hcm").fit(graph).save(tmp_path / "model")
+    record = json.loads((tmp_path / "model" / "detector.json").read_text())
+    record[part][name] = value
+    arrays = load((tmp_path / "model" / "arrays.safetensors").read_bytes())
+    arrays.pop(name, None)
+    forge(tmp_path / "model", record, save(arrays))
+    command = ["score", str(tmp_path / "model"), str(tmp_path / "graph.npz"), "--out", str(tmp_path / "out")]
+    assert main([*command, "--quiet"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("hopsight: the saved detector in ") and words in line
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,96 @@
+"""Detectors of other libraries behind hopsight's contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hopsight.benchmark.cells import Cell
+from hopsight.benchmark.execute import execute
+from hopsight.benchmark.recipes import detector_class, parameters_of, title_of
+from hopsight.datasets import make_graph
+from paper.peers import peer_recipes, plain_defaults
+from paper.suites import PaperOptions, make_paper_suite
+
+RECIPES = peer_recipes()
+needs_peers = pytest.mark.skipif(not RECIPES, reason="neither PyGOD nor PyOD is installed: pip install hopsight[peers]")
+
+
+def scores(recipe, graph, **parameters):
+    return detector_class(recipe)(seed=1, device="cpu", **parameters).fit(graph).decision_score_
+
+
+@needs_peers
+def test_every_graph_detector_that_can_be_imported_is_found():
+    assert {"paper.pygod:DOMINANT", "paper.pygod:CoLA", "paper.pygod:SCAN"} <= set(RECIPES)
+    assert "paper.pygod:DeepDetector" not in RECIPES
+    assert title_of("paper.pygod:DOMINANT") == "DOMINANT (PyGOD)"
+    if any(recipe.startswith("paper.pyod:") for recipe in RECIPES):
+        assert "paper.pyod:DOMINANT" in RECIPES
+
+
+@needs_peers
+def test_defaults_are_the_librarys_own_and_plain():
+    parameters = parameters_of("paper.pygod:DOMINANT", {})
+    assert (parameters["lr"], parameters["epoch"]) == (0.004, 100)
+    assert "backbone" not in parameters
+    with pytest.raises(AttributeError, match="PyGOD has no graph detector 'HCM'"):
+        detector_class("paper.pygod:HCM")
+
+
+def test_only_defaults_that_json_can_hold_are_parameters():
+    class Foreign:
+        def __init__(self, data, lr=0.1, act=np.tanh, sizes=(3, 2), bound=float("inf")):
+            pass
+
+    assert plain_defaults(Foreign) == {"lr": 0.1, "sizes": (3, 2)}
+
+
+@needs_peers
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["pygod:DOMINANT", "pygod:OCGNN", "pyod:DOMINANT", "pygod:SCAN"])
+def test_a_seed_decides_the_scores_of_a_peer(name):
+    graph = make_graph(60, n_edges=200)
+    if f"paper.{name}" not in RECIPES:
+        pytest.skip(f"{name} cannot be imported here")
+    known = parameters_of(f"paper.{name}", {})
+    fewer = {key: 5 for key in ("epoch", "epochs") if key in known}
+    one, same = (scores(f"paper.{name}", graph, **fewer) for _ in range(2))
+    assert one.shape == (graph.n_nodes,)
+    assert np.array_equal(one, same)
+    assert one.std() > 0
+
+
+@needs_peers
+@pytest.mark.filterwarnings("ignore")
+def test_a_cell_of_a_peer_runs_as_any_other():
+    settings = {"generate": {"n_nodes": 80, "n_edges": 300, "n_structural": 4, "n_attribute_anomalies": 4, "seed": 0}}
+    parameters = parameters_of("paper.pygod:DOMINANT", {"epoch": 3}, device="cpu")
+    cell = Cell(
+        graph="generated",
+        settings=settings,
+        detector="paper.pygod:DOMINANT",
+        seed=0,
+        view="scaled",
+        parameters=parameters,
+    )
+    record = execute({"cell": cell.as_dict()})
+    assert 0 <= record["scores"][0]["auc"] <= 1
+
+
+@needs_peers
+def test_the_device_of_the_cell_reaches_the_library():
+    on_gpu, on_cpu = (detector_class("paper.pygod:DOMINANT")(device=device) for device in ("cuda:0", "cpu"))
+    assert (on_gpu._parameters()["gpu"], on_cpu._parameters()["gpu"]) == (0, -1)
+
+
+@needs_peers
+def test_the_suite_of_peers_compares_all_on_six_graphs(data_dir):
+    suite = make_paper_suite("peers", PaperOptions(data_dir=str(data_dir), repetitions=1, seeds=1))
+    graphs = {task.cell.graph for task in suite.plan}
+    assert graphs == {"flickr", "blogcatalog", "inj_cora", "disney", "amazon", "enron"}
+    detectors = {task.cell.detector for task in suite.plan}
+    assert set(RECIPES) | {"hcm", "cross_hcm", "lof", "random"} <= detectors
+    views = {(task.cell.graph, task.cell.view) for task in suite.plan if task.cell.detector == "paper.pygod:DOMINANT"}
+    assert ("blogcatalog", "reduced") in views
+    assert ("enron", "scaled") in views

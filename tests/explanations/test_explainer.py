@@ -1,0 +1,160 @@
+"""Reasons for nodes and edges, with values worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopsight.explanations import explain
+from hopsight.graph import AttributedGraph
+
+
+def test_neighbors_come_farthest_first_and_contributions_sum_to_ahp(fitted: Any) -> None:
+    reasons = explain(fitted, "hub")
+    assert [each.node for each in reasons.neighbors] == ["c", "a", "d", "b"]
+    assert [each.hop for each in reasons.neighbors] == [4.0, 3.0, 2.0, 1.0]
+    assert [each.contribution for each in reasons.neighbors] == [1.0, 0.75, 0.5, 0.25]
+    assert sum(each.contribution or 0 for each in reasons.neighbors) == fitted.ahp_[0]
+    assert reasons.neighbors[0].probability == 0.05
+    assert reasons.neighbors[0].rank == 2  # c has the second highest score
+
+
+def test_equally_far_neighbors_are_ordered_by_the_probability_of_one_hop(fitted: Any) -> None:
+    fitted.edge_hop_ = np.array([3.0, 3.0, 3.0, 3.0, 1.0])
+    assert [each.node for each in explain(fitted, "hub").neighbors] == ["c", "a", "d", "b"]
+
+
+def test_rank_flag_and_percentiles_place_the_node_in_the_graph(fitted: Any) -> None:
+    reasons = explain(fitted, "hub")
+    assert (reasons.rank, reasons.n_nodes, reasons.flagged, reasons.degree) == (1, 6, True, 4)
+    assert reasons.degree_percentile == pytest.approx(100 * 5 / 6)
+    ahp = reasons.values[0]
+    assert (ahp.name, ahp.value) == ("ahp", 2.5)
+    assert ahp.percentile == pytest.approx(100 * 4 / 6)  # only c's is higher
+    assert explain(fitted, "d").rank == 6
+
+
+def test_a_node_without_edges_is_not_judged_and_says_so(fitted: Any) -> None:
+    reasons = explain(fitted, "lone")
+    assert not reasons.judged
+    assert reasons.neighbors == ()
+    assert reasons.attributes == ()
+    assert any("no edges" in note for note in reasons.notes)
+    assert any("median" in note for note in reasons.notes)
+
+
+def test_rescoring_removes_the_farthest_edges_but_never_the_last_one(fitted: Any) -> None:
+    asked: list[tuple[int, list[int]]] = []
+
+    def score_without(graph: AttributedGraph, position: int, edges: Any) -> float:
+        asked.append((position, edges.tolist()))
+        return 0.97
+
+    fitted.score_without = score_without
+    without = explain(fitted, "hub", absent=2).without
+    assert asked == [(0, [2, 0])]  # hub–c and hub–a
+    assert without is not None
+    assert (without.neighbors, without.score, without.rank) == (("c", "a"), 0.97, 3)
+    assert explain(fitted, "c").without is None
+    assert len(explain(fitted, "hub", absent=9).without.neighbors) == 3  # type: ignore[union-attr]
+    assert explain(fitted, "hub", absent=0).without is None
+
+
+def test_a_detector_that_cannot_rescore_says_so(fitted: Any) -> None:
+    reasons = explain(fitted, "hub")
+    assert reasons.without is None
+    assert "HandMade cannot score the node again without some of its edges." in reasons.notes
+
+
+def test_without_hops_neighbors_are_ordered_by_score_and_nothing_is_invented(fitted: Any) -> None:
+    for name in ("edge_hop_", "edge_variance_", "edge_probability_", "ahp_", "iv_"):
+        delattr(fitted, name)
+    fitted.attribute_error_ = np.arange(6.0)
+    reasons = explain(fitted, "hub")
+    assert [each.node for each in reasons.neighbors] == ["c", "a", "b", "d"]
+    assert {each.hop for each in reasons.neighbors} == {None}
+    assert [(value.name, value.value) for value in reasons.values] == [("attribute_error", 0.0)]
+    edge = explain(fitted, "a", "b")
+    assert (edge.hop, edge.rank, edge.source_share) == (None, None, None)
+    assert "judges nodes, not edges" in str(edge)
+
+
+def test_edge_knows_its_rank_shares_and_common_neighbors(fitted: Any) -> None:
+    edge = explain(fitted, "a", "hub")
+    assert (edge.rank, edge.n_edges, edge.hop, edge.variance, edge.probability) == (2, 5, 3.0, 0.5, 0.1)
+    assert edge.source_share == 0.75  # 3 of the 3 + 1 hops at a
+    assert edge.target_share == 0.3  # 3 of the 10 hops at the hub
+    assert edge.common_neighbors == 1  # b
+    assert edge.attributes[0].name == "age"
+    assert (edge.attributes[0].value, edge.attributes[0].median) == (30.0, 90.0)
+
+
+def test_in_a_directed_graph_the_two_directions_are_two_edges(fitted: Any) -> None:
+    graph = AttributedGraph.from_edges([0, 1, 2], [1, 0, 0], np.array([[1.0], [2.0], [4.0]]), directed=True)
+    assert graph.edges.tolist() == [[0, 1, 2], [1, 0, 0]]
+    fitted.graph_, fitted.edge_index_ = graph, graph.edges
+    fitted.decision_score_, fitted.judged_ = np.array([3.0, 2.0, 1.0]), np.ones(3, dtype=bool)
+    fitted.edge_hop_, fitted.edge_variance_ = np.array([1.0, 3.0, 2.0]), np.zeros(3)
+    fitted.edge_probability_, fitted.ahp_ = np.array([0.9, 0.1, 0.5]), np.array([2.0, 2.0, 2.0])
+    reasons = explain(fitted, 0)
+    assert [each.node for each in reasons.neighbors] == [1, 2, 1]
+    assert sum(each.contribution or 0 for each in reasons.neighbors) == pytest.approx(2.0)
+    assert explain(fitted, 0, 1).hop == 1.0
+    assert explain(fitted, 1, 0).hop == 3.0
+    assert explain(fitted, 0, 2).hop == 2.0  # only the edge back exists
+
+
+def test_ties_keep_the_order_of_the_graph(fitted: Any) -> None:
+    fitted.decision_score_ = np.array([1.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    assert [explain(fitted, node).rank for node in ("hub", "a", "b", "lone")] == [2, 1, 3, 6]
+    fitted.edge_hop_, fitted.edge_probability_ = np.full(5, 2.0), np.array([0.5, 0.5, 0.1, 0.5, 0.5])
+    pairs = [("hub", "a"), ("hub", "b"), ("hub", "c"), ("a", "b")]
+    assert [explain(fitted, *pair).rank for pair in pairs] == [2, 3, 1, 5]
+
+
+def test_everything_turns_into_json(fitted: Any) -> None:
+    for reasons in (explain(fitted, "hub"), explain(fitted, "hub", "a")):
+        assert json.loads(json.dumps(reasons.to_dict(), allow_nan=False)) == reasons.to_dict()
+
+
+@pytest.mark.parametrize(("node", "words"), [("nobody", "no node 'nobody'"), ("hub", "top must be at least 1, got 0")])
+def test_bad_arguments_are_named(fitted: Any, node: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        explain(fitted, node, top=0 if node == "hub" else 5)
+
+
+def test_an_edge_that_does_not_exist_is_refused(fitted: Any) -> None:
+    with pytest.raises(ValueError, match="no edge between 'a' and 'c'"):
+        explain(fitted, "a", "c")
+
+
+def test_another_graph_is_refused(fitted: Any, path_graph: AttributedGraph, two_cliques: AttributedGraph) -> None:
+    with pytest.raises(ValueError, match="the edges HandMade was fitted on"):
+        explain(fitted, 0, graph=path_graph)
+    with pytest.raises(ValueError, match="must have the 6 nodes HandMade was fitted on, it has 8"):
+        explain(fitted, 0, graph=two_cliques)
+    fitted.graph_ = None
+    with pytest.raises(ValueError, match="without its graph: pass graph="):
+        explain(fitted, 0)
+    del fitted.decision_score_
+    with pytest.raises(ValueError, match="not fitted"):
+        explain(fitted, 0)
+
+
+def test_a_node_of_a_large_graph_is_explained_in_a_second(fitted: Any, rng: np.random.Generator) -> None:
+    n_nodes, n_edges = 100_000, 500_000
+    ends = rng.integers(0, n_nodes, size=(2, n_edges))
+    graph = AttributedGraph.from_edges(*ends, rng.normal(size=(n_nodes, 32)).astype(np.float32))
+    fitted.graph_, fitted.edge_index_, fitted.decision_score_ = graph, graph.edges, rng.random(n_nodes)
+    fitted.edge_hop_, fitted.edge_probability_ = rng.random((2, graph.n_edges))
+    fitted.edge_variance_, fitted.judged_ = fitted.edge_hop_, graph.degrees > 0
+    seconds = []
+    for node in (17, 18, 19):  # the best of three, because other programs may be busy
+        start = time.perf_counter()
+        explain(fitted, node)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 1.0

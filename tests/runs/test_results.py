@@ -1,0 +1,34 @@
+"""The files of a run: how labels are compared, and which columns a detector adds."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+
+from hopsight.detectors import DETECTORS
+from hopsight.graph import AttributedGraph
+from hopsight.runs.record import Stages, read_record
+from hopsight.runs.results import FILES, compare_with_labels, write_results
+from toys import quick, two_groups
+
+
+def test_known_anomalies_are_counted(path_graph: AttributedGraph) -> None:
+    graph = dataclasses.replace(path_graph, labels=[1, 0, 0, 0, 0, 1])
+    # scores put node 5 first and node 0 fourth: 1 of 2 found; of the 8 pairs, 4 + 2 are in order
+    truth = compare_with_labels(graph, np.array([0.3, 0.9, 0.5, 0.2, 0.1, 1.0]))
+    assert truth == {"n_anomalies": 2, "n_found": 1, "roc_auc": 0.75}
+    assert compare_with_labels(path_graph, np.arange(6.0)) is None
+
+
+def test_every_file_is_written_with_the_seconds_of_each_stage(tmp_path: Path) -> None:
+    graph = two_groups(1, n_each=20)
+    model = quick("hcm").fit(graph)
+    write_results(tmp_path, graph, model, 3, {"warnings": []}, Stages(lambda _: None, lambda *_: None))
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+    assert set(read_record(tmp_path)["seconds"]) == {"write", "explain"}
+    assert len(json.loads((tmp_path / "explanations.json").read_text())) == 3
+    header = (tmp_path / "scores.csv").read_text().splitlines()[0]
+    assert header.split(",")[6:] == list(DETECTORS["hcm"].node_values)

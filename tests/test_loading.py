@@ -1,0 +1,143 @@
+"""load(): a path, tables, a name in the catalog or an object; everything else is refused in one sentence."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from hopsight import io
+from hopsight.graph import AttributedGraph
+from hopsight.loading import load
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    (tmp_path / "edges.csv").write_text("source,target,weight\nann,bo,1\nbo,cy,2\n")
+    (tmp_path / "people.csv").write_text("key,age,fraud,note,city\nann,31,0,x,\nbo,42,1,y,Bern\ncy,27,0,z,Bern\n")
+    return tmp_path
+
+
+def test_every_option_reaches_the_tables(people: Path) -> None:
+    notices: list[str] = []
+    graph = load(
+        people / "edges.csv",
+        str(people / "people.csv"),
+        directed=True,
+        label="fraud",
+        ignore=["note"],
+        source_column="target",
+        target_column="source",
+        id_column="key",
+        missing="mean",
+        notices=notices,
+    )
+    assert graph.directed
+    assert graph.edges.tolist() == [[1, 2], [0, 1]]
+    assert graph.labels.tolist() == [0, 1, 0]
+    assert graph.attribute_names == ("age", "city=(missing)", "city=Bern")
+    assert len(notices) == 2
+
+
+def test_without_a_list_notices_are_logged(people: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="hopsight"):
+        load(str(people / "edges.csv"), nodes=people / "people.csv", ignore=["city"])
+    assert any("'weight'" in record.getMessage() for record in caplog.records)
+
+
+def test_objects_are_converted(two_cliques: AttributedGraph) -> None:
+    assert load(two_cliques) is two_cliques
+    assert load((np.eye(3, k=1), np.ones((3, 1))), directed=True).edges.tolist() == [[0, 1], [1, 2]]
+
+
+def test_the_demo_needs_no_file() -> None:
+    graph = load("demo")
+    assert graph.n_nodes > 1000
+    assert graph.labels.sum() >= 40
+
+
+def test_a_file_takes_precedence_over_a_name_in_the_catalog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_cliques: AttributedGraph
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    io.write(two_cliques, tmp_path / "disney.mat")
+    (tmp_path / "demo").mkdir()
+    assert load("disney.mat").n_nodes == 8
+    assert load("demo").n_nodes > 1000
+
+
+def test_a_name_in_the_catalog_is_read_from_the_folder_of_copies(data_dir: Path) -> None:
+    graph = load("Disney", data_dir=data_dir)
+    assert (graph.name, graph.n_nodes, int(graph.labels.sum())) == ("disney", 124, 6)
+    with pytest.raises(ValueError, match="label is for your own files"):
+        load("disney", label="fraud", data_dir=data_dir)
+
+
+def test_a_name_without_a_copy_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOPSIGHT_DATA", raising=False)
+    monkeypatch.setattr("hopsight.datasets.catalog.cache_folder", lambda: tmp_path)
+    with pytest.raises(ValueError, match="data fetch"):
+        load("flickr")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("nowhere.csv", r"there is no file nowhere.csv"),
+        ("no/where", r"there is no file"),
+        ("blogcatalogue", r"did you mean blogcatalog\?"),
+        ("zzzz", r"'zzzz' is neither a file nor a graph in the catalog$"),
+        ("x" * 5000, r"there is no file"),
+        ("a\0b.csv", r"no file|neither"),
+        ("", r"folder|neither"),
+        (".", r"is a folder"),
+        ("/dev/null", r"not a regular file"),
+    ],
+)
+def test_a_source_that_is_neither_file_nor_name_is_refused_in_one_sentence(source: str, words: str) -> None:
+    for nodes in (None, "people.csv"):
+        with pytest.raises(ValueError, match=words) as caught:
+            load(source, nodes=nodes)
+        assert len(str(caught.value)) < 500
+
+
+def test_an_object_of_another_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="got int"):
+        load(7)
+
+
+def test_data_frames_are_tables(people: Path) -> None:
+    edges, nodes = pl.read_csv(people / "edges.csv"), pl.read_csv(people / "people.csv")
+    options = {"label": "fraud", "ignore": ["note", "city"], "id_column": "key"}
+    graph = load(edges, nodes, **options, notices=[])
+    assert repr(graph) == "AttributedGraph(3 nodes, 2 undirected edges, 1 attribute)"
+    assert graph.labels.tolist() == [0, 1, 0]
+    for given in ((pandas_of(edges), pandas_of(nodes)), (people / "edges.csv", nodes), (edges, people / "people.csv")):
+        again = load(*given, **options, notices=[])
+        assert again.node_ids.tolist() == graph.node_ids.tolist()
+        assert np.array_equal(again.attributes, graph.attributes)
+        assert np.array_equal(again.edges, graph.edges)
+
+
+def test_a_data_frame_that_does_not_match_is_refused_in_one_sentence(people: Path) -> None:
+    edges = pl.read_csv(people / "edges.csv")
+    with pytest.raises(ValueError, match="an edge list has no attributes; give the node table too"):
+        load(edges, notices=[])
+    with pytest.raises(ValueError, match="a table must be a path or a data frame, got int"):
+        load(edges, 7, notices=[])
+    with pytest.raises(ValueError, match="node 'cy' is in an edge but has no row"):
+        load(edges, pl.DataFrame({"id": ["ann", "bo"], "age": [1, 2]}), notices=[])
+
+
+def test_options_for_tables_are_refused_for_an_object(two_cliques: AttributedGraph) -> None:
+    for options in ({"nodes": "people.csv"}, {"id_column": "id"}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))} is for tables, and the source is not one"):
+            load(two_cliques, **options)
+
+
+def pandas_of(frame: pl.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
