@@ -158,7 +158,7 @@ def byte_formula(graph: hs.AttributedGraph, model: hs.CrossHCM) -> Callable[[int
     number of a view; an id takes 8 bytes, a row 12 and 8 for each of its fields. See docs/spark.md.
     """
     n, m = graph.n_nodes, graph.n_edges
-    folds, repeats = model.n_folds * model.n_repeats, model.n_repeats
+    folds, repeats = model.n_folds * (model.n_inner - 1), model.n_inner - 1
     bag = hs.preprocess.scale.choose_scaling(graph.attributes) == "none"
     columns = graph.n_attributes * (1 if bag else 2)
     return lambda q: stage_bytes(n, m, q, min(model.n_components or columns, columns), folds, repeats, model.drop_ratio)

@@ -64,6 +64,16 @@ def check_threshold_and_labels_follow_the_scores(make: Make, graph: AttributedGr
     assert np.array_equal(model.predict(), model.label_)
 
 
+def check_flags_follow_the_expected_false_alarms(make: Make, graph: AttributedGraph) -> None:
+    """By default the expected share of false alarms decides, fewer allowed alarms never flag more, and 0 flags none."""
+    model = make().fit(graph)
+    assert model.contamination == "auto" and model.false_alarms == 0.1
+    assert np.array_equal(model.label_, model.decision_score_ > model.threshold_)
+    assert model.label_.sum() <= graph.n_nodes // 3  # so few nodes say little about what is usual
+    counts = [int(make(false_alarms=share).fit(graph).label_.sum()) for share in (0.0, 0.1, 0.5)]
+    assert counts[0] == 0 and counts == sorted(counts) and counts[1] == model.label_.sum()
+
+
 def check_parameters_are_unchanged(make: Make, graph: AttributedGraph) -> None:
     """``fit`` changes no hyperparameter."""
     model = make()

@@ -9,7 +9,7 @@ import numpy as np
 
 QUICK = {
     "n_units": 16, "mlp_units": 16, "n_epochs": 40, "burn_in": 20, "n_samples": 8, "min_class_pairs": 20,
-    "n_folds": 2, "n_repeats": 2, "precision": "float32", "seed": 3,
+    "n_folds": 2, "n_inner": 3, "precision": "float32", "seed": 3,
 }  # fmt: skip
 
 
@@ -36,3 +36,18 @@ def dense(frame: Any, stages: FirstStages, kind: str, dtype: Any, fold: int) -> 
     rows = [row for row in frame.collect() if row["kind"] == kind and row["fold"] == fold]
     parts = [np.frombuffer(row["payload"], dtype=dtype) for row in sorted(rows, key=lambda r: (r["block"], r["piece"]))]
     return np.concatenate(parts).reshape(stages.layout.n_nodes, -1)
+
+
+def edges_by_ends(judged: Any, stages: FirstStages, graph: Any) -> dict[str, np.ndarray]:
+    """Return the values of judged edges in the order of the edges of a graph."""
+    from hopsight.spark.judging import VALUES
+
+    first, known = stages.layout.offsets, {}
+    for row in judged.collect():
+        i, j = stages.layout.pairs[row["cell"]]
+        u, v = (np.frombuffer(row[end], dtype=np.int32) for end in ("u", "v"))
+        ends = zip((first[i] + u).tolist(), (first[j] + v).tolist(), strict=True)
+        values = np.frombuffer(row["values"]).reshape(len(VALUES), -1)
+        known |= dict(zip(map(frozenset, ends), values.T, strict=True))
+    ordered = [known[frozenset(pair)] for pair in cluster_numbers(stages)[graph.edges].T.tolist()]
+    return dict(zip(VALUES, np.array(ordered).T, strict=True))

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from hopsight.cli import main
+from hopsight.detectors import DETECTORS
+from hopsight.detectors.storage import load_detector
 from hopsight.io.npz import read_npz
 
 Run = Callable[..., tuple[int, str, str]]
@@ -113,8 +115,79 @@ def test_hcm_writes_edges_and_its_own_columns(run: Run, tables: Path, tmp_path: 
     with (tmp_path / "hopsight-out" / "edges.csv").open() as file:
         edges = list(csv.DictReader(file))
     assert len(edges) == 123
-    assert list(edges[0]) == ["source", "target", "rank", "hop", "probability", "variance"]
+    assert list(edges[0]) == ["source", "target", "rank", "hop", "probability", "variance", "surprise", "reason"]
     assert len(json.loads((tmp_path / "hopsight-out" / "run.json").read_text())["losses"]) == 6
+
+
+QUICK = ("--detector", "cross_hcm", "--quiet", *(
+    word for name, value in DETECTORS["cross_hcm"].quick.items() for word in ("--set", f"{name}={value}")
+))  # fmt: skip
+
+
+def test_evidence_decides_and_is_a_column(run: Run, tables: Path, tmp_path: Path) -> None:
+    code, out, err = detect(run, tables, *QUICK, "--evidence", "outlier", "--evidence", "activity", "--top", 4)
+    assert code == 0, err
+    assert "decided by" in out
+    with (tmp_path / "hopsight-out" / "scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    kinds = ["misfit", "ring", "outlier", "activity", "lockstep"]
+    assert list(rows[0])[6:] == ["ahp", "iv", "hav", *kinds, "decided_by"]
+    assert {row["decided_by"] for row in rows} <= {"outlier", "activity"}
+    assert all(float(row["score"]) == float(row[row["decided_by"]]) for row in rows)
+    with (tmp_path / "hopsight-out" / "edges.csv").open() as file:
+        edges = list(csv.DictReader(file))
+    assert list(edges[0])[-4:] == ["surprise", "score", "flagged", "reason"]
+    scores = [float(row["score"]) for row in edges]
+    assert scores == sorted(scores, reverse=True)
+    assert (tmp_path / "hopsight-out" / "groups.csv").read_text().startswith("group,kind,members,density,score,shared")
+    code, out, err = run("explain", "hopsight-out", rows[0]["node"])
+    assert code == 0, err
+    assert f"decided by {rows[0]['decided_by']}" in out
+
+
+def test_repeated_fits_have_a_stability(run: Run, tables: Path, tmp_path: Path) -> None:
+    code, out, err = detect(run, tables, *QUICK, "--repeat", 2)
+    assert code == 0, err
+    assert "stability" in out
+    with (tmp_path / "hopsight-out" / "scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {float(row["stability"]) for row in rows} <= {0.0, 0.5, 1.0}
+    code, out, err = run("explain", "hopsight-out", rows[0]["node"])
+    assert code == 0, err
+    assert "Ranks 1 of 40" in out and "of the seeds" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--contamination", "0.05"), "): 5% of all, as asked."),
+        (("--false-alarms", "0.3"), "30%"),
+        ((), "10%"),
+    ],
+)
+def test_console_and_summary_say_which_rule_applied(
+    run: Run, tables: Path, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    code, out, err = detect(run, tables, *options)
+    assert code == 0, err
+    assert words in out
+    record = json.loads((tmp_path / "hopsight-out" / "run.json").read_text())
+    assert words in record["flagged"] and record["flagged"] in out
+    assert record["flagged"] in (tmp_path / "hopsight-out" / "report.html").read_text()
+
+
+def test_a_group_is_explained_or_refused(run: Run, tables: Path) -> None:
+    assert detect(run, tables, *QUICK, "--out", "result")[0] == 0
+    assert_refused(run("explain", "result", "--group", 99), "group")
+    assert_refused(run("explain", "result"), "--group NUMBER")
+    assert_refused(run("explain", "result", "p5", "--group", 1), "--group NUMBER")
+    model = load_detector("result/model")
+    model.kind_thresholds_ = np.full(5, -1.0)  # every node may belong to a group
+    model.save("result/model")
+    code, out, err = run("explain", "result", "--group", 1)
+    assert code == 0, err
+    assert out.startswith("Group 1: a ring of ")
+    assert json.loads(run("explain", "result", "--group", 1, "--json")[1])["group"] == 1
 
 
 @pytest.mark.parametrize("preset", ["paper", "authors"])
@@ -223,6 +296,14 @@ def test_an_unwritable_output_folder(run: Run, tables: Path, tmp_path: Path) -> 
         (("--memory-limit", "1MB"), ("limit is 1 MB", "try")),
         (("--engine", "spark", "--detector", "lof"), ("spark", "lof")),
         (("--master", "local"), ("master", "--engine spark")),
+        (("--engine", "spark", "--repeat", "2"), ("repeat", "--engine local")),
+        (("--repeat", "0"), ("repeat", "0")),
+        (("--repeat", "3"), ("lof gives the same scores with every seed",)),
+        (("--false-alarms", "0.2", "--contamination", "0.1"), ("--false-alarms", "--contamination", "exclude")),
+        (("--false-alarms", "1.5"), ("false_alarms", "1.5")),
+        (("--contamination", "0.7"), ("contamination", "0.7")),
+        (("--evidence", "ring"), ("LOF has no parameter 'evidence'",)),
+        (("--detector", "cross_hcm", "--evidence", "rings"), ("evidence", "did you mean ring?")),
         (("--engine", "dask"), ("engine", "dask")),
         (("--no-such-option",), ("--no-such-option",)),
         (("--detector", "hcm", "--set", "drop_ratio=1.5"), ("drop_ratio", "1.5")),

@@ -23,7 +23,7 @@ SHORTEST = {
     "n_units": 4,
     "mlp_units": 4,
     "min_class_pairs": 3,
-    "n_repeats": 2,
+    "n_inner": 3,
     "n_rounds": 10,
 }
 

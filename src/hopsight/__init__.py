@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hopsight.baselines.madan import MADAN
     from hopsight.baselines.radar import Radar
     from hopsight.baselines.resgcn import ResGCN
-    from hopsight.datasets import inject, make_demo, make_graph
+    from hopsight.datasets import inject, make_demo, make_graph, make_textbook
     from hopsight.detectors import DETECTORS
     from hopsight.detectors.storage import load_detector
     from hopsight.explanations import explain
@@ -48,6 +48,7 @@ __all__ = [
     "load_detector",
     "make_demo",
     "make_graph",
+    "make_textbook",
 ]
 
 _HOMES = {
@@ -59,6 +60,7 @@ _HOMES = {
     "load_detector": "hopsight.detectors.storage",
     "make_demo": "hopsight.datasets",
     "make_graph": "hopsight.datasets",
+    "make_textbook": "hopsight.datasets",
 }
 _RENAMED = {"as_graph": "load", "make_network": "make_graph"}  # these warn in 0.2 and are gone in 0.3
 

@@ -97,6 +97,14 @@ def detect(
     missing: Missing = "refuse",
     data_dir: DataDir = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter as name=value.")] = None,
+    evidence: Annotated[
+        list[str] | None, typer.Option(help="Evidence that counts: misfit, ring, outlier, activity or lockstep.")
+    ] = None,
+    false_alarms: Annotated[
+        float | None, typer.Option(help="Expected share of false alarms among the flagged nodes.", show_default="0.1")
+    ] = None,
+    contamination: Annotated[float | None, typer.Option(help="Flag this share of the nodes instead.")] = None,
+    repeat: Annotated[int, typer.Option(help="Number of fits, each with another seed; nodes rank by the mean.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
@@ -108,7 +116,7 @@ def detect(
     from hopsight.runs.console import show_result
     from hopsight.runs.folder import CHECKPOINT
     from hopsight.runs.request import Request, Source
-    from hopsight.runs.settings import split_settings
+    from hopsight.runs.settings import split_settings, with_options
 
     where = Source(
         path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
@@ -116,11 +124,17 @@ def detect(
     )  # fmt: skip
     request = Request(
         source=where, detector=detector, preset=preset, seed=seed, device=device, top=top,
-        settings=split_settings(settings or ()), memory_limit=memory_limit, engine=engine,
+        settings=with_options(
+            split_settings(settings or ()), evidence=evidence or (), false_alarms=false_alarms,
+            contamination=contamination,
+        ),
+        memory_limit=memory_limit, engine=engine, repeat=repeat,
     )  # fmt: skip
     if engine == "spark":
         from hopsight.spark import run as on_spark
 
+        if repeat != 1:
+            raise ValueError("repeat is for --engine local: on Spark, run the command with several seeds")
         with _progress(quiet) as progress:
             on_spark.detect_files(request, out, resume=resume, master=master, progress=progress)
         return
@@ -170,16 +184,19 @@ def score(
 @app.command()
 def explain(
     folder: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="DIR")],
-    node: Annotated[str, typer.Argument(help="The id of a node, or of the source of an edge.")],
+    node: Annotated[
+        str | None, typer.Argument(help="The id of a node, or of the source of an edge.", show_default=False)
+    ] = None,
     target: Annotated[str | None, typer.Argument(help="The id of the target of the edge.", show_default=False)] = None,
+    group: Annotated[int | None, typer.Option(help="The number of a group in groups.csv.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Explain a node, or the edge between two nodes, of a finished run."""
+    """Explain a node, the edge between two nodes, or a group of a finished run."""
     from json import dumps
 
     from hopsight.runs.explain import explain as explain_run
 
-    reasons = explain_run(folder, node, target)
+    reasons = explain_run(folder, node, target, group=group)
     typer.echo(dumps(reasons.to_dict(), indent=1, ensure_ascii=False) if as_json else str(reasons))
 
 

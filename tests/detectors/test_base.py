@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from hopsight.detectors import DETECTORS
 from hopsight.detectors.base import Callback, Detector, Epoch
 from hopsight.graph import AttributedGraph
 
@@ -95,7 +96,13 @@ def test_graphs_that_are_too_small_are_refused() -> None:
         Degree().fit(AttributedGraph(np.ones((3, 3)), np.empty((3, 0))))
 
 
-@pytest.mark.parametrize("setting", [{"contamination": 0.7}, {"contamination": "some"}, {"seed": -1}, {"seed": 1.5}])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"contamination": 0.7}, {"contamination": "some"}, {"false_alarms": 1.0}, {"false_alarms": -0.1}, {"seed": -1},
+        {"seed": 1.5},
+    ],
+)  # fmt: skip
 def test_bad_settings_are_refused_before_the_work(star_graph: AttributedGraph, setting: dict[str, object]) -> None:
     def fail(epoch: Epoch) -> None:
         pytest.fail("the fit has started")
@@ -107,4 +114,44 @@ def test_bad_settings_are_refused_before_the_work(star_graph: AttributedGraph, s
 def test_settings_are_keywords_only_and_shown() -> None:
     with pytest.raises(TypeError):
         Degree(3)  # type: ignore[misc]
-    assert repr(Degree(noise=0.5)) == "Degree(seed=0, contamination=0.1, device='auto', noise=0.5, broken=False)"
+    assert repr(Degree(noise=0.5)) == (
+        "Degree(seed=0, contamination='auto', false_alarms=0.1, device='auto', noise=0.5, broken=False)"
+    )
+
+
+@dataclass(kw_only=True)
+class Given(Detector):
+    """Return given scores, and set given p-values."""
+
+    scores: tuple[float, ...] = ()
+    p_values: tuple[float, ...] = ()
+
+    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> np.ndarray:
+        if self.p_values:
+            self.p_value_ = np.array(self.p_values)
+        return np.array(self.scores)
+
+
+def test_p_values_of_the_detector_decide_how_many_are_flagged(star_graph: AttributedGraph) -> None:
+    """At 10% the limits are .0167, .0333, …: three p-values pass, so the three highest scores are flagged."""
+    scores, p_values = (6.0, 5.0, 4.0, 3.0, 2.0, 1.0), (0.001, 0.02, 0.04, 0.5, 0.6, 0.7)
+    model = Given(scores=scores, p_values=p_values).fit(star_graph)
+    assert model.threshold_ == 3.0 and model.label_.tolist() == [1, 1, 1, 0, 0, 0]
+    assert Given(scores=scores, p_values=p_values, false_alarms=0.05).fit(star_graph).label_.sum() == 1
+    assert Given(scores=scores, p_values=p_values, false_alarms=0.001).fit(star_graph).label_.sum() == 0
+    assert Given(scores=scores, p_values=p_values, contamination=0.5).fit(star_graph).label_.sum() == 3
+
+
+def test_without_p_values_the_null_of_the_scores_decides() -> None:
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.normal(size=995), np.full(5, 30.0)])
+    graph = AttributedGraph(np.zeros((1000, 1000)), np.zeros((1000, 1)))
+    model = Given(scores=tuple(scores)).fit(graph)
+    assert model.label_[995:].all() and model.label_[:995].sum() <= 1
+    assert Given(scores=tuple(scores[:995]) + (0.0,) * 5).fit(graph).label_.sum() <= 2  # nothing stands out
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_every_detector_flags_by_expected_false_alarms_unless_told_a_share(name: str) -> None:
+    model = DETECTORS[name]()
+    assert (model.contamination, model.false_alarms) == ("auto", 0.1)

@@ -7,20 +7,23 @@ import errno
 import json
 import pickle
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from safetensors import numpy as safetensors
 
 import hopsight
 from hopsight.baselines.dominant import DOMINANT
 from hopsight.baselines.madan import MADAN
-from hopsight.detectors import DETECTORS, storage
+from hopsight.detectors import DETECTORS, registry, storage
+from hopsight.detectors.base import Callback, Detector
 from hopsight.detectors.storage import load_detector
 from hopsight.graph import AttributedGraph
+from hopsight.preprocess.references import References
+from toys import quick, two_groups
 
 
 @pytest.fixture(scope="module")
@@ -70,19 +73,56 @@ def test_numpy_numbers_are_saved_as_plain_ones(graph: AttributedGraph, tmp_path:
     assert load_detector(tmp_path).encoder_units == (4,)
 
 
-def test_a_model_of_hopsight_0_1_is_read(folder: Path, model: DOMINANT) -> None:
-    """It wrote British spelling and had no errors per node."""
-    arrays = safetensors.load((folder / "arrays.safetensors").read_bytes())
-    arrays["transform_.centre"] = arrays.pop("transform_.center")
-    content = safetensors.save({name: arrays[name] for name in arrays if not name.endswith("_error_")})
-    record = json.loads((folder / "detector.json").read_text())
-    record.pop("checksum")
-    record["checksum"] = storage._checksum(record, content)
-    (folder / "arrays.safetensors").write_bytes(content)
-    (folder / "detector.json").write_text(json.dumps(record))
-    loaded = load_detector(folder)
-    assert np.array_equal(loaded.transform_.center, model.transform_.center)
-    assert np.array_equal(loaded.decision_score_, model.decision_score_)
+@dataclass(kw_only=True)
+class Composed(Detector):
+    """Keep what it learned as dataclasses and as dictionaries of arrays."""
+
+    parts: ClassVar[Mapping[str, type]] = {**Detector.parts, "references_": References}
+
+    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> np.ndarray:
+        self.references_ = References(np.arange(6.0).reshape(3, 2), cosine=True)
+        self.evidence_ = {"ring": np.arange(30.0), "misfit": np.ones(30, dtype=np.int64)}
+        self.numbers_ = {"first": 1.5, "second": 2}
+        return rng.random(graph.n_nodes)
+
+
+def test_dataclasses_and_dictionaries_are_restored(
+    graph: AttributedGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry.CLASSES, "composed", f"{__name__}:Composed")
+    Composed().fit(graph).save(tmp_path)
+    loaded = load_detector(tmp_path)
+    assert isinstance(loaded.references_, References) and loaded.references_.cosine is True
+    assert loaded.references_.rows.tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    assert loaded.evidence_["ring"].tolist() == list(range(30)) and loaded.evidence_["misfit"].dtype == np.int64
+    assert loaded.numbers_ == {"first": 1.5, "second": 2}
+
+
+def test_every_part_of_cross_hcm_is_restored(tmp_path: Path) -> None:
+    small = two_groups(0, n_each=20)
+    fitted = quick("cross_hcm").fit(small)
+    fitted.save(tmp_path)
+    loaded = load_detector(tmp_path)
+    for name, kind in type(fitted).parts.items():
+        before, after = getattr(fitted, name), getattr(loaded, name)
+        assert type(after) is kind
+        for field in fields(kind):
+            np.testing.assert_array_equal(getattr(after, field.name), getattr(before, field.name))
+    assert all(np.array_equal(loaded.evidence_[kind], fitted.evidence_[kind]) for kind in fitted.evidence_)
+    again = [each.judge(small) for each in (fitted, loaded)]
+    assert np.array_equal(again[0].decision_score_, again[1].decision_score_)
+    assert [group.members.tolist() for group in loaded.groups_] == [group.members.tolist() for group in fitted.groups_]
+
+
+def test_a_model_of_the_first_format_is_refused(folder: Path) -> None:
+    """What CrossHCM measured then is not what this version measures."""
+    edit_record(lambda record: record.update(version=1))(folder)
+    sentence = (
+        rf"^the detector in {folder} was saved by an older hopsight \(format version 1, this one reads "
+        rf"{storage.VERSION}\): fit and save it again$"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        load_detector(folder)
 
 
 def test_saving_again_replaces_the_old_model(folder: Path, graph: AttributedGraph) -> None:

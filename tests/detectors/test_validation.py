@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,32 @@ def refused_or_usable(name: str, graph: AttributedGraph, folder: Path, wrong: li
 @pytest.mark.parametrize("name", ["lof", "dominant", "cross_hcm"])
 def test_a_forged_model_is_refused_or_usable(name: str, graph: AttributedGraph, tmp_path: Path) -> None:
     refused_or_usable(name, graph, tmp_path, WRONG[:6], 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("evidence_.ring", lambda values: values[:-1], "evidence_ has the wrong type or length"),
+        ("evidence_.ring", None, "evidence_ lacks a kind"),
+        ("evidence_.lockstep", None, "kind_thresholds_ has the wrong type or length"),
+        ("decided_by_", lambda values: values + 4, "decided_by_ names a kind that there is not"),
+        ("p_value_", None, "p_value_ has the wrong type or length"),
+        ("edge_score_", lambda values: values[:-1], "edge_score_ has the wrong type or length"),
+        ("edge_label_", lambda values: values > 0, "edge_label_ has the wrong type or length"),
+        ("edge_dissimilarity_", None, "edge_dissimilarity_ has the wrong type or length"),
+    ],
+)
+def test_forged_evidence_is_refused(
+    name: str, change: Callable[[np.ndarray], np.ndarray] | None, words: str, graph: AttributedGraph, tmp_path: Path
+) -> None:
+    quick("cross_hcm").fit(graph).save(tmp_path)
+    arrays = load((tmp_path / "arrays.safetensors").read_bytes())
+    values = arrays.pop(name)
+    if change is not None:
+        arrays[name] = np.ascontiguousarray(change(values))
+    forge(tmp_path, json.loads((tmp_path / "detector.json").read_text()), save(arrays))
+    with pytest.raises(ValueError, match=f"is damaged: {words}; fit and save it again"):
+        load_detector(tmp_path)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.explanations.edges import JudgedEdges
+from hopsight.explanations.edges import JudgedEdges, edge_reasons
 from hopsight.graph import AttributedGraph
 
 
@@ -16,6 +16,32 @@ def test_edges_come_farthest_first_with_their_values(fitted: Any) -> None:
     assert (edges.tolist(), others.tolist()) == ([2, 0, 3, 1], [3, 1, 4, 2])
     assert JudgedEdges(fitted.graph_, fitted).values(2) == (4.0, 0.2, 0.05)
     assert JudgedEdges(fitted.graph_, fitted).ranking.tolist() == [2, 0, 3, 1, 4]
+
+
+def test_edges_with_scores_come_in_their_order(fitted: Any) -> None:
+    fitted.edge_score_ = np.array([1.0, 4.0, 0.5, 4.0, 9.0])
+    edges = JudgedEdges(fitted.graph_, fitted)
+    assert edges.at(0)[0].tolist() == [3, 1, 0, 2]  # equal scores: the farther one first
+    assert edges.ranking.tolist() == [4, 3, 1, 0, 2]
+    assert edges.ranks.tolist() == [4, 3, 5, 2, 1]
+    assert edges.optional("score", 2) == 0.5
+    assert edges.optional("surprise", 2) is None
+
+
+def test_unlikeness_is_the_percentage_of_edges_whose_ends_are_more_alike(fitted: Any) -> None:
+    assert JudgedEdges(fitted.graph_, fitted).unlikeness is None
+    fitted.edge_dissimilarity_ = np.array([0.5, 0.9, 0.1, 0.5, 0.2])
+    assert JudgedEdges(fitted.graph_, fitted).unlikeness.tolist() == [40, 80, 0, 40, 20]
+
+
+def test_the_percentages_of_reasons_are_rounded_down(fitted: Any) -> None:
+    fitted.edge_hop_, fitted.edge_dissimilarity_ = np.full(2000, 2.0), np.arange(2000.0)
+    reasons = edge_reasons(fitted)
+    assert reasons[1999] == "looks 2.0 hops apart; attributes farther apart than for 99.9% of edges"
+    assert reasons[1997] == "looks 2.0 hops apart; attributes farther apart than for 99.8% of edges"
+    assert reasons[1980] == "looks 2.0 hops apart; attributes farther apart than for 99% of edges"
+    assert reasons[1] == "looks 2.0 hops apart; attributes closer than for 99.9% of edges"
+    assert not any("00000" in reason for reason in reasons)
 
 
 def test_edges_are_found_by_their_ends(fitted: Any) -> None:

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from hopsight.explanations.text import aligned, fixed, percent, printable
+from hopsight.explanations.text import aligned, fixed, flagged_sentence, percent, printable
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.0, "0%"), (98.99, "98%"), (99.56, "99.5%"), (99.999, "99.9%")])
 def test_a_percentage_never_rounds_up_to_everything(value: float, text: str) -> None:
     assert percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("contamination", "n_flagged", "sentence"),
+    [
+        ("auto", 24, "24 nodes flagged (score above 3.5); about 10% of them are expected to be false alarms."),
+        ("auto", 1, "1 node flagged (score above 3.5); the chance of a false alarm is about 10%."),
+        ("auto", 0, "No node flagged: none stands out enough for an expected share of false alarms of 10%."),
+        (0.05, 120, "120 nodes flagged (score above 3.5): 5% of all, as asked."),
+        (0.05, 90, "90 nodes flagged (score above 3.5): 5% of all, as asked; of nodes with equal scores all are "
+         "flagged or none."),
+    ],
+)  # fmt: skip
+def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: int, sentence: str) -> None:
+    model = SimpleNamespace(contamination=contamination, false_alarms=0.1, threshold_=3.5)
+    assert flagged_sentence(model, n_flagged, 2400) == sentence
+    scored = flagged_sentence(model, 7, 2400, scored=True)
+    assert scored == "7 nodes flagged (score above 3.5), by the threshold of the fit."
 
 
 def test_unknown_numbers_are_a_dash() -> None:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from hopsight.detectors.base import Epoch
-from hopsight.hcm import checkpoint, cross_hcm
-from hopsight.hcm import training as posterior
+from hopsight.hcm import checkpoint, cross_hcm, training
+from hopsight.hcm.checkpoint import Checkpoint
+from hopsight.hcm.edge_posterior import EdgePosterior
 from toys import quick, two_groups
 
 BOTH = pytest.mark.parametrize("name", ["hcm", "cross_hcm"])
@@ -29,7 +31,7 @@ def test_an_interrupted_fit_resumes_to_the_same_result(
     """Bit for bit: scores, losses and samples, wherever it stopped and though pairs were drawn in blocks."""
     monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
     monkeypatch.setattr(checkpoint, "PATIENCE", 0)
-    monkeypatch.setattr(posterior, "PAIRS_IN_MEMORY", 1)
+    monkeypatch.setattr(training, "PAIRS_IN_MEMORY", 1)
     graph = two_groups(0)
     settings: dict[str, Any] = {"optimizer": optimizer, "dropout": 0.2}
     whole, stopped, again = (quick(name, **settings) for _ in range(3))
@@ -67,6 +69,55 @@ def test_what_was_prepared_before_the_first_epoch_is_not_prepared_again(
     again.fit(graph, checkpoint=tmp_path / "state")
     for value in ("decision_score_", "loss_", "samples_", "class_sizes_"):
         assert np.array_equal(getattr(again, value), getattr(whole, value)), value
+
+
+@BOTH
+@pytest.mark.parametrize("moment", [0, 1, 7])
+def test_a_fit_that_stops_while_judging_resumes_there(
+    name: str, moment: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither training nor the samples that have judged are repeated, and every value is the same to the bit."""
+    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoint, "PATIENCE", 0)
+    graph, state = two_groups(0), tmp_path / "state"
+    whole, stopped, again = (quick(name, dropout=0.2, dropout_at_prediction=True) for _ in range(3))
+    whole.fit(graph)
+    save = EdgePosterior.save
+
+    def save_and_stop(self: EdgePosterior, where: Checkpoint, n_judged: int) -> None:
+        if n_judged > moment:
+            raise InterruptedFitError
+        save(self, where, n_judged)
+
+    monkeypatch.setattr(EdgePosterior, "save", save_and_stop)
+    with pytest.raises(InterruptedFitError):
+        stopped.fit(graph, checkpoint=state)
+    judged: list[int] = []
+    monkeypatch.setattr(EdgePosterior, "save", lambda self, where, n_judged: judged.append(n_judged))
+    epochs: list[int] = []
+    again.fit(graph, callback=lambda epoch: epochs.append(epoch.number), checkpoint=state)
+    assert epochs == [] and judged == list(range(moment + 1, len(whole.samples_) + 1))
+    for value in ("decision_score_", "loss_", "samples_", "edge_hop_", "edge_variance_", "edge_surprise_"):
+        assert np.array_equal(getattr(again, value), getattr(whole, value)), value
+
+
+def test_what_is_prepared_is_kept_in_every_later_state(tmp_path: Path) -> None:
+    first = Checkpoint(tmp_path / "state", "key")
+    assert first.prepared("pool") == {}
+    first.prepare("pool", {"sizes": np.arange(3), "n": np.array(7)})
+    first.save({"weights": torch.ones(2)}, {"epoch": 4})
+    first.prepare("trained", {"losses": np.array([0.5])})
+    second = Checkpoint(tmp_path / "state", "key")
+    assert {name: values.tolist() for name, values in second.prepared("pool").items()} == {"sizes": [0, 1, 2], "n": 7}
+    assert second.prepared("trained")["losses"].tolist() == [0.5] and second.prepared("judged") == {}
+    second.save({}, {"n_judged": 2})
+    assert set(Checkpoint(tmp_path / "state", "key").prepared("pool")) == {"sizes", "n"}
+
+
+def test_without_a_file_nothing_is_kept() -> None:
+    nowhere = Checkpoint(None, "")
+    nowhere.prepare("pool", {"sizes": np.arange(3)})
+    assert nowhere.prepared("pool") == {} and nowhere.load() is None and not nowhere.due
 
 
 @BOTH

@@ -1,7 +1,8 @@
-"""CrossHCM: nothing shows the model the edge it judges, strangers are found, other networks are judged."""
+"""CrossHCM: no network meets the edge it judges, evidence is found and named, other graphs are judged."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -13,81 +14,156 @@ from sklearn.metrics import roc_auc_score
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm import cross_hcm
+from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.folds import Fold, pool_seed
-from toys import quick, two_groups
+from hopsight.hcm.evidence import KINDS
+from hopsight.hcm.folds import Fold, edge_hashes
+from hopsight.hops.pool import PairPool
+from toys import quick, renumbered, two_groups
 
 CPU = torch.device("cpu")
 
 
-def folds_of(graph: AttributedGraph, **settings: Any) -> list[Fold]:
-    """Return what the model sees of a graph in every fold."""
+def prepared(graph: AttributedGraph, **settings: Any) -> Any:
+    """Return a model that knows its splits and how to transform attributes, but is not trained."""
     model: Any = quick("cross_hcm", **settings)
     model.split_seed_ = 0
-    return model._folds(graph, model._fit_transform(graph, np.random.default_rng(0)), CPU)
+    model._fit_transform(graph, np.random.default_rng(0))
+    return model
+
+
+def folds_of(graph: AttributedGraph, **settings: Any) -> list[list[Fold]]:
+    """Return what each network sees of a graph in each of its folds."""
+    model = prepared(graph, **settings)
+    return model._folds(graph, model._transformed(graph), CPU)
+
+
+def pool_of(graph: AttributedGraph, kept: np.ndarray, **settings: Any) -> PairPool:
+    model = prepared(graph, **settings)
+    return model._hop_pairs(graph, kept, np.random.default_rng(0), Checkpoint(None, ""))
+
+
+def keys(graph: AttributedGraph, pairs: np.ndarray) -> set[int]:
+    """Return one number per pair, whatever the order of its ends."""
+    return set((pairs.min(axis=0) * graph.n_nodes + pairs.max(axis=0)).tolist())
+
+
+def without_edge(graph: AttributedGraph, edge: int) -> AttributedGraph:
+    kept = np.arange(graph.n_edges) != edge
+    return AttributedGraph.from_edges(
+        graph.edges[0, kept],
+        graph.edges[1, kept],
+        graph.attributes,
+        node_ids=graph.node_ids,
+        attribute_names=graph.attribute_names,
+        directed=graph.directed,
+    )
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_every_edge_is_judged_once_in_every_repeat(directed: bool) -> None:
+def test_every_edge_is_judged_by_exactly_one_network(directed: bool) -> None:
     graph = two_groups(0, directed=directed)
-    folds = folds_of(graph, n_folds=3, n_repeats=4)
-    assert len(folds) == 12
-    for repeat in range(4):
-        judged = torch.cat([fold.judged for fold in folds[3 * repeat : 3 * repeat + 3]])
-        assert sorted(judged.tolist()) == list(range(graph.n_edges))
+    folds = folds_of(graph, n_folds=4, n_inner=5)
+    assert [len(mine) for mine in folds] == [4] * 4  # one inner fold of each network is set aside
+    judged = torch.cat([mine[0].judged for mine in folds])
+    assert sorted(judged.tolist()) == list(range(graph.n_edges))
+    assert all(torch.equal(fold.judged, mine[0].judged) for mine in folds for fold in mine)
 
 
 def test_an_edge_leaves_no_trace_in_what_it_is_judged_by() -> None:
-    """Take edges away that a fold hides: every view of that fold stays the same to the bit."""
+    """Take an edge of part k away: every view and every training pool of network k stays the same to the bit."""
     graph = two_groups(0)
+    n_inner = quick("cross_hcm").n_inner
+    part = prepared(graph).splits.part(edge_hashes(graph))
     for edge in (0, 100, graph.n_edges - 1):
-        kept = np.arange(graph.n_edges) != edge
-        without = AttributedGraph.from_edges(
-            graph.edges[0, kept],
-            graph.edges[1, kept],
-            graph.attributes,
-            node_ids=graph.node_ids,
-            attribute_names=graph.attribute_names,
-        )
+        smaller, kept = without_edge(graph, edge), np.ones(graph.n_edges, dtype=bool)
+        kept[edge] = False  # hops of both graphs are counted without the edge
+        pools = [pool_of(graph, kept).pools, pool_of(smaller, kept[kept]).pools]
         changed = 0
-        for before, after in zip(folds_of(graph), folds_of(without), strict=True):
-            same = all(torch.equal(a, b) for a, b in zip(before.view, after.view, strict=True))
-            if edge in before.judged.tolist():
-                assert same
+        for k, (before, after) in enumerate(zip(folds_of(graph), folds_of(smaller), strict=True)):
+            views = [(x.view, y.view) for x, y in zip(before, after, strict=True)]
+            same = [torch.equal(a, b) for pair in views for a, b in zip(*pair, strict=True)]
+            if k == part[edge]:
+                assert all(same) and len(same) == 2 * (n_inner - 1)
+                for fold in range(k * n_inner, (k + 1) * n_inner):
+                    near = [keys(graph, each[fold][0]) for each in pools]
+                    assert near[0] == near[1] and not keys(graph, graph.edges[:, [edge]]) & near[0]
             else:
-                changed += not same
-        model = quick("cross_hcm")
-        assert changed == model.n_repeats * (model.n_folds - 1)  # where the edge is shown, it matters
+                changed += same.count(False)
+        assert changed >= (len(before) - 1) * 2  # where the edge is shown, it matters
 
 
-def test_pairs_of_one_hop_are_taken_from_hidden_edges() -> None:
-    """What the model learns one hop from is hidden from it too, or it would learn to look for the edge."""
+def test_a_network_never_learns_from_an_edge_that_it_judges() -> None:
+    """Neither as one hop nor as a farther pair: not even an edge that was dropped before hops were counted."""
     graph = two_groups(0)
-    model: Any = quick("cross_hcm").fit(graph)
+    model: Any = quick("cross_hcm")
+    part = prepared(graph).splits.part(edge_hashes(graph))
+    kept = np.random.default_rng(1).random(graph.n_edges) < 0.6
+    pool = pool_of(graph, kept)
+    edges = keys(graph, graph.edges)
+    for fold, (near, *far) in enumerate(pool.pools):
+        network, inner = divmod(fold, model.n_inner)
+        others = graph.edges[:, (part != network) & (kept if inner else True)]
+        assert keys(graph, near) <= keys(graph, others)
+        assert not any(keys(graph, pairs) & edges for pairs in far)
+    drawn = pool.draw(0, 40, rng=np.random.default_rng(0))
+    for network in range(model.n_folds):
+        mine = keys(graph, np.concatenate(list(drawn[:, network]), axis=1))
+        assert not mine & keys(graph, graph.edges[:, part == network])
+
+
+def noise_graph(seed: int) -> AttributedGraph:
+    """Return 150 nodes whose 450 edges have nothing to do with their 64 attributes."""
+    rng = np.random.default_rng(seed)
+    ends = rng.choice(150 * 149 // 2, 450, replace=False)
+    source, target = (side[ends] for side in np.triu_indices(150, 1))
+    return AttributedGraph.from_edges(source, target, rng.standard_normal((150, 64)))
+
+
+def test_in_pure_noise_an_edge_is_as_likely_as_any_of_four_classes() -> None:
+    """Nothing can be known, so p(one hop) is 1/4; a network that trained on an edge remembers it all the same."""
+    graph = noise_graph(0)
+    model: Any = CrossHCM(drop_ratio=0.0, seed=0).fit(graph)
+    assert model.n_classes_ == 4
+    assert model.edge_probability_.mean() == pytest.approx(0.25, abs=0.06)
+    part = model.splits.part(edge_hashes(graph))
     folds = model._folds(graph, model._transformed(graph), CPU)
-    kept = np.ones(graph.n_edges, dtype=bool)
-    pairs = model._pool(graph, kept, pool_seed(0))
-    drawn = pairs.draw(5, 2 * len(folds), rng=np.random.default_rng(0))
-    ends = {tuple(edge): number for number, edge in enumerate(graph.edges.T.tolist())}
-    for step, (source, target) in enumerate(drawn):
-        hidden = set(folds[(5 + step) % len(folds)].judged.tolist())
-        close = [ends[s, t] for s, t in zip(source.tolist(), target.tolist(), strict=True) if (s, t) in ends]
-        assert len(close) == pairs.n_pairs and set(close) <= hidden
+    remembered = copy.copy(model)
+    remembered.samples_, remembered.calibrations_ = np.roll(model.samples_, 1, axis=1), np.empty((0, 0))
+    strangers = copy.copy(model)
+    strangers.calibrations_ = np.empty((0, 0))
+    edges = torch.from_numpy(graph.edges.copy())
+    knows, judges = (float(each._replay(folds, edges).probability.mean()) for each in (remembered, strangers))
+    assert set(part.tolist()) == {0, 1, 2}
+    assert knows > judges + 0.2
 
 
 def test_without_a_seed_every_fit_splits_anew_and_remembers_how() -> None:
     graph = two_groups(0)
     first, second = (quick("cross_hcm", seed=None).fit(graph) for _ in range(2))
     assert len({first.split_seed_, second.split_seed_, 0}) == 3
-    masks = [model._hidden(graph)[0] for model in (first, second, quick("cross_hcm", seed=0).fit(graph))]
-    assert not any(np.array_equal(masks[i], masks[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
+    hashes = edge_hashes(graph)
+    parts = [model.splits.part(hashes) for model in (first, second, quick("cross_hcm", seed=0).fit(graph))]
+    assert not any(np.array_equal(parts[i], parts[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
     np.testing.assert_allclose(first.decision_function(graph), first.decision_score_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("directed", "tolerance"), [(False, 1e-6), (True, 3e-5)])
+def test_the_order_of_the_nodes_does_not_matter(directed: bool, tolerance: float) -> None:
+    """The same pairs are drawn in the same order; only sums in single precision are rounded differently."""
+    graph = two_groups(0, directed=directed)
+    order = np.random.default_rng(5).permutation(graph.n_nodes)
+    one, two = (quick("cross_hcm").fit(each) for each in (graph, renumbered(graph, order)))
+    np.testing.assert_allclose(two.decision_score_, one.decision_score_[order], rtol=tolerance, atol=1e-6)
+    for kind in KINDS:
+        np.testing.assert_allclose(two.evidence_[kind], one.evidence_[kind][order], rtol=tolerance, atol=1e-6)
+    assert np.array_equal(two.label_, one.label_[order])
 
 
 def test_own_attributes_keep_a_place_of_their_own() -> None:
     graph = two_groups(0)
-    for fold in folds_of(graph, scaling="standard"):
-        own, around = fold.view[:2]
+    for fold in folds_of(graph, scaling="standard")[0]:
+        own, around = fold.view
         rows = graph.attributes - graph.attributes.mean(axis=0)
         rows /= graph.attributes.std(axis=0)
         np.testing.assert_allclose(own, rows / rows.std(), atol=1e-5)
@@ -115,18 +191,71 @@ def test_strangers_among_new_nodes_rank_high() -> None:
     assert np.mean(found) > 0.8
 
 
-def test_a_ring_of_strangers_stands_out() -> None:
-    """Ten nodes of all groups that are connected to one another: with rings they rank far higher than without."""
+@pytest.fixture(scope="module")
+def ring_graph() -> AttributedGraph:
+    """Return four groups of forty, ten nodes of all groups connected to one another (the labels), one node alone."""
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(4), 40)
     edges = np.triu(rng.random((160, 160)) < np.where(group[:, None] == group[None, :], 0.25, 0.02), k=1)
-    ring = rng.choice(160, 10, replace=False)
+    ring = rng.choice(159, 10, replace=False)
     edges[np.ix_(ring, ring)] = True
-    attributes = rng.normal(size=(160, 4)) + 1.5 * np.eye(4)[group]
-    graph = AttributedGraph(edges, attributes)
-    with_rings, without = (quick("cross_hcm", score=s).fit(graph).decision_score_ for s in ("cross", "far"))
-    ranks = [np.argsort(np.argsort(scores))[ring].mean() for scores in (with_rings, without)]
-    assert ranks[0] > ranks[1] + 20
+    edges[159], edges[:, 159] = False, False
+    labels = np.zeros(160, dtype=np.int64)
+    labels[ring] = 1
+    return AttributedGraph(edges, rng.normal(size=(160, 4)) + 1.5 * np.eye(4)[group], labels=labels)
+
+
+@pytest.fixture(scope="module")
+def ring_model(ring_graph: AttributedGraph) -> Any:
+    return quick("cross_hcm").fit(ring_graph)
+
+
+def test_a_ring_of_strangers_stands_out(ring_graph: AttributedGraph, ring_model: Any) -> None:
+    """With the evidence of rings its members rank far higher than without."""
+    without = quick("cross_hcm", evidence=("misfit", "outlier", "activity")).fit(ring_graph).decision_score_
+    ring = np.flatnonzero(ring_graph.labels)
+    places = [np.argsort(np.argsort(scores))[ring].mean() for scores in (ring_model.decision_score_, without)]
+    assert places[0] > places[1] + 20
+    named = [ring_model.evidence[position] for position in ring_model.decided_by_[ring]]
+    assert named.count("ring") >= 8
+
+
+def test_the_ring_is_a_group(ring_graph: AttributedGraph, ring_model: Any) -> None:
+    group = ring_model.groups_[0]
+    ring = set(np.flatnonzero(ring_graph.labels).tolist())
+    members = set(group.members.tolist())
+    assert group.kind == "ring" and len(members & ring) >= 5 and len(members - ring) <= 1 and group.density > 0.8
+    order = ring_model.evidence_["ring"][group.members]
+    assert (np.diff(order) <= 0).all() and group.score == pytest.approx(order.mean())
+
+
+def test_the_score_is_the_strongest_evidence_that_counts(ring_model: Any) -> None:
+    assert sorted(ring_model.evidence_) == sorted(KINDS)  # lockstep is computed, too, but does not count
+    counted = np.stack([ring_model.evidence_[kind] for kind in ring_model.evidence])
+    assert np.array_equal(ring_model.decision_score_, counted.max(axis=0))
+    assert np.array_equal(ring_model.decided_by_, counted.argmax(axis=0))
+    assert (ring_model.p_value_ > 0).all() and (ring_model.p_value_ <= 1).all()
+    lockstep = copy.copy(ring_model)
+    lockstep.evidence = ("lockstep",)
+    again = lockstep.judge(ring_model.graph_)
+    assert np.array_equal(again.decision_score_, ring_model.evidence_["lockstep"]) and not again.decided_by_.any()
+
+
+def test_a_node_without_edges_is_judged_by_attributes_and_activity(ring_model: Any) -> None:
+    assert ring_model.judged_.all()
+    assert [ring_model.evidence_[kind][159] for kind in ("misfit", "ring", "lockstep")] == [0.0, 0.0, 0.0]
+    assert ring_model.evidence_["outlier"][159] > 0 and ring_model.evidence_["activity"][159] > 0
+    assert ring_model.evidence[ring_model.decided_by_[159]] in ("outlier", "activity")
+
+
+def test_edges_have_scores_and_labels(ring_graph: AttributedGraph, ring_model: Any) -> None:
+    for name in ("edge_score_", "edge_label_", "edge_dissimilarity_"):
+        assert getattr(ring_model, name).shape == (ring_graph.n_edges,)
+    assert set(ring_model.edge_label_.tolist()) <= {0, 1}
+    assert np.array_equal(ring_model.edge_label_, ring_model.edge_score_ > ring_model.edge_threshold_)
+    assert ((ring_model.edge_dissimilarity_ >= 0) & (ring_model.edge_dissimilarity_ <= 1)).all()
+    inside = (np.asarray(ring_graph.labels)[ring_graph.edges] == 1).all(axis=0)
+    assert roc_auc_score(inside, ring_model.edge_score_) > 0.7
 
 
 def test_automatic_scaling_and_similarity(rng: np.random.Generator) -> None:
@@ -143,9 +272,12 @@ def test_automatic_scaling_and_similarity(rng: np.random.Generator) -> None:
     ("setting", "message"),
     [
         ({"n_folds": 1}, "n_folds must be at least 2, got 1"),
-        ({"n_repeats": 0}, "n_repeats must be at least 1, got 0"),
+        ({"n_inner": 1}, "n_inner must be at least 2, got 1"),
         ({"precision": "half"}, "precision must be one of"),
-        ({"n_epochs": 1, "burn_in": 0}, "n_epochs must be at least"),
+        ({"evidence": ()}, "evidence must be a tuple of kinds"),
+        ({"evidence": "ring"}, "evidence must be a tuple of kinds .* got 'ring'"),
+        ({"evidence": ("ring", "rings")}, r"evidence must be one of .* did you mean ring\?"),
+        ({"score": "cross"}, "score must be one of evidence, hav, ahp"),
     ],
 )
 def test_bad_settings_are_refused(setting: dict[str, Any], message: str) -> None:
@@ -166,5 +298,5 @@ def test_views_of_many_nodes_are_kept_in_half_precision(monkeypatch: pytest.Monk
     graph = two_groups(0)
     whole = quick("cross_hcm").fit(graph).decision_score_
     monkeypatch.setattr(cross_hcm, "HALF_PRECISION_NODES", 10)
-    assert {view.dtype for fold in folds_of(graph) for view in fold.view} == {torch.float16}
+    assert {view.dtype for mine in folds_of(graph) for fold in mine for view in fold.view} == {torch.float16}
     assert spearmanr(quick("cross_hcm").fit(graph).decision_score_, whole).statistic > 0.99

@@ -1,4 +1,4 @@
-"""Hidden edges: each once a repeat, decided by ids and seed alone."""
+"""Splits: every edge is judged by exactly one network that neither sees it nor learns from it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import hidden_edges, mix, node_hashes, split_seed
+from hopsight.hcm.folds import Splits, edge_hashes, mix, node_folds, node_hashes, pool_seed, split_seed
 from toys import renumbered
-
-
-def as_sets(graph: AttributedGraph, masks: list[np.ndarray]) -> list[set[frozenset[object]]]:
-    """Return the hidden edges of each mask by the ids of their ends."""
-    ends = graph.node_ids[graph.edges]
-    return [{frozenset(edge) for edge in ends[:, mask].T.tolist()} for mask in masks]
 
 
 @pytest.fixture
@@ -23,30 +17,53 @@ def named(random_graph: AttributedGraph) -> AttributedGraph:
     return AttributedGraph(random_graph.adjacency, random_graph.attributes, node_ids=ids)
 
 
-@pytest.mark.parametrize("n_folds", [2, 3, 7])
-def test_every_edge_is_hidden_once_in_every_repeat(named: AttributedGraph, n_folds: int) -> None:
-    masks = hidden_edges(named, 4, n_folds, 5)
-    assert len(masks) == n_folds * 5
-    for repeat in range(5):
-        part = np.array(masks[repeat * n_folds : (repeat + 1) * n_folds])
-        assert (part.sum(axis=0) == 1).all()
-        low, high = binom.ppf([1e-5, 1 - 1e-5], named.n_edges, 1 / n_folds)
-        assert ((low <= part.sum(axis=1)) & (part.sum(axis=1) <= high)).all()
+def by_ids(graph: AttributedGraph, splits: Splits) -> dict[frozenset[object], tuple[object, ...]]:
+    """Return, for each edge by the ids of its ends, its part and which folds hide it and learn from it."""
+    hashes = edge_hashes(graph)
+    columns = [splits.part(hashes)]
+    columns += [mask(hashes, fold) for fold in splits.folds for mask in (splits.hidden, splits.positives)]
+    ends = graph.node_ids[graph.edges].T.tolist()
+    return {frozenset(edge): tuple(row) for edge, row in zip(ends, np.array(columns).T.tolist(), strict=True)}
 
 
-def test_repeats_and_seeds_split_differently(named: AttributedGraph) -> None:
-    masks = hidden_edges(named, 0, 2, 6)
-    again = hidden_edges(named, 0, 2, 6)
-    assert all(np.array_equal(a, b) for a, b in zip(masks, again, strict=True))
-    others = [hidden_edges(named, seed, 2, 1)[0] for seed in (1, 2, 3)]
-    for first, second in [(masks[0], masks[2]), (masks[2], masks[4]), (masks[0], others[0]), (others[0], others[1])]:
+@pytest.mark.parametrize(("n_folds", "n_inner"), [(2, 2), (3, 6), (7, 3)])
+def test_every_edge_is_judged_by_one_network_that_never_meets_it(
+    named: AttributedGraph, n_folds: int, n_inner: int
+) -> None:
+    splits, hashes = Splits(4, n_folds, n_inner), edge_hashes(named)
+    assert list(splits.folds) == list(range(n_folds * n_inner))
+    part = splits.part(hashes)
+    assert set(part.tolist()) == set(range(n_folds))
+    for network in range(n_folds):
+        for fold in range(network * n_inner, (network + 1) * n_inner):
+            hidden, positives = splits.hidden(hashes, fold), splits.positives(hashes, fold)
+            assert hidden[part == network].all() and not positives[part == network].any()
+            assert hidden[positives].all()  # an example of one hop is hidden, too, or the network would look for it
+            assert np.array_equal(hidden & (part != network), positives)
+
+
+def test_the_other_edges_are_positives_of_exactly_one_fold_of_a_network(named: AttributedGraph) -> None:
+    splits, hashes = Splits(4, 3, 6), edge_hashes(named)
+    for network in range(3):
+        masks = np.array([splits.positives(hashes, network * 6 + inner) for inner in range(6)])
+        assert np.array_equal(masks.sum(axis=0), splits.part(hashes) != network)
+        low, high = binom.ppf([1e-5, 1 - 1e-5], (splits.part(hashes) != network).sum(), 1 / 6)
+        assert ((low <= masks.sum(axis=1)) & (masks.sum(axis=1) <= high)).all()
+
+
+def test_seeds_split_differently_and_inner_folds_do_not_follow_the_parts() -> None:
+    hashes = mix(np.arange(20_000, dtype=np.uint64))
+    parts = [Splits(seed, 2, 2).part(hashes) for seed in (0, 0, 1, 2)]
+    assert np.array_equal(parts[0], parts[1])
+    inner = Splits(0, 2, 2).positives(hashes, 0) | Splits(0, 2, 2).positives(hashes, 2)
+    for first, second in ((parts[0], parts[2]), (parts[2], parts[3]), (parts[0] == 0, inner)):
         shared = (first == second).sum()  # two independent halves agree on about half of the edges
-        assert binom.ppf(1e-6, named.n_edges, 0.5) < shared < binom.ppf(1 - 1e-6, named.n_edges, 0.5)
+        assert binom.ppf(1e-6, 20_000, 0.5) < shared < binom.ppf(1 - 1e-6, 20_000, 0.5)
 
 
-def test_renumbered_nodes_hide_the_same_edges(named: AttributedGraph, rng: np.random.Generator) -> None:
-    moved = renumbered(named, rng.permutation(60))
-    assert as_sets(named, hidden_edges(named, 3, 2, 4)) == as_sets(moved, hidden_edges(moved, 3, 2, 4))
+def test_node_order_does_not_matter(named: AttributedGraph, rng: np.random.Generator) -> None:
+    splits = Splits(3, 3, 4)
+    assert by_ids(named, splits) == by_ids(renumbered(named, rng.permutation(60)), splits)
 
 
 def test_other_edges_do_not_matter(named: AttributedGraph) -> None:
@@ -55,8 +72,8 @@ def test_other_edges_do_not_matter(named: AttributedGraph) -> None:
     fewer = AttributedGraph.from_edges(
         named.edges[0, keep], named.edges[1, keep], named.attributes, node_ids=named.node_ids
     )
-    for mask, mask_of_fewer in zip(hidden_edges(named, 3, 2, 4), hidden_edges(fewer, 3, 2, 4), strict=True):
-        assert np.array_equal(mask[keep], mask_of_fewer)
+    whole, some = by_ids(named, Splits(3, 2, 4)), by_ids(fewer, Splits(3, 2, 4))
+    assert some == {edge: whole[edge] for edge in some} and len(some) == len(whole) - 3
 
 
 def test_numbers_and_their_text_are_the_same_node(random_graph: AttributedGraph) -> None:
@@ -64,20 +81,23 @@ def test_numbers_and_their_text_are_the_same_node(random_graph: AttributedGraph)
         random_graph.adjacency, random_graph.attributes, node_ids=[str(node) for node in random_graph.node_ids]
     )
     assert as_text.node_ids.dtype == object and random_graph.node_ids.dtype == np.int64
-    assert np.array_equal(hidden_edges(random_graph, 1, 2, 2), hidden_edges(as_text, 1, 2, 2))
+    assert np.array_equal(edge_hashes(random_graph), edge_hashes(as_text))
+    assert np.array_equal(node_folds(random_graph.node_ids), node_folds(as_text.node_ids))
 
 
 def test_both_arcs_between_two_nodes_are_hidden_together() -> None:
     both_ways = AttributedGraph(np.ones((12, 12)), np.zeros((12, 1)), directed=True)
-    for mask in hidden_edges(both_ways, 0, 2, 3):
+    hashes, splits = edge_hashes(both_ways), Splits(0, 2, 3)
+    for fold in splits.folds:
         hidden = np.zeros((12, 12), dtype=bool)
-        hidden[both_ways.edges[0], both_ways.edges[1]] = mask
-        assert np.array_equal(hidden, hidden.T)
+        hidden[both_ways.edges[0], both_ways.edges[1]] = splits.hidden(hashes, fold)
+        assert np.array_equal(hidden, hidden.T) and hidden.any() and not hidden.all()
 
 
 @pytest.mark.parametrize("seed", [0, 2**63, 2**64 - 1, 2**70])
 def test_any_seed_will_do(named: AttributedGraph, seed: int) -> None:
-    assert 0 < hidden_edges(named, seed, 2, 1)[0].sum() < named.n_edges
+    assert set(Splits(seed, 2, 2).part(edge_hashes(named)).tolist()) == {0, 1}
+    assert pool_seed(seed).dtype == np.uint64
 
 
 def test_no_seed_is_a_random_one() -> None:
@@ -90,14 +110,38 @@ def test_any_id_has_a_hash(strange: str) -> None:
     assert np.unique(node_hashes(ids)).size == 2
 
 
-def test_hashes_are_the_same_everywhere() -> None:
+def test_hashes_are_the_same_on_every_engine() -> None:
     """Values that other engines must reproduce; SplitMix64 of 1 and 2 as published with Java's generator."""
     assert node_hashes(np.array([7, 8])).tolist() == node_hashes(np.array(["7", "8"], dtype=object)).tolist()
     step = 0x9E3779B97F4A7C15
     assert mix(np.array([step, 2 * step % 2**64], dtype=np.uint64)).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
 
 
-def test_some_edges_are_hidden_as_they_are_among_all(named: AttributedGraph) -> None:
+def test_parts_follow_the_formula_in_plain_integers() -> None:
+    """What an engine without NumPy would compute: SplitMix64's finalizer, then the upper half times the parts."""
+
+    def finalize(word: int) -> int:
+        word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+        return word ^ word >> 31
+
+    hashes, splits = mix(np.arange(50, dtype=np.uint64)), Splits(9, 3, 5)
+    for edge, part, inner in zip(hashes.tolist(), splits.part(hashes), splits._inner(hashes), strict=True):
+        state = finalize(edge ^ finalize(9))
+        assert part == (finalize(state) >> 32) * 3 >> 32
+        assert inner == (finalize((state + 0x9E3779B97F4A7C15) % 2**64) >> 32) * 5 >> 32
+
+
+def test_some_edges_have_the_hashes_they_have_among_all(named: AttributedGraph) -> None:
     some = np.array([1, 4, 7, named.n_edges - 1])
-    for mask, part in zip(hidden_edges(named, 3, 3, 2), hidden_edges(named, 3, 3, 2, some), strict=True):
-        assert mask[some].tolist() == part.tolist()
+    assert edge_hashes(named)[some].tolist() == edge_hashes(named, some).tolist()
+
+
+def test_node_folds_are_balanced_and_follow_the_ids(rng: np.random.Generator) -> None:
+    ids = np.array([f"node {i}" for i in range(5_000)], dtype=object)
+    folds = node_folds(ids)
+    low, high = binom.ppf([1e-6, 1 - 1e-6], 5_000, 0.2)
+    assert set(folds.tolist()) == set(range(5))
+    assert ((low <= np.bincount(folds)) & (np.bincount(folds) <= high)).all()
+    order = rng.permutation(5_000)
+    assert np.array_equal(node_folds(ids[order]), folds[order])

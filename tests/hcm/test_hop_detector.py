@@ -68,21 +68,24 @@ def test_deviation_may_be_the_standard_one(fitted: dict[str, Any], graph: Attrib
 @pytest.mark.parametrize("prediction", ["argmax", "expected"])
 def test_predictions_are_classes_or_expectations(graph: AttributedGraph, name: str, prediction: str) -> None:
     model = quick(name, prediction=prediction, n_epochs=12, burn_in=0, n_samples=1, n_classes=3).fit(graph)
-    repeats = model.n_repeats if name == "cross_hcm" else 1  # CrossHCM averages over them
-    distance = model.edge_hop_ * repeats - np.round(model.edge_hop_ * repeats)
+    n_samples = len(model.samples_)  # the hop count of an edge is their mean
+    assert n_samples == (model.n_inner - 1 if name == "cross_hcm" else 1)
+    distance = model.edge_hop_ * n_samples - np.round(model.edge_hop_ * n_samples)
     assert (abs(distance) < 1e-4).all() == (prediction == "argmax")
 
 
 @BOTH
-def test_nodes_without_edges_are_not_judged(name: str) -> None:
+def test_nodes_without_edges_have_no_neighbors_to_judge_them_by(name: str) -> None:
+    """AHP and IV are the median of the others; CrossHCM judges such nodes by their attributes and activity."""
     graph = two_groups(0)
     lonely = [5, 60]
     edges = graph.adjacency.toarray()
     edges[lonely], edges[:, lonely] = 0, 0
     model = quick(name).fit(AttributedGraph(edges, graph.attributes))
-    assert np.flatnonzero(~model.judged_).tolist() == lonely
-    for scores in (model.ahp_, model.iv_, model.decision_score_):
-        np.testing.assert_allclose(scores[lonely], np.median(scores[model.judged_]))
+    others = np.setdiff1d(np.arange(80), lonely)
+    assert np.flatnonzero(~model.judged_).tolist() == ([] if name == "cross_hcm" else lonely)
+    for scores in (model.ahp_, model.iv_, model.decision_score_ if name == "hcm" else model.hav_):
+        np.testing.assert_allclose(scores[lonely], np.median(scores[others]))
 
 
 @BOTH
@@ -200,7 +203,7 @@ def test_cuda_where_there_is_none(graph: AttributedGraph, name: str, monkeypatch
 
 
 @BOTH
-def test_networks_without_edges_or_without_strangers_are_refused(name: str, rng: np.random.Generator) -> None:
+def test_graphs_without_edges_or_without_strangers_are_refused(name: str, rng: np.random.Generator) -> None:
     attributes = rng.normal(size=(6, 2))
     with pytest.raises(ValueError, match="has no edge"):
         quick(name).fit(AttributedGraph(np.zeros((6, 6)), attributes))
@@ -255,7 +258,7 @@ def test_bad_settings_are_refused(graph: AttributedGraph, name: str, setting: di
 
 @BOTH
 @pytest.mark.parametrize("optimizer", ["psgld", "sgld", "adam", "sgd"])
-def test_every_optimiser_fits(graph: AttributedGraph, name: str, optimizer: str) -> None:
+def test_every_optimizer_fits(graph: AttributedGraph, name: str, optimizer: str) -> None:
     model = quick(name, optimizer=optimizer, dropout=0.2, dropout_at_prediction=True).fit(graph)
     assert np.isfinite(model.decision_score_).all() and np.ptp(model.decision_score_) > 0
 
@@ -287,8 +290,8 @@ def test_the_unit_of_words_does_not_matter(name: str, unit: float, rng: np.rando
 
 @BOTH
 @pytest.mark.parametrize("directed", [False, True])
-def test_score_without_edges_is_that_of_the_network_without_them(name: str, directed: bool, tmp_path: Path) -> None:
-    """The neighborhood is judged again in part; judging the whole network without the edges gives the same."""
+def test_score_without_edges_is_that_of_the_graph_without_them(name: str, directed: bool, tmp_path: Path) -> None:
+    """The neighborhood is judged again in part; judging the whole graph without the edges gives the same."""
     graph = two_groups(0, directed=directed)
     extra: dict[str, Any] = {"n_layers": 3} if name == "hcm" else {}
     model = quick(name, score="ahp", prediction="expected", **extra).fit(graph)
@@ -308,6 +311,26 @@ def test_score_without_edges_is_that_of_the_network_without_them(name: str, dire
         assert model.score_without(graph, node, absent) == pytest.approx(expected, abs=1e-4)
         assert load_detector(tmp_path).score_without(graph, node, absent) == pytest.approx(expected, abs=1e-4)
         assert expected != pytest.approx(model.decision_score_[node], abs=1e-4)  # the edges mattered
+
+
+@pytest.mark.parametrize("kind", ["misfit", "ring", "outlier", "activity", "lockstep"])
+def test_each_evidence_without_edges_is_that_of_the_graph_without_them(kind: str) -> None:
+    """By the laws of the fit: all that differs is what the absent edges said, and the triangles they closed."""
+    graph = two_groups(0)
+    model = quick("cross_hcm", evidence=(kind,)).fit(graph)
+    for node in (0, 17, 55):
+        absent = np.flatnonzero((graph.edges == node).any(axis=0))[:2]
+        kept = np.setdiff1d(np.arange(graph.n_edges), absent)
+        without = AttributedGraph.from_edges(
+            graph.edges[0, kept],
+            graph.edges[1, kept],
+            graph.attributes,
+            node_ids=graph.node_ids,
+            attribute_names=graph.attribute_names,
+        )
+        expected = model.judge(without).evidence_[kind][node]
+        tolerance = 0.05 if kind == "ring" else 1e-3  # the sides between neighbors are those of the fit
+        assert model.score_without(graph, node, absent) == pytest.approx(expected, abs=tolerance)
 
 
 @BOTH

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
+import pytest
 import torch
 
 from hopsight.hcm.cross_hcm import CrossHCM
@@ -10,6 +14,12 @@ from toys import two_groups
 
 
 def test_the_schedule_is_made_of_the_parameters() -> None:
+    for kind in (HCM, CrossHCM):
+        model: Any = kind(dropout=0.25, n_samples=3)
+        schedule = model.schedule()
+        shared = {field.name for field in fields(schedule)} & {field.name for field in fields(model)}
+        assert shared == {field.name for field in fields(schedule)} - {"dtype"}
+        assert all(getattr(schedule, name) == getattr(model, name) for name in shared)
     schedule = HCM(lr=0.5, n_epochs=7, burn_in=3, precision="bfloat16").schedule()
     assert (schedule.lr, schedule.n_epochs, schedule.burn_in, schedule.dtype) == (0.5, 7, 3, torch.bfloat16)
     assert schedule.lr_at(6) == 0.5
@@ -23,3 +33,30 @@ def test_wider_layers_and_more_epochs_are_expected_to_need_more() -> None:
         assert kind(n_epochs=400).expected_need(graph)[1] > operations
         assert kind(mlp_units=5000).expected_need(graph)[1] > operations
     assert HCM(mlp_units=5000).expected_need(graph)[0] > HCM().expected_need(graph)[0]
+
+
+def test_more_networks_and_folds_are_expected_to_need_more() -> None:
+    """Every inner fold of every network keeps a view per node, except the one that is set aside."""
+    graph = two_groups()
+    (memory, operations), (wider, _), (more, longer) = (
+        CrossHCM(n_folds=n_folds, n_inner=n_inner).expected_need(graph) for n_folds, n_inner in ((2, 4), (2, 5), (4, 4))
+    )
+    per_view = graph.n_nodes * 2 * graph.n_attributes * 4
+    assert wider - memory == 2 * per_view and more - memory == 2 * 3 * per_view
+    assert longer > operations
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be at least 1, got 0"),
+        ({"burn_in": 200}, "burn_in must be at least 0 and at most 199, got 200"),
+        ({"sampling_ratio": 0.0}, "sampling_ratio must be above 0, got 0.0"),
+        ({"weight_decay": -1.0}, "weight_decay must be 0 or more"),
+        ({"prediction": "mode"}, "prediction must be one of argmax, expected"),
+    ],
+)
+def test_a_parameter_outside_its_range_is_refused(setting: dict[str, Any], message: str) -> None:
+    for kind in (HCM, CrossHCM):
+        with pytest.raises(ValueError, match=message):
+            kind(**setting).check()

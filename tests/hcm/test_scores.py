@@ -1,4 +1,4 @@
-"""Scores: AHP, IV and HAV from a small table, rings against brute force, deviation beyond degree."""
+"""Scores: AHP, IV and HAV from a small table, sums over triangles against brute force."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import pytest
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.scores import (
     ahp,
-    beyond_degree,
-    degree_trend,
     fill_unjudged,
     hav,
     inferred_variance,
     neighbor_mean,
     neighbor_sum,
-    rings,
+    triangle_sums,
 )
 
 # Edges 0–1, 0–2, 1–2, 2–3 and node 4 alone; three posterior samples of each edge's hop count.
@@ -69,70 +67,57 @@ def test_renumbered_nodes_have_renumbered_scores(random_graph: AttributedGraph, 
         for e, h, v in ((edges, hops, variances), (moved[:, shuffled], hops[shuffled], variances[shuffled]))
     ]
     np.testing.assert_allclose(both[1], both[0][order])
-    ring = rings(edges, variances, n_nodes)
-    np.testing.assert_allclose(rings(moved[::-1, shuffled], variances[shuffled], n_nodes), ring[shuffled])
+    sides = np.stack([hops, variances])
+    sums = triangle_sums(edges, sides, n_nodes)
+    np.testing.assert_allclose(triangle_sums(moved[::-1, shuffled], sides[:, shuffled], n_nodes), sums[:, order])
 
 
-def test_rings_of_a_hand_made_graph() -> None:
-    """Triangles 0-1-2 and 1-2-3 share the edge 1–2; the tail 3–4 closes none."""
+def test_triangle_sums_of_a_hand_made_graph() -> None:
+    """Triangles 0-1-2 (product .1) and 1-2-3 (.1) share the edge 1–2; the tail 3–4 closes none."""
     edges = np.array([[0, 0, 1, 1, 2, 3], [1, 2, 2, 3, 3, 4]])
-    strangeness = np.array([1.0, 0.5, 0.2, 1.0, 0.5, 1.0])
-    np.testing.assert_allclose(rings(edges, strangeness, 5), [0.1, 0.1, 0.2, 0.1, 0.1, 0.0])
+    sides = np.array([[1.0, 0.5, 0.2, 1.0, 0.5, 1.0], np.ones(6)])
+    expected = [[0.1, 0.2, 0.2, 0.1, 0.0], [1.0, 2.0, 2.0, 1.0, 0.0]]
+    np.testing.assert_allclose(triangle_sums(edges, sides, 5), expected)
 
 
-def test_one_familiar_side_breaks_a_ring() -> None:
+def test_two_arcs_between_the_same_nodes_are_one_side() -> None:
+    """Arcs 0 → 1, 1 → 0, 1 → 2, 2 → 0: the first side is (.2 + .6) / 2, whatever the order of the arcs."""
+    arcs = np.array([[0, 1, 1, 2], [1, 0, 2, 0]])
+    sides = np.array([[0.2, 0.6, 0.5, 1.0]])
+    for order in ([0, 1, 2, 3], [1, 0, 2, 3], [3, 1, 2, 0]):
+        np.testing.assert_allclose(triangle_sums(arcs[:, order], sides[:, order], 3), [[0.2, 0.2, 0.2]])
+
+
+def test_one_familiar_side_breaks_a_triangle_of_strangers() -> None:
     triangle = np.array([[0, 0, 1], [1, 2, 2]])
-    assert rings(triangle, np.array([1.0, 1.0, 0.0]), 3).tolist() == [0.0, 0.0, 0.0]
+    assert triangle_sums(triangle, np.array([[1.0, 1.0, 0.0]]), 3).tolist() == [[0.0, 0.0, 0.0]]
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_rings_equal_enumerated_triangles(seed: int) -> None:
+def test_triangle_sums_equal_enumerated_triangles(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n_nodes = 25
     graph = AttributedGraph(rng.random((n_nodes, n_nodes)) < (0.05, 0.15, 0.3, 0.6)[seed], np.zeros((n_nodes, 1)))
-    strangeness = rng.random(graph.n_edges)
-    side = {frozenset(ends): i for i, ends in enumerate(graph.edges.T.tolist())}
-    expected = np.zeros(graph.n_edges)
+    sides = rng.random((2, graph.n_edges))
+    number = {frozenset(ends): i for i, ends in enumerate(graph.edges.T.tolist())}
+    expected = np.zeros((2, n_nodes))
     for corners in combinations(range(n_nodes), 3):
-        sides = [side.get(frozenset(ends)) for ends in combinations(corners, 2)]
-        found = [i for i in sides if i is not None]
+        found = [number[frozenset(ends)] for ends in combinations(corners, 2) if frozenset(ends) in number]
         if len(found) == 3:
-            expected[found] += strangeness[found].prod()
+            expected[:, corners] += sides[:, found].prod(axis=1)[:, None]
     assert expected.any()
-    np.testing.assert_allclose(rings(graph.edges, strangeness, n_nodes), expected)
+    np.testing.assert_allclose(triangle_sums(graph.edges, sides, n_nodes), expected)
 
 
-def test_deviation_beyond_a_parabola_in_log_degree(rng: np.random.Generator) -> None:
-    """A trend in log degree counts for nothing; what rises above it counts in interquartile ranges / 1.349."""
-    degrees = rng.integers(1, 200, size=400)
-    level = np.log(degrees)
-    noise = rng.normal(size=400)
-    found = beyond_degree(3.0 + 2.0 * level - level**2 + noise, degrees)
-    assert abs(np.corrcoef(found, level)[0, 1]) < 0.1
-    np.testing.assert_allclose(np.subtract(*np.quantile(found, [0.75, 0.25])), 1.349, rtol=1e-9)
-    assert abs(np.median(found)) < 1e-9
-    noise[7] += 50.0
-    assert beyond_degree(3.0 + 2.0 * level - level**2 + noise, degrees).argmax() == 7
+def test_triangle_sums_count_triangles_as_networkx_does(random_graph: AttributedGraph) -> None:
+    networkx = pytest.importorskip("networkx", reason="networkx is not installed")
+    counted = networkx.triangles(networkx.from_scipy_sparse_array(random_graph.adjacency))
+    ones = np.ones((1, random_graph.n_edges))
+    found = triangle_sums(random_graph.edges, ones, random_graph.n_nodes)[0]
+    assert found.tolist() == [counted[node] for node in range(random_graph.n_nodes)]
 
 
-def test_deviation_of_equal_degrees_by_hand() -> None:
-    """Quartiles of 1, 2, 3, 4, 5 are 2 and 4, the median 3: one step is 1.349 / 2."""
-    found = beyond_degree(np.array([1.0, 2.0, 3.0, 4.0, 5.0, np.nan]), np.array([4, 4, 4, 4, 4, 0]))
-    np.testing.assert_allclose(found, [-1.349, -0.6745, 0.0, 0.6745, 1.349, np.nan], atol=1e-9)
-
-
-@pytest.mark.parametrize("n_nodes", [6, 7, 10, 49])
-def test_equal_degrees_have_no_trend_whatever_their_rounding(n_nodes: int) -> None:
-    """Log 7 averaged over some numbers of nodes is not log 7 to the last bit: that is no spread of degrees."""
-    values, degrees = np.linspace(0.0, 1.0, n_nodes), np.full(n_nodes, 7)
-    trend = degree_trend(values, degrees)
-    assert trend[1] == 1.0
-    assert abs(beyond_degree(np.array([0.5]), np.array([6]), trend)).max() < 10
-
-
-def test_constant_values_deviate_by_nothing() -> None:
-    np.testing.assert_allclose(beyond_degree(np.full(4, 2.0), np.array([1, 2, 3, 4])), 0.0, atol=1e-6)
-
-
-def test_mean_over_no_edges_at_all() -> None:
-    assert np.isnan(neighbor_mean(np.empty((2, 0), dtype=np.int64), np.empty(0), 3)).all()
+def test_sums_and_means_over_no_edges_at_all() -> None:
+    nothing = np.empty((2, 0), dtype=np.int64)
+    assert np.isnan(neighbor_mean(nothing, np.empty(0), 3)).all()
+    assert triangle_sums(nothing, np.empty((2, 0)), 3).tolist() == [[0.0] * 3] * 2

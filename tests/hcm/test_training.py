@@ -1,4 +1,4 @@
-"""The training loop: schedules by hand, running moments, optimizers by name, replayed samples."""
+"""Training and judging: schedules by hand, optimizers by name, networks side by side, samples judged again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from hopsight.hcm import training as posterior
+from hopsight.hcm import training
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.folds import Fold
 from hopsight.hcm.network import ViewHopNetwork
 from hopsight.hcm.sgld import SGLD
-from hopsight.hcm.training import HopTask, Observer, Schedule, judge, make_optimizer, replay, sample_posterior
+from hopsight.hcm.training import HopTask, Schedule, Trained, judge_edges, make_optimizer, predict, sample_weights
 from hopsight.hcm.training_state import Generators
 
 CPU = torch.device("cpu")
@@ -44,15 +44,28 @@ EDGES = torch.tensor([[0, 0, 1, 3], [1, 2, 2, 4]])
 LABELS = torch.tensor([0, 2, 2, 0])
 
 
-def run(n_folds: int = 1, **changes: Any) -> tuple[EdgePosterior, np.ndarray, np.ndarray, list[Fold], Schedule]:
-    plan = schedule(**changes)
-    parts = torch.arange(4).chunk(n_folds)
-    folds = [Fold([POINTS + number], part) for number, part in enumerate(parts)]
-    task = HopTask(network(), folds, lambda epoch, n: EDGES.repeat(n, 1, 1), LABELS, EDGES)
-    found, losses, samples = sample_posterior(
-        task, plan, generators(), observer=Observer(node_scores=lambda edges: edges.hop.numpy())
-    )
-    return found, losses, samples, folds, plan
+def folds_of(n_networks: int = 1, n_folds: int = 1) -> list[list[Fold]]:
+    """Return folds whose views differ; network k judges every n_networks-th edge."""
+    return [
+        [Fold([POINTS + number], torch.arange(k, 4, n_networks)) for number in range(n_folds)]
+        for k in range(n_networks)
+    ]
+
+
+def same_pairs(n_networks: int) -> Any:
+    return lambda epoch, n: EDGES.repeat(n, n_networks, 1, 1)
+
+
+def train(n_networks: int = 1, n_folds: int = 1, **changes: Any) -> Trained:
+    networks = [network(seed) for seed in range(n_networks)]
+    task = HopTask(networks, folds_of(n_networks, n_folds), same_pairs(n_networks), LABELS)
+    return sample_weights(task, schedule(**changes), generators())
+
+
+def judge(samples: np.ndarray, n_networks: int = 1, n_folds: int = 1, **changes: Any) -> EdgePosterior:
+    """Judge with networks whose own weights are others than those of the samples."""
+    networks = [network(seed + 9) for seed in range(n_networks)]
+    return judge_edges(networks, folds_of(n_networks, n_folds), EDGES, samples, schedule(**changes))
 
 
 @pytest.mark.parametrize(
@@ -101,43 +114,107 @@ def test_optimizers_by_name(name: str, kind: type) -> None:
 @pytest.mark.parametrize("name", ["psgld", "sgld", "adam", "sgd"])
 def test_every_optimizer_learns_who_is_close(name: str) -> None:
     lr = {"sgld": 0.05, "sgd": 0.05}.get(name, 0.01)
-    found, losses, _, _, _ = run(optimizer=name, lr=lr, n_epochs=150, burn_in=100, n_samples=10, temperature=1e-4)
+    plan: dict[str, Any] = {"optimizer": name, "lr": lr, "n_epochs": 150, "burn_in": 100, "n_samples": 10}
+    samples, losses = train(temperature=1e-4, **plan)
     assert losses.shape == (150,) and losses[-1] < 0.5 * losses[0]
-    assert found.hop[[0, 3]].max() < found.hop[[1, 2]].min()
+    hop = judge(samples, temperature=1e-4, **plan).hop
+    assert hop[[0, 3]].max() < hop[[1, 2]].min()
 
 
 def test_steps_shrink_with_the_epoch() -> None:
     """Plain gradient steps of size lr · t^−decay: with a steep decay the weights stop moving."""
-    _, _, still, _, _ = run(optimizer="sgd", lr=0.05, lr_decay=8.0, n_epochs=12, burn_in=9, n_samples=3)
-    _, _, moving, _, _ = run(optimizer="sgd", lr=0.05, lr_decay=0.0, n_epochs=12, burn_in=9, n_samples=3)
+    still = train(optimizer="sgd", lr=0.05, lr_decay=8.0, n_epochs=12, burn_in=9, n_samples=3).samples
+    moving = train(optimizer="sgd", lr=0.05, lr_decay=0.0, n_epochs=12, burn_in=9, n_samples=3).samples
     assert abs(np.diff(still, axis=0)).max() < 1e-6 < 1e-4 < abs(np.diff(moving, axis=0)).max()
 
 
-@pytest.mark.parametrize("n_folds", [1, 2])
-def test_replayed_samples_judge_as_they_did(n_folds: int) -> None:
-    found, _, samples, folds, plan = run(n_folds)
-    again = replay(network(seed=9), folds, EDGES, samples, plan)
-    for name in ("count", "hop", "variance", "probability", "surprise"):
-        assert torch.equal(getattr(again, name), getattr(found, name)), name
-    assert len(samples) == 4 and (found.count > 0).all()
+def test_networks_side_by_side_train_as_each_would_alone() -> None:
+    """Without shared noise a network does not notice the others; the loss is their mean."""
+    samples, losses = train(n_networks=2)
+    assert samples.shape == (4, 2, network().flat_weights().numel())
+    alone = []
+    for k in range(2):
+        task = HopTask([network(k)], folds_of(2)[k : k + 1], same_pairs(1), LABELS)
+        alone.append(sample_weights(task, schedule(), generators()))
+        assert np.array_equal(alone[k].samples[:, 0], samples[:, k])
+    np.testing.assert_allclose(losses, (alone[0].losses + alone[1].losses) / 2, rtol=1e-6)
 
 
-def test_dropout_masks_of_the_fit_are_replayed() -> None:
-    found, _, samples, folds, plan = run(dropout=0.5, dropout_at_prediction=True)
-    again = replay(network(seed=9), folds, EDGES, samples, plan, generators())
-    assert torch.equal(again.hop, found.hop) and torch.equal(again.probability, found.probability)
+def test_each_network_trains_on_its_own_pairs_and_its_folds_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Epoch t of network k: the pairs that were drawn for it, and fold t mod n_folds."""
+    seen: list[tuple[int, float, list[list[int]]]] = []
+    step = training._step
+
+    def note(mine: Any, fold: Fold, pairs: Tensor, *others: Any) -> Tensor:
+        seen.append((networks.index(mine), float(fold.view[0][0, 0]), pairs.tolist()))
+        return step(mine, fold, pairs, *others)
+
+    monkeypatch.setattr(training, "_step", note)
+    networks = [network(0), network(1)]
+    drawn = torch.randint(0, 5, (3, 2, 2, 4), generator=torch.Generator().manual_seed(0))
+    task = HopTask(networks, folds_of(2, 2), lambda epoch, n: drawn, LABELS)
+    sample_weights(task, schedule(n_epochs=3, burn_in=0), generators())
+    assert seen == [(k, float(epoch % 2), drawn[epoch, k].tolist()) for epoch in range(3) for k in range(2)]
 
 
-def test_fewer_epochs_than_folds_can_still_be_replayed() -> None:
-    _, _, samples, folds, plan = run(4, n_epochs=3, burn_in=0)
+def test_edges_are_judged_by_their_own_network_on_the_fold_of_the_sample() -> None:
+    samples, _ = train(n_networks=2, n_folds=2)
+    found = judge(samples, n_networks=2, n_folds=2)
+    epochs = schedule().sample_epochs(2)
+    assert found.count.tolist() == [len(epochs)] * 4
+    expected = np.zeros((len(epochs), 4))
+    for number, epoch in enumerate(epochs):
+        for k in range(2):
+            alone = network(5)
+            alone.set_flat_weights(samples[number, k])
+            with torch.no_grad():
+                logits = alone(alone.represent([POINTS + epoch % 2]), EDGES)
+            expected[number, k::2] = torch.softmax(logits, dim=1)[k::2, 0].numpy()
+    np.testing.assert_allclose(found.probability, expected.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(found.surprise, -np.log(expected).mean(axis=0), rtol=1e-5)
+
+
+def test_calibrations_belong_to_their_network() -> None:
+    """A huge temperature leaves softmax(0, 1, 0) of the second network; the first one is not touched."""
+    samples, _ = train(n_networks=2)
+    plain = judge(samples, n_networks=2)
+    calibrations = np.array(
+        [[1.0, 0, 0, 0, 1, 1, 0], [1e9, 0, 1, 0, 1, 1, 0]]
+    )  # T, offsets, a curve that changes nothing
+    networks = [network(9), network(10)]
+    found = judge_edges(networks, folds_of(2), EDGES, samples, schedule(), calibrations=calibrations)
+    torch.testing.assert_close(found.probability[::2], plain.probability[::2])
+    np.testing.assert_allclose(found.probability[1::2], 1.0 / (2.0 + np.e), rtol=1e-6)
+
+
+def test_dropout_masks_depend_on_the_judging_seed_alone() -> None:
+    plan: dict[str, Any] = {"dropout": 0.5, "dropout_at_prediction": True}
+    samples, _ = train(**plan)
+    first, again, other = (
+        judge_edges([network(9)], folds_of(), EDGES, samples, schedule(**plan), judging_seed=seed) for seed in (3, 3, 4)
+    )
+    assert torch.equal(first.hop, again.hop) and not torch.equal(first.hop, other.hop)
+
+
+def test_dropout_while_judging_spreads_the_predictions() -> None:
+    still = {"dropout": 0.5, "lr": 1e-12}
+    moving = {**still, "dropout_at_prediction": True}
+    spread = [judge(train(**plan).samples, **plan).variance.max() for plan in (still, moving)]
+    assert spread[0] < 1e-6 < spread[1]
+
+
+def test_fewer_epochs_than_folds_still_judge_every_edge() -> None:
+    samples, _ = train(n_folds=4, n_epochs=3, burn_in=0)
     assert len(samples) == 3
-    assert torch.isfinite(replay(network(seed=9), folds, EDGES, samples, plan).hop).all()
+    found = judge(samples, n_folds=4, n_epochs=3, burn_in=0)
+    assert (found.count > 0).all() and torch.isfinite(found.hop).all()
 
 
 def test_edges_are_judged_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = run()[0]
-    monkeypatch.setattr(posterior, "AT_ONCE", 3)
-    torch.testing.assert_close(run()[0].hop, whole.hop)
+    samples, _ = train()
+    whole = judge(samples)
+    monkeypatch.setattr(training, "AT_ONCE", 3)
+    torch.testing.assert_close(judge(samples).hop, whole.hop)
 
 
 def test_pairs_are_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,31 +223,28 @@ def test_pairs_are_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def draw(epoch: int, n: int) -> Tensor:
         asked.append((epoch, n))
-        return torch.stack([EDGES if (epoch + i) % 2 else EDGES.flip(0) for i in range(n)])
+        return torch.stack([EDGES if (epoch + i) % 2 else EDGES.flip(0) for i in range(n)])[:, None]
 
     def losses() -> np.ndarray:
-        task = HopTask(network(), [Fold([POINTS], torch.arange(4))], draw, LABELS, EDGES)
-        return sample_posterior(task, schedule(), generators()).losses
+        return sample_weights(HopTask([network()], folds_of(), draw, LABELS), schedule(), generators()).losses
 
     whole = losses()
-    monkeypatch.setattr(posterior, "PAIRS_IN_MEMORY", 5 * LABELS.numel())
+    monkeypatch.setattr(training, "PAIRS_IN_MEMORY", 5 * LABELS.numel())
     assert np.array_equal(losses(), whole)
     assert asked == [(0, 12), (0, 5), (5, 5), (10, 2)]
 
 
-def test_dropout_while_predicting_spreads_the_predictions() -> None:
-    still = run(dropout=0.5, lr=1e-12)[0]
-    moving = run(dropout=0.5, lr=1e-12, dropout_at_prediction=True)[0]
-    assert still.variance.max() < 1e-6 < moving.variance.max()
-
-
-def test_judging_alone_adds_one_sample() -> None:
-    edges = EdgePosterior(4, CPU)
-    judge(network(), Fold([POINTS], torch.tensor([1, 3])), EDGES, edges, schedule())
-    assert edges.count.tolist() == [0, 1, 0, 1] and edges.variance.tolist() == [0, 0, 0, 0]
-    assert 1 <= edges.hop[1] <= 3 and 0 < edges.probability[1] < 1
+def test_predictions_come_in_blocks_of_the_chosen_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "AT_ONCE", 2)
+    chosen = torch.tensor([1, 3, 0])
+    blocks = list(predict(network(), [POINTS], EDGES, chosen, schedule()))
+    assert [block.tolist() for block, _ in blocks] == [[1, 3], [0]]
+    mine = network()
+    with torch.no_grad():
+        expected = mine(mine.represent([POINTS]), EDGES[:, chosen])
+    torch.testing.assert_close(torch.cat([logits for _, logits in blocks]), expected)
 
 
 def test_a_loss_that_explodes_says_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"no longer finite after epoch .*: use a smaller lr"):
-        run(optimizer="sgd", lr=1e30, n_epochs=12)
+        train(optimizer="sgd", lr=1e30, n_epochs=12)

@@ -109,8 +109,8 @@ def test_pairs_of_an_epoch_are_distinct_and_of_their_class(directed: bool, max_s
     truth = brute_force(adjacency, directed=directed)
     pairs = prepared(adjacency, directed=directed, max_sources=max_sources, sampling_ratio=1.0)
     drawn = pairs.draw(0, 4, rng=np.random.default_rng(1))
-    assert drawn.shape == (4, 2, pairs.labels.size)
-    for source, target in drawn:
+    assert drawn.shape == (4, 1, 2, pairs.labels.size)  # one network
+    for source, target in drawn[:, 0]:
         assert np.array_equal(truth[source, target], pairs.labels + 1)
         ends = np.stack([source, target]) if directed else np.sort([source, target], axis=0)
         assert np.unique(ends, axis=1).shape[1] == source.size
@@ -120,7 +120,7 @@ def test_the_whole_smallest_class_can_be_drawn() -> None:
     adjacency = random_edges(300, 450)
     pairs = prepared(adjacency, sampling_ratio=1.0)
     assert pairs.n_pairs == pairs.sizes.min() == pairs.sizes[0]
-    source, target = pairs.draw(0, 1, rng=np.random.default_rng(3))[0][:, : pairs.n_pairs]
+    source, target = pairs.draw(0, 1, rng=np.random.default_rng(3))[0, 0, :, : pairs.n_pairs]
     edges = sp.triu(adjacency).tocoo()
     assert set(zip(source.tolist(), target.tolist(), strict=True)) == set(
         zip(edges.row.tolist(), edges.col.tolist(), strict=True)
@@ -230,7 +230,7 @@ def go(n, m):
     return pairs.draw(0, 2, rng=rng)
 go(2_000, 20_000)  # what is loaded and compiled is not counted
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-assert go(100_000, 200_000).shape[2] > 4_000
+assert go(100_000, 200_000).shape[3] > 4_000
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

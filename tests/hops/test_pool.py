@@ -1,28 +1,38 @@
-"""The pool of pairs: right classes, the same pairs whatever the order of the nodes."""
+"""The pool of pairs: right classes, no edge as a farther pair, the same pairs whatever the order of the nodes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse.csgraph import shortest_path
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import hidden_edges, mix, node_hashes
+from hopsight.hcm.folds import Splits, edge_hashes, node_hashes, pool_seed
 from hopsight.hcm.hop_detector import adjacency_of
 from hopsight.hops.pairs import hop_pairs
-from hopsight.hops.pool import POOL_PER_FOLD, PairPool, deal, pair_pool, plan_pool, source_count
+from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool, plan_pool, source_count, without
 from toys import renumbered, two_groups
 
-SETTINGS = {"n_classes": 4, "sampling_ratio": 0.3, "max_pairs": 400, "min_class_pairs": 5}
+SETTINGS: dict[str, Any] = {"n_classes": 4, "sampling_ratio": 0.3, "max_pairs": 400, "min_class_pairs": 5}
+SPLITS = Splits(0, 2, 3)
 
 
-def pool_of(graph: AttributedGraph, **settings: float) -> PairPool:
+def positives_of(graph: AttributedGraph) -> list[np.ndarray]:
+    return [SPLITS.positives(edge_hashes(graph), fold) for fold in SPLITS.folds]
+
+
+def pool_of(graph: AttributedGraph, kept: np.ndarray | None = None, **settings: Any) -> PairPool:
+    chosen = np.ones(graph.n_edges, dtype=bool) if kept is None else kept
     return pair_pool(
-        adjacency_of(graph, np.ones(graph.n_edges, dtype=bool), directed=False),
-        hidden_edges(graph, 0, 2, 2),
+        adjacency_of(graph, chosen, directed=False),
+        [mask & chosen for mask in positives_of(graph)],
+        SPLITS.n_folds,
         graph.edges,
+        chosen,
         node_hashes(graph.node_ids),
-        mix(np.uint64(1))[0],
+        pool_seed(0),
         **SETTINGS | settings,
     )
 
@@ -42,10 +52,32 @@ def test_pairs_are_of_their_class() -> None:
             assert pairs.shape[1] > 0
 
 
-def test_one_hop_pairs_are_edges_that_the_fold_hides() -> None:
+def test_one_hop_pairs_are_the_positives_of_the_fold() -> None:
     graph = two_groups(3)
-    for hidden, pools in zip(hidden_edges(graph, 0, 2, 2), pool_of(graph).pools, strict=True):
-        assert named(graph, pools[0]) == named(graph, graph.edges[:, hidden])
+    for mask, pools in zip(positives_of(graph), pool_of(graph).pools, strict=True):
+        assert named(graph, pools[0]) == named(graph, graph.edges[:, mask])
+
+
+def test_no_edge_is_ever_a_farther_pair_though_it_was_dropped() -> None:
+    """Without the guard a third of the dropped edges would be taught as two or more hops."""
+    graph = two_groups(3)
+    kept = np.random.default_rng(0).random(graph.n_edges) < 0.6
+    edges = named(graph, graph.edges)
+    taught = [named(graph, pairs) for pools in pool_of(graph, kept).pools for pairs in pools[1:]]
+    assert all(pairs and not pairs & edges for pairs in taught)
+    hops = shortest_path(adjacency_of(graph, kept, directed=False), unweighted=True)
+    assert (hops[graph.edges[0, ~kept], graph.edges[1, ~kept]] >= 2).all()  # by the search they are farther pairs
+
+
+def test_folds_of_a_network_share_no_farther_pair_and_networks_share_them_all() -> None:
+    """Fold 0 calibrates, on pairs that its network does not train on in either order of their ends."""
+    graph = two_groups(3)
+    pools = pool_of(graph).pools
+    for kind in range(1, len(pools[0])):
+        folds = [named(graph, pools[inner][kind]) for inner in range(3)]
+        assert sum(map(len, folds)) == len(set.union(*folds))
+        assert max(map(len, folds)) - min(map(len, folds)) <= 1
+        assert folds == [named(graph, pools[3 + inner][kind]) for inner in range(3)]
 
 
 def test_sizes_are_those_of_all_pairs_where_all_nodes_are_sources() -> None:
@@ -57,44 +89,97 @@ def test_sizes_are_those_of_all_pairs_where_all_nodes_are_sources() -> None:
     assert not pool.errors.any()
 
 
-def test_another_order_of_the_nodes_gives_the_same_pairs() -> None:
+def test_another_order_of_the_nodes_gives_the_same_pairs_in_the_same_order() -> None:
     graph = two_groups(5)
     other = renumbered(graph, np.random.default_rng(0).permutation(graph.n_nodes))
     for one, two in zip(pool_of(graph).pools, pool_of(other).pools, strict=True):
         for pairs, same in zip(one, two, strict=True):
-            assert named(graph, pairs) == named(other, same)
+            ordered = [
+                np.sort(g.node_ids[ends].astype(str), axis=0).tolist() for g, ends in ((graph, pairs), (other, same))
+            ]
+            assert ordered[0] == ordered[1]
 
 
-def test_epochs_draw_from_their_fold_without_repetition() -> None:
+def test_epochs_draw_from_the_folds_after_the_first_in_turn_without_repetition() -> None:
     pool = pool_of(two_groups(6))
-    drawn = pool.draw(1, 4, rng=np.random.default_rng(0)).reshape(4, 2, pool.n_classes, -1)
-    assert drawn.shape[-1] == pool.n_pairs
+    drawn = pool.draw(1, 4, rng=np.random.default_rng(0))
+    assert drawn.shape == (4, 2, 2, pool.n_classes * pool.n_pairs)
     for step in range(4):
-        near = {tuple(pair) for pair in pool.pools[(1 + step) % 4][0].T.tolist()}
-        taken = [tuple(pair) for pair in drawn[step, :, 0].T.tolist()]
-        assert set(taken) <= near
-        assert len(set(taken)) == len(taken)
+        for network in range(2):
+            fold = 3 * network + 1 + (1 + step) % 2  # inner folds 1 and 2; 0 is set aside
+            for kind, pairs in enumerate(np.split(drawn[step, network], pool.n_classes, axis=1)):
+                known = {tuple(pair) for pair in pool.pools[fold][kind].T.tolist()}
+                taken = [tuple(pair) for pair in pairs.T.tolist()]
+                assert set(taken) <= known
+                assert len(set(taken)) == min(len(taken), len(known)) or len(known) < pool.n_pairs
     assert pool.labels.tolist() == np.repeat(np.arange(pool.n_classes), pool.n_pairs).tolist()
 
 
-def test_many_pairs_are_dealt_out_and_bounded() -> None:
+def test_pairs_set_aside_are_never_drawn_in_training() -> None:
+    graph = two_groups(6)
+    pool = pool_of(graph)
+    rng = np.random.default_rng(0)
+    trained = pool.draw(0, 50, rng=rng)
+    for network in range(2):
+        aside, labels = pool.draw_aside(network, 30, rng=rng)
+        counts = np.bincount(labels)
+        assert aside.shape == (2, labels.size) and counts.size == pool.n_classes
+        assert (counts == min(30, *(pairs.shape[1] for pairs in pool.pools[3 * network]))).all()
+        mine = np.concatenate(list(trained[:, network]), axis=1)
+        assert not named(graph, aside) & named(graph, mine)
+
+
+def test_a_pool_is_the_same_after_a_file() -> None:
+    pool = pool_of(two_groups(6))
+    again = PairPool.of(pool.arrays())
+    first, second = (each.draw(0, 3, rng=np.random.default_rng(0)) for each in (pool, again))
+    assert np.array_equal(first, second) and again.n_networks == 2
+    assert np.array_equal(again.sizes, pool.sizes) and np.array_equal(again.labels, pool.labels)
+
+
+def test_many_pairs_are_bounded() -> None:
     counts = np.tile([[10, 10_000, 1_000_000, 98_990_000]], (1000, 1))
     plan = plan_pool(
         counts, 100_000_000, 500_000_000, 12, n_classes=4, sampling_ratio=0.3, max_pairs=16_384, min_class_pairs=200
     )
     taken = plan.limits[1:] / 2.0**64 * counts.sum(axis=0)[1:]
     assert (taken < 1.1 * 12 * POOL_PER_FOLD).all()
-    assert plan.n_pairs == 4096
-    many = np.arange(2 * 12 * POOL_PER_FOLD).reshape(2, -1)
-    assert sum(deal(many, fold, 12, plan.n_pairs).shape[1] for fold in range(12)) == 12 * POOL_PER_FOLD
+    assert plan.n_pairs == 4096 and plan.wanted == 12 * POOL_PER_FOLD
+    many = np.arange(4 * 12 * POOL_PER_FOLD).reshape(2, -1)
+    near = [np.array([[0], [1]])] * 24
+    pool = plan.pool(near, [many] * 3, 2)
+    for fold in range(24):
+        assert pool.pools[fold][1].shape == (2, POOL_PER_FOLD)
+        assert pool.pools[fold][1][0, :2].tolist() == [fold % 12, fold % 12 + 12]
 
 
-def test_large_networks_have_fewer_sources() -> None:
+def test_a_fold_without_edges_takes_those_of_its_network() -> None:
+    """In a tiny graph the hash may leave a fold empty; a network never takes the edges of its own part."""
+    path = AttributedGraph.from_edges(range(4), range(1, 5), np.zeros((5, 1)))
+    hashes = edge_hashes(path)
+    pools = pool_of(path, min_class_pairs=1, sampling_ratio=1.0).pools
+    for fold, kinds in enumerate(pools):
+        ends = {tuple(pair) for pair in kinds[0].T.tolist()}
+        mine = {tuple(edge) for edge in path.edges[:, SPLITS.part(hashes) == fold // 3].T.tolist()}
+        assert ends and not ends & mine
+
+
+def test_dropped_edges_are_left_out_whatever_the_order_of_their_ends() -> None:
+    pairs = np.array([[0, 2, 3, 1], [1, 0, 2, 4]])
+    assert without(pairs, np.array([[0, 4], [2, 1]]), 5).tolist() == [[0, 3], [1, 2]]
+    assert without(pairs, np.empty((2, 0), dtype=np.int64), 5).tolist() == pairs.tolist()
+
+
+def test_large_graphs_have_fewer_sources() -> None:
     assert source_count(50) == 50
     assert source_count(10**9) == 2048
 
 
-def test_a_complete_network_is_refused() -> None:
-    graph = AttributedGraph(np.ones((6, 6)) - np.eye(6), np.eye(6))
+def test_nothing_to_learn_from_is_refused() -> None:
+    complete = AttributedGraph(np.ones((6, 6)) - np.eye(6), np.eye(6))
     with pytest.raises(ValueError, match="every pair of nodes is connected"):
-        pool_of(graph)
+        pool_of(complete)
+    with pytest.raises(ValueError, match="every pair of nodes is connected"):
+        pool_of(complete, kept=np.arange(complete.n_edges) < 10, min_class_pairs=1)  # farther pairs are dropped edges
+    with pytest.raises(ValueError, match="no edges to learn hop counts from"):
+        pool_of(complete, kept=np.zeros(complete.n_edges, dtype=bool))

@@ -11,6 +11,7 @@ import pytest
 
 from hopsight.explanations import Explainer, Explanation
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.groups import Group
 from hopsight.metrics import ranking
 
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -63,6 +64,37 @@ def judged(strange: AttributedGraph) -> Any:
     model.threshold_ = float(np.quantile(model.decision_score_, 0.9))
     model.judged_ = strange.degrees > 0
     model.loss_ = np.linspace(2.0, 1.0, 60)
+    return model
+
+
+@dataclass
+class HandMadeEvidence(HandMade):
+    """Stands in for a fitted CrossHCM."""
+
+    evidence: tuple[str, ...] = ("misfit", "ring", "outlier", "activity")
+    contamination: str = "auto"
+    false_alarms: float = 0.1
+
+
+@pytest.fixture
+def suspected(judged: Any, strange: AttributedGraph) -> Any:
+    """Return the judged graph with evidence, groups, scored edges and stability."""
+    model: Any = HandMadeEvidence(strange)
+    vars(model).update({name: value for name, value in vars(judged).items() if name.endswith("_")})
+    rng = np.random.default_rng(9)
+    scores = model.decision_score_
+    kinds = ("misfit", "ring", "outlier", "activity", "lockstep")
+    model.evidence_ = {kind: rng.random(80) * scores / 2 for kind in kinds}
+    model.decided_by_ = np.arange(80) % 4
+    for node, place in enumerate(model.decided_by_):
+        model.evidence_[kinds[place]][node] = scores[node]
+    model.evidence_["lockstep"][:] = 0.25
+    model.stability_ = np.linspace(0, 1, 80)
+    model.edge_score_ = rng.random(strange.n_edges) * 5
+    model.edge_label_ = (model.edge_score_ > 4).astype(int)
+    model.edge_dissimilarity_ = rng.random(strange.n_edges)
+    model.edge_surprise_ = -np.log(model.edge_probability_)
+    model.groups_ = [Group("ring", np.array([3, 4, 5]), 2 / 3, 4.5), Group("lockstep", np.array([7, 8, 9, 10]), 1, 3.5)]
     return model
 
 

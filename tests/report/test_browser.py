@@ -83,7 +83,7 @@ def has_chosen(page: Any, name: str) -> None:
 
 def test_the_page_says_what_was_found(opened: Any) -> None:
     text = opened.locator("main").inner_text()
-    for words in ("80 nodes", "flags 8 nodes", "ROC-AUC 0.910", "Most anomalous nodes", "Edges most out of place"):
+    for words in ("80 nodes", "8 nodes flagged", "ROC-AUC 0.910", "Most anomalous nodes", "Edges most out of place"):
         assert words in text
     for recorded in ("seed", "11", "n_layers", "3.11.7", "column <email> was left out"):
         assert recorded in text
@@ -200,6 +200,65 @@ def test_the_page_is_drawn_at_every_size_in_both_colors(opened: Any, width: int,
         "all => all.map(t => t.getBoundingClientRect().height)"
     )
     assert min(texts) > 9  # pixels: readable on a phone
+
+
+@pytest.fixture
+def opened_with_evidence(
+    browser: Any, suspected: Any, record: dict[str, Any], tmp_path: Path, explain_top: ExplainTop
+) -> Iterator[Any]:
+    """Return the open report of a detector with evidence; the page must log nothing and request nothing."""
+    path = tmp_path / "report.html"
+    write_report(path, suspected, suspected.graph_, explain_top(suspected, suspected.graph_, 30), record)
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    seen = Seen(page)
+    page.goto(path.as_uri())
+    yield page
+    page.close()
+    assert seen.troubles == []
+    assert seen.requests == [path.as_uri()]
+
+
+def test_evidence_is_drawn_for_every_suspect(opened_with_evidence: Any, suspected: Any) -> None:
+    page = opened_with_evidence
+    assert column(page, "Most anomalous nodes", 5)[:3] == ["activity", "misfit", "ring"]  # nodes 3, 4 and 5
+    assert page.locator(".columns-of-evidence").count() == 15
+    assert page.locator(".evidence li").count() == 5
+    assert page.locator(".evidence li.decided b").inner_text() == "activity"
+    assert "(does not count)" in page.locator(".evidence li.faint").inner_text()
+    widths = page.locator(".evidence .strength i").evaluate_all("all => all.map(bar => parseFloat(bar.style.width))")
+    strengths = [suspected.evidence_[kind][3] for kind in ("misfit", "ring", "outlier", "activity", "lockstep")]
+    assert widths == pytest.approx([100 * min(strength, 6) / 6 for strength in strengths], abs=0.1)
+    page.locator("#next").click()
+    has_chosen(page, SCRIPT)
+    assert page.locator(".evidence li.decided b").inner_text() == "misfit"
+
+
+def test_groups_and_edges_say_what_their_nodes_share_or_not(opened_with_evidence: Any) -> None:
+    page = opened_with_evidence
+    assert column(page, "Groups", 2) == ["ring", "lockstep"]
+    assert IMAGE in column(page, "Groups", 3)[0]
+    assert all(words for words in column(page, "Groups", 6))
+    assert all(" / " in words for words in column(page, "Edges most out of place", 8))
+    scores = [float(cell) for cell in column(page, "Edges most out of place", 7)]
+    assert scores == sorted(scores, reverse=True)
+    page.locator('table[aria-label="Groups"] a', has_text="user-007").click()
+    has_chosen(page, "user-007")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_evidence_fits_the_page_at_every_size(opened_with_evidence: Any, width: int, scheme: str) -> None:
+    page = opened_with_evidence
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    right = page.locator("section").first.evaluate("box => box.getBoundingClientRect().right")
+    edges = page.locator(".evidence li > *").evaluate_all("all => all.map(part => part.getBoundingClientRect().right)")
+    assert max(edges) <= right
+    colors = page.locator(".evidence .strength i").evaluate_all(
+        "all => all.map(bar => getComputedStyle(bar).backgroundColor)"
+    )
+    assert len(set(colors)) == 3  # the one that decided, the others, and the one that does not count
 
 
 def test_print_leaves_out_what_paper_cannot_do(opened: Any) -> None:

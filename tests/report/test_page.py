@@ -97,3 +97,33 @@ def test_a_category_is_one_row_with_its_values(judged: Any, explain_top: Explain
     (row,) = data["reasons"][data["top"][0][0]]["attributes"]
     assert row[0] == "city=Dublin"  # node 3
     assert row[8][:2] == ("city", "Dublin")
+
+
+def test_evidence_groups_and_what_differs_are_on_the_page(suspected: Any, explain_top: ExplainTop) -> None:
+    graph = suspected.graph_
+    data = report_data(suspected, graph, explain_top(suspected, graph, 4), {})
+    assert [kind for kind, *_ in data["kinds"]] == ["misfit", "ring", "outlier", "activity", "lockstep"]
+    assert [counts for _, counts, _ in data["kinds"]] == [True, True, True, True, False]
+    number = data["top"][0][0]  # node 3
+    assert data["evidence"][number] == ["activity", *(suspected.evidence_[kind][3] for kind, *_ in data["kinds"])]
+    assert data["stability"][number] == suspected.stability_[3]
+    assert data["columns"] == []  # the bars take their place
+    assert data["n_groups"] == 2
+    first = data["groups"][0]
+    assert first[:2] == [1, "ring"] and [data["nodes"][node][0] for node in first[2]] == graph.node_ids[3:6].tolist()
+    assert first[3:6] == [3, 2 / 3, 4.5] and first[6].startswith("unlike in <b>income</b> 10,373 to ")
+    assert all(node in data["egos"] for node in first[2])
+    worst = int(np.argmax(suspected.edge_score_))
+    source, target, hop, _, _, score, flagged, unlike, differs = data["edges"][0]
+    assert [data["nodes"][node][0] for node in (source, target)] == graph.node_ids[graph.edges[:, worst]].tolist()
+    assert (hop, score, flagged) == (suspected.edge_hop_[worst], suspected.edge_score_[worst], 1)
+    assert unlike == pytest.approx(100 * np.mean(suspected.edge_dissimilarity_ < suspected.edge_dissimilarity_[worst]))
+    assert " / " in differs and any(name in differs for name in graph.attribute_names)
+    rows = data["reasons"][number]["neighbors"]
+    assert all(0 <= row[5] < 100 for row in rows)
+
+
+def test_without_evidence_the_page_has_none(judged: Any, explain_top: ExplainTop) -> None:
+    data = report_data(judged, judged.graph_, explain_top(judged, judged.graph_, 2), {})
+    assert (data["kinds"], data["evidence"], data["stability"], data["groups"]) == ([], {}, {}, [])
+    assert data["columns"] == ["ahp"]

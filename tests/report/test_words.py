@@ -19,13 +19,26 @@ def test_the_summary_says_what_was_found_and_what_was_not_judged(
     judged.judged_ = np.arange(80) != 7
     text = "\n".join(summary(judged, judged.graph_, explain_top(judged, judged.graph_, 2), record))
     flagged = int((judged.decision_score_ > judged.threshold_).sum())
-    assert f"HandMade examined 80 nodes and {judged.graph_.n_edges} edges and flags {flagged} nodes (10%)" in text
+    rule = f"{flagged} nodes flagged (score above {judged.threshold_:.4g})."
+    assert f"HandMade examined 80 nodes and {judged.graph_.n_edges} edges. {rule}" in text
     assert "The most anomalous node is <img src=x onerror=alert(1)>. Its" in text
     farthest = int(np.argmax(judged.edge_hop_))
     source, target = judged.graph_.node_ids[judged.graph_.edges[:, farthest]]
     assert f"The edge most out of place is {source} – {target}: its ends look 4.0 hops apart" in text
     assert "1 node has no edges and was not judged" in text
     assert "2 of the 3 known anomalies are among the first 3 nodes (ROC-AUC 0.910)" in text
+
+
+def test_the_summary_names_the_rule_the_groups_and_the_repeats(suspected: Any, explain_top: ExplainTop) -> None:
+    explanations = explain_top(suspected, suspected.graph_, 1)
+    text = "\n".join(summary(suspected, suspected.graph_, explanations, {"repeat": 5}))
+    assert "8 nodes flagged (score above " in text
+    assert "about 10% of them are expected to be false alarms." in text
+    assert "It found 1 ring of nodes that look far apart and 1 lockstep group of near-copies." in text
+    assert "means of 5 fits with different seeds; stability is the share of them" in text
+    assert f"{suspected.edge_label_.sum()} edges are flagged." in text
+    record = {"flagged": "7 nodes flagged (score above 1), by the threshold of the fit."}
+    assert record["flagged"] in "\n".join(summary(suspected, suspected.graph_, explanations, record))
 
 
 def test_a_detector_without_hops_says_nothing_about_edges(judged: Any, explain_top: ExplainTop) -> None:

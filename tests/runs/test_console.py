@@ -40,3 +40,14 @@ def test_the_ranking_counts_in_singular_and_plural(capsys: pytest.CaptureFixture
     assert "The 1 most anomalous of 1,500 nodes" in out
     assert "1 node flagged (score above 0.5)." in out
     assert "2 nodes flagged" in out
+
+
+def test_the_ranking_shows_the_rule_and_further_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    more = {"decided by": ["ring", "misfit"], "stability": ["100%", "40%"]}
+    ranked = [("a", 4.2, 3), ("b", 1.1, 2)]
+    show_ranking(ranked, n_nodes=9, n_flagged=1, threshold=2.0, rule="1 node flagged by a rule.", more=more)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["rank", "node", "score", "degree", "flagged", "decided", "by", "stability"] in lines
+    assert ["1", "a", "4.2", "3", "yes", "ring", "100%"] in lines
+    assert ["2", "b", "1.1", "2", "misfit", "40%"] in lines
+    assert ["1", "node", "flagged", "by", "a", "rule."] in lines

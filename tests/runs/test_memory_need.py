@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import subprocess
 import sys
@@ -97,3 +98,17 @@ def check_limit() -> None:
 def test_ctrl_c_below_the_limit_is_not_changed() -> None:
     with pytest.raises(KeyboardInterrupt), limited(10**15):
         raise KeyboardInterrupt
+
+
+def test_an_interrupt_at_the_last_moment_does_not_hide_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run may be refused for another reason just when the memory is found to be exceeded."""
+    interrupt = _thread.interrupt_main
+
+    def late() -> None:
+        time.sleep(0.3)
+        interrupt()
+
+    monkeypatch.setattr("hopsight.runs.memory_need._thread.interrupt_main", late)
+    with pytest.raises(ValueError, match="refused"), limited(1):
+        time.sleep(0.15)  # the limit is exceeded by now, but the interrupt is still on its way
+        raise ValueError("refused")

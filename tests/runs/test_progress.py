@@ -66,6 +66,17 @@ def test_speed_is_that_of_the_last_half_minute_of_this_run(monkeypatch: pytest.M
     assert stream.getvalue().splitlines()[-1].endswith(", 0.2/s, 15 s left")
 
 
+def test_another_fit_does_not_spoil_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.perf_counter", lambda: 0.0)
+    stream = io.StringIO()
+    progress = LineProgress(stream, seconds_between=0.0)
+    progress.begin("fit")
+    for now, number in ((0.0, 9), (1.0, 10), (5.0, 1), (6.0, 2)):
+        monkeypatch.setattr("time.perf_counter", lambda now=now: now)
+        progress.epoch(epoch(number))
+    assert stream.getvalue().splitlines()[-1].endswith(", 1/s, 8.0 s left")
+
+
 def test_bars_on_a_terminal_lines_in_a_log_nothing_when_quiet() -> None:
     assert isinstance(make_progress(io.StringIO()), LineProgress)
     assert type(make_progress(Terminal(), quiet=True)) is Progress

@@ -12,7 +12,9 @@ from hopsight.runs.request import Request, Source
 
 def test_every_field_of_a_request_survives_the_record() -> None:
     source = Source(path="e", nodes="n", directed=True, label="l", ignore=("a", "b"), missing="mean")
-    request = Request(source=source, detector="lof", settings={"contamination": "0.2"}, memory_limit="8GB", top=3)
+    request = Request(
+        source=source, detector="lof", settings={"contamination": "0.2"}, memory_limit="8GB", top=3, repeat=5
+    )
     written = json.loads(json.dumps(dataclasses.asdict(request)))
     assert Request.from_record({"request": written}) == request
 

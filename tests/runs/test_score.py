@@ -31,7 +31,7 @@ def test_the_training_graph_gets_its_scores_back(
 ) -> None:
     score(finished / inside, Source(path=str(saved_graph)), tmp_path / "new")
     assert scores(tmp_path / "new") == pytest.approx(scores(finished), abs=1e-4)
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(FILES)
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(set(FILES) - {"groups.csv"})
 
 
 @pytest.mark.parametrize("name", TRANSFERABLE)
@@ -55,7 +55,8 @@ def test_the_top_nodes_of_a_new_graph_are_explained(tmp_path: Path, name: str) -
     detect(Request(source=Source(path=str(tmp_path / "1.npz")), detector=name, settings=settings), tmp_path / "run")
     result = score(tmp_path / "run", Source(path=str(tmp_path / "2.npz")), tmp_path / "new", top=3)
     files = {path.name for path in (tmp_path / "new").iterdir()}
-    assert files == set(FILES) - (set() if "hcm" in name else {"edges.csv"})
+    left_out = {"hcm": {"groups.csv"}, "cross_hcm": set()}.get(name, {"edges.csv", "groups.csv"})
+    assert files == set(FILES) - left_out
     written = json.loads((tmp_path / "new" / "explanations.json").read_text())
     assert [reason["node"] for reason in written] == result.graph.node_ids[result.order[:3]].tolist()
     again = explain(tmp_path / "new", written[0]["node"])
@@ -63,6 +64,10 @@ def test_the_top_nodes_of_a_new_graph_are_explained(tmp_path: Path, name: str) -
     model, graph = open_run(tmp_path / "new")
     assert model.decision_score_.tolist() == result.scores.tolist()
     assert model.threshold_ == open_run(tmp_path / "run")[0].threshold_
+    if name == "cross_hcm":
+        assert written[0]["decided_by"] == again.decided_by
+        assert [each["strength"] for each in written[0]["evidence"]] == [each.strength for each in again.evidence]
+        assert result.record["flagged"].endswith("by the threshold of the fit.")
     if "hcm" in name:
         assert [each["hop"] for each in written[0]["neighbors"]] == [each.hop for each in again.neighbors]
         assert model.edge_index_.tolist() == graph.edges.tolist()

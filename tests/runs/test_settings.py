@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
-from hopsight.runs.settings import make_detector, split_settings, typed_settings
+from hopsight.runs.settings import make_detector, split_settings, typed_settings, with_options
 
 
 @dataclass(kw_only=True)
@@ -21,6 +21,7 @@ class Example:
     n_components: int | None = None
     lr: float = 0.1
     weighted: bool = False
+    evidence: tuple[str, ...] = ("misfit",)
     score: Literal["ahp", "hav"] = "ahp"
 
 
@@ -38,6 +39,7 @@ class Example:
         ("weighted", "true", True),
         ("weighted", "0", False),
         ("score", "hav", "hav"),
+        ("evidence", "misfit, ring", ("misfit", "ring")),
     ],
 )
 def test_a_value_gets_the_type_of_its_field(name: str, text: str, value: object) -> None:
@@ -90,3 +92,27 @@ def test_an_unknown_preset_or_detector_is_refused() -> None:
         make_detector("hcm", preset="papr")
     with pytest.raises(ValueError, match="did you mean hcm"):
         make_detector("hcmm")
+
+
+def test_options_become_settings_and_reach_the_detector() -> None:
+    settings = with_options({}, evidence=["ring", "lockstep"], false_alarms=0.2)
+    detector = make_detector("cross_hcm", settings=settings)
+    assert (detector.evidence, detector.false_alarms, detector.contamination) == (("ring", "lockstep"), 0.2, "auto")
+    assert make_detector("lof", settings=with_options({}, contamination=0.05)).contamination == 0.05
+    assert with_options({"lr": "1"}) == {"lr": "1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "sentence"),
+    [
+        ({}, {"false_alarms": 0.1, "contamination": 0.05}, "--false-alarms and --contamination exclude each other"),
+        ({"contamination": "0.1"}, {"contamination": 0.05}, "contamination is given twice: by --set and by"),
+        ({"evidence": "ring"}, {"evidence": ["ring"]}, "evidence is given twice"),
+        ({"contamination": "0.1"}, {"false_alarms": 0.05}, "--false-alarms and --set contamination exclude"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    settings: dict[str, str], options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        with_options(settings, **options)

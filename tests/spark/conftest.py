@@ -107,14 +107,14 @@ def detected(run: tuple[Any, Any, Any]) -> Any:
 @pytest.fixture(scope="session")
 def first_stages(spark: Any, run: tuple[Any, Any, Any]) -> FirstStages:
     """Return nodes in two blocks and edges in three cells."""
+    from hopsight.hcm.folds import Splits
     from hopsight.spark import graph as stages
     from hopsight.spark.blocks import cached
-    from hopsight.spark.folds import Splits
     from hopsight.spark.session import run_settings
 
     _, engine, judged = run
     built = judged.graph
-    splits = Splits(engine.detector.seed, engine.detector.n_folds, engine.detector.n_repeats)
+    splits = Splits(engine.detector.seed, engine.detector.n_folds, engine.detector.n_inner)
     with run_settings(spark):
         x = cached(stages.attribute_blocks(built.nodes, built.layout, *engine.units))
         degrees = cached(stages.degree_blocks(built.cells, built.layout, splits))

@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.evidence import KINDS
 from hopsight.spark import detection
 from hopsight.spark.detection import Engine, detect
 from spark_stages import QUICK
@@ -26,22 +27,38 @@ def by_node(detected: Any, graph: AttributedGraph) -> dict[str, np.ndarray]:
 def test_scores_are_those_of_the_local_engine(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> None:
     found = by_node(detected, graph)
     assert spearmanr(found["score"], reference.decision_score_)[0] > 0.999
-    np.testing.assert_allclose(found["score"], reference.decision_score_, atol=0.02)
+    np.testing.assert_allclose(found["score"], reference.decision_score_, atol=0.001)
     for name in ("ahp", "iv", "hav"):
-        np.testing.assert_allclose(found[name], getattr(reference, f"{name}_"), atol=0.01)
+        np.testing.assert_allclose(found[name], getattr(reference, f"{name}_"), atol=0.001)
+    for kind in KINDS:
+        np.testing.assert_allclose(found[kind], reference.evidence_[kind], atol=0.001)
+    np.testing.assert_array_equal(found["decided_by"], np.array(reference.evidence)[reference.decided_by_])
     np.testing.assert_array_equal(found["degree"], graph.degrees)
-    np.testing.assert_array_equal(found["judged"], graph.degrees > 0)
-    assert detected.threshold == pytest.approx(reference.threshold_, abs=0.02)
+    np.testing.assert_array_equal(found["judged"], reference.judged_)
+    np.testing.assert_array_equal(found["flagged"], reference.label_)
+    assert detected.threshold == pytest.approx(reference.threshold_, abs=0.001)
     np.testing.assert_allclose(detected.losses, reference.loss_, rtol=1e-3)
+
+
+def test_fitted_values_are_those_of_the_local_engine(detected: Any, reference: CrossHCM) -> None:
+    for name in ("samples_", "calibrations_", "kind_thresholds_", "edge_threshold_", "unit_", "magnitude_"):
+        np.testing.assert_allclose(detected.fitted[name], getattr(reference, name), atol=1e-3, err_msg=name)
+    for name in ("means", "lines", "tails", "nulls"):
+        found, wanted = (getattr(laws, name) for laws in (detected.fitted["node_laws_"], reference.node_laws_))
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3, err_msg=name)
+    found, wanted = detected.fitted["attribute_laws_"], reference.attribute_laws_
+    np.testing.assert_allclose(found.ridges, wanted.ridges, atol=1e-6)
+    np.testing.assert_allclose(detected.fitted["references_"].rows, reference.references_.rows, atol=1e-9)
 
 
 def test_edges_are_those_of_the_local_engine(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> None:
     rows = {(row["source"], row["target"]): row for row in detected.edges.collect()}
     ordered = [rows[tuple(pair)] for pair in graph.node_ids[graph.edges].T.tolist()]
     assert len(rows) == graph.n_edges
-    for name in ("hop", "probability", "variance"):
+    for name in ("hop", "probability", "variance", "surprise", "score"):
         wanted = getattr(reference, f"edge_{name}_")
         np.testing.assert_allclose([row[name] for row in ordered], wanted, atol=0.01)
+    np.testing.assert_array_equal([row["flagged"] for row in ordered], reference.edge_label_)
 
 
 def test_sizes_and_notices(detected: Any, graph: AttributedGraph) -> None:
@@ -63,6 +80,10 @@ def test_bad_parameters_are_refused_before_any_work(frames: tuple[Any, Any]) -> 
         detect(*frames, CrossHCM(n_folds=1))
     with pytest.raises(ValueError, match="contamination"):
         detect(*frames, CrossHCM(contamination=0.9))
+    with pytest.raises(ValueError, match="false_alarms"):
+        detect(*frames, CrossHCM(false_alarms=1.5))
+    with pytest.raises(ValueError, match="the Spark engine judges edges without dropout"):
+        detect(*frames, CrossHCM(dropout=0.2, dropout_at_prediction=True))
 
 
 def test_blocks_fit_into_memory_and_keep_all_cores_busy() -> None:
@@ -70,7 +91,7 @@ def test_blocks_fit_into_memory_and_keep_all_cores_busy() -> None:
     assert engine._choose_blocks(100_000, 64, 6) == 1
     assert engine._choose_blocks(100_000_000, 64, 6) == 24
     n_blocks = engine._choose_blocks(1_000_000, 64, 2400)
-    assert 12 * n_blocks * (n_blocks + 1) // 2 >= 2400
+    assert 15 * n_blocks * (n_blocks + 1) // 2 >= 2400
     assert engine._choose_blocks(40, 4, 2400) == 1
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import hidden_edges, node_hashes
+from hopsight.hcm.folds import edge_hashes, node_hashes
 from hopsight.spark import graph as stages
 from hopsight.spark.session import run_settings
 from spark_stages import FirstStages, cluster_numbers, dense
@@ -35,7 +35,8 @@ def test_blocks_hold_hashes_and_degrees(first_stages: FirstStages, graph: Attrib
     np.testing.assert_array_equal(hashes, node_hashes(graph.node_ids))
     degrees = dense(first_stages.degrees, first_stages, "degree", np.int32, -1)[number]
     np.testing.assert_array_equal(degrees[:, 0], graph.degrees)
-    for fold, hidden in enumerate(hidden_edges(graph, first_stages.splits.seed, 2, 2)):
+    for fold in first_stages.splits.folds:
+        hidden = first_stages.splits.hidden(edge_hashes(graph), fold)
         seen = np.bincount(graph.edges[:, ~hidden].ravel(), minlength=graph.n_nodes)
         np.testing.assert_array_equal(degrees[:, fold + 1], seen)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.spark import pairs as stages
 from hopsight.spark.blocks import BLOCK, NO_FOLD, Layout
@@ -25,16 +26,38 @@ def test_the_pool_is_that_of_the_local_engine(
     similarity = edge_similarity(attributes, graph.edges, "euclidean")
     kept = drop_edges(similarity, reference.drop_ratio, rng=np.random.default_rng(0))
     seed = pool_seed(reference.seed)
-    wanted = reference._pool(graph, kept, seed)
+    wanted = reference._hop_pairs(graph, kept, np.random.default_rng(0), Checkpoint(None, ""))
+    parts = (first_stages.graph, first_stages.x, first_stages.splits, seed, "euclidean", reference.references_)
     with run_settings(spark):
-        found = first_stages.engine._pairs(first_stages.graph, first_stages.x, first_stages.splits, seed, "euclidean")
+        found, compared = first_stages.engine._pairs(*parts)
+        rows = compared.collect()
     np.testing.assert_allclose(found.sizes, wanted.sizes)
-    assert (found.n_classes, found.n_pairs) == (wanted.n_classes, wanted.n_pairs)
+    assert (found.n_classes, found.n_pairs, found.n_networks) == (wanted.n_classes, wanted.n_pairs, 2)
     number = cluster_numbers(first_stages)
     for one, two in zip(found.pools, wanted.pools, strict=True):
         for pairs, same in zip(one, two, strict=True):
             ends = np.sort(pairs, axis=0), np.sort(number[same], axis=0)
             np.testing.assert_array_equal(*ends)  # in the same order, too
+    unlike = reference.references_.relative_dissimilarity(attributes, graph.edges)
+    by_ends = dict(zip(map(frozenset, number[graph.edges].T.tolist()), unlike, strict=True))
+    first = first_stages.layout.offsets
+    for row in rows:
+        i, j = first_stages.layout.pairs[row["cell"]]
+        u, v = (np.frombuffer(row[end], dtype=np.int32) for end in ("u", "v"))
+        ends = zip((first[i] + u).tolist(), (first[j] + v).tolist(), strict=True)
+        np.testing.assert_allclose(np.frombuffer(row["dissimilarity"]), [by_ends[frozenset(pair)] for pair in ends])
+
+
+def test_dropped_edges_among_far_pairs_are_found(spark: Any) -> None:
+    layout = Layout((3, 4), 2)
+    similarity = np.array([1, 9, 1], dtype=np.uint64)
+    ends = np.array([[0, 1, 2], [3, 0, 1]], dtype=np.int32)  # nodes 0-6, 1-3 and 2-4; the second edge is kept
+    row = (1, 0, ends[0].tobytes(), ends[1].tobytes(), np.zeros(3).tobytes(), similarity.tobytes(), b"")
+    cells = spark.createDataFrame([row], stages.COMPARED)
+    limit = np.uint64(5), np.uint64(0)
+    pairs = np.array([[6, 3, 2], [0, 1, 5]])
+    assert stages._dropped_among(cells, layout, limit, pairs).tolist() == [[0], [6]]
+    assert stages._dropped_among(cells, layout, limit, pairs[:, :0]).shape == (2, 0)
 
 
 @pytest.mark.parametrize("sizes", [(600,), (350, 250)])

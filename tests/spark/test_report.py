@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.evidence import KINDS
+from hopsight.hcm.groups import Group
 from hopsight.spark.excerpt import Excerpt
 from hopsight.spark.report import write_reasons
 
@@ -23,6 +25,8 @@ def test_numbers_are_those_of_the_whole_graph(tmp_path: Path) -> None:
         "ahp": np.array([2.0, 1.5, 1.2, 1.0]),
         "iv": np.array([0.1, 0.1, 0.1, 0.1]),
         "hav": np.array([2.0, 1.7, 1.6, 1.5]),
+        **{kind: np.array([9.0, 3.0, 1.0, 0.5]) * share for kind, share in zip(KINDS, (0.1, 1, 0, 0, 0), strict=True)},
+        "decided_by": np.array(["ring"] * 4),
     }
     edges = {
         "source": np.array([1, 0]),
@@ -30,11 +34,16 @@ def test_numbers_are_those_of_the_whole_graph(tmp_path: Path) -> None:
         "hop": np.array([2.5, 1.5]),
         "probability": np.array([0.1, 0.6]),
         "variance": np.array([0.01, 0.02]),
+        "surprise": np.array([2.3, 0.5]),
+        "score": np.array([4.0, 0.2]),
+        "flagged": np.array([1, 0]),
     }
-    part = Excerpt(nodes, np.arange(8.0).reshape(4, 2), edges, np.array([0]), np.array([1, 2, 3]))
+    ring = Group("ring", np.array([0, 1, 2]), 0.9, 4.5)
+    part = Excerpt(nodes, np.arange(8.0).reshape(4, 2), edges, np.array([0]), np.array([1, 2, 3]), [ring])
     sizes = {"n_nodes": 9000, "n_edges": 50_000, "n_attributes": 2}
     record = {"graph": sizes, "n_flagged": 900, "losses": [1.0, 0.5], "threshold": 4.0}
-    write_reasons(tmp_path, part, CrossHCM(), ["age", "size"], 4.0, record)
+    fitted = {"threshold_": 4.0, "loss_": np.array([1.0, 0.5]), "edge_threshold_": 3.0}
+    write_reasons(tmp_path, part, CrossHCM(), ["age", "size"], fitted, record)
     (reason,) = json.loads((tmp_path / "explanations.json").read_text(encoding="utf-8"))
     assert (reason["node"], reason["rank"], reason["n_nodes"], reason["degree"]) == ("a", 1, 9000, 40)
     assert reason["degree_percentile"] == 100.0
@@ -42,6 +51,9 @@ def test_numbers_are_those_of_the_whole_graph(tmp_path: Path) -> None:
         ("b", 70, 2.5),
         ("c", 500, 1.5),
     ]
-    assert any("Only the 60 farthest neighbors" in note for note in reason["notes"])
+    assert (reason["detector"], reason["companions"]["nodes"]) == ("CrossHCM", ["b", "c"])
+    assert "1,ring,a; b; c,0.9,4.5," in (tmp_path / "groups.csv").read_text(encoding="utf-8")
+    assert (reason["decided_by"], reason["evidence"][1]["strength"]) == ("ring", 9.0)
+    assert any("Only the 60 neighbors along its most anomalous edges" in note for note in reason["notes"])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "examined 9,000 nodes and 50,000 edges on Spark" in page

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import hidden_edges
+from hopsight.hcm.folds import edge_hashes
 from hopsight.hcm.hop_detector import adjacency_of
 from hopsight.nn.gcn import normalized_adjacency
 from hopsight.spark.blocks import BLOCK, Layout, cached
@@ -20,7 +20,9 @@ def test_neighborhoods_are_those_of_the_local_engine(first_stages: FirstStages, 
     x = dense(first_stages.x, first_stages, "x", np.float32, -1)[number]
     shown = first_stages.x.filter("kind = 'x'").unionAll(first_stages.degrees)
     found = cached(neighborhoods(shown, first_stages.graph.cells, first_stages.layout, first_stages.splits))
-    for fold, hidden in enumerate(hidden_edges(graph, first_stages.splits.seed, 2, 2)):
+    assert len(first_stages.splits.folds) == 6
+    for fold in first_stages.splits.folds:
+        hidden = first_stages.splits.hidden(edge_hashes(graph), fold)
         wanted = normalized_adjacency(adjacency_of(graph, ~hidden, directed=False)) @ x
         np.testing.assert_allclose(
             dense(found, first_stages, "ax", np.float32, fold)[number], wanted, rtol=1e-5, atol=1e-6

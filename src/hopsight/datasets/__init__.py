@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hopsight.datasets.injection import inject
     from hopsight.datasets.published import Entry
     from hopsight.datasets.synthetic import make_graph
+    from hopsight.datasets.textbook import make_textbook
 
 _MODULES = {
     "CATALOG": "catalog",
@@ -30,6 +31,7 @@ _MODULES = {
     "DemoTruth": "demo",
     "demo_truth": "demo",
     "make_demo": "demo",
+    "make_textbook": "textbook",
 }
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "inject",
     "make_demo",
     "make_graph",
+    "make_textbook",
     "overview",
 ]
 

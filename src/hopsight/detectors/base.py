@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,13 @@ from numpy.typing import NDArray
 from hopsight.checks import check_count
 from hopsight.detectors.predict import answer, threshold
 from hopsight.detectors.storage import save_detector
+from hopsight.detectors.table import to_frame
 from hopsight.graph import AttributedGraph
 from hopsight.io import graph_of
+from hopsight.preprocess import AttributeTransform
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 FloatArray = NDArray[np.float64]
 
@@ -52,9 +57,11 @@ class Detector(ABC):
     least_nodes: ClassVar[int] = 2
     dense_copies: ClassVar[int] = 8  # n×d matrices of float64 held at once
     uses_torch: ClassVar[bool] = True
+    parts: ClassVar[Mapping[str, type]] = {"transform_": AttributeTransform}  # fitted values that are dataclasses
 
     seed: int | None = 0
-    contamination: float | str = 0.1
+    contamination: float | str = "auto"
+    false_alarms: float = 0.1
     device: str = "auto"
 
     def fit(self, source: Any, label: Any = None, *, callback: Callback | None = None) -> Self:
@@ -69,7 +76,7 @@ class Detector(ABC):
         callback
             Called after every epoch with an :class:`Epoch`.
         """
-        threshold(np.zeros(1), self.contamination)  # refuse a bad share before the work, not after it
+        threshold(np.zeros(1), self.contamination, self.false_alarms)  # refuse a bad share before the work
         if self.seed is not None:
             check_count("seed", self.seed, low=0)
         graph = graph_of(source)
@@ -99,7 +106,8 @@ class Detector(ABC):
             raise ValueError(f"{type(self).__name__} produced scores that are not finite; try another scaling")
         self.decision_score_ = np.asarray(scores, dtype=np.float64)
         if not keep_threshold:
-            self.threshold_ = threshold(self.decision_score_, self.contamination)
+            p_values = getattr(self, "p_value_", None)
+            self.threshold_ = threshold(self.decision_score_, self.contamination, self.false_alarms, p_values)
         self.label_ = (self.decision_score_ > self.threshold_).astype(np.int64)
         return self
 
@@ -152,6 +160,17 @@ class Detector(ABC):
             return_conf=return_conf,
             embedding=self.embed(data) if return_emb else None,
         )
+
+    def to_frame(self) -> DataFrame:
+        """Return one row per node, most anomalous first, with the columns of ``scores.csv`` (a polars DataFrame)."""
+        if not hasattr(self, "decision_score_"):
+            raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
+        if not hasattr(self, "graph_"):
+            raise ValueError(
+                f"this {type(self).__name__} was loaded from disk without its graph: set graph_ to the one it was "
+                "fitted on, or call judge(graph).to_frame()"
+            )
+        return to_frame(self, self.graph_)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted detector to a folder: safetensors and JSON, never a pickle."""

@@ -10,6 +10,7 @@ from scipy.special import erf
 from scipy.stats import binom
 
 from hopsight.checks import check_choice, check_ratio
+from hopsight.detectors.tails import count_flagged, tail_probability
 
 FloatArray = NDArray[np.float64]
 
@@ -23,36 +24,24 @@ class Fitted(Protocol):
     contamination: float | str
 
 
-def threshold(scores: FloatArray, contamination: float | str) -> float:
+def threshold(
+    scores: FloatArray,
+    contamination: float | str,
+    false_alarms: float = 0.1,
+    p_values: FloatArray | None = None,
+) -> float:
     """Return the score above which a node is flagged.
 
-    A number is the share of nodes to flag. ``"auto"`` flags nodes beyond the bulk: above the median + 3.5 robust
-    standard deviations (1.4826 times the median absolute deviation of the upper half).
-
-    Notes
-    -----
-    ``"auto"`` is meant for rare anomalies. This is its error rate with CrossHCM on generated graphs of 1,000 nodes,
-    three seeds each (``experiments/threshold_error.py``), beside that of the true share as contamination, which is
-    unknown in practice:
-
-    =============  ============  ======  ===========  ===============
-    planted        false alarms  recall  nodes wrong  with true share
-    =============  ============  ======  ===========  ===============
-    none           .004          –       .004         .000
-    1%             .001          .63     .005         .005
-    2%             .002          .92     .003         .003
-    5%             .000          .67     .016         .011
-    10%            .001          .38     .063         .029
-    20%            .000          .03     .195         .080
-    demo, 2%       .002          .82     .006         .007
-    =============  ============  ======  ===========  ===============
-
-    From a tenth of the nodes on, the anomalies widen the bulk and most are missed: pass a number instead.
+    A number is the share of nodes to flag. ``"auto"`` flags as many of the highest scores as Benjamini and Hochberg's
+    rule allows, so that at most a share ``false_alarms`` of the flagged nodes is expected to be ordinary. The p-values
+    of the rule are the detector's own, or else the tails of the scores under the null of their bulk
+    (:func:`hopsight.detectors.tails.fit_null`). Of nodes with equal scores all are flagged or none.
     """
+    check_ratio("false_alarms", false_alarms)
     if contamination == "auto":
-        center = np.median(scores)
-        above = scores[scores >= center]
-        return float(center + 3.5 * 1.4826 * np.median(above - center))
+        n_flagged = count_flagged(tail_probability(scores) if p_values is None else p_values, false_alarms)
+        ordered = np.sort(scores)[::-1]
+        return float(ordered[min(n_flagged, scores.size - 1)])
     if isinstance(contamination, str):
         raise ValueError(f"contamination must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
     check_ratio("contamination", contamination)

@@ -13,7 +13,6 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from hopsight.detectors.validation import check_fitted, check_parameters
-from hopsight.preprocess import AttributeTransform
 from hopsight.system.files import replacing
 
 FORMAT = "hopsight-detector"
@@ -68,7 +67,7 @@ def load_detector(path: str | Path) -> Any:
         kind = get_detector(record["detector"])
         check_parameters(kind, parameters)
         detector = kind(**parameters)
-        for name, value in _unflatten(arrays, record["values"]).items():
+        for name, value in _unflatten(kind, arrays, record["values"]).items():
             if not name.isidentifier() or name.startswith("_") or not name.endswith("_") or hasattr(detector, name):
                 raise ValueError(f"{name!r} is not a fitted value")
             setattr(detector, name, value)
@@ -113,14 +112,14 @@ def _tuple(value: Any) -> Any:
 def _flatten(name: str, value: Any, arrays: dict[str, Any], values: dict[str, Any]) -> None:
     if isinstance(value, np.ndarray):
         arrays[name] = value
-    elif isinstance(value, AttributeTransform):
-        for field in dataclasses.fields(value):
-            _flatten(f"{name}.{field.name}", getattr(value, field.name), arrays, values)
+    elif dataclasses.is_dataclass(value) or isinstance(value, dict):
+        for field, part in (value if isinstance(value, dict) else vars(value)).items():
+            _flatten(f"{name}.{field}", part, arrays, values)
     else:
         values[name] = value
 
 
-def _unflatten(arrays: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+def _unflatten(kind: Any, arrays: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     state: dict[str, Any] = {}
     nested: dict[str, dict[str, Any]] = {}
     for name, value in {**values, **arrays}.items():
@@ -129,4 +128,4 @@ def _unflatten(arrays: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]
             nested.setdefault(owner, {})[RENAMED.get(field, field)] = value
         else:
             state[name] = value
-    return state | {owner: AttributeTransform(**fields) for owner, fields in nested.items()}
+    return state | {owner: kind.parts.get(owner, dict)(**fields) for owner, fields in nested.items()}

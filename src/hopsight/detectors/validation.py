@@ -15,8 +15,10 @@ from hopsight.detectors.predict import threshold
 from hopsight.graph import AttributedGraph
 
 EDGE_VALUES = ("edge_hop_", "edge_variance_", "edge_probability_", "edge_surprise_")  # a detector has all or none
+SCORED_EDGES = ("edge_score_", "edge_label_", "edge_dissimilarity_")  # of a detector that weighs evidence
+DTYPES = {"label_": "i", "edge_label_": "i", "decided_by_": "i", "judged_": "b"}  # all others are floats
 WEIGHTS = ("samples_", "weights_")  # the last axis is as long as the network has weights
-SIZES = ("units", "n_layers", "n_inputs_", "n_classes_", "n_folds", "n_repeats")  # at most the number of weights
+SIZES = ("units", "n_layers", "n_inputs_", "n_classes_", "n_folds", "n_inner")  # at most the number of weights
 
 
 def check_parameters(kind: Any, parameters: Mapping[str, Any]) -> None:
@@ -40,11 +42,13 @@ def check_fitted(detector: Any) -> None:
     limit: Any = getattr(detector, "threshold_", None)
     if not _fits(limit, float) or not math.isfinite(limit):
         raise ValueError(f"threshold_ cannot be {limit!r}")
-    threshold(np.zeros(1), detector.contamination)
+    threshold(np.zeros(1), detector.contamination, detector.false_alarms)
     for name, length, needed in _columns(detector):
         values = getattr(detector, name, None)
         if not _is_column(name, values, length) and (needed or values is not None):
             raise ValueError(f"{name} has the wrong type or length")
+    if _weighs_evidence(detector):
+        _check_evidence(detector)
     n_weights = max(*(np.shape(getattr(detector, name, ()))[-1:] for name in WEIGHTS), (0,))[0]
     for name, size in _sizes(detector):
         if n_weights and (not _fits(size, int) or not 0 < size <= n_weights):
@@ -59,10 +63,34 @@ def _columns(detector: Any) -> Iterator[tuple[str, int, bool]]:
         yield name, n_nodes, True
     for name in ("judged", *type(detector).node_values):
         yield f"{name}_", n_nodes, False
-    if any(hasattr(detector, name) for name in EDGE_VALUES):
+    weighs = _weighs_evidence(detector)
+    for name in ("p_value_", "decided_by_"):
+        yield name, n_nodes, weighs
+    if weighs or any(hasattr(detector, name) for name in EDGE_VALUES):
         n_edges = (*np.shape(getattr(detector, "edge_index_", ())), 0)[1]
         for name in EDGE_VALUES:
             yield name, n_edges, True
+        for name in SCORED_EDGES:
+            yield name, n_edges, weighs
+
+
+def _weighs_evidence(detector: Any) -> bool:
+    return hasattr(type(detector), "evidence")
+
+
+def _check_evidence(detector: Any) -> None:
+    """Refuse evidence that lacks a kind or has another length than the scores, and thresholds that do not fit it."""
+    found, limits = getattr(detector, "evidence_", None), getattr(detector, "kind_thresholds_", None)
+    if not isinstance(found, dict) or not set(detector.evidence) <= set(found):
+        raise ValueError("evidence_ lacks a kind")
+    if not all(_is_column(kind, values, detector.decision_score_.size) for kind, values in found.items()):
+        raise ValueError("evidence_ has the wrong type or length")
+    if not _is_column("kind_thresholds_", limits, len(found)):
+        raise ValueError("kind_thresholds_ has the wrong type or length")
+    if not ((detector.decided_by_ >= 0) & (detector.decided_by_ < len(detector.evidence))).all():
+        raise ValueError("decided_by_ names a kind that there is not")
+    if not _fits(getattr(detector, "edge_threshold_", None), float):
+        raise ValueError("edge_threshold_ is not a number")
 
 
 def _rehearse(detector: Any) -> None:
@@ -103,7 +131,7 @@ def _sizes(detector: Any) -> Iterator[tuple[str, Any]]:
 def _is_column(name: str, values: Any, length: int) -> bool:
     if not isinstance(values, np.ndarray) or values.shape != (length,):
         return False
-    return values.dtype.kind == {"label_": "i", "judged_": "b"}.get(name, "f") and bool(np.isfinite(values).all())
+    return values.dtype.kind == DTYPES.get(name, "f") and bool(np.isfinite(values).all())
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -1,6 +1,8 @@
 """From a fitted detector to reasons: why a node has its score, and whether an edge looks out of place."""
 
+from hopsight.explanations.evidence import Companions, Evidence, OwnValue
 from hopsight.explanations.explainer import Explainer, explain
+from hopsight.explanations.groups import GroupExplanation, Member
 from hopsight.explanations.reasons import (
     AttributeGap,
     Category,
@@ -14,11 +16,16 @@ from hopsight.explanations.reasons import (
 __all__ = [
     "AttributeGap",
     "Category",
+    "Companions",
     "EdgeExplanation",
+    "Evidence",
     "Explainer",
     "Explanation",
+    "GroupExplanation",
+    "Member",
     "Neighbor",
     "NodeValue",
+    "OwnValue",
     "WithoutEdges",
     "explain",
 ]

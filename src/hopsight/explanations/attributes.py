@@ -27,7 +27,7 @@ class AttributeComparison:
     def __init__(self, graph: AttributedGraph) -> None:
         self.graph = graph
         self.spread = edge_spread(graph)
-        self._categories = _category_columns(graph)
+        self._categories = category_columns(graph)
 
     def gaps(self, node: int, others: IntArray, top: int) -> tuple[AttributeGap, ...]:
         """Return the attributes in which a node differs most from others, largest difference first.
@@ -128,7 +128,7 @@ def edge_spread(graph: AttributedGraph) -> FloatArray:
     return spread
 
 
-def _category_columns(graph: AttributedGraph) -> Mapping[str, list[int]]:
+def category_columns(graph: AttributedGraph) -> Mapping[str, list[int]]:
     """Return the columns of each category, by the text before ``=`` in names such as ``city=Oslo``."""
     columns: dict[str, list[int]] = defaultdict(list)
     for column, name in enumerate(graph.attribute_names):

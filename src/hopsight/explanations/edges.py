@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
 
+if TYPE_CHECKING:
+    import polars as pl
+
+FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
 class JudgedEdges:
-    """Finds the edges of a node and orders edges by how far apart their ends look.
+    """Finds the edges of a node and orders edges from the most to the least out of place.
 
-    Where the detector predicts no hops, a node's edges are ordered by the score of the neighbor.
+    That is by the score of the edge where the detector has one, else by how far apart its ends look. Where the
+    detector predicts no hops, a node's edges are ordered by the score of the neighbor.
 
     Examples
     --------
@@ -35,7 +40,7 @@ class JudgedEdges:
         self._incoming = graph.adjacency.T.tocsr() if graph.directed else None
 
     def at(self, position: int) -> tuple[IntArray, IntArray]:
-        """Return the edges at a node and their other ends, farthest (else highest score) first."""
+        """Return the edges at a node and their other ends, the most out of place (else highest score) first."""
         others = _row(self.graph.adjacency, position)
         edges = self.positions(np.full(others.size, position), others)
         if self.graph.directed:
@@ -45,7 +50,7 @@ class JudgedEdges:
         ascending = np.argsort(edges)
         edges, others = edges[ascending], others[ascending]
         if self.has_hops:
-            order = edge_ranking(self.model.edge_hop_[edges], self.model.edge_probability_[edges])
+            order = edge_order(self.model, edges)
         else:
             order = np.argsort(-self.model.decision_score_[others], kind="stable")
         return edges[order], others[order]
@@ -71,21 +76,90 @@ class JudgedEdges:
         model = self.model
         return float(model.edge_hop_[edge]), float(model.edge_variance_[edge]), float(model.edge_probability_[edge])
 
+    def optional(self, name: str, edge: int) -> float | None:
+        """Return a value that only some detectors keep for every edge, such as its surprise."""
+        values = getattr(self.model, f"edge_{name}_", None)
+        return None if values is None else float(values[edge])
+
     @cached_property
     def ranking(self) -> IntArray:
-        """Positions of all edges, farthest first; empty without predictions."""
-        if not self.has_hops:
-            return np.empty(0, dtype=np.int64)
-        return edge_ranking(self.model.edge_hop_, self.model.edge_probability_)
+        """Positions of all edges, the most out of place first; empty without predictions."""
+        return edge_order(self.model) if self.has_hops else np.empty(0, dtype=np.int64)
+
+    @cached_property
+    def ranks(self) -> IntArray:
+        """The rank of every edge, from 1."""
+        ranks = np.empty_like(self.ranking)
+        ranks[self.ranking] = np.arange(1, ranks.size + 1)
+        return ranks
+
+    @cached_property
+    def unlikeness(self) -> FloatArray | None:
+        """For every edge, the percentage of edges whose ends are more alike; None if the detector does not say."""
+        return unlikeness(self.model)
+
+    @cached_property
+    def reasons(self) -> pl.Series:
+        """What is known of every edge, in one clause; only where the detector predicts hops."""
+        return edge_reasons(self.model)
 
 
-def edge_ranking(hop: NDArray[np.float64], probability: NDArray[np.float64]) -> IntArray:
-    """Return edge positions from the farthest to the nearest; ties are ordered by the probability of 1 hop.
+def unlikeness(model: Any) -> FloatArray | None:
+    """Return, for every edge, the percentage of edges whose ends are more alike; None if the detector does not say."""
+    values = getattr(model, "edge_dissimilarity_", None)
+    if values is None:
+        return None
+    return np.asarray(100 * np.searchsorted(np.sort(values), values) / max(1, values.size))
 
-    >>> edge_ranking(np.array([1.0, 3.0, 3.0]), np.array([0.9, 0.2, 0.1])).tolist()
+
+def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
+    """Return edge positions from the most to the least out of place: by score, then hops, then P(1 hop).
+
+    With ``edges``, the result orders these positions.
+
+    >>> from types import SimpleNamespace
+    >>> hops, probabilities = np.array([1.0, 3.0, 3.0]), np.array([0.9, 0.2, 0.1])
+    >>> edge_order(SimpleNamespace(edge_hop_=hops, edge_probability_=probabilities)).tolist()
     [2, 1, 0]
     """
-    return np.lexsort((probability, -hop))
+    chosen: Any = slice(None) if edges is None else edges
+    keys = [model.edge_probability_[chosen], -model.edge_hop_[chosen]]
+    score = getattr(model, "edge_score_", None)
+    return np.lexsort(keys if score is None else [*keys, -score[chosen]])
+
+
+def edge_reasons(model: Any) -> pl.Series:
+    r"""Return one clause per edge: how far apart its ends look and how unlike their attributes are.
+
+    >>> from types import SimpleNamespace
+    >>> model = SimpleNamespace(edge_hop_=np.array([3.42, 1.0]), edge_dissimilarity_=np.array([0.9, 0.1]))
+    >>> print(*edge_reasons(model), sep="\n")
+    looks 3.4 hops apart; attributes farther apart than for 50% of edges
+    looks 1.0 hops apart; attributes closer than for 50% of edges
+    """
+    import polars as pl
+
+    table = {"hop": model.edge_hop_}
+    reason = pl.format("looks {} hops apart", pl.col("hop").round(1).cast(pl.String))
+    unlike = unlikeness(model)
+    if unlike is not None:
+        values = model.edge_dissimilarity_
+        n_higher = values.size - np.searchsorted(np.sort(values), values, side="right")
+        table |= {"lower": unlike, "higher": 100 * n_higher / max(1, values.size)}
+        clause = pl.when(pl.col("lower") >= pl.col("higher")).then(
+            pl.format("; attributes farther apart than for {} of edges", _percent(pl.col("lower")))
+        )
+        reason += clause.otherwise(pl.format("; attributes closer than for {} of edges", _percent(pl.col("higher"))))
+    return pl.DataFrame(table).select(reason.alias("reason"))["reason"]
+
+
+def _percent(value: pl.Expr) -> pl.Expr:
+    """Format percentages as :func:`hopsight.explanations.text.percent` does, for many edges at once."""
+    import polars as pl
+
+    fine = ((value * 10).floor() / 10).round(1)
+    rounded = pl.when(value < 99).then(value.floor()).otherwise(fine).cast(pl.String)
+    return rounded.str.strip_suffix(".0") + "%"
 
 
 def _row(matrix: Any, row: int) -> IntArray:

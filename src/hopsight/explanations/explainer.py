@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from hopsight.checks import check_count
 from hopsight.explanations.attributes import AttributeComparison
 from hopsight.explanations.edges import JudgedEdges
-from hopsight.explanations.reasons import EdgeExplanation, Explanation, Neighbor, NodeValue, WithoutEdges
+from hopsight.explanations.groups import GroupExplanation, Groups
+from hopsight.explanations.node_evidence import NodeEvidence
+from hopsight.explanations.reasons import (
+    AttributeGap,
+    EdgeExplanation,
+    Explanation,
+    Neighbor,
+    NodeValue,
+    WithoutEdges,
+)
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranks
 
@@ -104,6 +113,8 @@ class Explainer:
         self.ranks: IntArray = ranks(self.scores)
         self._edges = JudgedEdges(fitted_on, model)
         self._attributes = AttributeComparison(fitted_on)
+        self._groups = Groups(model, fitted_on, self.ranks)
+        self._evidence = NodeEvidence(model, fitted_on, self._groups)
 
     def node(self, node: Hashable, *, top: int = 10, absent: int = 3) -> Explanation:
         """Explain one node; see :func:`explain`."""
@@ -134,6 +145,8 @@ class Explainer:
             without=without,
             notes=tuple(notes),
             top=top,
+            stability=float(self.model.stability_[position]) if hasattr(self.model, "stability_") else None,
+            **self._evidence.about(position, top),
         )
 
     def edge(self, source: Hashable, target: Hashable, *, top: int = 10) -> EdgeExplanation:
@@ -150,7 +163,7 @@ class Explainer:
             source=_item(graph.node_ids[start]),
             target=_item(graph.node_ids[end]),
             detector=type(self.model).__name__,
-            rank=None if hop is None else 1 + int(np.flatnonzero(self._edges.ranking == edge)[0]),
+            rank=None if hop is None else int(self._edges.ranks[edge]),
             n_edges=graph.n_edges,
             hop=hop,
             variance=variance,
@@ -160,8 +173,20 @@ class Explainer:
             source_score=float(self.scores[start]),
             target_score=float(self.scores[end]),
             common_neighbors=int(np.intersect1d(near[1], far[1]).size),
-            attributes=self._attributes.gaps(start, np.array([end]), top),
+            attributes=self.gaps(start, end, top),
+            unlikeness=None if self._edges.unlikeness is None else float(self._edges.unlikeness[edge]),
+            flagged=bool(self.model.edge_label_[edge]) if hasattr(self.model, "edge_label_") else None,
+            reason=None if hop is None else self._edges.reasons[edge],
+            **{name: self._edges.optional(name, edge) for name in ("surprise", "dissimilarity", "score")},
         )
+
+    def group(self, group: int) -> GroupExplanation:
+        """Explain one group by its number in ``groups.csv``."""
+        return self._groups.explain(group)
+
+    def gaps(self, start: int, end: int, top: int) -> tuple[AttributeGap, ...]:
+        """Return the attributes in which two nodes differ most, given their positions."""
+        return self._attributes.gaps(start, np.array([end]), top)
 
     def _neighbors(self, edges: IntArray, others: IntArray) -> Iterator[Neighbor]:
         for edge, other in zip(edges.tolist(), others.tolist(), strict=True):
@@ -175,6 +200,7 @@ class Explainer:
                 variance=variance,
                 probability=probability,
                 contribution=None if hop is None else hop / edges.size,
+                unlikeness=None if self._edges.unlikeness is None else float(self._edges.unlikeness[edge]),
             )
 
     def _values(self, position: int) -> Iterator[NodeValue]:
@@ -198,4 +224,5 @@ def _percentile(values: NDArray[Any], value: float) -> float:
 
 
 def _item(value: Any) -> Hashable:
-    return value.item() if isinstance(value, np.generic) else value
+    item: Hashable = value.item() if isinstance(value, np.generic) else value
+    return item

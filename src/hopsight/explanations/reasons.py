@@ -8,6 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopsight.checks import plural
+from hopsight.explanations.evidence import (
+    NOTICEABLE,
+    Companions,
+    Evidence,
+    OwnValue,
+    activity_sentence,
+    companions_sentence,
+    outlier_sentence,
+    strengths,
+)
 from hopsight.explanations.text import aligned, fixed, listed, number, percent, printable
 from hopsight.system.plain import plain
 
@@ -17,6 +27,7 @@ class Neighbor:
     """One edge of the explained node: how far its other end looks; ``None`` where the detector predicts no hops.
 
     ``probability`` is that of really being 1 hop away; the contributions of all edges sum to the node's AHP.
+    ``unlikeness`` is the percentage of edges whose two ends are more alike.
     """
 
     node: Hashable
@@ -27,6 +38,13 @@ class Neighbor:
     variance: float | None = None
     probability: float | None = None
     contribution: float | None = None
+    unlikeness: float | None = None
+
+    def __str__(self) -> str:
+        clauses = [] if self.hop is None else [f"{self.hop:.1f} hops away"]
+        if self.unlikeness is not None and self.unlikeness >= 50:
+            clauses.append(f"less alike than the ends of {percent(self.unlikeness)} of edges")
+        return printable(self.node) + (f" ({', '.join(clauses)})" if clauses else "")
 
 
 @dataclass(frozen=True)
@@ -112,9 +130,12 @@ class WithoutEdges:
 class Explanation:
     """Why a node has its score.
 
-    ``neighbors`` holds all of them, farthest first (highest score first where the detector predicts no hops);
-    ``attributes`` holds those that differ most; printing shows the first ``top`` of both. ``method`` says what
-    the score of this detector measures.
+    ``neighbors`` holds all of them, the most out of place first (highest score first where the detector predicts no
+    hops); ``attributes`` holds those that differ most; printing shows the first ``top`` of both. ``method`` says what
+    the score of this detector measures. A detector with kinds of evidence also fills ``evidence``, ``decided_by`` (the
+    kind that the score comes from), ``own_values`` (unusual attributes of the node itself), ``expected_degree`` (of
+    nodes with such attributes) and ``companions`` (the other nodes of its ring or lockstep group). ``stability`` is the
+    share of repeated fits in which the node is among the first.
     """
 
     node: Hashable
@@ -134,19 +155,43 @@ class Explanation:
     without: WithoutEdges | None
     notes: tuple[str, ...]
     top: int = 10
+    evidence: tuple[Evidence, ...] = ()
+    decided_by: str | None = None
+    own_values: tuple[OwnValue, ...] = ()
+    expected_degree: float | None = None
+    companions: Companions | None = None
+    stability: float | None = None
 
     @property
     def summary(self) -> str:
         """Two or three sentences: the rank, and what is unusual."""
         flagged = "flagged" if self.flagged else "not flagged"
-        return f"Ranks {self.rank:,} of {self.n_nodes:,} ({flagged}). {self.unusual}".strip()
+        decided = "" if self.decided_by is None else f", decided by {self.decided_by}"
+        return f"Ranks {self.rank:,} of {self.n_nodes:,} ({flagged}){decided}. {self.unusual}".strip()
 
     @property
     def unusual(self) -> str:
-        """One sentence about the distance of the neighbors and one about the attribute that differs most."""
+        """The reason in one or two sentences, beginning with the evidence that decided the score."""
+        if self.decided_by is None:
+            return self._neighborhood()
+        strength = next(each.strength for each in self.evidence if each.kind == self.decided_by)
+        if strength < NOTICEABLE:
+            return f"Nothing about it stands out; its strongest evidence is {self.decided_by} ({strength:.1f})."
+        if self.decided_by == "outlier":
+            return outlier_sentence(self.own_values)
+        if self.decided_by == "activity":
+            return activity_sentence(self.degree, self.expected_degree, self.degree_percentile)
+        if self.decided_by in ("ring", "lockstep"):
+            return companions_sentence(self.decided_by, self.companions)
+        return self._neighborhood()
+
+    def _neighborhood(self) -> str:
+        """Say how far away the neighbors look, which are farthest, and in which attribute the node differs most."""
         sentences = []
         if any(neighbor.hop is not None for neighbor in self.neighbors):
             sentences.append(self._distance())
+        if self.decided_by is not None and len(self.neighbors) > 1:
+            sentences.append(f"Most out of place: {listed([str(each) for each in self.neighbors[:2]])}.")
         if self.attributes:
             sentences.append(self.attributes[0].sentence(len({neighbor.node for neighbor in self.neighbors})))
         return " ".join(sentences)
@@ -174,10 +219,16 @@ class Explanation:
             yield f"The {self.detector} score measures {self.method}."
         edges = f"{plural(self.degree, 'edge')}, more than {percent(self.degree_percentile)} of nodes"
         yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {edges}."
+        if self.evidence:
+            yield strengths(self.evidence)
+        if self.stability is not None:
+            yield f"It is among the first nodes with {self.stability:.0%} of the seeds."
         for value in self.values:
             higher = f"higher than for {percent(value.percentile)} of nodes"
             yield f"{value.name} {number(value.value)}: {value.meaning}; {higher}."
         yield from (f"Note: {note}" for note in self.notes)
+        if self.own_values:
+            yield from ("", "Unusual attributes of the node itself", *(f"  {value}" for value in self.own_values))
         yield from self._neighbor_lines()
         if self.attributes:
             yield from ("", "Attributes that differ most from those of the neighbors")
@@ -198,12 +249,15 @@ class Explanation:
             header: tuple[str, ...] = ("neighbor", "score", "rank", "edges")
             rows = [[printable(each.node), number(each.score), f"{each.rank:,}", f"{each.degree:,}"] for each in shown]
         else:
-            yield from ("", "Neighbors, farthest first")
+            yield from ("", f"Neighbors, {'farthest' if shown[0].unlikeness is None else 'most out of place'} first")
             header = ("neighbor", "hops", "variance", "P(1 hop)", "part of AHP")
             digits = {"hop": 2, "variance": 3, "probability": 3, "contribution": 4}
             rows = [
                 [printable(each.node), *(fixed(getattr(each, key), digits[key]) for key in digits)] for each in shown
             ]
+            if shown[0].unlikeness is not None:
+                header = (*header, "less alike than")
+                rows = [[*row, percent(each.unlikeness or 0.0)] for row, each in zip(rows, shown, strict=True)]
         yield from aligned(header, rows)
         n_more = len(self.neighbors) - len(shown)
         if n_more:
@@ -215,7 +269,10 @@ class EdgeExplanation:
     """Why an edge looks out of place, or does not.
 
     ``attributes`` compares the source (``value``) with the target (``median``); a share is the part of that
-    end's AHP that this edge carries; rank 1 is the edge whose ends look farthest apart.
+    end's AHP that this edge carries; rank 1 is the edge most out of place. ``surprise`` is the mean of −log P(1 hop)
+    over the samples, ``dissimilarity`` the share of nodes chosen at random that are nearer to an end than the other end
+    is, ``unlikeness`` the percentage of edges whose ends are more alike, ``score`` −log₁₀ of the share of ordinary
+    edges that look so unusual, ``reason`` the clause of ``edges.csv``.
     """
 
     source: Hashable
@@ -232,6 +289,12 @@ class EdgeExplanation:
     target_score: float
     common_neighbors: int
     attributes: tuple[AttributeGap, ...]
+    surprise: float | None = None
+    dissimilarity: float | None = None
+    unlikeness: float | None = None
+    score: float | None = None
+    flagged: bool | None = None
+    reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON."""
@@ -250,7 +313,7 @@ class EdgeExplanation:
             yield f"Its ends look {number(self.hop)} hops apart (variance {number(self.variance)}); " + (
                 f"the probability that they are really 1 hop apart is {number(self.probability)}."
             )
-            yield f"Ranks {self.rank:,} of {plural(self.n_edges, 'edge')}, farthest first."
+            yield from self._standing()
             yield f"It carries {self.source_share:.0%} of the AHP of {source} and " + (
                 f"{self.target_share:.0%} of {target}'s."
             )
@@ -259,8 +322,20 @@ class EdgeExplanation:
         )
         if self.attributes:
             yield from ("", "Attributes that differ most")
-            rows = [_compared(gap) for gap in self.attributes]
+            rows = [compared(gap) for gap in self.attributes]
             yield from aligned(("attribute", source, target, "difference"), rows)
+
+    def _standing(self) -> Iterator[str]:
+        """Say how surprising and how unlike the ends are, and where the edge ranks."""
+        if self.unlikeness is not None:
+            yield f"Its surprise, the mean of −log P(1 hop) over the samples, is {number(self.surprise)}."
+            scale = f"dissimilarity {number(self.dissimilarity)} on a scale from 0 to 1"
+            yield f"Its ends are less alike than those of {percent(self.unlikeness)} of edges ({scale})."
+        order = "farthest first"
+        if self.score is not None:
+            flagged = "flagged" if self.flagged else "not flagged"
+            order = f"{flagged}, with score {number(self.score)} (3 = one ordinary edge in a thousand is so unusual)"
+        yield f"Ranks {self.rank:,} of {plural(self.n_edges, 'edge')}, {order}."
 
 
 def _category_sentence(category: Category, n_neighbors: int) -> str:
@@ -275,7 +350,8 @@ def _category_sentence(category: Category, n_neighbors: int) -> str:
     return f"{start}; {category.common_share:.0%} of its {n_neighbors:,} neighbors have {common}."
 
 
-def _compared(gap: AttributeGap) -> tuple[str, str, str, str]:
+def compared(gap: AttributeGap) -> tuple[str, str, str, str]:
+    """Return the row of an attribute of an edge: its name, both values, and their difference."""
     difference = f"{gap.difference:+.1f}"
     if gap.category is not None:
         category = gap.category

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hopsight.checks import plural
 
 
 def number(value: float | None) -> str:
@@ -29,6 +32,35 @@ def percent(value: float) -> str:
     ('41%', '99.9%')
     """
     return f"{math.floor(value)}%" if value < 99 else f"{math.floor(10 * value) / 10:g}%"
+
+
+def flagged_sentence(model: Any, n_flagged: int, n_nodes: int, *, scored: bool = False) -> str:
+    """Say how many nodes are flagged, above which score, and by which rule.
+
+    ``scored`` is for a graph that the detector was not fitted on: it keeps the threshold of the fit.
+
+    >>> from types import SimpleNamespace
+    >>> model = SimpleNamespace(contamination="auto", false_alarms=0.1, threshold_=3.0)
+    >>> print(flagged_sentence(model, 24, 2400))
+    24 nodes flagged (score above 3); about 10% of them are expected to be false alarms.
+    >>> print(flagged_sentence(SimpleNamespace(contamination=0.05, threshold_=3.0), 120, 2400))
+    120 nodes flagged (score above 3): 5% of all, as asked.
+    """
+    start = f"{plural(n_flagged, 'node')} flagged (score above {number(float(model.threshold_))})"
+    share = getattr(model, "contamination", None)
+    if scored:
+        return f"{start}, by the threshold of the fit."
+    if isinstance(share, float | int):
+        asked = "" if abs(n_flagged - share * n_nodes) <= 1 else "; of nodes with equal scores all are flagged or none"
+        return f"{start}: {100 * share:.3g}% of all, as asked{asked}."
+    if share != "auto":
+        return f"{start}."
+    alarms = f"{100 * model.false_alarms:.3g}%"
+    if n_flagged == 0:
+        return f"No node flagged: none stands out enough for an expected share of false alarms of {alarms}."
+    if n_flagged == 1:
+        return f"{start}; the chance of a false alarm is about {alarms}."
+    return f"{start}; about {alarms} of them are expected to be false alarms."
 
 
 def printable(name: object) -> str:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
@@ -53,17 +54,19 @@ class Checkpoint:
         end = time.monotonic()
         self._next = end + max(INTERVAL, PATIENCE * (end - start))
 
-    def save_prepared(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Write what took long to prepare; every later state contains it."""
+    def prepare(self, stage: str, arrays: dict[str, NDArray[Any]]) -> None:
+        """Write what a stage took long to find; every later state contains it."""
         if self.path is not None:
-            self._prepared = {f"prepared.{name}": torch.from_numpy(values.copy()) for name, values in arrays.items()}
+            self._prepared |= {f"{stage}/{name}": torch.from_numpy(np.array(values)) for name, values in arrays.items()}
             self.save({}, {})
 
-    def load_prepared(self) -> dict[str, NDArray[Any]] | None:
-        """Return what an earlier fit prepared, or None."""
-        tensors, _ = self.load() or ({}, {})
-        self._prepared = {name: tensor for name, tensor in tensors.items() if name.startswith("prepared.")}
-        return {name.partition(".")[2]: tensor.numpy() for name, tensor in self._prepared.items()} or None
+    def prepared(self, stage: str) -> dict[str, NDArray[Any]]:
+        """Return what an earlier fit found in a stage, empty if it did not come so far."""
+        if not self._prepared:
+            tensors, _ = self.load() or ({}, {})
+            self._prepared = {name: tensor for name, tensor in tensors.items() if "/" in name}
+        mine = {name: tensor for name, tensor in self._prepared.items() if name.startswith(f"{stage}/")}
+        return {name.partition("/")[2]: tensor.numpy() for name, tensor in mine.items()}
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Return the saved state, or None if there is no file.

@@ -1,53 +1,76 @@
-"""CrossHCM: hop counts of edges that were hidden from the views, and rings of strangers."""
+"""CrossHCM: hop counts judged by networks that have not seen the edge, and five kinds of evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hopsight.checks import check_count
+from hopsight.checks import check_choice, check_count
 from hopsight.detectors.base import FloatArray
+from hopsight.detectors.predict import threshold
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.calibration import calibrate
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
-from hopsight.hcm.folds import HALF_PRECISION_NODES, Fold, hidden_edges, node_hashes, pool_seed
+from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
+from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, p_values, strongest, weigh
+from hopsight.hcm.folds import (
+    HALF_PRECISION_NODES,
+    Fold,
+    Splits,
+    edge_hashes,
+    node_folds,
+    node_hashes,
+    pool_seed,
+)
+from hopsight.hcm.groups import Group, find_groups
 from hopsight.hcm.hop_detector import HopDetector, adjacency_of, as_float64
+from hopsight.hcm.laws import AttributeLaws
 from hopsight.hcm.locality import edges_at, local_operator
-from hopsight.hcm.network import ViewHopNetwork
-from hopsight.hcm.scores import beyond_degree, degree_trend, fill_unjudged, neighbor_mean, rings
+from hopsight.hcm.network import HopNetwork, ViewHopNetwork
+from hopsight.hcm.training import Schedule, predict
 from hopsight.hops.pool import PairPool, pair_pool
 from hopsight.nn.gcn import smoothed
+from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import choose_scaling
+
+PRIOR_PAIRS = 10.0
+CALIBRATION_PAIRS = 1024  # of each hop class
+LAW_NODES = 1 << 16  # laws are fitted to the nodes with the smallest hashes, at most this many
+LAW_EDGES = 1 << 20  # and to as many edges
 
 
 @dataclass(kw_only=True)
 class CrossHCM(HopDetector):
-    """HCM that judges each edge from a view of the graph that leaves the edge out, and looks for rings of strangers.
+    """HCM with real cross-fitting, calibrated probabilities and five kinds of evidence.
 
-    CrossHCM differs from :class:`HCM` in four ways. Edges are hidden from the views while they are judged: every
-    repeat splits them into ``n_folds`` parts by a hash of (seed, edge), and a part is judged from a view of the
-    others. (The training pairs of one hop are these same edges.) A node keeps its own attributes beside those of
-    its neighborhood (X and ÂX, mapped linearly, without message passing), and many principal components of them.
-    A node's edges are read twice, as expected hop counts and as surprise, −log p(one hop). And edges that close
-    triangles of strangers count extra: see :func:`hopsight.hcm.scores.rings`.
+    An edge is judged only by a network that never trained on it, and whose views leave it out. A hash of (seed, edge)
+    puts every edge into one of ``n_folds`` parts; network k lives in the graph without part k and judges exactly its
+    edges (:class:`hopsight.hcm.folds.Splits`). A node keeps its own attributes beside those of its neighborhood (X and
+    ÂX, mapped linearly, without message passing), and many principal components of them. The weights of the last
+    epochs of Adam serve as samples; their probabilities are calibrated on pairs that the network set aside.
 
-    ``decision_score_`` (``score="cross"``) is the larger of two numbers, each in robust standard deviations above
-    nodes of similar degree: how far the node's edges look (the mean of hop count and surprise), and how much of a
-    ring they form. ``"far"`` leaves the rings out. ``"ahp"`` and ``"hav"`` are the paper's two scores, from the same
-    predictions.
+    ``decision_score_`` is the strongest of the chosen ``evidence`` (:mod:`hopsight.hcm.evidence`), as −log₁₀ of a tail
+    probability: 3 means that one ordinary node in a thousand looks so unusual. ``evidence_`` holds one array per kind,
+    ``decided_by_`` the kind that decided. ``score="ahp"`` and ``"hav"`` are the paper's scores of the same predictions.
 
     Parameters
     ----------
-    n_folds, n_repeats
-        Number of parts that the edges are split into (one is hidden at a time), and number of splits.
+    evidence
+        The kinds that count: misfit, ring, outlier, activity, lockstep.
+    n_folds, n_inner
+        Number of networks, each judging its part of the edges, and number of inner folds of each; one inner fold is
+        set aside to calibrate the probabilities.
     scaling, similarity
         ``"auto"``: a bag of words is left as it is and compared by cosine; other attributes are ``"mixed"``
         (standardized and clipped, beside their ranks at half weight) and compared by distance.
+    weight_decay
+        Largest strength of the Gaussian prior on the weights; in large graphs it weighs as much as ten pairs.
     n_units, mlp_units, …
         As in :class:`HCM`; ``n_units`` is the width of each of the two views.
 
@@ -55,43 +78,58 @@ class CrossHCM(HopDetector):
     --------
     >>> import hopsight as hs
     >>> model = hs.CrossHCM(n_epochs=20, burn_in=10, seed=0).fit(hs.make_demo())
-    >>> model.edge_probability_.shape == model.edge_hop_.shape
-    True
+    >>> sorted(model.evidence_)
+    ['activity', 'lockstep', 'misfit', 'outlier', 'ring']
     """
 
-    scores: ClassVar[tuple[str, ...]] = ("cross", "far", "hav", "ahp")
+    scores: ClassVar[tuple[str, ...]] = ("evidence", "hav", "ahp")
     meaning: ClassVar[str] = (
-        "how far away its neighbors look to a model that has not seen the edges it judges, or how much they form a "
-        "ring of strangers, whichever is more unusual for its number of edges"
+        "how unlikely an ordinary node is to look so unusual in its neighbors, its rings, its own attributes or its "
+        "number of edges, whichever is strongest"
     )
+    draws_by_position: ClassVar[bool] = False
     quick: ClassVar[Mapping[str, Any]] = {
         "n_units": 8, "mlp_units": 16, "n_epochs": 24, "burn_in": 12, "n_samples": 12, "min_class_pairs": 20,
     }  # fmt: skip
 
+    parts: ClassVar[Mapping[str, type]] = {
+        **HopDetector.parts,
+        "attribute_laws_": AttributeLaws, "edge_laws_": EdgeLaws, "node_laws_": NodeLaws, "references_": References,
+    }  # fmt: skip
+
+    evidence: tuple[str, ...] = DEFAULT_EVIDENCE
     n_folds: int = 3
-    n_repeats: int = 4
+    n_inner: int = 6
     n_units: int = 64
     n_components: int | None = 256
     drop_ratio: float = 0.4
-    n_samples: int = 40
-    score: str = "cross"
+    sampling_ratio: float = 0.15
+    max_pairs: int = 8192
+    weight_decay: float = 1e-3
+    n_epochs: int = 200
+    burn_in: int = 100
+    n_samples: int = 15
+    score: str = "evidence"
 
     def check(self) -> None:
         """Refuse a parameter outside its range."""
         super().check()
         check_count("n_folds", self.n_folds, low=2)
-        check_count("n_epochs", self.n_epochs, low=self.n_folds)  # every edge is judged at least once
-        check_count("n_repeats", self.n_repeats)
+        check_count("n_inner", self.n_inner, low=2)
+        if not isinstance(self.evidence, tuple) or not self.evidence:
+            raise ValueError(f"evidence must be a tuple of kinds such as {DEFAULT_EVIDENCE}, got {self.evidence!r}")
+        for kind in self.evidence:
+            check_choice("evidence", kind, KINDS)
 
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return bytes and operations: every fold keeps a view per node, in half precision in large graphs."""
         width = min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
-        views = 1 + self.n_folds * self.n_repeats
+        views = 2 + self.n_folds * (self.n_inner - 1)
         bytes_per_number = 2 if graph.n_nodes > HALF_PRECISION_NODES else 4
         return self._need(
             graph,
             memory=graph.n_nodes * width * (24 + views * bytes_per_number),
-            product=2 * (width * self.n_units + self.n_units * self.mlp_units),
+            product=2 * (width * self.n_units + self.n_units * self.mlp_units) * self.n_folds,
             per_epoch=0.0,
             judged=graph.n_edges / self.n_folds,
         )
@@ -121,25 +159,45 @@ class CrossHCM(HopDetector):
             generator=generator,
         )
 
+    def _training_schedule(self, pairs: PairPool) -> Schedule:
+        """Return the schedule with a prior that weighs as much as ten pairs, but at most ``weight_decay``."""
+        n_pairs = pairs.n_classes * pairs.sizes[0] * (self.n_folds - 1) / self.n_folds
+        return replace(self.schedule(), weight_decay=min(self.weight_decay, PRIOR_PAIRS / max(n_pairs, 1.0)))
+
+    @property
+    def splits(self) -> Splits:
+        """Which edges each network judges, hides and learns from; known once ``fit`` has begun."""
+        return Splits(self.split_seed_, self.n_folds, self.n_inner)
+
     def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
-        """Also fix the unit of the views, which stays the same for new graphs."""
+        """Also fix the unit of the views, which stays the same for new graphs, and the laws of the attributes."""
         attributes = super()._fit_transform(graph, rng)
         self.unit_ = float(attributes.std()) or 1.0
+        chosen = law_nodes(graph)
+        folds = node_folds(graph.node_ids)
+        self.attribute_laws_ = AttributeLaws.fit(attributes[chosen], graph.degrees[chosen], folds[chosen])
+        cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
+        self.references_ = References.choose(attributes, chosen, cosine=cosine)
         return attributes
 
-    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[Fold]:
-        """Return a fold for every hidden part: views of the other edges, and the edges it judges."""
+    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
+        """Return the folds that each network trains on: views without its part and without an inner fold."""
         scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
-        dtype = torch.float16 if graph.n_nodes > HALF_PRECISION_NODES else torch.float32
+        hashes, splits = edge_hashes(graph), self.splits
+        dtype = self._view_dtype(graph)
         own = scaled.to(dtype)
-        folds = []
-        for hidden in self._hidden(graph):
-            around = smoothed(adjacency_of(graph, ~hidden, directed=False), scaled)
-            folds.append(Fold([own, around.to(dtype)], torch.from_numpy(np.flatnonzero(hidden)).to(device)))
+        part = splits.part(hashes)
+        judged = [torch.from_numpy(np.flatnonzero(part == k)).to(device) for k in range(self.n_folds)]
+        folds: list[list[Fold]] = [[] for _ in range(self.n_folds)]
+        for fold in splits.folds:
+            network, inner = divmod(fold, self.n_inner)
+            if inner > 0:
+                shown = adjacency_of(graph, ~splits.hidden(hashes, fold), directed=False)
+                folds[network].append(Fold([own, smoothed(shown, scaled).to(dtype)], judged[network]))
         return folds
 
-    def _hidden(self, graph: AttributedGraph, edges: NDArray[np.int64] | None = None) -> list[NDArray[np.bool_]]:
-        return hidden_edges(graph, self.split_seed_, self.n_folds, self.n_repeats, edges)
+    def _view_dtype(self, graph: AttributedGraph) -> torch.dtype:
+        return torch.float16 if graph.n_nodes > HALF_PRECISION_NODES else torch.float32
 
     def _local_folds(
         self,
@@ -148,79 +206,174 @@ class CrossHCM(HopDetector):
         rows: NDArray[np.int64],
         mine: NDArray[np.int64],
         device: torch.device,
-    ) -> list[Fold]:
+    ) -> list[list[Fold]]:
         """Return the views of the rows: their neighborhoods without the absent edges."""
         around = np.union1d(rows, graph.edges[:, edges_at(graph, rows)])
         near = edges_at(graph, around)
-        edges, visible, judged = graph.edges[:, near], present[near], np.searchsorted(near, mine)
+        hashes, splits = edge_hashes(graph, near), self.splits
         scaled = self._transformed(graph, around) / self.unit_
         own = torch.from_numpy(scaled[np.searchsorted(around, rows)].astype(np.float32)).to(device)
-        folds = []
-        for hidden in self._hidden(graph, near):
-            operator = local_operator(edges[:, ~hidden & visible], rows, around, directed=graph.directed)
-            propagated = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
-            folds.append(Fold([own, propagated], torch.from_numpy(np.flatnonzero(hidden[judged])).to(device)))
+        part = splits.part(hashes[np.searchsorted(near, mine)])
+        judged = [torch.from_numpy(np.flatnonzero(part == k)).to(device) for k in range(self.n_folds)]
+        folds: list[list[Fold]] = [[] for _ in range(self.n_folds)]
+        for fold in splits.folds:
+            network, inner = divmod(fold, self.n_inner)
+            if inner > 0:
+                shown = graph.edges[:, near[~splits.hidden(hashes, fold) & present[near]]]
+                operator = local_operator(shown, rows, around, directed=graph.directed)
+                view = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
+                folds[network].append(Fold([own, view], judged[network]))
         return folds
 
     def _hop_pairs(
         self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator, checkpoint: Checkpoint
     ) -> PairPool:
         """Return the pool, and keep it in the checkpoint: in a large graph it takes a minute to find."""
-        known = checkpoint.load_prepared()
-        if known is not None:
+        known = checkpoint.prepared("pool")
+        if known:
             return PairPool.of(known)
-        pool = self._pool(graph, kept, pool_seed(self.split_seed_))
-        checkpoint.save_prepared(pool.arrays())
-        return pool
-
-    def _pool(self, graph: AttributedGraph, kept: NDArray[np.bool_], seed: np.uint64) -> PairPool:
-        """Return the pairs to learn from, chosen by hashes; the one-hop pairs are edges that a fold hides."""
-        return pair_pool(
+        hashes, splits = edge_hashes(graph), self.splits
+        positives = [splits.positives(hashes, fold) for fold in splits.folds]
+        aside = [mask if fold % self.n_inner == 0 else mask & kept for fold, mask in enumerate(positives)]
+        pool = pair_pool(
             adjacency_of(graph, kept, directed=graph.directed),
-            [mask[kept] for mask in self._hidden(graph)],
-            graph.edges[:, kept],
+            aside,
+            self.n_folds,
+            graph.edges,
+            kept,
             node_hashes(graph.node_ids),
-            seed,
+            pool_seed(self.split_seed_),
             n_classes=self.n_classes,
             sampling_ratio=self.sampling_ratio,
             max_pairs=self.max_pairs,
             min_class_pairs=self.min_class_pairs,
             directed=graph.directed,
         )
+        checkpoint.prepare("pool", pool.arrays())
+        return pool
 
-    def _node_scores(self, graph: AttributedGraph, posterior: EdgePosterior) -> dict[str, FloatArray]:
-        scores = super()._node_scores(graph, posterior)
-        n_nodes, edges, degrees = graph.n_nodes, graph.edges, graph.degrees
-        strange = _strangeness(as_float64(posterior.probability))
-        hop = neighbor_mean(edges, as_float64(posterior.hop), n_nodes)
-        surprise = neighbor_mean(edges, as_float64(posterior.surprise), n_nodes)
-        ring = np.sqrt(neighbor_mean(edges, rings(edges, strange, n_nodes), n_nodes))
-        trends = np.stack([degree_trend(values, degrees) for values in (hop, surprise, ring)])
-        far, cross = _combined((hop, surprise, ring), degrees, trends)
-        return scores | {"far": fill_unjudged(far), "cross": fill_unjudged(cross), "trends": trends}
+    def _calibrate(
+        self,
+        graph: AttributedGraph,
+        attributes: FloatArray,
+        networks: Sequence[HopNetwork],
+        pairs: PairPool,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """Return temperature and class offsets of each network, learned on the pairs that it set aside."""
+        device = next(networks[0].parameters()).device
+        scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
+        hashes, splits = edge_hashes(graph), self.splits
+        shown = (~splits.hidden(hashes, k * self.n_inner) for k in range(self.n_folds))
+        views = ([scaled, smoothed(adjacency_of(graph, edges, directed=False), scaled)] for edges in shown)
+        return self.calibrate(networks, views, pairs, self.samples_, rng)
+
+    def calibrate(
+        self,
+        networks: Sequence[HopNetwork],
+        views: Iterable[Sequence[Any]],
+        pairs: PairPool,
+        samples: NDArray[np.float32],
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """Return temperature and class offsets of each network, given its view without the fold that it set aside."""
+        device = next(networks[0].parameters()).device
+        schedule, found = self.schedule(), []
+        for k, (network, view) in enumerate(zip(networks, views, strict=True)):
+            drawn, labels = pairs.draw_aside(k, CALIBRATION_PAIRS, rng=rng)
+            aside = torch.from_numpy(drawn).to(device)
+            logits = []
+            for weights in samples:
+                network.set_flat_weights(weights[k])
+                blocks = predict(network, view, aside, torch.arange(labels.size, device=device), schedule)
+                logits.append(np.concatenate([as_float64(block) for _, block in blocks]))
+            found.append(calibrate(np.stack(logits), labels))
+        return np.array(found)
+
+    def _keep(self, graph: AttributedGraph, posterior: EdgePosterior, *, refit: bool = True) -> FloatArray:
+        scores = super()._keep(graph, posterior, refit=refit)
+        attributes = self._transformed(graph)
+        unlike = self.references_.relative_dissimilarity(attributes, graph.edges)
+        edges = EdgeReadings(self.edge_hop_, self.edge_surprise_, unlike)
+        if refit:
+            self.edge_laws_ = EdgeLaws.fit(edges.rows(law_edges(graph)))
+        self.edge_dissimilarity_ = edges.dissimilarity
+        self.edge_score_ = self.edge_laws_.scores(edges)
+        if refit:
+            p_edges = 10.0**-self.edge_score_
+            self.edge_threshold_ = threshold(self.edge_score_, "auto", self.false_alarms, p_edges)
+        self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int64)
+        nodes = self._node_readings(graph, edges, attributes)
+        if refit:
+            self.node_laws_ = NodeLaws.fit(nodes.rows(law_nodes(graph)))
+        self.evidence_ = weigh(nodes, self.node_laws_)
+        kind_p = {kind: p_values(nodes, self.node_laws_, (kind,)) for kind in KINDS}
+        self.p_value_ = p_values(nodes, self.node_laws_, self.evidence)
+        if refit:
+            self.kind_thresholds_ = np.array(
+                [threshold(self.evidence_[kind], "auto", self.false_alarms, p) for kind, p in kind_p.items()]
+            )
+        strength, self.decided_by_ = strongest(self.evidence_, self.evidence)
+        self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
+        return strength if self.score == "evidence" else scores
+
+    @property
+    def groups_(self) -> list[Group]:
+        """Return the rings and lockstep groups among the nodes with significant evidence of that kind."""
+        edges = EdgeReadings(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
+        sides = {"ring": self.edge_laws_.strangeness(edges), "lockstep": self.edge_laws_.alikeness(edges)}
+        groups = []
+        for kind, side in sides.items():
+            suspects = self.evidence_[kind] > self.kind_thresholds_[KINDS.index(kind)]
+            groups += find_groups(kind, self.edge_index_, side, self.evidence_[kind], suspects)
+        return groups
 
     def _score_again(self, graph: AttributedGraph, node: int, mine: NDArray[np.int64], again: EdgePosterior) -> float:
-        if self.score not in ("far", "cross"):
+        """Return the score of a node from the new predictions for its remaining edges, by the laws of the fit."""
+        if self.score != "evidence":
             return super()._score_again(graph, node, mine, again)
-        side = np.zeros(graph.n_nodes)  # strangeness of the edge to each neighbor
-        side[graph.edges[:, mine].sum(axis=0) - node] = _strangeness(as_float64(again.probability))
-        first, second = graph.edges
-        closing = np.flatnonzero((side[first] > 0) & (side[second] > 0))
-        third = _strangeness(self.edge_probability_[closing])
-        ring = 2.0 * np.sum(side[first[closing]] * side[second[closing]] * third) / mine.size
-        values = as_float64(again.hop).mean(), as_float64(again.surprise).mean(), np.sqrt(ring)
-        far, cross = _combined([np.array([value]) for value in values], np.array([mine.size]), self.trends_)
-        return float((cross if self.score == "cross" else far)[0])
+        near = np.union1d(graph.edges[:, mine].ravel(), [node])
+        inside = np.flatnonzero(np.isin(graph.edges[0], near) & np.isin(graph.edges[1], near))
+        inside = inside[np.isin(inside, mine) | ((graph.edges[0, inside] != node) & (graph.edges[1, inside] != node))]
+        edges = EdgeReadings(
+            self.edge_hop_[inside].copy(), self.edge_surprise_[inside].copy(), self.edge_dissimilarity_[inside]
+        )
+        new = np.searchsorted(inside, mine)
+        edges.hop[new], edges.surprise[new] = as_float64(again.hop), as_float64(again.surprise)
+        local = np.searchsorted(near, graph.edges[:, inside])
+        at = np.searchsorted(near, [node])
+        attributes = self._transformed(graph, np.array([node]))
+        laws, degrees = self.attribute_laws_, np.array([mine.size])
+        strangers, lookalikes = self.edge_laws_.triangles(local, edges, near.size)[:, at]
+        alone = NodeReadings(
+            degrees,
+            self.edge_laws_.node_means(local, edges, near.size)[:, at],
+            strangers,
+            lookalikes,
+            laws.deviation(attributes),
+            laws.residual(attributes, degrees, node_folds(graph.node_ids[[node]])),
+        )
+        return float(strongest(weigh(alone, self.node_laws_), self.evidence)[0][0])
+
+    def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
+        """Return what is known of each node."""
+        laws, folds = self.attribute_laws_, node_folds(graph.node_ids)
+        strangers, lookalikes = self.edge_laws_.triangles(graph.edges, edges, graph.n_nodes)
+        return NodeReadings(
+            graph.degrees,
+            self.edge_laws_.node_means(graph.edges, edges, graph.n_nodes),
+            strangers,
+            lookalikes,
+            laws.deviation(attributes),
+            laws.residual(attributes, graph.degrees, folds),
+        )
 
 
-def _strangeness(probability: FloatArray) -> FloatArray:
-    return (1.0 - probability) ** 2
+def law_nodes(graph: AttributedGraph) -> NDArray[np.int64]:
+    """Return the nodes that laws are fitted to, in the order of the hashes of their ids, whatever their positions."""
+    return np.argsort(node_hashes(graph.node_ids), kind="stable")[:LAW_NODES]
 
 
-def _combined(
-    values: Sequence[FloatArray], degrees: NDArray[np.int64], trends: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return "far", the mean of hop count and surprise beyond degree, and "cross", its maximum with the ring."""
-    hop, surprise, ring = (beyond_degree(value, degrees, trend) for value, trend in zip(values, trends, strict=True))
-    far = (hop + surprise) / 2
-    return far, np.maximum(far, ring)
+def law_edges(graph: AttributedGraph) -> NDArray[np.int64]:
+    """Return the edges that laws are fitted to, in the order of their hashes."""
+    return np.argsort(edge_hashes(graph), kind="stable")[:LAW_EDGES]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from hopsight.hcm.checkpoint import Checkpoint
+
 PREDICTIONS = ("argmax", "expected")
 
 
@@ -30,6 +32,19 @@ class EdgePosterior:
         self.square[edges] += shift * (hop - self.hop[edges])
         self.probability[edges] += (log_p[:, 0].exp() - self.probability[edges]) / count
         self.surprise[edges] += (-log_p[:, 0] - self.surprise[edges]) / count
+
+    def save(self, checkpoint: Checkpoint, n_judged: int) -> None:
+        """Leave the state after a number of samples has judged."""
+        checkpoint.save({f"posterior.{name}": value for name, value in vars(self).items()}, {"n_judged": n_judged})
+
+    def restore(self, checkpoint: Checkpoint) -> int:
+        """Take up a saved state, if there is one, and return the number of samples that have judged already."""
+        tensors, values = checkpoint.load() or ({}, {})
+        if "n_judged" not in values:
+            return 0
+        for name, value in vars(self).items():
+            value.copy_(tensors[f"posterior.{name}"])
+        return int(values["n_judged"])
 
     @property
     def variance(self) -> Tensor:

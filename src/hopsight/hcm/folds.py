@@ -42,36 +42,68 @@ def split_seed(seed: int | None) -> int:
     return secrets.randbits(63) if seed is None else seed
 
 
-def hidden_edges(
-    graph: AttributedGraph, seed: int, n_folds: int, n_repeats: int, edges: NDArray[np.int64] | None = None
-) -> list[NDArray[np.bool_]]:
-    """Return n_folds × n_repeats masks over the edges (or some of them); every repeat hides each edge exactly once.
+@dataclass(frozen=True)
+class Splits:
+    """Which edges each network judges, which each of its folds hides, and which it learns from.
 
-    Examples
-    --------
-    >>> graph = AttributedGraph.from_edges([0, 1, 2], [1, 2, 3], np.zeros((4, 1)))
-    >>> masks = hidden_edges(graph, 0, 2, 3)
-    >>> len(masks), [(masks[2 * r] ^ masks[2 * r + 1]).all().item() for r in range(3)]
-    (6, [True, True, True])
+    A hash of (seed, edge) puts every edge into one of ``n_folds`` parts, a second one into one of ``n_inner`` inner
+    folds. Network k lives in the graph without part k: it neither trains on these edges nor sees them, and it judges
+    exactly them. Its fold f hides the edges of inner fold f as well, and learns one hop from those. Fold 0 is set
+    aside from training, to calibrate the probabilities.
+
+    Only ids and the seed matter, not positions, so that every engine and every node order agrees.
     """
+
+    seed: int
+    n_folds: int
+    n_inner: int
+
+    @property
+    def folds(self) -> range:
+        """Return the numbers of all folds; number k · n_inner + f is fold f of network k."""
+        return range(self.n_folds * self.n_inner)
+
+    def part(self, edge_hashes: HashArray) -> NDArray[np.int64]:
+        """Return the part of each edge: the network that judges it."""
+        return self._split(edge_hashes, 0, self.n_folds)
+
+    def hidden(self, edge_hashes: HashArray, fold: int) -> NDArray[np.bool_]:
+        """Return which edges the views of a fold leave out."""
+        network, inner = divmod(fold, self.n_inner)
+        return (self.part(edge_hashes) == network) | (self._inner(edge_hashes) == inner)
+
+    def positives(self, edge_hashes: HashArray, fold: int) -> NDArray[np.bool_]:
+        """Return which edges a fold learns one hop from."""
+        network, inner = divmod(fold, self.n_inner)
+        return (self.part(edge_hashes) != network) & (self._inner(edge_hashes) == inner)
+
+    def _inner(self, edge_hashes: HashArray) -> NDArray[np.int64]:
+        return self._split(edge_hashes, 1, self.n_inner)
+
+    def _split(self, edge_hashes: HashArray, turn: int, n_parts: int) -> NDArray[np.int64]:
+        """Return ⌊mix(s + turn·φ) · n_parts / 2⁶⁴⌋ with s = mix(hash ^ mix(seed))."""
+        edge = mix(edge_hashes ^ mix(np.uint64(self.seed % 2**64)))
+        return parts_of(mix(edge + np.uint64((turn * 0x9E3779B97F4A7C15) % 2**64)), n_parts)
+
+
+def edge_hashes(graph: AttributedGraph, edges: NDArray[np.int64] | None = None) -> HashArray:
+    """Return the hash of each edge (or of some edges): the sum of the hashes of its ends, whatever their order."""
     if edges is None:
         source, target = node_hashes(graph.node_ids)[graph.edges]
     else:
         nodes, ends = np.unique(graph.edges[:, edges], return_inverse=True)
         source, target = node_hashes(graph.node_ids[nodes])[ends.reshape(2, -1)]
-    return [hides(source + target, seed, n_folds, fold) for fold in range(n_folds * n_repeats)]
+    return np.asarray(source + target)
 
 
-def hides(edge_hashes: HashArray, seed: int, n_folds: int, fold: int) -> NDArray[np.bool_]:
-    """Return which edges a fold hides; ``fold`` is repeat · n_folds + part.
+def node_folds(node_ids: NDArray[Any], n_folds: int = 5) -> NDArray[np.int64]:
+    """Return a fold for each node, by a hash of its id."""
+    return parts_of(mix(node_hashes(node_ids)), n_folds)
 
-    ``edge_hashes`` are the sums h of the hashes of the two ends, whatever their order. With s = mix(h ^ mix(seed)),
-    repeat r puts an edge into part ⌊mix(s + r·φ) · n_folds / 2⁶⁴⌋. Only ids and the seed matter, not positions.
-    """
-    repeat, part = divmod(fold, n_folds)
-    edge = mix(edge_hashes ^ mix(np.uint64(seed % 2**64)))
-    drawn = mix(edge + np.uint64((repeat * 0x9E3779B97F4A7C15) % 2**64))
-    return (drawn >> np.uint64(32)) * np.uint64(n_folds) >> np.uint64(32) == part
+
+def parts_of(words: HashArray, n_parts: int) -> NDArray[np.int64]:
+    """Return ⌊word · n_parts / 2⁶⁴⌋ for random 64-bit words: one of equally likely parts for each."""
+    return ((words >> np.uint64(32)) * np.uint64(n_parts) >> np.uint64(32)).astype(np.int64)
 
 
 def node_hashes(node_ids: NDArray[np.object_] | NDArray[np.int64]) -> HashArray:

@@ -144,11 +144,11 @@ class HCM(HopDetector):
             rng=rng,
         )
 
-    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[Fold]:
-        """Return one fold that sees, and judges, every edge."""
+    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
+        """Return one fold of one network that sees, and judges, every edge."""
         propagate = propagation(graph.adjacency, directed=graph.directed, device=device)
         propagated = propagate(torch.from_numpy(attributes.astype(np.float32)).to(device))
-        return [self._fold(propagated, propagate, graph.n_edges)]
+        return [[self._fold(propagated, propagate, graph.n_edges)]]
 
     def _local_folds(
         self,
@@ -157,7 +157,7 @@ class HCM(HopDetector):
         rows: NDArray[np.int64],
         mine: NDArray[np.int64],
         device: torch.device,
-    ) -> list[Fold]:
+    ) -> list[list[Fold]]:
         """Return the view of the rows and of all nodes that can reach them through the remaining layers."""
         operator = normalized_adjacency(adjacency_of(graph, present, directed=graph.directed))
         ball = np.zeros(graph.n_nodes)
@@ -170,7 +170,7 @@ class HCM(HopDetector):
         forward = torch_csr(inner, device)
         propagate = Propagation(forward, forward)
         propagated = (operator[around] @ self._transformed(graph)).astype(np.float32)
-        return [self._fold(torch.from_numpy(propagated).to(device), propagate, mine.size)]
+        return [[self._fold(torch.from_numpy(propagated).to(device), propagate, mine.size)]]
 
     def _fold(self, propagated: Tensor, propagate: Propagation, n_edges: int) -> Fold:
         view = (propagated, *[propagate] * (self.n_layers - 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +26,7 @@ from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
 from hopsight.hcm.scores import fill_unjudged, hav, neighbor_mean
 from hopsight.hcm.stage_clock import StageClock
-from hopsight.hcm.training import HopTask, Observer, Trained, replay, sample_posterior
+from hopsight.hcm.training import HopTask, Observer, Schedule, Trained, judge_edges, predict, sample_weights
 from hopsight.hcm.training_state import Generators, torch_generator
 from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
@@ -64,8 +65,8 @@ class HopDetector(HopParameters):
         """Return the network with its initial weights."""
 
     @abstractmethod
-    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[Fold]:
-        """Return what the network sees of the graph."""
+    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
+        """Return what each network sees of the graph."""
 
     @abstractmethod
     def _local_folds(
@@ -75,7 +76,7 @@ class HopDetector(HopParameters):
         rows: NDArray[np.int64],
         mine: NDArray[np.int64],
         device: torch.device,
-    ) -> list[Fold]:
+    ) -> list[list[Fold]]:
         """Return the folds as some rows see them, in a graph that has only the edges marked as present.
 
         ``judged`` of a fold counts within ``mine``, positions in ``graph.edges``.
@@ -95,11 +96,14 @@ class HopDetector(HopParameters):
         """Return the similarity by which edges are dropped, for attributes that were scaled in this way."""
         return self.similarity
 
+    def _check_graph(self, graph: AttributedGraph) -> None:
+        if graph.n_edges == 0:
+            raise ValueError(NO_EDGES)
+
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         self.check()
         device = resolve_device(self.device)
-        if graph.n_edges == 0:
-            raise ValueError(NO_EDGES)
+        self._check_graph(graph)
         self.split_seed_ = split_seed(self.seed)
         for_transform, for_drop, for_pairs, for_weights, for_dropout, for_noise = rng.spawn(6)
         clock = StageClock(callback)
@@ -113,53 +117,103 @@ class HopDetector(HopParameters):
         self.n_inputs_, self.n_classes_, self.directed_ = attributes.shape[1], pairs.n_classes, graph.directed
         clock.begin("views")
         folds = self._folds(graph, attributes, device)
+        edges = torch.from_numpy(graph.edges.copy()).to(device)
+        rngs = (for_pairs, for_weights, for_dropout, for_noise)
+        networks = self.build_networks(len(folds), self.n_inputs_, pairs.n_classes, for_weights, device)
+        observer = Observer(callback, lambda: self._current_scores(graph, networks, folds, edges), clock)
+        self.samples_, self.loss_ = self.train(networks, folds, pairs, rngs, observer=observer, checkpoint=checkpoint)
+        clock.begin("judge")
+        for_calibration = np.random.default_rng(self.judging_seed_)  # the same if a checkpoint held the samples
+        self.calibrations_ = self._calibrate(graph, attributes, networks, pairs, for_calibration)
         del attributes  # it is large, and the folds hold what they need of it
-        trained = self.train(
-            folds,
-            pairs,
-            torch.from_numpy(graph.edges.copy()).to(device),
-            (for_pairs, for_weights, for_dropout, for_noise),
-            observer=Observer(callback, lambda found: self._node_scores(graph, found)[self.score], clock),
-            checkpoint=checkpoint,
-        )
-        self.loss_, self.samples_ = trained.losses, trained.samples
+        posterior = self._judge_edges(networks, folds, edges, checkpoint)
         clock.begin("scores")
-        scores = self._keep(graph, trained.posterior)
+        scores = self._keep(graph, posterior)
         self.seconds_ = clock.end()
         return scores
 
+    def build_networks(
+        self, n_networks: int, n_inputs: int, n_classes: int, rng: np.random.Generator, device: torch.device
+    ) -> list[HopNetwork]:
+        """Return the networks on a device, with initial weights drawn by ``rng``."""
+        return [
+            self.build_network(
+                n_inputs, n_classes, directed=getattr(self, "directed_", False), generator=torch_generator(rng, "cpu")
+            ).to(device)
+            for _ in range(n_networks)
+        ]
+
     def train(
         self,
-        folds: list[Fold],
+        networks: Sequence[HopNetwork],
+        folds: Sequence[Sequence[Fold]],
         pairs: Any,
-        edges: Tensor,
         rngs: tuple[np.random.Generator, ...],
         *,
         observer: Observer | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Trained:
-        """Sample the posterior; ``rngs`` are for pairs, initial weights, dropout and Langevin noise."""
-        device = edges.device
-        for_pairs, for_weights, for_dropout, for_noise = rngs
-        generators = Generators.spawn((for_pairs, for_dropout, for_noise), device)
+        """Train the networks and return their posterior samples; ``rngs`` are for pairs, weights, dropout and noise.
+
+        A checkpoint that holds the samples of a finished training is used as it is.
+        """
+        labels = torch.from_numpy(pairs.labels).to(next(networks[0].parameters()).device)
+        for_pairs, _, for_dropout, for_noise = rngs
+        generators = Generators.spawn((for_pairs, for_dropout, for_noise), labels.device)
         self.judging_seed_ = generators.judging_seed
-        network = self.build_network(
-            folds[0].view[0].shape[1],
-            pairs.n_classes,
-            directed=getattr(self, "directed_", False),
-            generator=torch_generator(for_weights, "cpu"),
-        )
+        known = {} if checkpoint is None else checkpoint.prepared("trained")
+        if known:
+            return Trained(known["samples"], known["losses"])
         with torch_threads(1) as hold, warnings.catch_warnings():  # each block of pairs has a thread of its own
             warnings.filterwarnings("ignore", message="mkldnn_matmul failed")  # bfloat16 on a CPU without it
 
             def draw(epoch: int, n_epochs: int) -> Tensor:
                 drawn = pairs.draw(epoch, n_epochs, rng=for_pairs)
                 hold()
-                return torch.from_numpy(drawn).to(device)
+                return torch.from_numpy(drawn).to(labels.device)
 
-            labels = torch.from_numpy(pairs.labels).to(device)
-            task = HopTask(network.to(device), folds, draw, labels, edges)
-            return sample_posterior(task, self.schedule(), generators, observer=observer, checkpoint=checkpoint)
+            task = HopTask(networks, folds, draw, labels)
+            schedule = self._training_schedule(pairs)
+            trained = sample_weights(task, schedule, generators, observer=observer, checkpoint=checkpoint)
+        if checkpoint is not None:
+            checkpoint.prepare("trained", trained._asdict())
+        return trained
+
+    def _training_schedule(self, pairs: Any) -> Schedule:
+        """Return the schedule of training, given the pairs to learn from."""
+        return self.schedule()
+
+    def _calibrate(
+        self,
+        graph: AttributedGraph,
+        attributes: FloatArray,
+        networks: Sequence[HopNetwork],
+        pairs: Any,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """Return the calibration of each network, or nothing: the paper's probabilities are used as they are."""
+        return np.empty((0, 0))
+
+    def _judge_edges(
+        self,
+        networks: Sequence[HopNetwork],
+        folds: Sequence[Sequence[Fold]],
+        edges: Tensor,
+        checkpoint: Checkpoint | None = None,
+        samples: NDArray[np.float32] | None = None,
+    ) -> EdgePosterior:
+        """Judge edges with the posterior samples of the fit, or with others."""
+        with torch_threads(1):
+            return judge_edges(
+                networks,
+                folds,
+                edges,
+                self.samples_ if samples is None else samples,
+                self.schedule(),
+                judging_seed=self.judging_seed_,
+                calibrations=self.calibrations_ if self.calibrations_.size else None,
+                checkpoint=checkpoint,
+            )
 
     def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         """Learn how to transform the attributes, and return them transformed."""
@@ -193,8 +247,8 @@ class HopDetector(HopParameters):
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 
-    def _keep(self, graph: AttributedGraph, posterior: EdgePosterior) -> FloatArray:
-        """Set the fitted values of edges and nodes and return the chosen score."""
+    def _keep(self, graph: AttributedGraph, posterior: EdgePosterior, *, refit: bool = True) -> FloatArray:
+        """Set the values of edges and nodes and return the chosen score; ``refit`` fits what they are compared with."""
         self.edge_index_ = graph.edges
         self.edge_hop_ = as_float64(posterior.hop)
         self.edge_variance_ = self._deviation(posterior)
@@ -202,10 +256,8 @@ class HopDetector(HopParameters):
         self.edge_surprise_ = as_float64(posterior.surprise)
         nodes = self._node_scores(graph, posterior)
         self.ahp_, self.iv_, self.hav_ = nodes["ahp"], nodes["iv"], nodes["hav"]
-        if "trends" in nodes:
-            self.trends_ = nodes["trends"]
         self.judged_ = graph.degrees > 0
-        return nodes[self.score]
+        return nodes[self.score if self.score in nodes else "ahp"]
 
     def _node_scores(self, graph: AttributedGraph, posterior: EdgePosterior) -> dict[str, FloatArray]:
         mean = neighbor_mean(graph.edges, as_float64(posterior.hop), graph.n_nodes)
@@ -220,19 +272,29 @@ class HopDetector(HopParameters):
         variance = as_float64(posterior.variance)
         return np.sqrt(variance) if self.deviation == "std" else variance
 
+    def _current_scores(
+        self, graph: AttributedGraph, networks: Sequence[HopNetwork], folds: Sequence[Sequence[Fold]], edges: Tensor
+    ) -> FloatArray:
+        """Return the scores by the current weights alone, without calibration."""
+        posterior = EdgePosterior(edges.shape[1], edges.device)
+        schedule = self.schedule()
+        for network, mine in zip(networks, folds, strict=True):
+            for part, logits in predict(network, mine[0].view, edges, mine[0].judged, schedule):
+                posterior.add(part, logits, schedule.prediction)
+        return copy.copy(self)._keep(graph, posterior)
+
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector whose scores are those of another graph, judged with the same weights."""
         graph = graph_of(source)
         if not hasattr(self, "samples_"):
             raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
-        if graph.n_edges == 0:
-            raise ValueError(NO_EDGES)
+        self._check_graph(graph)
         device = resolve_device(self.device)
         edges = torch.from_numpy(graph.edges.copy()).to(device)
-        folds = self._folds(graph, self._transformed(graph), device)
         copied = copy.copy(self)
         copied.graph_ = graph
-        return copied._finish(copied._keep(graph, self._replay(folds, edges)), keep_threshold=True)
+        posterior = self._replay(self._folds(graph, self._transformed(graph), device), edges)
+        return copied._finish(copied._keep(graph, posterior, refit=False), keep_threshold=True)
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the posterior samples and the attribute transformation of the fit."""
@@ -263,14 +325,12 @@ class HopDetector(HopParameters):
             return mean
         return mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
 
-    def _replay(self, folds: list[Fold], edges: Tensor) -> EdgePosterior:
-        """Judge edges with the posterior samples of the fit."""
-        blank = torch.Generator(edges.device)
-        network = self.build_network(
-            self.n_inputs_, self.n_classes_, directed=self.directed_, generator=torch.Generator()
-        ).to(edges.device)
-        generators = Generators(np.random.default_rng(0), blank, blank, self.judging_seed_)
-        return replay(network, folds, edges, self.samples_, self.schedule(), generators)
+    def _replay(self, folds: Sequence[Sequence[Fold]], edges: Tensor) -> EdgePosterior:
+        """Judge edges with fresh networks that take the posterior samples of the fit."""
+        networks = self.build_networks(
+            len(folds), self.n_inputs_, self.n_classes_, np.random.default_rng(0), edges.device
+        )
+        return self._judge_edges(networks, folds, edges)
 
 
 def adjacency_of(graph: AttributedGraph, edges: NDArray[np.bool_], *, directed: bool) -> Any:

@@ -37,61 +37,25 @@ def hav(ahp_scores: FloatArray, iv_scores: FloatArray) -> FloatArray:
     return _by_maximum(ahp_scores) + _by_maximum(iv_scores)
 
 
-def rings(edges: NDArray[np.int64], strangeness: FloatArray, n_nodes: int) -> FloatArray:
-    """Return, for each edge, how much it closes triangles of strangers.
+def triangle_sums(edges: NDArray[np.int64], sides: FloatArray, n_nodes: int) -> FloatArray:
+    """Return, for each node, the sum over its triangles of the product of their three sides.
 
-    With s the strangeness of an edge (0 to 1): ring(u, v) = s(u, v) Σ_w s(u, w) s(v, w) over the common neighbors
-    w. An honest triangle has some familiar edge, since friends of friends know each other; a ring of accounts that
-    connect to each other for no visible reason is strange on all three sides.
+    ``sides`` is (n_kinds, n_edges), one number per kind and edge; the result is (n_kinds, n_nodes). Two arcs between
+    the same nodes are one side, with the mean of their numbers.
 
     >>> triangle_and_tail = np.array([[0, 0, 1, 2], [1, 2, 2, 3]])
-    >>> rings(triangle_and_tail, np.array([1.0, 0.5, 0.5, 1.0]), 4).tolist()
-    [0.25, 0.25, 0.25, 0.0]
+    >>> triangle_sums(triangle_and_tail, np.array([[1.0, 0.5, 0.5, 1.0]]), 4).tolist()
+    [[0.25, 0.25, 0.25, 0.0]]
     """
     degree = np.bincount(edges.ravel(), minlength=n_nodes)
     swap = (degree[edges[0]] > degree[edges[1]]) | (
         (degree[edges[0]] == degree[edges[1]]) & (edges[0] > edges[1])
     )  # arcs from the smaller degree to the larger: no list is longer than √(2m)
     source, target = np.where(swap, edges[1], edges[0]), np.where(swap, edges[0], edges[1])
-    key = source * n_nodes + target
-    order = np.argsort(key, kind="stable")
-    start = np.searchsorted(key[order], np.arange(n_nodes + 1) * n_nodes)
-    return _triangles(start, target[order], order, np.asarray(strangeness, dtype=np.float64))
-
-
-def beyond_degree(values: FloatArray, degrees: NDArray[np.int64], trend: FloatArray | None = None) -> FloatArray:
-    """Return how many robust standard deviations each value lies above nodes of similar degree.
-
-    The least-squares parabola in log degree is subtracted, then the median, and the residual is divided by its
-    interquartile range / 1.349 (the standard deviation of normal data). NaN stays NaN. ``trend`` holds the numbers
-    of :func:`degree_trend` if they come from other nodes.
-
-    >>> beyond_degree(np.array([1.0, 2.0, 3.0, np.nan]), np.array([2, 2, 2, 0])).round(2).tolist()
-    [-1.35, 0.0, 1.35, nan]
-    """
-    mean, spread, *parabola, middle, width = degree_trend(values, degrees) if trend is None else trend
-    level = (np.log(np.maximum(degrees, 1.0)) - mean) / spread
-    return (values - np.polyval(parabola, level) - middle) / width
-
-
-def degree_trend(values: FloatArray, degrees: NDArray[np.int64]) -> FloatArray:
-    """Return the seven numbers that :func:`beyond_degree` needs.
-
-    They are mean and deviation of log degree, three coefficients of the parabola, median and width of the residual.
-    """
-    judged = ~np.isnan(values)
-    if not judged.any():
-        return np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
-    level = np.log(np.maximum(degrees[judged], 1.0))
-    mean, spread = level.mean(), level.std()
-    if spread < 1e-9:  # all degrees are equal up to rounding
-        spread = 1.0
-    powers = np.vander((level - mean) / spread, 3)
-    parabola = np.linalg.lstsq(powers, values[judged], rcond=None)[0]
-    rest = values[judged] - powers @ parabola
-    low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
-    width = (high - low) / 1.349 if high - low > 1e-12 else rest.std()
-    return np.array([mean, spread, *parabola, middle, width if width > 1e-12 else 1.0])
+    key, place, n_arcs = np.unique(source * n_nodes + target, return_inverse=True, return_counts=True)
+    means = np.column_stack([np.bincount(place, values, key.size) / n_arcs for values in sides])
+    start = np.searchsorted(key, np.arange(n_nodes + 1) * n_nodes)
+    return _triangles(start, key % n_nodes, means)
 
 
 def neighbor_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
@@ -123,10 +87,11 @@ def _by_maximum(values: FloatArray) -> Any:
 
 
 @compiled(nogil=True)
-def _triangles(start: Any, target: Any, edge: Any, strangeness: Any) -> Any:
-    """Add the product of the three sides of every triangle to each of its edges."""
-    total = np.zeros(edge.size)
-    for u in range(start.size - 1):
+def _triangles(start: Any, target: Any, sides: Any) -> Any:
+    """Add the product of the three sides of every triangle to each of its nodes."""
+    n_nodes, n_kinds = start.size - 1, sides.shape[1]
+    total = np.zeros((n_kinds, n_nodes))
+    for u in range(n_nodes):
         for at in range(start[u], start[u + 1]):
             v = target[at]
             i, j = start[u], start[v]
@@ -136,11 +101,11 @@ def _triangles(start: Any, target: Any, edge: Any, strangeness: Any) -> Any:
                 elif target[i] > target[j]:
                     j += 1
                 else:
-                    a, b, c = edge[at], edge[i], edge[j]
-                    product = strangeness[a] * strangeness[b] * strangeness[c]
-                    total[a] += product
-                    total[b] += product
-                    total[c] += product
+                    for kind in range(n_kinds):
+                        product = sides[at, kind] * sides[i, kind] * sides[j, kind]
+                        total[kind, u] += product
+                        total[kind, v] += product
+                        total[kind, target[i]] += product
                     i += 1
                     j += 1
     return total

@@ -1,14 +1,15 @@
-"""Train the hop-count model, and judge edges with the weights it passes through.
+"""Train the hop-count networks, and judge edges with the weights they passed through.
 
-:func:`sample_posterior` reads top to bottom: draw pairs, descend the loss, judge the edges of the fold at the epochs
-that count as posterior samples, and leave a checkpoint from time to time.
+:func:`sample_weights` reads top to bottom: draw pairs, descend the loss of each network, keep the weights at the
+epochs that count as posterior samples, and leave a checkpoint from time to time. :func:`judge_edges` then lets every
+sample judge the edges of its network.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from torch.nn.functional import cross_entropy
 from torch.optim import SGD, Adam, Optimizer
 
 from hopsight.detectors.base import Callback, Epoch
+from hopsight.hcm.calibration import calibrated
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.folds import Fold
@@ -37,25 +39,22 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class HopTask:
-    """What to learn, and what to judge.
+    """What to learn.
 
     Attributes
     ----------
-    network, folds
-        The model, and what it sees: epoch t trains and judges on fold t mod len(folds).
+    networks, folds
+        The networks, each with what it sees: in epoch t network k trains on ``folds[k][t mod len(folds[k])]``.
     draw
-        ``draw(epoch, n)`` returns the pairs of the next n epochs, (n, 2, n_pairs).
+        ``draw(epoch, n)`` returns the pairs of the next n epochs, (n, n_networks, 2, n_pairs).
     labels
-        Hop class of every pair of an epoch.
-    edges
-        (2, n_edges) all edges of the graph.
+        Hop class of every pair of an epoch, the same for all networks.
     """
 
-    network: HopNetwork
-    folds: Sequence[Fold]
+    networks: Sequence[HopNetwork]
+    folds: Sequence[Sequence[Fold]]
     draw: Callable[[int, int], Tensor]
     labels: Tensor
-    edges: Tensor
 
 
 @dataclass(frozen=True)
@@ -91,22 +90,26 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Observer:
-    """Who hears of the progress of a fit, and how nodes are scored for them."""
+    """Who hears of the progress of a fit, and how the current weights score the nodes."""
 
     callback: Callback | None = None
-    node_scores: Callable[[EdgePosterior], FloatArray] | None = None
+    scores: Callable[[], FloatArray] | None = None
     clock: StageClock = field(default_factory=lambda: StageClock(None))
+
+    def report(self, epoch: int, n_epochs: int, loss: float) -> None:
+        """Call the callback after an epoch, counted from 0."""
+        if self.callback is not None:
+            self.callback(Epoch(epoch + 1, n_epochs, loss, self.scores or _no_scores))
 
 
 class Trained(NamedTuple):
-    """What training leaves: predictions for the edges, the loss per epoch, and (n_samples, n_weights) samples."""
+    """What training leaves: (n_samples, n_networks, n_weights) samples, and the mean loss per epoch."""
 
-    posterior: EdgePosterior
-    losses: FloatArray
     samples: NDArray[np.float32]
+    losses: FloatArray
 
 
-def sample_posterior(
+def sample_weights(
     task: HopTask,
     schedule: Schedule,
     generators: Generators,
@@ -114,50 +117,46 @@ def sample_posterior(
     observer: Observer | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Trained:
-    """Train, and judge the edges of each sampled epoch's fold.
+    """Train the networks side by side, and keep their weights at the epochs that count as posterior samples.
 
     Parameters
     ----------
     task, schedule, generators
         What to learn, how, and the sources of randomness.
     observer
-        Its callback is called after every epoch, its clock measures the stages "pairs", "train" and "judge".
+        Its callback is called after every epoch, its clock measures the stages "pairs" and "train".
     checkpoint
         Where to resume from, if it holds a state, and where to leave one from time to time.
     """
     observer, checkpoint = observer or Observer(), checkpoint or Checkpoint(None, "")
-    network, folds, clock = task.network, task.folds, observer.clock
-    optimizer = make_optimizer(network, schedule, task.labels.numel(), generators.noise)
-    state = TrainingState(network, optimizer, EdgePosterior(task.edges.shape[1], task.edges.device), generators)
-    state.losses = np.empty(schedule.n_epochs)
+    n_pairs = task.labels.numel()
+    optimizers = [make_optimizer(network, schedule, n_pairs, generators.noise) for network in task.networks]
+    state = TrainingState(task.networks, optimizers, generators, np.empty(schedule.n_epochs))
     first = state.restore(checkpoint)
-    sampled = set(schedule.sample_epochs(len(folds)))
-    chunk = max(1, min(schedule.n_epochs, PAIRS_IN_MEMORY // task.labels.numel()))
+    sampled = set(schedule.sample_epochs(len(task.folds[0])))
+    chunk = max(1, min(schedule.n_epochs, PAIRS_IN_MEMORY // (n_pairs * len(task.networks))))
     pairs = None
-    with workers(_n_blocks(task, schedule)) as run:
+    with workers(_n_blocks(n_pairs, task.labels.device, schedule)) as run:
         for epoch in range(first, schedule.n_epochs):
             if epoch % chunk == 0:
                 state.before_draw = generators.pairs.bit_generator.state
             if pairs is None or epoch % chunk == 0:
                 start = epoch - epoch % chunk
-                clock.begin("pairs")
+                observer.clock.begin("pairs")
                 pairs = task.draw(start, min(chunk, schedule.n_epochs - start))
-            clock.begin("train")
-            for group in optimizer.param_groups:
-                group["lr"] = schedule.lr_at(epoch)
-            fold = folds[epoch % len(folds)]
-            loss = _step(network, fold, pairs[epoch % chunk], task.labels, optimizer, schedule, generators.dropout, run)
-            state.losses[epoch] = _finite(loss, epoch)
+            observer.clock.begin("train")
+            losses = []
+            for k, network in enumerate(task.networks):
+                fold = task.folds[k][epoch % len(task.folds[k])]
+                mine = pairs[epoch % chunk, k]
+                losses.append(_step(network, fold, mine, task.labels, optimizers[k], schedule, epoch, generators, run))
+            state.losses[epoch] = _finite(losses, epoch)
             if epoch in sampled:
-                clock.begin("judge")
-                state.samples.append(network.flat_weights().cpu())
-                judge(network, fold, task.edges, state.posterior, schedule, generators.for_judging(epoch), run)
-            if observer.callback is not None:
-                now = _current_scores(task, schedule, observer)
-                observer.callback(Epoch(epoch + 1, schedule.n_epochs, state.losses[epoch], now))
+                state.samples.append(torch.stack([network.flat_weights() for network in task.networks]).cpu())
+            observer.report(epoch, schedule.n_epochs, state.losses[epoch])
             if checkpoint.due:
                 state.save(checkpoint, epoch + 1, chunk_ends=(epoch + 1) % chunk == 0)
-    return Trained(state.posterior, state.losses, torch.stack(state.samples).numpy())
+    return Trained(torch.stack(state.samples).numpy(), state.losses)
 
 
 def make_optimizer(network: HopNetwork, schedule: Schedule, n_observations: int, noise: torch.Generator) -> Optimizer:
@@ -178,51 +177,71 @@ def make_optimizer(network: HopNetwork, schedule: Schedule, n_observations: int,
     )
 
 
-@torch.no_grad()
-def judge(
-    network: HopNetwork,
-    fold: Fold,
-    edges: Tensor,
-    posterior: EdgePosterior,
-    schedule: Schedule,
-    dropout: torch.Generator | None = None,
-    run: Run = map,
-) -> None:
-    """Add the current weights' predictions for a fold's edges to the posterior."""
-    share = schedule.dropout if schedule.dropout_at_prediction else 0.0
-    nodes = network.represent(fold.view, dropout=share, generator=dropout)
-    parts = torch.split(fold.judged, _at_once(edges.device.type))
-
-    def predict(part: Tensor) -> Tensor:
-        with torch.no_grad():  # each thread has its own setting
-            return network(nodes, edges[:, part], dropout=share, generator=dropout)
-
-    for part, logits in zip(parts, run(predict, parts), strict=True):
-        posterior.add(part, logits, schedule.prediction)
-
-
-def replay(
-    network: HopNetwork,
-    folds: Sequence[Fold],
+def judge_edges(
+    networks: Sequence[HopNetwork],
+    folds: Sequence[Sequence[Fold]],
     edges: Tensor,
     samples: NDArray[np.float32],
     schedule: Schedule,
-    generators: Generators | None = None,
+    *,
+    judging_seed: int = 0,
+    calibrations: FloatArray | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> EdgePosterior:
-    """Judge edges with the samples of an earlier fit, each on the fold it was taken on, with the same dropout masks."""
+    """Let every sample of every network judge its edges, on the fold that it was trained on last.
+
+    ``calibrations`` holds, for each network, what :func:`hopsight.hcm.calibration.calibrated` needs.
+    """
     posterior = EdgePosterior(edges.shape[1], edges.device)
-    for epoch, flat in zip(schedule.sample_epochs(len(folds)), samples, strict=True):
-        network.set_flat_weights(flat)
-        dropout = None if generators is None else generators.for_judging(epoch)
-        judge(network, folds[epoch % len(folds)], edges, posterior, schedule, dropout)
+    checkpoint = checkpoint or Checkpoint(None, "")
+    first = posterior.restore(checkpoint)
+    epochs = schedule.sample_epochs(len(folds[0]))
+    with workers(_n_blocks(edges.shape[1], edges.device, schedule)) as run:
+        for number, (epoch, weights) in enumerate(zip(epochs, samples, strict=True)):
+            if number < first:
+                continue
+            for k, network in enumerate(networks):
+                network.set_flat_weights(weights[k])
+                fold = folds[k][epoch % len(folds[k])]
+                dropout = judging_generator(judging_seed, epoch, edges.device)
+                for part, logits in predict(network, fold.view, edges, fold.judged, schedule, dropout, run):
+                    fair = logits if calibrations is None else calibrated(logits, calibrations[k])
+                    posterior.add(part, fair, schedule.prediction)
+            if checkpoint.due:
+                posterior.save(checkpoint, number + 1)
     return posterior
 
 
-def _n_blocks(task: HopTask, schedule: Schedule) -> int:
+@torch.no_grad()
+def predict(
+    network: HopNetwork,
+    view: Sequence[Any],
+    pairs: Tensor,
+    chosen: Tensor,
+    schedule: Schedule,
+    dropout: torch.Generator | None = None,
+    run: Run = map,
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield blocks of the chosen columns of ``pairs`` and the logits of their hop classes."""
+    share = schedule.dropout if schedule.dropout_at_prediction else 0.0
+    nodes = network.represent(view, dropout=share, generator=dropout)
+    parts = torch.split(chosen, _at_once(pairs.device.type))
+
+    def classify(part: Tensor) -> Tensor:
+        with torch.no_grad():  # each thread has its own setting
+            return network(nodes, pairs[:, part], dropout=share, generator=dropout)
+
+    yield from zip(parts, run(classify, parts), strict=True)
+
+
+def judging_generator(seed: int, epoch: int, device: torch.device) -> torch.Generator:
+    """Return the generator of the dropout masks with which one posterior sample judges."""
+    return torch.Generator(device).manual_seed((seed + epoch) % 2**63)
+
+
+def _n_blocks(n_items: int, device: torch.device, schedule: Schedule) -> int:
     """Return how many blocks of pairs or edges may run side by side; dropout draws its masks block after block."""
-    if schedule.dropout or task.edges.is_cuda:
-        return 1
-    return max(task.labels.numel(), task.edges.shape[1]) // AT_ONCE + 1
+    return 1 if schedule.dropout or device.type != "cpu" else n_items // AT_ONCE + 1
 
 
 def _step(
@@ -232,10 +251,14 @@ def _step(
     labels: Tensor,
     optimizer: Optimizer,
     schedule: Schedule,
-    dropout: torch.Generator,
+    epoch: int,
+    generators: Generators,
     run: Run = map,
 ) -> Tensor:
     """Descend the hop loss once and return it; gradients add up over blocks of pairs that fit a processor's cache."""
+    for group in optimizer.param_groups:
+        group["lr"] = schedule.lr_at(epoch)
+    dropout = generators.dropout
     device, half = labels.device.type, schedule.dtype == torch.bfloat16
     optimizer.zero_grad()
     view, pairs = network.focus(fold.view, pairs)
@@ -268,22 +291,12 @@ def _at_once(device: str) -> int:
     return AT_ONCE if device == "cpu" else AT_ONCE_ON_GPU
 
 
-def _current_scores(task: HopTask, schedule: Schedule, observer: Observer) -> Callable[[], FloatArray]:
-    """Return a function that scores the nodes by this epoch's weights alone."""
-
-    def scores() -> FloatArray:
-        if observer.node_scores is None:
-            raise ValueError("scores of single epochs are not available here")
-        posterior = EdgePosterior(task.edges.shape[1], task.edges.device)
-        for fold in task.folds:
-            judge(task.network, fold, task.edges, posterior, schedule)
-        return observer.node_scores(posterior)
-
-    return scores
+def _no_scores() -> FloatArray:
+    raise ValueError("scores of single epochs are not available here")
 
 
-def _finite(loss: Tensor, epoch: int) -> float:
-    value = float(loss.detach())
+def _finite(losses: Sequence[Tensor], epoch: int) -> float:
+    value = float(torch.stack([loss.detach() for loss in losses]).mean())
     if not np.isfinite(value):
         raise ValueError(f"the loss is no longer finite after epoch {epoch + 1}: use a smaller lr or temperature")
     return value

@@ -13,13 +13,12 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.network import HopNetwork
 
 
 @dataclass(frozen=True)
 class Generators:
-    """Sources of randomness: pairs, dropout in training, Langevin noise, and dropout while judging."""
+    """Sources of randomness: pairs, dropout in training, Langevin noise, and the seed of dropout while judging."""
 
     pairs: np.random.Generator
     dropout: torch.Generator
@@ -31,10 +30,6 @@ class Generators:
         """Return generators on a device from three of NumPy's: for pairs, dropout and noise."""
         pairs, dropout, noise = rngs
         return cls(pairs, torch_generator(dropout, device), torch_generator(noise, device), _seed(dropout))
-
-    def for_judging(self, epoch: int) -> torch.Generator:
-        """Return the generator of the dropout masks of one posterior sample, which can be had again later."""
-        return torch.Generator(self.noise.device).manual_seed((self.judging_seed + epoch) % 2**63)
 
 
 def torch_generator(rng: np.random.Generator, device: torch.device | str) -> torch.Generator:
@@ -50,19 +45,19 @@ def _seed(rng: np.random.Generator) -> int:
 class TrainingState:
     """How far a fit has come."""
 
-    network: HopNetwork
-    optimizer: Optimizer
-    posterior: EdgePosterior
+    networks: Sequence[HopNetwork]
+    optimizers: Sequence[Optimizer]
     generators: Generators
-    losses: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    losses: NDArray[np.float64]
     samples: list[Tensor] = field(default_factory=list)
     before_draw: Any = None  # state of the pairs' generator before the current chunk of epochs was drawn
 
     def save(self, checkpoint: Checkpoint, epoch: int, *, chunk_ends: bool) -> None:
         """Leave a state from which ``epoch`` is the next one; after the last epoch of a chunk, new pairs are drawn."""
-        tensors = {f"posterior.{name}": value for name, value in vars(self.posterior).items()}
-        tensors |= _optimizer_tensors(self.optimizer)
-        tensors |= {"weights": self.network.flat_weights(), "losses": torch.from_numpy(self.losses)}
+        tensors = {"losses": torch.from_numpy(self.losses)}
+        for k, (network, optimizer) in enumerate(zip(self.networks, self.optimizers, strict=True)):
+            tensors[f"{k}.weights"] = network.flat_weights()
+            tensors |= {f"{k}.{name}": value for name, value in _optimizer_tensors(optimizer).items()}
         tensors |= {"dropout": self.generators.dropout.get_state(), "noise": self.generators.noise.get_state()}
         if self.samples:
             tensors["samples"] = torch.stack(self.samples)
@@ -71,16 +66,13 @@ class TrainingState:
 
     def restore(self, checkpoint: Checkpoint) -> int:
         """Take up a saved state, if there is one, and return the epoch to begin with."""
-        kept = checkpoint.load()
-        if kept is None:
+        tensors, values = checkpoint.load() or ({}, {})
+        if "epoch" not in values:  # there is no checkpoint, or it was written before the first epoch
             return 0
-        tensors, values = kept
-        if not values:  # the checkpoint was written before the first epoch
-            return 0
-        self.network.set_flat_weights(tensors["weights"])
-        _restore_optimizer(self.optimizer, tensors)
-        for name, value in vars(self.posterior).items():
-            value.copy_(tensors[f"posterior.{name}"])
+        for k, (network, optimizer) in enumerate(zip(self.networks, self.optimizers, strict=True)):
+            network.set_flat_weights(tensors[f"{k}.weights"])
+            mine = {name.removeprefix(f"{k}."): value for name, value in tensors.items() if name.startswith(f"{k}.")}
+            _restore_optimizer(optimizer, mine)
         self.losses[:] = tensors["losses"].numpy()
         self.samples += list(tensors["samples"]) if "samples" in tensors else []
         self.generators.dropout.set_state(tensors["dropout"])

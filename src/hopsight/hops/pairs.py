@@ -63,12 +63,12 @@ class HopPairs:
         return np.repeat(np.arange(self.n_classes), self.n_pairs)
 
     def draw(self, epoch: int, n_epochs: int, *, rng: np.random.Generator) -> IntArray:
-        """Return ``(n_epochs, 2, n_classes · n_pairs)`` node positions, uniform, and distinct within an epoch."""
+        """Return ``(n_epochs, 1, 2, n_classes · n_pairs)`` positions, uniform and distinct within an epoch."""
         pairs = np.empty((n_epochs, 2, self.n_classes, self.n_pairs), dtype=np.int64)
         pairs[:, :, 0] = self._edges[:, _ranks(self._edges.shape[1], n_epochs, self.n_pairs, rng)].transpose(1, 0, 2)
         if self.n_classes > 1:
             pairs[:, :, 1:] = self._draw_far(n_epochs, rng)
-        return pairs.reshape(n_epochs, 2, -1)
+        return pairs.reshape(n_epochs, 1, 2, -1)
 
     def _draw_far(self, n_epochs: int, rng: np.random.Generator) -> IntArray:
         """Draw from every class beyond one hop: choose ranks, then find all of them in one search."""

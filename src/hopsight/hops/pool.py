@@ -38,6 +38,8 @@ class PairPool:
         As in :class:`hopsight.hops.pairs.HopPairs`.
     pools
         For every fold and class, (2, n) pairs to draw from; the one-hop pairs are edges that the fold hides.
+    n_networks
+        The folds belong to this many networks in turn, the first of each being set aside from training.
     """
 
     sizes: NDArray[np.float64]
@@ -46,6 +48,7 @@ class PairPool:
     n_classes: int
     n_pairs: int
     pools: Sequence[Sequence[IntArray]]
+    n_networks: int
 
     @property
     def labels(self) -> IntArray:
@@ -56,7 +59,7 @@ class PairPool:
         """Return the pool as named arrays, for a file."""
         pools = {f"{f}.{kind}": pairs for f, fold in enumerate(self.pools) for kind, pairs in enumerate(fold)}
         known = {"sizes": self.sizes, "errors": self.errors, "class_of_hop": self.class_of_hop}
-        return known | pools | {"n_pairs": np.array(self.n_pairs)}
+        return known | pools | {"n_pairs": np.array(self.n_pairs), "n_networks": np.array(self.n_networks)}
 
     @classmethod
     def of(cls, arrays: dict[str, NDArray[Any]]) -> PairPool:
@@ -65,23 +68,39 @@ class PairPool:
         n_classes = int(class_of_hop.max()) + 1
         n_folds = sum(name.endswith(".0") for name in arrays)
         pools = [[arrays[f"{f}.{kind}"] for kind in range(n_classes)] for f in range(n_folds)]
-        return cls(arrays["sizes"], arrays["errors"], class_of_hop, n_classes, int(arrays["n_pairs"]), pools)
+        counts = int(arrays["n_pairs"]), pools, int(arrays["n_networks"])
+        return cls(arrays["sizes"], arrays["errors"], class_of_hop, n_classes, *counts)
 
     def draw(self, epoch: int, n_epochs: int, *, rng: np.random.Generator) -> IntArray:
-        """Return ``(n_epochs, 2, n_classes · n_pairs)`` pairs; epoch t draws from fold t mod n_folds."""
-        drawn = np.empty((n_epochs, 2, self.n_classes, self.n_pairs), dtype=np.int64)
+        """Return ``(n_epochs, n_networks, 2, n_classes · n_pairs)`` pairs, in epoch t from fold t of each network."""
+        drawn = np.empty((n_epochs, self.n_networks, 2, self.n_classes * self.n_pairs), dtype=np.int64)
+        n_inner = len(self.pools) // self.n_networks
         for step in range(n_epochs):
-            for number, pairs in enumerate(self.pools[(epoch + step) % len(self.pools)]):
-                size = pairs.shape[1]
-                chosen = rng.choice(size, self.n_pairs, replace=size < self.n_pairs, shuffle=False)
-                drawn[step, :, number] = pairs[:, chosen]
-        return drawn.reshape(n_epochs, 2, -1)
+            fold = 1 + (epoch + step) % (n_inner - 1)
+            for k in range(self.n_networks):
+                drawn[step, k] = _chosen(self.pools[k * n_inner + fold], self.n_pairs, rng)
+        return drawn
+
+    def draw_aside(self, network: int, most: int, *, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Return pairs that a network does not train on, equally many of each class, and their classes."""
+        pools = self.pools[network * len(self.pools) // self.n_networks]
+        n_pairs = min(most, *(pairs.shape[1] for pairs in pools))
+        return _chosen(pools, n_pairs, rng), np.repeat(np.arange(self.n_classes), n_pairs)
+
+
+def _chosen(pools: Sequence[IntArray], n_pairs: int, rng: np.random.Generator) -> IntArray:
+    """Return (2, n_classes · n_pairs) pairs, as many from each pool; small pools are drawn from repeatedly."""
+    sizes = [pairs.shape[1] for pairs in pools]
+    chosen = [rng.choice(size, n_pairs, replace=size < n_pairs, shuffle=False) for size in sizes]
+    return np.concatenate([pairs[:, places] for pairs, places in zip(pools, chosen, strict=True)], axis=1)
 
 
 def pair_pool(
     adjacency: Any,
-    hidden: Sequence[NDArray[np.bool_]],
+    positives: Sequence[NDArray[np.bool_]],
+    n_networks: int,
     edges: IntArray,
+    kept: NDArray[np.bool_],
     hashes: HashArray,
     seed: np.uint64,
     *,
@@ -95,10 +114,14 @@ def pair_pool(
 
     Parameters
     ----------
-    adjacency, edges
-        0/1 CSR matrix of the graph after edges were dropped, and the same edges as (2, n_edges).
-    hidden
-        For every fold, a mask of the edges that it hides.
+    adjacency
+        0/1 CSR matrix of the graph after edges were dropped.
+    positives
+        For every fold, a mask of the edges that it learns one hop from.
+    n_networks
+        Number of networks that the folds belong to.
+    edges, kept
+        (2, n_edges) all edges, and which of them were kept. A dropped edge is never an example of a farther pair.
     hashes, seed
         64 bits per node, and the seed that selects the pool.
     n_classes, sampling_ratio, max_pairs, min_class_pairs, directed
@@ -111,19 +134,29 @@ def pair_pool(
     """
     check_count("n_classes", n_classes, low=2)
     check_count("max_pairs", max_pairs, low=2)
-    if edges.shape[1] == 0:
+    n_kept = int(kept.sum())
+    if n_kept == 0:
         raise ValueError("the graph has no edges to learn hop counts from")
     sources = np.argsort(scramble(hashes ^ seed), kind="stable")[: source_count(hashes.size)]
     search = HopSearch(adjacency, n_classes - 1, directed=directed)
     counts = _counts(search, sources)
     plan = plan_pool(
-        counts, hashes.size, edges.shape[1], len(hidden), directed=directed, n_classes=n_classes,
+        counts, hashes.size, n_kept, len(positives) // n_networks, directed=directed, n_classes=n_classes,
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
     )  # fmt: skip
-    found = _collect(search, sources, hashes, seed, plan)
-    order = np.argsort(pair_hashes(hashes, edges, seed), kind="stable")
-    near = [edges[:, order[mask[order]][:POOL_PER_FOLD]] for mask in hidden]
-    return plan.pool([pairs if pairs.size else edges[:, order[:POOL_PER_FOLD]] for pairs in near], found)
+    found = [without(pairs, edges[:, ~kept], hashes.size) for pairs in _collect(search, sources, hashes, seed, plan)]
+    order = np.lexsort([hashes[edges[0]], pair_hashes(hashes, edges, seed)])  # two arcs have one hash
+    return plan.pool([edges[:, order[mask[order]][:POOL_PER_FOLD]] for mask in positives], found, n_networks)
+
+
+def without(pairs: IntArray, dropped: IntArray, n_nodes: int) -> IntArray:
+    """Return the pairs that are not among the dropped edges, whatever the order of their ends.
+
+    >>> without(np.array([[0, 3], [1, 2]]), np.array([[1], [0]]), 4).tolist()
+    [[3], [2]]
+    """
+    keys, gone = (ends.min(axis=0) * n_nodes + ends.max(axis=0) for ends in (pairs, dropped))
+    return pairs[:, ~np.isin(keys, gone)]
 
 
 @dataclass(frozen=True)
@@ -138,13 +171,21 @@ class PoolPlan:
     wanted: int  # pairs in the pool of a class
     limits: HashArray  # (n_hops,) largest hash that is looked at
 
-    def pool(self, near: Sequence[IntArray], far: Sequence[IntArray]) -> PairPool:
-        """Return the pool from every fold's edges and the farther pairs of each class, sorted by hash."""
-        shares = [
-            [deal(pairs[:, : self.wanted], f, len(near), self.n_pairs) for pairs in far] for f in range(len(near))
-        ]
-        pools = [[edges, *share] for edges, share in zip(near, shares, strict=True)]
-        return PairPool(self.sizes, self.errors, self.class_of_hop, self.n_classes, self.n_pairs, pools)
+    def pool(self, near: Sequence[IntArray], far: Sequence[IntArray], n_networks: int) -> PairPool:
+        """Return the pool from every fold's edges and the farther pairs of each class, sorted by hash.
+
+        Networks share the farther pairs: the r-th belongs to inner fold r mod n_inner, in both orders of its ends. A
+        class that held nothing but dropped edges takes the pairs of another class.
+        """
+        n_inner = len(near) // n_networks
+        if not any(pairs.size for pairs in far):
+            raise ValueError("every pair of nodes is connected, so there are no hop counts to learn")
+        far = [pairs if pairs.size else next(other for other in far if other.size) for pairs in far]
+        far = [pairs[:, : self.wanted] for pairs in far]
+        shares = [[pairs[:, _turns(pairs) % n_inner == f] for pairs in far] for f in range(n_inner)]
+        pools = [[edges, *shares[fold % n_inner]] for fold, edges in enumerate(near)]
+        full = [_filled(pools, fold, n_inner) for fold in range(len(pools))]
+        return PairPool(self.sizes, self.errors, self.class_of_hop, self.n_classes, self.n_pairs, full, n_networks)
 
 
 def plan_pool(
@@ -185,13 +226,24 @@ def source_count(n_nodes: int) -> int:
     return min(n_nodes, max(LEAST_SOURCES, min(MOST_SOURCES, SEARCHED_PAIRS // n_nodes)))
 
 
-def deal(pairs: IntArray, fold: int, n_folds: int, n_pairs: int) -> IntArray:
-    """Return a fold's share of a class, or the whole class where a share would be smaller than two epochs.
+def _turns(pairs: IntArray) -> IntArray:
+    """Return the number of each pair among pairs sorted by hash; both orders of the same ends have one number."""
+    ends = np.sort(pairs, axis=0)
+    return np.concatenate([[0], np.cumsum((ends[:, 1:] != ends[:, :-1]).any(axis=0))])
 
-    >>> deal(np.arange(12).reshape(2, 6), 1, 3, 1).tolist()
-    [[1, 4], [7, 10]]
+
+def _filled(pools: Sequence[Sequence[IntArray]], fold: int, n_inner: int) -> list[IntArray]:
+    """Return the pools of a fold; an empty one is filled from the other folds of its network.
+
+    In tiny graphs a network may see no edge at all: each node paired with itself then stands for one hop.
     """
-    return pairs[:, fold::n_folds] if pairs.shape[1] >= 2 * n_folds * n_pairs else pairs
+    first = fold - fold % n_inner
+    mine = [pairs if pairs.size else np.concatenate([other[kind] for other in pools[first : first + n_inner]], axis=1)
+            for kind, pairs in enumerate(pools[fold])]  # fmt: skip
+    if mine[0].size == 0:
+        nodes = np.unique(np.concatenate([pairs.ravel() for pairs in mine[1:]]))
+        mine[0] = np.stack([nodes, nodes])
+    return mine
 
 
 def pair_hashes(hashes: HashArray, pairs: IntArray, seed: np.uint64) -> HashArray:
@@ -215,6 +267,6 @@ def _collect(
     found = search.each(chosen, sources)
     bit, target, kind, rank = (np.concatenate(column) for column in zip(*found, strict=True))
     source = sources[bit + WORD * np.repeat(np.arange(len(found)), [len(part[0]) for part in found])]
-    order = np.argsort(rank, kind="stable")
+    order = np.lexsort([hashes[source], rank])  # both orders of two ends have one hash
     pairs, kind = np.stack([source, target])[:, order], kind[order]
     return [pairs[:, kind == far] for far in range(1, plan.n_classes)]

@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from hopsight.detectors.table import decided_by, evidence_of
 from hopsight.explanations import Explanation
+from hopsight.explanations.attributes import AttributeComparison
+from hopsight.explanations.evidence import MEANINGS
+from hopsight.explanations.groups import shared
+from hopsight.explanations.reasons import compared
 from hopsight.graph import AttributedGraph
 from hopsight.report.neighborhood import Neighborhoods, cut
 from hopsight.report.shell import write_page
@@ -19,6 +24,9 @@ SCRIPTS = ("charts.js", "ego.js", "node.js", "report.js")
 N_BINS = 48
 N_EDGES = 100
 MAX_LOSSES = 600
+N_GROUPS = 50
+N_DIFFERENCES = 2  # attributes in which the ends of an edge differ most
+MAX_MEMBERS = 40  # of one group
 MAX_NEIGHBORS = 100  # rows in the table of one node
 
 
@@ -61,8 +69,12 @@ def report_data(
         for position, each in zip(positions, explanations, strict=True)
     }
     edges = shown.edges.ranking[:N_EDGES]
-    egos |= shown.around_others(positions, graph.edges[:, edges].T.ravel().tolist())
-    columns = [name for name in getattr(type(model), "node_values", {}) if hasattr(model, f"{name}_")]
+    groups = list(getattr(model, "groups_", ()))
+    members = [position for group in groups[:N_GROUPS] for position in group.members[:MAX_MEMBERS].tolist()]
+    egos |= shown.around_others(positions, [*graph.edges[:, edges].T.ravel().tolist(), *members])
+    kinds, decided = evidence_of(model), decided_by(model)
+    columns = [] if kinds else [name for name in getattr(type(model), "node_values", {}) if hasattr(model, f"{name}_")]
+    differing = AttributeComparison(graph)
     scores = np.asarray(model.decision_score_, dtype=np.float64)
     return {
         "name": graph.name or "Graph",
@@ -70,16 +82,30 @@ def report_data(
         "method": next((each.method for each in explanations if each.method), None),
         "started": run.get("started"),
         "summary": summary(model, graph, explanations, run),
-        "facts": _facts(graph, scores, float(model.threshold_)),
+        "facts": _facts(graph, model),
         "scores": _histogram(scores) | {"threshold": float(model.threshold_)},
         "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": _hop_range(model)},
         "columns": columns,
+        "kinds": [[kind, kind in model.evidence, MEANINGS[kind]] for kind in kinds],
+        "evidence": {
+            shown.number(position): [
+                None if decided is None else str(decided[position]),
+                *(values[position] for values in kinds.values()),
+            ]
+            for position in positions
+            if kinds
+        },
+        "stability": {
+            shown.number(position): model.stability_[position] for position in positions if hasattr(model, "stability_")
+        },
+        "groups": [_group(shown, graph, number, group) for number, group in enumerate(groups[:N_GROUPS], start=1)],
+        "n_groups": len(groups),
         "nodes": shown.nodes,
         "top": [
             [shown.number(position), *(getattr(model, f"{column}_")[position] for column in columns)]
             for position in positions
         ],
-        "edges": [shown.edge(int(edge)) for edge in edges],
+        "edges": [[*shown.edge(edge), *_out_of_place(shown, differing, edge)] for edge in edges.tolist()],
         "egos": egos,
         "reasons": reasons,
         "losses": _thinned(getattr(model, "loss_", ())),
@@ -89,12 +115,33 @@ def report_data(
     }
 
 
-def _facts(graph: AttributedGraph, scores: Any, threshold: float) -> list[list[Any]]:
+def _facts(graph: AttributedGraph, model: Any) -> list[list[Any]]:
     return [
         ["Nodes", graph.n_nodes],
         ["Edges", graph.n_edges],
         ["Attributes", graph.n_attributes],
-        ["Flagged", int((scores > threshold).sum())],
+        ["Flagged", int((model.decision_score_ > model.threshold_).sum())],
+    ]
+
+
+def _group(shown: Neighborhoods, graph: AttributedGraph, number: int, group: Any) -> list[Any]:
+    """Return number, kind, members, size, density, score and what the members share."""
+    members = [shown.number(position) for position in group.members[:MAX_MEMBERS].tolist()]
+    about = cut(shared(graph, group.members))
+    return [number, group.kind, members, group.members.size, group.density, group.score, about]
+
+
+def _out_of_place(shown: Neighborhoods, differing: AttributeComparison, edge: int) -> list[Any]:
+    """Return the score of an edge, whether it is flagged, how unlike its ends are, and what differs most."""
+    model = shown.model
+    start, end = shown.graph.edges[:, edge].tolist()
+    rows = [compared(gap) for gap in differing.gaps(start, np.array([end]), N_DIFFERENCES)]
+    unlike = shown.edges.unlikeness
+    return [
+        shown.edges.optional("score", edge),
+        int(model.edge_label_[edge]) if hasattr(model, "edge_label_") else 0,
+        None if unlike is None else unlike[edge],
+        cut("; ".join(f"{name} {own} / {theirs}" for name, own, theirs, _ in rows)),
     ]
 
 
@@ -103,9 +150,13 @@ def _reasons(shown: Neighborhoods, graph: AttributedGraph, explanation: Explanat
     without = explanation.without
     return {
         "summary": explanation.summary,
+        "own": [[cut(each.name), each.value, each.place] for each in explanation.own_values],
         "degree_percentile": explanation.degree_percentile,
         "neighbors": [
-            [shown.number(graph.index_of(each.node)), each.hop, each.variance, each.probability, each.contribution]
+            [
+                shown.number(graph.index_of(each.node)),
+                *(each.hop, each.variance, each.probability, each.contribution, each.unlikeness),
+            ]
             for each in neighbors
         ],
         "attributes": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 
 from hopsight.checks import plural
 from hopsight.explanations import Explanation
-from hopsight.explanations.edges import edge_ranking
-from hopsight.explanations.text import number
+from hopsight.explanations.edges import edge_order
+from hopsight.explanations.text import flagged_sentence, listed
 from hopsight.graph import AttributedGraph
 
 TABLES = {
@@ -28,17 +29,26 @@ def summary(
 ) -> list[str]:
     """Say what was found, one short paragraph per point."""
     scores = np.asarray(model.decision_score_)
-    flagged = int((scores > model.threshold_).sum())
+    n_flagged = int((scores > model.threshold_).sum())
+    rule = run.get("flagged") or flagged_sentence(model, n_flagged, graph.n_nodes)
     paragraphs = [
-        f"{type(model).__name__} examined {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, 'edge')} and "
-        f"flags {plural(flagged, 'node')} ({100 * flagged / graph.n_nodes:.2g}%): those with a score above "
-        f"{number(float(model.threshold_))}."
+        f"{type(model).__name__} examined {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, 'edge')}. {rule}"
     ]
     if explanations:
         first = explanations[0]
         paragraphs.append(f"The most anomalous node is {first.node}. {first.unusual}".strip())
     if hasattr(model, "edge_hop_") and graph.n_edges:
-        paragraphs.append(_farthest_edge(model, graph))
+        paragraphs.append(_worst_edge(model, graph))
+    groups = Counter(group.kind for group in getattr(model, "groups_", ()))
+    if groups:
+        counts = [f"{plural(groups['ring'], 'ring')} of nodes that look far apart"] if groups["ring"] else []
+        counts += [f"{plural(groups['lockstep'], 'lockstep group')} of near-copies"] if groups["lockstep"] else []
+        paragraphs.append(f"It found {listed(counts)}.")
+    if hasattr(model, "stability_"):
+        paragraphs.append(
+            f"Scores and evidence are means of {plural(run.get('repeat', 1), 'fit')} with different seeds; stability "
+            "is the share of them in which a node is among the first. Edges are those of the first fit."
+        )
     n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
     if n_unjudged:
         have, were = ("has", "was") if n_unjudged == 1 else ("have", "were")
@@ -74,15 +84,19 @@ def details(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _farthest_edge(model: Any, graph: AttributedGraph) -> str:
-    edge = int(edge_ranking(model.edge_hop_, model.edge_probability_)[0])
+def _worst_edge(model: Any, graph: AttributedGraph) -> str:
+    edge = int(edge_order(model)[0])
     source, target = graph.node_ids[graph.edges[:, edge]]
     chance = float(model.edge_probability_[edge])
     probability = "below 0.001" if chance < 0.001 else f"{chance:.2g}"
-    return (
+    text = (
         f"The edge most out of place is {source} – {target}: its ends look {model.edge_hop_[edge]:.1f} hops apart, and "
         f"the probability that they are really 1 hop apart is {probability}."
     )
+    if hasattr(model, "edge_label_"):
+        n_flagged = int(model.edge_label_.sum())
+        text += f" {plural(n_flagged, 'edge')} {'is' if n_flagged == 1 else 'are'} flagged."
+    return text
 
 
 def _file_name(path: str | None) -> str | None:

@@ -33,7 +33,19 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
     out, graph = console(), result.graph
     order = result.order[:top].tolist()
     ranked = [(graph.node_ids[node], result.scores[node], graph.degrees[node]) for node in order]
-    show_ranking(ranked, n_nodes=graph.n_nodes, n_flagged=result.record["n_flagged"], threshold=result.threshold)
+    more: dict[str, list[str]] = {}
+    if "decided_by" in result.own:
+        more["decided by"] = result.own["decided_by"][order].tolist()
+    if "stability" in result.own:
+        more["stability"] = [f"{share:.0%}" for share in result.own["stability"][order]]
+    show_ranking(
+        ranked,
+        n_nodes=graph.n_nodes,
+        n_flagged=result.record["n_flagged"],
+        threshold=result.threshold,
+        rule=result.record["flagged"],
+        more=more,
+    )
     truth = result.record["labels"]
     if truth is not None:
         out.print(
@@ -45,17 +57,30 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
 
 
 def show_ranking(
-    ranked: Sequence[tuple[object, float, int]], *, n_nodes: int, n_flagged: int, threshold: float
+    ranked: Sequence[tuple[object, float, int]],
+    *,
+    n_nodes: int,
+    n_flagged: int,
+    threshold: float,
+    rule: str | None = None,
+    more: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Print the top nodes, each as (id, score, degree), most anomalous first, and how many are flagged."""
+    """Print the top nodes, each as (id, score, degree), most anomalous first, and how many are flagged.
+
+    ``rule`` is the sentence about the flagged nodes (:func:`hopsight.explanations.text.flagged_sentence`), ``more``
+    further columns of text.
+    """
     out = console()
     table = _table(f"The {len(ranked):,} most anomalous of {plural(n_nodes, 'node')}")
-    for column in ("rank", "node", "score", "degree", "flagged"):
-        table.add_column(column, justify="left" if column == "node" else "right")
-    for rank, (node, score, degree) in enumerate(ranked, start=1):
-        table.add_row(str(rank), shown(node), f"{score:.4g}", f"{degree:,}", "yes" if score > threshold else "")
+    further = dict(more or {})
+    for column in ("rank", "node", "score", "degree", "flagged", *further):
+        table.add_column(column, justify="left" if column in ("node", "decided by") else "right")
+    for place, (node, score, degree) in enumerate(ranked):
+        flagged = "yes" if score > threshold else ""
+        own = (cells[place] for cells in further.values())
+        table.add_row(str(place + 1), shown(node), f"{score:.4g}", f"{degree:,}", flagged, *own)
     out.print(table)
-    out.print(f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g}).")
+    out.print(rule or f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g}).")
 
 
 def show_catalog(graphs: Iterable[Mapping[str, Any]]) -> None:

@@ -15,6 +15,7 @@ from hopsight.runs.folder import Claim, claim
 from hopsight.runs.memory_need import check_need, expected_need, limited, parse_size
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import Stages, notices
+from hopsight.runs.repeats import fit_repeats
 from hopsight.runs.request import Request
 from hopsight.runs.results import FILES, Result, now, record_of, write_results
 from hopsight.runs.settings import make_detector
@@ -32,6 +33,8 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
     detector = make_detector(
         request.detector, preset=request.preset, seed=request.seed, device=request.device, settings=request.settings
     )
+    if request.repeat > 1 and detector.deterministic:
+        raise ValueError(f"{request.detector} gives the same scores with every seed: leave out --repeat")
     limit = None if request.memory_limit is None else parse_size(request.memory_limit)
     stages = Stages(show.begin, show.end)
     with claim(folder, FILES) as claimed, limited(limit), notices(show.say) as warnings:
@@ -45,27 +48,29 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
         show.say(f"{request.detector} needs {need} for this graph")
         check_need(need, limit)
         with stages.stage("fit"):
-            _fit(detector, graph, claimed, resume=resume, progress=show)
-        record = record_of(request.source, graph, detector) | {
+            shown = _fit(detector, graph, claimed, request, resume=resume, progress=show)
+        record = record_of(request.source, graph, shown) | {
             "command": "detect",
             "request": dataclasses.asdict(dataclasses.replace(request, source=request.source.repeatable())),
             "detector": request.detector,
             "seed": request.seed,
+            "repeat": request.repeat,
             "started": started,
             "losses": np.asarray(getattr(detector, "loss_", [])).tolist(),
             "expected": dataclasses.asdict(need),
             "fit_seconds": getattr(detector, "seconds_", {}),
             "warnings": warnings,
         }
-        write_results(claimed.staging, graph, detector, request.top, record, stages)
+        write_results(claimed.staging, graph, shown, request.top, record, stages, saved=detector)
         claimed.publish()
-    return Result.of(folder, graph, detector, record)
+    return Result.of(folder, graph, shown, record)
 
 
 def _check(request: Request) -> None:
     """Refuse what can be refused before anything is read."""
     check_count("top", request.top)
     check_count("seed", request.seed, low=0)
+    check_count("repeat", request.repeat)
     check_choice("engine", request.engine, ENGINES)
     if request.engine == "spark":
         raise ValueError("runs.detect is the local engine: call hopsight.spark.run for --engine spark")
@@ -75,13 +80,23 @@ def _check(request: Request) -> None:
         resolve_device(request.device)
 
 
-def _fit(detector: Any, graph: AttributedGraph, claimed: Claim, *, resume: bool, progress: Progress) -> None:
-    """Fit, with a checkpoint if the detector supports one."""
-    if "checkpoint" in inspect.signature(detector.fit).parameters:
-        if not resume:
-            claimed.discard_checkpoint()
-        detector.fit(graph, callback=progress, checkpoint=claimed.checkpoint)
-        return
-    if resume:
+def _fit(
+    detector: Any, graph: AttributedGraph, claimed: Claim, request: Request, *, resume: bool, progress: Progress
+) -> Any:
+    """Fit once or several times, with checkpoints if the detector supports them, and return what the run shows."""
+    has_checkpoint = "checkpoint" in inspect.signature(detector.fit).parameters
+    if not resume:
+        claimed.discard_checkpoint()
+    elif not has_checkpoint:
         progress.say(f"{type(detector).__name__} keeps no checkpoint, so --resume starts from the beginning")
-    detector.fit(graph, callback=progress)
+
+    def fit(each: Any, number: int) -> None:
+        if request.repeat > 1:
+            progress.say(f"Fit {number + 1} of {request.repeat}, with seed {each.seed}")
+        more = {"checkpoint": claimed.checkpoint_of(number)} if has_checkpoint else {}
+        each.fit(graph, callback=progress, **more)
+
+    if request.repeat == 1:
+        fit(detector, 0)
+        return detector
+    return fit_repeats(detector, request.repeat, fit, min(request.top, graph.n_nodes))

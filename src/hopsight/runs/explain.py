@@ -5,16 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hopsight.explanations import EdgeExplanation, Explainer, Explanation
+from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
 from hopsight.graph import AttributedGraph
 from hopsight.runs.outputs import unguarded
 from hopsight.runs.record import read_record
+from hopsight.runs.repeats import read_repeats
 
 
-def explain(folder: Path, node: str, target: str | None = None) -> Explanation | EdgeExplanation:
-    """Explain a node of a finished run, or the edge from one node to another."""
+def explain(
+    folder: Path, node: str | None = None, target: str | None = None, *, group: int | None = None
+) -> Explanation | EdgeExplanation | GroupExplanation:
+    """Explain a node of a finished run, the edge from one node to another, or a group by its number."""
+    if (node is None) == (group is None):
+        raise ValueError("explain takes a node, the two nodes of an edge, or --group NUMBER")
     model, graph = open_run(folder)
     explainer = Explainer(model, graph)
+    if node is None:
+        return explainer.group(group or 0)
     if target is None:
         return explainer.node(find_node(graph, node))
     return explainer.edge(find_node(graph, node), find_node(graph, target))
@@ -25,7 +32,7 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
     from hopsight.detectors.storage import load_detector
     from hopsight.loading import load
 
-    read_record(folder)
+    record = read_record(folder)
     if not (folder / "graph.npz").is_file() or not (folder / "model").is_dir():
         raise ValueError(
             f"{folder} has no graph.npz and model, which explain needs: Spark does not write them, nor did the score "
@@ -35,6 +42,8 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
     model = load_detector(folder / "model")
     if model.decision_score_.shape != (graph.n_nodes,):
         raise ValueError(f"the model and the graph in {folder} do not belong together: repeat the run")
+    if (record.get("repeat") or 1) > 1:
+        model = read_repeats(model, graph, folder / "scores.csv", float(record["threshold"]))
     return model, graph
 
 

@@ -37,6 +37,10 @@ class Claim:
         """Where a detector may keep what ``--resume`` needs; removed when the run finishes."""
         return self.folder / CHECKPOINT
 
+    def checkpoint_of(self, number: int) -> Path:
+        """Return the checkpoint of one of several fits, numbered from 0."""
+        return self.checkpoint.with_name(f"{CHECKPOINT}-{number}") if number else self.checkpoint
+
     def publish(self) -> None:
         """Move every staged file into the folder, ``run.json`` last, and remove the files of an earlier run.
 
@@ -53,8 +57,8 @@ class Claim:
         self.discard_checkpoint()
 
     def discard_checkpoint(self) -> None:
-        """Remove the checkpoint of an interrupted run."""
-        _remove(self.checkpoint)
+        """Remove the checkpoints of an interrupted run."""
+        _remove_checkpoints(self.folder)
 
 
 @contextmanager
@@ -80,7 +84,7 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
         claimed.staging.mkdir()
         yield claimed
     except ValueError:
-        _remove(folder / CHECKPOINT)  # bad input or parameters: there is nothing to resume
+        _remove_checkpoints(folder)  # bad input or parameters: there is nothing to resume
         raise
     finally:
         if not (folder / STAGING / PUBLISHING).exists():  # otherwise the folder must stay recognizable as ours
@@ -134,6 +138,11 @@ def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
     foreign = [name for name in names if (folder / name).exists()]
     if foreign:
         raise ValueError(f"{folder} already has a {foreign[0]} that hopsight did not write: choose another folder")
+
+
+def _remove_checkpoints(folder: Path) -> None:
+    for path in folder.glob(f"{CHECKPOINT}*"):
+        _remove(path)
 
 
 def _remove(path: Path) -> None:

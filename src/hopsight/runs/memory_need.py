@@ -11,6 +11,7 @@ import _thread
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -86,7 +87,12 @@ def limited(limit: int | None) -> Iterator[None]:
         raise
     finally:
         done.set()
-        watcher.join()
+        try:
+            watcher.join()
+            time.sleep(0)  # an interrupt that was sent at the last moment arrives here at the latest
+        except KeyboardInterrupt:
+            if not exceeded.is_set():
+                raise
         if ignored:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -1,4 +1,4 @@
-"""The tables of the run folder: ``scores.csv`` and ``edges.csv``."""
+"""The tables of the run folder: ``scores.csv``, ``edges.csv`` and ``groups.csv``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.explanations.edges import edge_ranking
+from hopsight.detectors.table import score_table
+from hopsight.explanations.edges import edge_order, edge_reasons
+from hopsight.explanations.groups import shared
 from hopsight.graph import AttributedGraph
-from hopsight.metrics import ranking
 
 RISKY = ("=", "+", "-", "@", "\t", "\r", "'")
 
@@ -36,32 +37,15 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") else cell
 
 
-def write_scores(
-    path: Path,
-    graph: AttributedGraph,
-    scores: NDArray[np.float64],
-    threshold: float,
-    *,
-    judged: NDArray[np.bool_] | None = None,
-    columns: Mapping[str, NDArray[Any]] | None = None,
-) -> None:
-    """Write one row per node, most anomalous first: node, rank, score, flagged, judged, degree, then ``columns``."""
-    order = ranking(scores)
-    known = np.ones(graph.n_nodes, dtype=bool) if judged is None else judged
-    table = {
-        "node": _cells(graph.node_ids[order]),
-        "rank": np.arange(1, graph.n_nodes + 1),
-        "score": scores[order],
-        "flagged": (scores > threshold)[order].astype(np.int8),
-        "judged": known[order].astype(np.int8),
-        "degree": graph.degrees[order],
-    }
-    _write(path, table | {name: np.asarray(values)[order] for name, values in (columns or {}).items()})
+def write_scores(path: Path, graph: AttributedGraph, model: Any) -> None:
+    """Write one row per node, most anomalous first: node, rank, score, flagged, judged, degree, the detector's own."""
+    table = score_table(model, graph)
+    _write(path, table | {"node": _cells(table["node"])})
 
 
 def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:
-    """Write one row per edge, farthest first: source, target, rank, hop, probability, variance."""
-    order = edge_ranking(model.edge_hop_, model.edge_probability_)
+    """Write one row per edge, the most out of place first, with what the detector knows of it and a reason."""
+    order = edge_order(model)
     source, target = model.edge_index_[:, order]
     table = {
         "source": _cells(graph.node_ids[source]),
@@ -71,13 +55,23 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:
         "probability": model.edge_probability_[order],
         "variance": model.edge_variance_[order],
     }
+    optional = {"surprise": "edge_surprise_", "score": "edge_score_", "flagged": "edge_label_"}
+    table |= {name: getattr(model, value)[order] for name, value in optional.items() if hasattr(model, value)}
+    _write(path, table | {"reason": edge_reasons(model).gather(order)})
+
+
+def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
+    """Write one row per group: group, kind, members (separated by ``; ``), density, score, shared."""
+    groups = model.groups_
+    table = {
+        "group": np.arange(1, len(groups) + 1),
+        "kind": [group.kind for group in groups],
+        "members": [guarded("; ".join(map(str, graph.node_ids[group.members].tolist()))) for group in groups],
+        "density": [group.density for group in groups],
+        "score": [group.score for group in groups],
+        "shared": [guarded(shared(graph, group.members)) for group in groups],
+    }
     _write(path, table)
-
-
-def node_columns(model: Any) -> dict[str, NDArray[Any]]:
-    """Return the detector's own columns: the values per node that its class names, such as ahp."""
-    names = getattr(type(model), "node_values", {})
-    return {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
 
 
 def _cells(ids: NDArray[Any]) -> Any:

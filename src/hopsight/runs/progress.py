@@ -27,7 +27,7 @@ FIT_STAGES = {  # the parts of a fit that may take long
     "views": "Collecting neighborhoods",
     "pairs": "Drawing pairs",
     "train": "Training",
-    "judge": "Training and judging edges",
+    "judge": "Judging edges",
     "scores": "Scoring nodes",
 }
 
@@ -56,6 +56,8 @@ class Progress:
     def step(self, number: int, total: int, unit: str, detail: str) -> None:
         """Report step ``number`` of ``total``; the speed is that of the last half minute."""
         now = time.perf_counter()
+        if self.marks and number < self.marks[-1][1]:  # another fit begins
+            self.marks.clear()
         self.marks.append((now, number))
         while len(self.marks) > 2 and now - self.marks[0][0] > SECONDS_OF_SPEED:
             self.marks.popleft()

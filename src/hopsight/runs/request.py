@@ -82,6 +82,7 @@ class Request:
     settings: Mapping[str, str] = field(default_factory=dict)
     memory_limit: str | None = None
     engine: str = "local"
+    repeat: int = 1  # number of fits, each with another seed, whose mean score ranks the nodes
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:

@@ -6,29 +6,34 @@ import dataclasses
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.detectors.table import own_columns
+from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
 from hopsight.runs.folder import RECORD
-from hopsight.runs.outputs import node_columns, write_edges, write_scores
+from hopsight.runs.outputs import write_edges, write_groups, write_scores
 from hopsight.runs.record import Stages, checksums, graph_statistics, write_record
 from hopsight.runs.request import Source
 from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
 from hopsight.system.versions import versions
 
-FILES = ("scores.csv", "edges.csv", "explanations.json", "report.html", "model", "graph.npz", RECORD)
+FILES = ("scores.csv", "edges.csv", "groups.csv", "explanations.json", "report.html", "model", "graph.npz", RECORD)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A finished run: the graph, its scores, node positions from the most anomalous on, and the record."""
+    """A finished run: the graph, its scores, node positions from the most anomalous on, and the record.
+
+    ``own`` has the detector's own columns of ``scores.csv``, in the order of the graph.
+    """
 
     folder: Path
     graph: AttributedGraph
@@ -36,12 +41,13 @@ class Result:
     threshold: float
     order: NDArray[np.int64]
     record: dict[str, Any]
+    own: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, folder: Path, graph: AttributedGraph, model: Any, record: dict[str, Any]) -> Result:
         """Return the result of a model that is fitted to the graph."""
         scores = model.decision_score_
-        return cls(folder, graph, scores, model.threshold_, ranking(scores), record)
+        return cls(folder, graph, scores, model.threshold_, ranking(scores), record, own_columns(model))
 
 
 def now() -> str:
@@ -49,8 +55,9 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S%z")
 
 
-def record_of(source: Source, graph: AttributedGraph, model: Any) -> dict[str, Any]:
-    """Return the part of the record that every command with scores has."""
+def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: bool = False) -> dict[str, Any]:
+    """Return the part of the record that every command with scores has; ``scored`` by a model fitted elsewhere."""
+    n_flagged = int(model.label_.sum())
     return {
         "inputs": checksums(*source.files()),
         "parameters": dataclasses.asdict(model),
@@ -58,17 +65,29 @@ def record_of(source: Source, graph: AttributedGraph, model: Any) -> dict[str, A
         "machine": machine(),
         "graph": graph_statistics(graph),
         "threshold": model.threshold_,
-        "n_flagged": int(model.label_.sum()),
+        "n_flagged": n_flagged,
+        "flagged": flagged_sentence(model, n_flagged, graph.n_nodes, scored=scored),
         "labels": compare_with_labels(graph, model.decision_score_),
     }
 
 
 def write_results(
-    folder: Path, graph: AttributedGraph, model: Any, top: int, record: dict[str, Any], stages: Stages
+    folder: Path,
+    graph: AttributedGraph,
+    model: Any,
+    top: int,
+    record: dict[str, Any],
+    stages: Stages,
+    *,
+    saved: Any = None,
 ) -> None:
-    """Write every file of a run, the record last; the record gets the seconds of the stages and the peak memory."""
+    """Write every file of a run, the record last; the record gets the seconds of the stages and the peak memory.
+
+    ``saved`` is the detector to save where it differs from the one to show, as after repeated fits.
+    """
     with stages.stage("write"):
         _write_tables(folder, graph, model)
+        (model if saved is None else saved).save(folder / "model")
     record |= {"seconds": stages.seconds, "peak_memory_bytes": peak_memory()}
     with stages.stage("explain"):
         _write_reasons(folder, graph, model, top, record)
@@ -95,12 +114,11 @@ def compare_with_labels(graph: AttributedGraph, scores: NDArray[np.float64]) -> 
 def _write_tables(folder: Path, graph: AttributedGraph, model: Any) -> None:
     from hopsight.io.npz import write_npz
 
-    judged = getattr(model, "judged_", None)
-    columns = node_columns(model)
-    write_scores(folder / "scores.csv", graph, model.decision_score_, model.threshold_, judged=judged, columns=columns)
+    write_scores(folder / "scores.csv", graph, model)
     if hasattr(model, "edge_hop_"):
         write_edges(folder / "edges.csv", graph, model)
-    model.save(folder / "model")
+    if hasattr(model, "groups_"):
+        write_groups(folder / "groups.csv", graph, model)
     write_npz(graph, folder / "graph.npz")
 
 

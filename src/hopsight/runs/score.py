@@ -33,7 +33,7 @@ def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, prog
         show.say(str(graph))
         with stages.stage("score"):
             judged = model.judge(graph)
-        record = record_of(source, graph, judged) | {
+        record = record_of(source, graph, judged, scored=True) | {
             "command": "score",
             "model": str(model_path.resolve()),
             "source": dataclasses.asdict(source.repeatable()),

@@ -55,6 +55,34 @@ def split_settings(settings: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def with_options(
+    settings: Mapping[str, str],
+    *,
+    evidence: Iterable[str] = (),
+    false_alarms: float | None = None,
+    contamination: float | None = None,
+) -> dict[str, str]:
+    """Add the options that set a hyperparameter to the settings of ``--set``, each at most once.
+
+    >>> with_options({"lr": "0.1"}, evidence=["misfit", "ring"], false_alarms=0.2)
+    {'lr': '0.1', 'evidence': 'misfit,ring', 'false_alarms': '0.2'}
+    """
+    if false_alarms is not None and contamination is not None:
+        raise ValueError("--false-alarms and --contamination exclude each other: use one of them")
+    asked: dict[str, Any] = {
+        "evidence": ",".join(evidence) or None,
+        "false_alarms": false_alarms,
+        "contamination": contamination,
+    }
+    options = {name: str(value) for name, value in asked.items() if value is not None}
+    for name in options:
+        if name in settings:
+            raise ValueError(f"{name} is given twice: by --set and by --{name.replace('_', '-')}")
+    if "false_alarms" in options and settings.get("contamination", "auto") != "auto":
+        raise ValueError("--false-alarms and --set contamination exclude each other: use one of them")
+    return {**settings, **options}
+
+
 def typed_settings(cls: type, settings: Mapping[str, str]) -> dict[str, Any]:
     """Convert the settings to the types of the detector's fields."""
     hints = get_type_hints(cls)
@@ -71,6 +99,8 @@ def typed_settings(cls: type, settings: Mapping[str, str]) -> dict[str, Any]:
 
 def _typed(name: str, text: str, hint: Any) -> Any:
     """Convert the text to the first of the hinted types that it fits, numbers before words."""
+    if get_origin(hint) is tuple:
+        return tuple(word.strip() for word in text.split(",") if word.strip())
     kinds = _kinds(hint)
     if NoneType in kinds and text.lower() in ("none", "null", ""):
         return None

@@ -220,6 +220,28 @@ def computed(frame: DataFrame, *, large: bool = False) -> DataFrame:
     return table
 
 
+def chosen_rows(row: dict[str, Any], layout: Layout, dtype: Any, nodes: NDArray[np.int64]) -> Array:
+    """Return the rows of a piece that belong to some nodes, whose numbers are given in ascending order."""
+    start = layout.offsets[row["block"]] + row["piece"] * PIECE
+    end = start + layout.rows(row["block"], row["piece"])
+    here = nodes[np.searchsorted(nodes, start) : np.searchsorted(nodes, end)] - start
+    return piece_matrix(row, layout, dtype)[here]
+
+
+def gather_rows(blocks: DataFrame, layout: Layout, dtype: Any, nodes: NDArray[np.int64]) -> Array:
+    """Collect the rows of some nodes on the driver, in the order of their numbers in ``nodes``."""
+    order = np.argsort(nodes)
+    ascending = nodes[order]
+
+    def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield row | {"payload": chosen_rows(row, layout, dtype, ascending)}
+
+    rows = blocks.mapInArrow(each_row(choose, BLOCK), BLOCK).collect()
+    rows.sort(key=lambda row: (row["block"], row["piece"]))
+    found = np.concatenate([np.frombuffer(row["payload"], dtype=dtype) for row in rows]).reshape(nodes.size, -1)
+    return found[np.argsort(order)]
+
+
 def piece_matrix(row: dict[str, Any], layout: Layout, dtype: Any) -> Array:
     """Return a piece as a matrix with one row per node."""
     return np.frombuffer(row["payload"], dtype=dtype).reshape(layout.rows(row["block"], row["piece"]), -1)

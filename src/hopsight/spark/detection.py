@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,19 +14,23 @@ import pyarrow as pa
 from hopsight.detectors.base import Callback
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.folds import pool_seed, split_seed
+from hopsight.hcm.evidence import NodeLaws
+from hopsight.hcm.folds import Splits, pool_seed, split_seed
+from hopsight.hcm.groups import Group
 from hopsight.hcm.hop_detector import NO_EDGES
 from hopsight.hops.pool import PairPool
 from hopsight.io.notices import notice_merged
 from hopsight.preprocess import AttributeTransform
+from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import unit_of
 from hopsight.spark import graph as graph_stages
-from hopsight.spark import judging, pairs, ranking, rings, training, views
+from hopsight.spark import judging, laws, pairs, ranking, readings, rings, training, views
 from hopsight.spark.attributes import fit_transform, matrix_of, reduce_batches
-from hopsight.spark.blocks import Array, Layout, cached, computed, sum_to_driver
+from hopsight.spark.blocks import Array, Layout, cached, computed, gather_rows, sum_to_driver
 from hopsight.spark.columns import Plan, encode_attributes, plan_attributes
-from hopsight.spark.folds import Splits
+from hopsight.spark.flags import flag_limits
 from hopsight.spark.graph import SparkGraph
+from hopsight.spark.groups import collect_groups
 from hopsight.spark.inputs import Inputs, check_known, check_unique, errors_about, read_inputs
 from hopsight.spark.results import Detection, edge_table, node_table
 from hopsight.spark.session import run_settings
@@ -91,7 +95,9 @@ def detect(
     """
     detector = replace(detector or CrossHCM())  # without what an earlier fit has set
     detector.check()
-    threshold(np.zeros(1), detector.contamination)  # refuses a share outside its range
+    threshold(np.zeros(1), detector.contamination, detector.false_alarms)  # refuses a share outside its range
+    if detector.dropout and detector.dropout_at_prediction:
+        raise ValueError("the Spark engine judges edges without dropout; set dropout_at_prediction to False")
     measured = measures or StageMeasures(edges.sparkSession)
     notices: list[str] = []
     with run_settings(edges.sparkSession), _working_folder(folder) as work:
@@ -103,17 +109,18 @@ def detect(
             plans = _plans(inputs, label=label, ignore=ignore, missing=missing, notices=notices)
         names = [name for plan in plans for name in plan.names]
         features = encode_attributes(inputs.nodes, plans)
-        engine = Engine(detector, measured.stage, n_blocks, work, callback, distributed)
+        engine = Engine(detector, measured.stage, n_blocks, work, callback, distributed, notices)
         judged = engine.run(features, inputs.edges, names)
         graph = judged.graph
         with measured.stage("rank"):
-            rows = cached(ranking.score_rows(judged.scores, graph.layout, detector.score))
-            scores = computed(node_table(rows, graph.nodes, judged.threshold))
-            ranked = computed(edge_table(judged.edges, graph.layout, graph.nodes, rows, graph.n_edges))
+            rows = cached(ranking.score_rows(judged.scores, graph.layout, detector.score, detector.evidence))
+            scores = computed(node_table(rows, graph.nodes, judged.fitted["threshold_"]))
+            ranked = computed(edge_table(judged.edges, graph, rows, judged.fitted))
             rows.unpersist()
     notice_merged(graph.n_duplicates, graph.n_self_loops, notices)
-    sizes, losses = graph.sizes() | {"n_attributes": len(names)}, judged.model.losses
-    return Detection(scores, ranked, judged.threshold, losses, sizes, measured.stages, notices, features, names)
+    sizes = graph.sizes() | {"n_attributes": len(names)}
+    found = judged.groups, judged.fitted
+    return Detection(scores, ranked, *found, sizes, measured.stages, notices, features, names)
 
 
 def _plans(inputs: Inputs, **options: Any) -> list[Plan]:
@@ -140,7 +147,8 @@ class Judgment:
     model: TrainedModel
     edges: DataFrame  # cells with the columns of judging.JUDGED
     scores: DataFrame  # blocks with the columns of ranking.SCORES
-    threshold: float
+    groups: list[Group]
+    fitted: dict[str, Any]  # what the local engine sets on a fitted CrossHCM, if its size does not depend on the graph
 
 
 @dataclass
@@ -161,6 +169,8 @@ class Engine:
         Called after each epoch.
     distributed
         Whether another process trains.
+    notices
+        List that receives the notices.
     """
 
     detector: CrossHCM
@@ -169,13 +179,14 @@ class Engine:
     folder: str
     callback: Callback | None = None
     distributed: bool = False
+    notices: list[str] = field(default_factory=list)
 
     def run(self, nodes: DataFrame, edges: DataFrame, names: list[str]) -> Judgment:
         """Judge edges ``source, target`` between nodes ``id, row, features``."""
         detector = self.detector
         run_seed = split_seed(detector.seed)
         rngs = np.random.default_rng(run_seed).spawn(6)
-        splits = Splits(run_seed, detector.n_folds, detector.n_repeats)
+        splits = Splits(run_seed, detector.n_folds, detector.n_inner)
         seed = pool_seed(run_seed)
         with self.stage("attributes"):
             hashed = cached(graph_stages.with_hashes(nodes))
@@ -188,8 +199,12 @@ class Engine:
         with self.stage("edges"):
             graph = self._edges(edges, placed, layout)
             degrees = computed(graph_stages.degree_blocks(graph.cells, layout, splits))
+            similarity = detector.resolve_similarity(transform.scaling)
+            chosen = laws.choose_law_nodes(placed, layout, magnitude)
+            attribute_laws = laws.fit_attribute_laws(chosen, degrees, layout)
+            references = laws.choose_references(chosen, similarity)
         with self.stage("pairs"):
-            pool = self._pairs(graph, x, splits, seed, detector.resolve_similarity(transform.scaling))
+            pool, compared = self._pairs(graph, x, splits, seed, similarity, references)
         with self.stage("views"):
             blocks = x.filter("kind = 'x'").unionAll(degrees)
             around = computed(views.neighborhoods(blocks, graph.cells, layout, splits), large=True)
@@ -201,16 +216,40 @@ class Engine:
             model = self._train(edges.sparkSession, path, layout, pool, tuple(rngs[2:]))
         with self.stage("judge"):
             sent = judging.send_views(both, layout, splits)
-            judged = computed(judging.judged_edges(sent, graph.cells, layout, splits, detector, model))
+            judged = computed(judging.judged_edges(sent, compared, layout, splits, detector, model))
         with self.stage("score"):
-            ring = rings.ring_blocks(judged, degrees, layout)
-            means = cached(ranking.mean_blocks(judged, ring, layout, detector.deviation))
-            trends, n_judged = ranking.degree_trends(means, layout)
-            scores = cached(ranking.score_blocks(means, layout, trends, n_judged))
-            limit = ranking.score_threshold(scores, layout, detector.score, detector.contamination)
-        for frame in (hashed, x, degrees, around, means):
+            own = readings.own_blocks(placed, attribute_laws, magnitude)
+            scores, groups, found = self._score(graph, judged, degrees, own, chosen.numbers)
+        for frame in (hashed, x, degrees, compared, around):
             frame.unpersist()
-        return Judgment(graph, model, judged, scores, limit)
+        fitted = {
+            "transform_": transform, "magnitude_": magnitude, "unit_": unit / magnitude, "references_": references,
+            "attribute_laws_": attribute_laws, "samples_": model.samples, "calibrations_": model.calibrations,
+            "loss_": model.losses, **found,
+        }  # fmt: skip
+        return Judgment(graph, model, judged, scores, groups, fitted)
+
+    def _score(
+        self, graph: SparkGraph, judged: DataFrame, degrees: DataFrame, own: DataFrame, law_nodes: Array
+    ) -> tuple[DataFrame, list[Group], dict[str, Any]]:
+        """Weigh the evidence, and return the blocks of scores, the groups, and the laws and thresholds by name."""
+        detector, layout = self.detector, graph.layout
+        edge_laws = laws.fit_edge_laws(judged, graph.n_edges)
+
+        def edge_columns(row: dict[str, Any]) -> list[tuple[Array, Array]]:
+            scores = edge_laws.scores(judging.edge_readings(row))
+            return [(scores, 10.0**-scores)]
+
+        edge_threshold = float(flag_limits(judged, edge_columns, graph.n_edges, detector.false_alarms)[0])
+        ring = rings.ring_blocks(judged, degrees, layout, edge_laws)
+        read = cached(readings.reading_blocks(judged, ring, own, layout, detector.deviation))
+        node_laws = NodeLaws.fit(readings.node_readings(gather_rows(read, layout, np.float64, law_nodes)))
+        scores = ranking.score_blocks(read, layout, node_laws, detector.evidence)
+        limit, kind_thresholds = ranking.score_thresholds(scores, layout, detector)
+        groups = collect_groups(scores, judged, graph.nodes, layout, edge_laws, kind_thresholds, self.notices)
+        read.unpersist()
+        fitted = {"edge_laws_": edge_laws, "node_laws_": node_laws, "edge_threshold_": edge_threshold}
+        return scores, groups, fitted | {"threshold_": limit, "kind_thresholds_": kind_thresholds}
 
     def _index(
         self, hashed: DataFrame, transform: AttributeTransform, n_nodes: int, seed: np.uint64
@@ -238,7 +277,7 @@ class Engine:
     def _choose_blocks(self, n_nodes: int, width: int, n_tasks: int) -> int:
         """Return the smallest number of blocks that fit into a task's memory and give work to every core."""
         n_blocks = max(1, -(-n_nodes * width // LARGEST_BLOCK))
-        n_folds = self.detector.n_folds * self.detector.n_repeats
+        n_folds = self.detector.n_folds * (self.detector.n_inner - 1)
         while n_folds * n_blocks * (n_blocks + 1) // 2 < n_tasks and n_nodes >= 2 * n_blocks * SMALLEST_BLOCK:
             n_blocks += 1
         return n_blocks
@@ -258,10 +297,18 @@ class Engine:
             raise ValueError(NO_EDGES)
         return SparkGraph(placed, cells, layout, n_edges, n_duplicates, n_loops)
 
-    def _pairs(self, graph: SparkGraph, x: DataFrame, splits: Splits, seed: np.uint64, similarity: str) -> PairPool:
-        """Drop the edges whose ends are least similar, and choose the pool."""
+    def _pairs(
+        self,
+        graph: SparkGraph,
+        x: DataFrame,
+        splits: Splits,
+        seed: np.uint64,
+        similarity: str,
+        references: References,
+    ) -> tuple[PairPool, DataFrame]:
+        """Drop the edges whose ends are least similar, choose the pool, and return with it all edges, compared."""
         detector, layout = self.detector, graph.layout
-        edges = cached(pairs.with_similarity(x, graph.cells, layout, similarity))
+        edges = cached(pairs.with_similarity(x, graph.cells, layout, similarity, references))
         limit = pairs.drop_limit(edges, graph.n_edges, detector.drop_ratio)
         sources = pairs.choose_sources(graph.nodes, layout.n_nodes)
         reached = pairs.search_hops(x, pairs.kept_edges(edges, limit), layout, sources, detector.n_classes - 1)
@@ -269,8 +316,7 @@ class Engine:
         settings = {name: getattr(detector, name) for name in names}
         pool = pairs.choose_pool(reached, edges, layout, splits, sources, limit, seed, **settings)
         reached.unpersist()
-        edges.unpersist()
-        return pool
+        return pool, edges
 
     def _train(
         self, spark: SparkSession, path: str, layout: Layout, pool: PairPool, rngs: training.Rngs

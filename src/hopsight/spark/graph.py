@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hopsight.hcm.folds import mix, node_hashes
+from hopsight.hcm.folds import Splits, mix, node_hashes, parts_of
 from hopsight.preprocess import AttributeTransform
 from hopsight.spark.attributes import matrix_of, transformed
 from hopsight.spark.blocks import (
@@ -26,7 +26,6 @@ from hopsight.spark.blocks import (
     sum_over_cells,
 )
 from hopsight.spark.cells import by_cell, slices
-from hopsight.spark.folds import Splits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -96,7 +95,7 @@ def with_positions(nodes: DataFrame, transform: AttributeTransform, n_blocks: in
                 continue
             hashes = batch.column("hash").to_numpy().view(np.uint64)
             order = (mix(hashes ^ seed) ^ np.uint64(1 << 63)).view(np.int64)  # signed numbers in the unsigned order
-            block = ((mix(hashes) >> np.uint64(32)) * np.uint64(n_blocks) >> np.uint64(32)).astype(np.int32)
+            block = parts_of(mix(hashes), n_blocks).astype(np.int32)
             x = transformed(matrix_of(batch).astype(np.float64, copy=False), transform)
             lists = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1]).cast(pa.list_(pa.float64()))
             columns = [batch.column("id"), batch.column("row"), batch.column("hash"), pa.array(order), pa.array(block)]
@@ -235,7 +234,7 @@ def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame
         u, v, hashes = (edges[name] for name in names)
         blocks = {b: np.zeros((layout.sizes[b], len(splits.folds) + 1), dtype=np.int32) for b in (i, j)}
         for column, fold in enumerate([None, *splits.folds]):
-            seen = slice(None) if fold is None else splits.visible(hashes, fold)
+            seen = slice(None) if fold is None else ~splits.hidden(hashes, fold)
             blocks[i][:, column] += np.bincount(u[seen], minlength=layout.sizes[i]).astype(np.int32)
             blocks[j][:, column] += np.bincount(v[seen], minlength=layout.sizes[j]).astype(np.int32)
         for block, rows in blocks.items():

@@ -1,4 +1,4 @@
-"""Judge the edges on the cluster: each fold judges the edges it hides, with the posterior samples drawn in it."""
+"""Judge the edges on the cluster: each network judges its part, every posterior sample in the fold it was drawn in."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 import torch
 
+from hopsight.hcm.calibration import calibrated
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.edge_posterior import EdgePosterior
-from hopsight.hcm.folds import Fold
-from hopsight.hcm.training import judge
+from hopsight.hcm.edge_readings import EdgeReadings
+from hopsight.hcm.folds import Splits
+from hopsight.hcm.training import predict
 from hopsight.spark.blocks import SENT, Array, Layout, arrow_schema, each_row, one_row, rows_of
 from hopsight.spark.cells import SLICE, on_cells
-from hopsight.spark.folds import Splits
 from hopsight.spark.graph import EDGE_TYPES
 from hopsight.spark.training import VIEWS, TrainedModel
 from hopsight.spark.views import view_dtype
@@ -25,18 +26,39 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-JUDGED = "cell int, slice int, u binary, v binary, values binary"
+JUDGED = "cell int, slice int, u binary, v binary, hash binary, values binary"
+VALUES = ("hop", "variance", "probability", "surprise", "dissimilarity")  # the rows of the column "values"
 PARTIAL = "cell int, slice int, fold int, payload binary"
 FIELDS = ("count", "hop", "square", "probability", "surprise")
 
 
+def edge_values(row: dict[str, Any]) -> dict[str, Array]:
+    """Return what is known of each edge of a slice, by the names of :data:`VALUES`."""
+    return dict(zip(VALUES, np.frombuffer(row["values"]).reshape(len(VALUES), -1), strict=True))
+
+
+def edge_readings(row: dict[str, Any]) -> EdgeReadings:
+    """Return the readings of the edges of a slice."""
+    values = edge_values(row)
+    return EdgeReadings(values["hop"], values["surprise"], values["dissimilarity"])
+
+
+def judging_folds(splits: Splits) -> list[int]:
+    """Return the folds that networks were trained in, and judge in; the others were set aside."""
+    return [fold for fold in splits.folds if fold % splits.n_inner]
+
+
 def send_views(views: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
-    """Send the views of every block to the cells that touch it, X once for each fold."""
+    """Send the views of every block to the cells that touch it, X once for each fold.
+
+    Folds are numbered by their places in :func:`judging_folds`.
+    """
+    places = {fold: place for place, fold in enumerate(judging_folds(splits))}
 
     def copies(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        for fold in splits.folds if row["kind"] == "x" else (row["fold"],):
+        for fold in places if row["kind"] == "x" else places.keys() & {row["fold"]}:
             for cell in layout.cells_of(row["block"]):
-                yield row | {"fold": fold, "cell": cell}
+                yield row | {"fold": places[fold], "cell": cell}
 
     return views.mapInArrow(each_row(copies, SENT), SENT)
 
@@ -44,37 +66,41 @@ def send_views(views: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
 def judged_edges(
     sent: DataFrame, cells: DataFrame, layout: Layout, splits: Splits, detector: CrossHCM, trained: TrainedModel
 ) -> DataFrame:
-    """Return, for each cell's edges, the mean hop count, its variance, p(one hop) and surprise over all samples."""
-    epochs = detector.schedule().sample_epochs(len(splits.folds))
-    n_folds = len(splits.folds)
+    """Return the :data:`VALUES` of each cell's edges over all samples of the network that judges them.
+
+    ``cells`` are those of :func:`hopsight.spark.pairs.with_similarity`.
+    """
+    schedule, n_turns = detector.schedule(), splits.n_inner - 1
+    epochs = schedule.sample_epochs(n_turns)
     samples = sent.sparkSession.sparkContext.broadcast(trained.samples)
 
     def judge_cell(
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
-        hidden = splits.hidden(edges["hash"], fold)
-        ends = np.stack([edges["u"][hidden], edges["v"][hidden] + (0 if i == j else layout.sizes[i])])
-        views = _cell_views(blocks, i == j)
-        fold_view = Fold(views, torch.arange(ends.shape[1]))
+        k, turn = divmod(fold, n_turns)
+        mine = splits.part(edges["hash"]) == k
+        ends = np.stack([edges["u"][mine], edges["v"][mine] + (0 if i == j else layout.sizes[i])])
+        pairs, chosen = torch.from_numpy(ends.astype(np.int64)), torch.arange(ends.shape[1])
+        view = _cell_views(blocks, i == j)
         posterior = EdgePosterior(ends.shape[1], torch.device("cpu"))
         network = detector.build_network(
             trained.n_inputs, trained.n_classes, directed=False, generator=torch.Generator()
         )
-        for epoch, flat in zip(epochs, samples.value, strict=True):
-            if epoch % n_folds == fold:
-                network.set_flat_weights(flat)
-                judge(network, fold_view, torch.from_numpy(ends.astype(np.int64)), posterior, detector.schedule())
+        for epoch, weights in zip(epochs, samples.value, strict=True):
+            if epoch % n_turns == turn:
+                network.set_flat_weights(weights[k])
+                for part, logits in predict(network, view, pairs, chosen, schedule):
+                    posterior.add(part, calibrated(logits, trained.calibrations[k]), schedule.prediction)
         found = np.stack([getattr(posterior, name).numpy() for name in FIELDS]).astype(np.float64)
-        starts = range(0, max(1, hidden.size), SLICE)
-        places = np.searchsorted(np.flatnonzero(hidden), [*starts, hidden.size])
+        starts = range(0, max(1, mine.size), SLICE)
+        places = np.searchsorted(np.flatnonzero(mine), [*starts, mine.size])
         for number, (start, end) in enumerate(pairwise(places.tolist())):
             yield {"cell": cell, "slice": number, "fold": fold, "payload": found[:, start:end]}
 
     types = {**dict.fromkeys(VIEWS, view_dtype(layout)), **EDGE_TYPES}
-    partial = on_cells(
-        sent, cells.select("cell", "slice", "u", "v", "hash"), layout, splits.folds, judge_cell, types, PARTIAL
-    )
+    turns = list(range(len(judging_folds(splits))))
+    partial = on_cells(sent, cells.select("cell", "slice", "u", "v", "hash"), layout, turns, judge_cell, types, PARTIAL)
     return _merged(partial, cells, splits)
 
 
@@ -88,14 +114,15 @@ def _cell_views(blocks: dict[str, Array], same: bool) -> list[torch.Tensor]:
 def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
     """Combine the means and squared deviations of each edge over the folds (Chan's rule), slice by slice."""
     names = arrow_schema(JUDGED)
-    edges = cells.select("cell", "slice", "u", "v", "hash")
+    edges = cells.select("cell", "slice", "u", "v", "hash", "dissimilarity")
 
     def merge(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
         cell = next(rows_of(right))
         hashes = np.frombuffer(cell["hash"], dtype=np.uint64)
+        part = splits.part(hashes)
         total = np.zeros((len(FIELDS), hashes.size))
         for row in sorted(rows_of(left), key=lambda row: row["fold"]):
-            mine = np.flatnonzero(splits.hidden(hashes, row["fold"]))
+            mine = np.flatnonzero(part == row["fold"] // (splits.n_inner - 1))
             new = np.frombuffer(row["payload"]).reshape(len(FIELDS), -1)
             old = total[:, mine]
             count = old[0] + new[0]
@@ -106,8 +133,8 @@ def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
             total[2, mine] = old[2] + new[2] + shift**2 * old[0] * share
             total[3:, mine] = old[3:] + (new[3:] - old[3:]) * share
         variance = total[2] / np.maximum(total[0], 1.0)
-        values = np.stack([total[1], variance, total[3], total[4]])
-        row = {**{name: cell[name] for name in ("cell", "slice", "u", "v")}, "values": values}
+        values = np.stack([total[1], variance, total[3], total[4], np.frombuffer(cell["dissimilarity"])])
+        row = {**{name: cell[name] for name in ("cell", "slice", "u", "v", "hash")}, "values": values}
         return pa.Table.from_batches([one_row(row, names)])
 
     return partial.groupBy("cell", "slice").cogroup(edges.groupBy("cell", "slice")).applyInArrow(merge, JUDGED)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.hcm.folds import Splits
 from hopsight.hops.kernels import below, count, scramble
-from hopsight.hops.pool import POOL_PER_FOLD, PairPool, PoolPlan, plan_pool, source_count
+from hopsight.hops.pool import POOL_PER_FOLD, PairPool, PoolPlan, plan_pool, source_count, without
 from hopsight.hops.search import WORD
 from hopsight.preprocess import edge_similarity
+from hopsight.preprocess.references import References
 from hopsight.spark.blocks import (
     NO_FOLD,
     PIECE,
@@ -27,9 +29,8 @@ from hopsight.spark.blocks import (
     sum_to_driver,
 )
 from hopsight.spark.cells import on_cells, slices
-from hopsight.spark.folds import Splits
 from hopsight.spark.graph import EDGE_TYPES
-from hopsight.spark.quantiles import nth, sortable
+from hopsight.spark.quantiles import hash_limit, nth, sortable
 from hopsight.system.compiled import compiled
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 PORTION = 8 * WORD  # sources that one task searches from
 
-COMPARED = "cell int, slice int, u binary, v binary, hash binary, similarity binary"
+COMPARED = "cell int, slice int, u binary, v binary, hash binary, similarity binary, dissimilarity binary"
 KEPT_EDGES = "cell int, slice int, u binary, v binary"
 TYPES: dict[str, Any] = {
     "exact": np.float64,
@@ -49,8 +50,8 @@ TYPES: dict[str, Any] = {
 }
 
 
-def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str) -> DataFrame:
-    """Add to each edge the similarity of its ends, as a word that sorts like it."""
+def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str, references: References) -> DataFrame:
+    """Add to each edge the similarity of its ends, as a word that sorts like it, and their relative dissimilarity."""
 
     def compare(
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
@@ -58,7 +59,9 @@ def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str
         i, j = layout.pairs[cell]
         rows = blocks["exact0"] if i == j else np.concatenate([blocks["exact0"], blocks["exact1"]])
         ends = np.stack([edges["u"], edges["v"] + (0 if i == j else layout.sizes[i])]).astype(np.int64)
-        yield from slices(cell, {"similarity": sortable(edge_similarity(rows, ends, measure)), **edges})
+        similarity = sortable(edge_similarity(rows, ends, measure))
+        dissimilarity = references.relative_dissimilarity(rows, ends)
+        yield from slices(cell, {"similarity": similarity, "dissimilarity": dissimilarity, **edges})
 
     edges = cells.select("cell", "slice", "u", "v", "hash")
     return on_cells(send(x.filter("kind = 'exact'"), layout), edges, layout, [NO_FOLD], compare, TYPES, COMPARED)
@@ -172,14 +175,15 @@ def choose_pool(
     n_classes = settings["n_classes"]
     n_sources = sources[0].size
     counts = _class_counts(state, layout, n_sources, n_classes)
-    hidden = sum_to_driver(cells, _hidden_counter(splits, limit))[0]
-    n_edges = int(hidden[-1])
-    if n_edges == 0:
-        raise ValueError("no edge is left to learn hop counts from")
-    plan = plan_pool(counts, layout.n_nodes, n_edges, len(splits.folds), **settings)
+    *n_positives, n_kept = sum_to_driver(cells, _positive_counter(splits, limit))[0].tolist()
+    if n_kept == 0:
+        raise ValueError("the graph has no edges to learn hop counts from")
+    plan = plan_pool(counts, layout.n_nodes, int(n_kept), splits.n_inner, **settings)
     far = _far_pairs(state, layout, sources, seed, plan)
-    near = _near_pairs(cells, layout, splits, limit, seed, hidden)
-    return plan.pool(near, far)
+    dropped = _dropped_among(cells, layout, limit, np.concatenate(far, axis=1))
+    far = [without(pairs, dropped, layout.n_nodes) for pairs in far]
+    near = _near_pairs(cells, layout, splits, limit, seed, n_positives)
+    return plan.pool(near, far, splits.n_folds)
 
 
 def _n_words(n_sources: int, portion: int) -> int:
@@ -266,15 +270,40 @@ def _class_counts(state: DataFrame, layout: Layout, n_sources: int, n_classes: i
     return np.column_stack([near, layout.n_nodes - 1 - near.sum(axis=1)])
 
 
-def _hidden_counter(splits: Splits, limit: DropLimit) -> Any:
-    """Return the function that counts the kept edges: those hidden in each fold, and all."""
+def _positives(row: dict[str, Any], kept: NDArray[np.bool_], splits: Splits, fold: int) -> NDArray[np.bool_]:
+    """Return the edges of a slice that a fold learns one hop from; one that is set aside takes dropped edges, too."""
+    mine = splits.positives(_words(row, "hash"), fold)
+    return mine if fold % splits.n_inner == 0 else mine & kept
+
+
+def _positive_counter(splits: Splits, limit: DropLimit) -> Any:
+    """Return the function that counts the edges each fold learns from, and all kept edges."""
 
     def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
-        hashes = _words(row, "hash")[kept_mask(row, limit)]
-        hidden = [splits.hidden(hashes, fold).sum() for fold in splits.folds]
-        yield 0, np.array([*hidden, hashes.size], dtype=np.float64)
+        kept = kept_mask(row, limit)
+        positives = [_positives(row, kept, splits, fold).sum() for fold in splits.folds]
+        yield 0, np.array([*positives, kept.sum()], dtype=np.float64)
 
     return counts
+
+
+def _dropped_among(cells: DataFrame, layout: Layout, limit: DropLimit, pairs: Array) -> Array:
+    """Return those of some pairs that are dropped edges."""
+    first, n_nodes = layout.offsets, layout.n_nodes
+    wanted = cells.sparkSession.sparkContext.broadcast(np.unique(pairs.min(axis=0) * n_nodes + pairs.max(axis=0)))
+
+    def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        i, j = layout.pairs[row["cell"]]
+        dropped = ~kept_mask(row, limit)
+        u, v = (np.frombuffer(row[end], dtype=np.int32)[dropped] for end in ("u", "v"))
+        ends = np.stack([first[i] + u, first[j] + v])
+        keys = ends.min(axis=0) * n_nodes + ends.max(axis=0)
+        places = np.minimum(np.searchsorted(wanted.value, keys), wanted.value.size - 1)
+        yield {"payload": ends[:, wanted.value[places] == keys] if wanted.value.size else ends[:, :0]}
+
+    schema = "payload binary"
+    collected = cells.mapInArrow(each_row(find, schema), schema).collect()
+    return np.concatenate([np.frombuffer(row["payload"], dtype=np.int64).reshape(2, -1) for row in collected], axis=1)
 
 
 def _far_pairs(
@@ -303,13 +332,11 @@ def _far_pairs(
 
 
 def _near_pairs(
-    cells: DataFrame, layout: Layout, splits: Splits, limit: DropLimit, seed: np.uint64, hidden: Array
+    cells: DataFrame, layout: Layout, splits: Splits, limit: DropLimit, seed: np.uint64, n_positives: list[float]
 ) -> list[Array]:
-    """Return the hidden edges of each fold with the smallest hashes, ordered by them."""
+    """Return the edges with the smallest hashes that each fold learns one hop from, ordered by their hashes."""
     first, folds = layout.offsets, splits.folds
-    most = POOL_PER_FOLD + 8 * np.sqrt(POOL_PER_FOLD)
-    sizes = np.where(hidden[:-1] > 0, hidden[:-1], hidden[-1])
-    limits = np.minimum(most / sizes * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
+    limits = [hash_limit(POOL_PER_FOLD, size) for size in n_positives]
 
     def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[row["cell"]]
@@ -317,8 +344,7 @@ def _near_pairs(
         kept = kept_mask(row, limit)
         rank = scramble(hashes ^ seed)
         for fold in folds:
-            mine = splits.hidden(hashes, fold) if hidden[fold] else True
-            chosen = np.flatnonzero(kept & mine & (rank <= limits[fold]))
+            chosen = np.flatnonzero(_positives(row, kept, splits, fold) & (rank <= limits[fold]))
             found = [first[i] + u[chosen], first[j] + v[chosen], rank[chosen].view(np.int64)]
             yield {"fold": fold, "payload": np.stack(found).astype(np.int64)}
 

@@ -38,6 +38,12 @@ def from_sortable(words: HashArray) -> NDArray[np.float64]:
     return np.where(words & top, words & ~top, ~words).view(np.float64)
 
 
+def hash_limit(n_wanted: int, n_hashes: float) -> np.uint64:
+    """Return a limit below which at least ``n_wanted`` of so many random hashes lie, or all, and hardly more."""
+    share = (n_wanted + 8 * np.sqrt(n_wanted)) / max(n_hashes, 1)
+    return np.uint64(min(share * 2.0**64, 2.0**64 - 2048))
+
+
 def nth(frame: DataFrame, keys: Keys, wanted: Sequence[tuple[int, int]], n_values: int) -> list[np.uint64]:
     """Return, for each ``(column, rank)`` in ``wanted``, the word with that rank (from 0) in the column.
 

@@ -13,31 +13,51 @@ import numpy as np
 from hopsight.checks import plural
 from hopsight.explanations import Explainer, Explanation
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.evidence import KINDS
+from hopsight.hcm.groups import Group
 from hopsight.report.page import SCRIPTS, report_data
 from hopsight.report.shell import write_page
+from hopsight.runs.outputs import write_groups
 from hopsight.spark.excerpt import NEIGHBORS, Excerpt
+from hopsight.spark.results import EDGE_VALUES
+
+
+class ShownCrossHCM(CrossHCM):
+    """A CrossHCM with the values of an excerpt, whose groups were found on the cluster."""
+
+    groups_: list[Group] = []  # noqa: RUF012
+
+
+ShownCrossHCM.__name__ = CrossHCM.__name__  # the name that explanations and the report print
 
 
 def write_reasons(
-    folder: Path, excerpt: Excerpt, detector: Any, names: list[str], threshold: float, record: Mapping[str, Any]
+    folder: Path,
+    excerpt: Excerpt,
+    detector: Any,
+    names: list[str],
+    fitted: Mapping[str, Any],
+    record: Mapping[str, Any],
 ) -> None:
-    """Write ``explanations.json`` and ``report.html``.
+    """Write ``explanations.json``, ``groups.csv`` and ``report.html``; ``fitted`` is that of the detection.
 
     The excerpt is explained as if it were the whole graph. Ranks, degrees and sizes are then replaced by those in the
     whole graph, and percentiles by those among the sampled nodes.
     """
-    graph, model = _fitted(excerpt, detector, names, threshold, record)
+    graph, model = _fitted(excerpt, detector, names, fitted, record)
     explainer = Explainer(model, graph)
     n_nodes = record["graph"]["n_nodes"]
     explanations = [_in_whole_graph(explainer, excerpt, position, n_nodes) for position in excerpt.top.tolist()]
     reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
     (folder / "explanations.json").write_text(reasons, encoding="utf-8")
+    write_groups(folder / "groups.csv", graph, model)
     data = report_data(model, graph, explanations, record)
     write_page(folder / "report.html", f"{graph.name} · hopsight", _corrected(data, excerpt, record), SCRIPTS)
 
 
 def _fitted(
-    excerpt: Excerpt, detector: Any, names: list[str], threshold: float, record: Mapping[str, Any]
+    excerpt: Excerpt, detector: Any, names: list[str], fitted: Mapping[str, Any], record: Mapping[str, Any]
 ) -> tuple[AttributedGraph, Any]:
     """Return the excerpt as a graph, and a detector with the fitted values of that graph."""
     path = (record.get("request") or {}).get("source", {}).get("path")
@@ -50,15 +70,21 @@ def _fitted(
         attribute_names=names,
         name=Path(path).stem if path else "Graph",
     )
-    model = dataclasses.replace(detector)
-    model.decision_score_, model.threshold_ = excerpt.nodes["score"], threshold
-    model.label_ = excerpt.nodes["flagged"]
+    model = ShownCrossHCM(**{field.name: getattr(detector, field.name) for field in dataclasses.fields(detector)})
+    model.groups_ = excerpt.groups
+    for name, value in fitted.items():
+        setattr(model, name, value)
+    model.decision_score_, model.label_ = excerpt.nodes["score"], excerpt.nodes["flagged"]
     model.judged_ = excerpt.nodes["judged"].astype(bool)
     model.ahp_, model.iv_, model.hav_ = (excerpt.nodes[name] for name in ("ahp", "iv", "hav"))
-    model.edge_index_, model.loss_ = graph.edges, np.asarray(record["losses"])
+    model.evidence_ = {kind: excerpt.nodes[kind] for kind in KINDS}
+    if "decided_by" in excerpt.nodes:
+        model.decided_by_ = np.array([detector.evidence.index(kind) for kind in excerpt.nodes["decided_by"]])
+    model.edge_index_ = graph.edges
     order = np.lexsort((np.maximum(source, target), np.minimum(source, target)))  # that of graph.edges
-    for name in ("hop", "probability", "variance"):
+    for name in EDGE_VALUES:
         setattr(model, f"edge_{name}_", excerpt.edges[name][order])
+    model.edge_label_ = excerpt.edges["flagged"][order]
     return graph, model
 
 
@@ -79,7 +105,7 @@ def _in_whole_graph(explainer: Explainer, excerpt: Excerpt, position: int, n_nod
     )
     notes = [*reasons.notes, f"Percentiles are those in a sample of {plural(sample.size, 'node')}."]
     if degrees[position] > len(neighbors):
-        notes.append(f"Only the {NEIGHBORS} farthest neighbors are listed.")
+        notes.append(f"Only the {NEIGHBORS} neighbors along its most anomalous edges are listed.")
     return dataclasses.replace(
         reasons,
         rank=int(ranks[position]),

@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hopsight.spark.blocks import Layout, cached, rows_of
-from hopsight.spark.graph import hub_degree, salted_join
+from hopsight.hcm.groups import Group
+from hopsight.spark.blocks import cached, rows_of
+from hopsight.spark.graph import SparkGraph, hub_degree, salted_join
 from hopsight.spark.inputs import with_row_numbers
+from hopsight.spark.judging import edge_readings, edge_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,13 +28,16 @@ class Detection:
     Attributes
     ----------
     scores
-        One row per node, most anomalous first: node, rank, score, flagged, judged, degree, ahp, iv, hav.
+        One row per node, most anomalous first: node, rank, score, flagged, judged, degree, ahp, iv, hav, each kind of
+        evidence, and decided_by, the strongest kind that counts.
     edges
-        One row per edge, farthest first: source, target, rank, hop, probability, variance.
-    threshold
-        The score above which a node is flagged.
-    losses
-        Loss of each epoch.
+        One row per edge, most anomalous first: source, target, rank, hop, probability, variance, surprise, score,
+        flagged.
+    groups
+        Rings and lockstep groups; their members are ids.
+    fitted
+        What does not grow with the graph of the values that the local engine sets on a fitted CrossHCM, by their names
+        there: laws, thresholds, posterior samples, loss.
     graph
         Number of nodes, edges, attributes and blocks, and of merged duplicates and removed self-loops.
     stages
@@ -45,13 +50,23 @@ class Detection:
 
     scores: DataFrame
     edges: DataFrame
-    threshold: float
-    losses: NDArray[np.float64]
+    groups: list[Group]
+    fitted: dict[str, Any]
     graph: dict[str, Any]
     stages: dict[str, dict[str, float]]
     notices: list[str]
     nodes: DataFrame
     attribute_names: list[str]
+
+    @property
+    def threshold(self) -> float:
+        """The score above which a node is flagged."""
+        return float(self.fitted["threshold_"])
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """The loss of each epoch."""
+        return np.asarray(self.fitted["loss_"])
 
     @property
     def network(self) -> dict[str, Any]:
@@ -60,35 +75,36 @@ class Detection:
         return self.graph
 
 
+EDGE_VALUES = ("hop", "probability", "variance", "surprise", "score")
 PLACES = 1 << 32  # more than the positions in a block
 _PLACE = f"block * {PLACES} + position"
 
 
 def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame:
     """Return the scores with ids and ranks; ties keep the order of the node table."""
+    values = [name for name in rows.columns if name not in ("block", "position", "score")]
     named = rows.join(nodes.select("id", "row", "block", "position"), ["block", "position"])
     ordered = cached(named.orderBy("score", "row", ascending=[False, True]).drop("block", "position", "row"))
-    flagged = f"cast(score > cast('{threshold!r}' as double) as int) as flagged"
-    return with_row_numbers(ordered).selectExpr(
-        "id as node", "row + 1 as rank", "score", flagged, "judged", "degree", "ahp", "iv", "hav"
-    )
+    return with_row_numbers(ordered).selectExpr("id as node", "row + 1 as rank", "score", _flagged(threshold), *values)
 
 
-def edge_table(edges: DataFrame, layout: Layout, nodes: DataFrame, rows: DataFrame, n_edges: int) -> DataFrame:
-    """Return the edges with ids and ranks, ordered by hop count from the largest; ``rows`` tell the hubs."""
-    schema = "one long, other long, hop double, probability double, variance double"
+def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dict[str, Any]) -> DataFrame:
+    """Return the edges with ids and ranks, the highest score first; ``rows`` tell the hubs."""
+    layout, nodes, laws = graph.layout, graph.nodes, fitted["edge_laws_"]
+    schema = f"one long, other long, {', '.join(f'{name} double' for name in EDGE_VALUES)}"
     names = [part.split()[0] for part in schema.split(", ")]
 
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in rows_of(batch):
                 u, v = (np.frombuffer(row[name], dtype=np.int32) for name in ("u", "v"))
-                hop, variance, probability, _ = np.frombuffer(row["values"]).reshape(4, -1)
+                known = edge_values(row) | {"score": laws.scores(edge_readings(row))}
                 i, j = layout.pairs[row["cell"]]
-                columns = (i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64), hop, probability, variance)
+                ends = (i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64))
+                columns = (*ends, *(known[name] for name in EDGE_VALUES))
                 yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
 
-    many = rows.filter(rows["degree"] > hub_degree(n_edges, layout.n_tasks))
+    many = rows.filter(rows["degree"] > hub_degree(graph.n_edges, layout.n_tasks))
     hubs = [row["place"] for row in many.selectExpr(f"{_PLACE} as place").collect()]
     ends = edges.mapInArrow(unpack, schema)
     for end, other in (("one", "other"), ("other", "one")):
@@ -100,10 +116,13 @@ def edge_table(edges: DataFrame, layout: Layout, nodes: DataFrame, rows: DataFra
         f"if({first}, other_id, one_id) as target",
         f"if({first}, one_row, other_row) as source_row",
         f"if({first}, other_row, one_row) as target_row",
-        "hop",
-        "probability",
-        "variance",
+        *EDGE_VALUES,
     )
-    keys = ("hop", "probability", "source_row", "target_row")
-    ordered = cached(ends.orderBy(*keys, ascending=[False, True, True, True]).drop("source_row", "target_row"))
-    return with_row_numbers(ordered).selectExpr("source", "target", "row + 1 as rank", "hop", "probability", "variance")
+    keys = {"score": False, "hop": False, "probability": True, "source_row": True, "target_row": True}
+    ordered = cached(ends.orderBy(*keys, ascending=list(keys.values())).drop("source_row", "target_row"))
+    flagged = _flagged(fitted["edge_threshold_"])
+    return with_row_numbers(ordered).selectExpr("source", "target", "row + 1 as rank", *EDGE_VALUES, flagged)
+
+
+def _flagged(threshold: float) -> str:
+    return f"cast(score > cast('{threshold!r}' as double) as int) as flagged"

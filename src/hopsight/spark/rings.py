@@ -1,4 +1,4 @@
-"""Sum triangles of strangers on the cluster: adjacency lists directed by degree meet for two blocks at a time."""
+"""Sum triangles of strangers and of lookalikes: adjacency lists directed by degree meet for two blocks at a time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from hopsight.hcm.edge_readings import EdgeLaws
 from hopsight.spark.blocks import (
     BLOCK,
     NO_FOLD,
@@ -23,25 +24,29 @@ from hopsight.spark.blocks import (
     send,
 )
 from hopsight.spark.cells import on_cells, slices
+from hopsight.spark.judging import edge_readings
 from hopsight.system.compiled import compiled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-STRANGE = "cell int, slice int, u binary, v binary, strangeness binary"
-LISTS = "block int, cell int, source binary, target binary, strangeness binary"
-ROUTED = "first int, second int, cell int, source binary, target binary, strangeness binary"
-LIST_TYPES: dict[str, Any] = {"source": np.int64, "target": np.int64, "strangeness": np.float64}
+SIDES = ("strangeness", "alikeness")
+WITH_SIDES = "cell int, slice int, u binary, v binary, strangeness binary, alikeness binary"
+LISTS = "block int, cell int, source binary, target binary, strangeness binary, alikeness binary"
+ROUTED = "first int, second int, cell int, source binary, target binary, strangeness binary, alikeness binary"
+LIST_TYPES: dict[str, Any] = {"source": np.int64, "target": np.int64, **dict.fromkeys(SIDES, np.float64)}
 
 
-def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame:
-    """Return partial blocks ``ring``: for each node, the product of the sides' strangeness, summed over its triangles.
+def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout, laws: EdgeLaws) -> DataFrame:
+    """Return partial blocks ``ring``: for each node, two sums over its triangles.
+
+    The first is that of the products of the sides' strangeness, the second that of their alikeness.
 
     A triangle u → v → w is found where the lists of u and v meet, in the task of their two blocks. No list is longer
     than √(2m), not even that of a hub.
     """
-    lists = oriented(judged, degrees, layout)
+    lists = oriented(judged, degrees, layout, laws)
     n_blocks = layout.n_blocks
 
     def route(as_first: bool) -> Any:
@@ -61,7 +66,7 @@ def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFr
         for block, start in enumerate(layout.offsets[:-1]):
             part = total[start : start + layout.sizes[block]]
             if part.any():
-                rows = pieces(NO_FOLD, block, "ring", part[:, None])
+                rows = pieces(NO_FOLD, block, "ring", part)
                 batches += [one_row({**row, "cell": first * n_blocks + second}, names) for row in rows]
         return pa.Table.from_batches(batches, names)
 
@@ -73,7 +78,7 @@ def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFr
     return left.cogroup(right).applyInArrow(close, SENT)
 
 
-def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame:
+def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout, laws: EdgeLaws) -> DataFrame:
     """Return the edges as lists that start at the end of smaller degree; nodes are numbered over all blocks."""
     first = layout.offsets
 
@@ -86,42 +91,40 @@ def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout) -> DataFrame
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
         u, v = edges["u"].astype(np.int64), edges["v"].astype(np.int64)
-        strangeness = edges["strangeness"]
         a, b = blocks["degree0"][u, 0], blocks["degree1"][v, 0]
         forward = a <= b  # ties go to u, because blocks and positions are in order
         ends = np.stack([first[i] + u, first[j] + v])
         for block, mask, (source, target) in ((i, forward, ends), (j, ~forward, ends[::-1])):
-            lists = {"source": source[mask], "target": target[mask], "strangeness": strangeness[mask]}
+            lists = {"source": source[mask], "target": target[mask], **{side: edges[side][mask] for side in SIDES}}
             yield from ({"block": block, **part} for part in slices(cell, lists))
 
+    def with_sides(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        edges = edge_readings(row)
+        yield {**row, "strangeness": laws.strangeness(edges), "alikeness": laws.alikeness(edges)}
+
     slim = degrees.mapInArrow(each_row(only_degree, BLOCK), BLOCK)
-    edges = judged.mapInArrow(each_row(_with_strangeness, STRANGE), STRANGE)
-    types = {"degree": np.int32, "u": np.int32, "v": np.int32, "strangeness": np.float64}
+    edges = judged.mapInArrow(each_row(with_sides, WITH_SIDES), WITH_SIDES)
+    types = {"degree": np.int32, "u": np.int32, "v": np.int32, **dict.fromkeys(SIDES, np.float64)}
     return on_cells(send(slim, layout), edges, layout, [NO_FOLD], direct, types, LISTS)
 
 
-def _with_strangeness(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    probability = np.frombuffer(row["values"]).reshape(4, -1)[2]
-    yield {**row, "strangeness": (1.0 - probability) ** 2}
-
-
 def triangle_sums(left: tuple[Array, ...], right: tuple[Array, ...], first: Array, second: int, n_nodes: int) -> Array:
-    """Return each node's sum over the triangles with u in the left lists and v in the right ones (block ``second``)."""
-    total = np.zeros(n_nodes)
+    """Return each node's sums over triangles with u in the left lists and v in the right ones (block ``second``)."""
+    total = np.zeros((n_nodes, len(SIDES)))
     _close(*left, *right, first[second], first[second + 1], total)
     return total
 
 
 def _lists(table: pa.Table) -> tuple[Array, Array, Array, Array]:
-    """Return the sorted sources, the start of each source's list, the targets and their strangeness."""
+    """Return the sorted sources, the start of each source's list, the targets and the sides toward them."""
     found = [[np.frombuffer(row[name], dtype=LIST_TYPES[name]) for name in LIST_TYPES] for row in rows_of(table)]
     if not found:
         empty = np.empty(0, dtype=np.int64)
-        return empty, np.zeros(1, dtype=np.int64), empty, np.empty(0)
-    source, target, strangeness = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return empty, np.zeros(1, dtype=np.int64), empty, np.empty((0, len(SIDES)))
+    source, target, *sides = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((target, source))
     nodes, start = np.unique(source[order], return_index=True)
-    return nodes, np.append(start, source.size), target[order], strangeness[order]
+    return nodes, np.append(start, source.size), target[order], np.stack(sides, axis=1)[order]
 
 
 @compiled(nogil=True)
@@ -145,9 +148,10 @@ def _close(
                 elif left_target[i] > right_target[j]:
                     j += 1
                 else:
-                    product = left_value[edge] * left_value[i] * right_value[j]
-                    total[left_nodes[at]] += product
-                    total[v] += product
-                    total[left_target[i]] += product
+                    for side in range(total.shape[1]):
+                        product = left_value[edge, side] * left_value[i, side] * right_value[j, side]
+                        total[left_nodes[at], side] += product
+                        total[v, side] += product
+                        total[left_target[i], side] += product
                     i += 1
                     j += 1

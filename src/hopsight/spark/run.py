@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopsight.checks import check_choice, check_count
+from hopsight.checks import check_choice, check_count, plural
 from hopsight.io.files import TABLE_SUFFIXES, reading
 from hopsight.io.frames import open_table
 from hopsight.io.rules import MISSING
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
     from hopsight.spark.results import Detection
 
-FILES = ("scores.csv", "scores.parquet", "edges.csv", "edges.parquet", "explanations.json", "report.html", RECORD)
+FILES = (
+    "scores.csv", "scores.parquet", "edges.csv", "edges.parquet", "groups.csv", "explanations.json", "report.html",
+    RECORD,
+)  # fmt: skip
 DETECTOR = "cross_hcm"
 
 
@@ -64,7 +67,9 @@ def detect_files(
         }
         show.begin("explain")
         excerpt = collect_excerpt(found, request.top)
-        write_reasons(claimed.staging, excerpt, detector, found.attribute_names, found.threshold, record)
+        if len(excerpt.groups) < len(found.groups):
+            show.say(f"groups.csv lists {len(excerpt.groups):,} of {plural(len(found.groups), 'group')}")
+        write_reasons(claimed.staging, excerpt, detector, found.attribute_names, found.fitted, record)
         write_record(claimed.staging / RECORD, record)
         claimed.publish()
     _show(found, folder, request.top, record["n_flagged"])
@@ -81,6 +86,8 @@ def _check(request: Request, resume: bool) -> None:
         raise ValueError("the Spark engine keeps no checkpoint to resume from; leave out --resume")
     if request.memory_limit is not None:
         raise ValueError("the Spark engine cannot enforce a memory limit; leave out --memory-limit")
+    if request.repeat != 1:
+        raise ValueError("the Spark engine fits once; leave out --repeat, or run the command with several seeds")
     if request.source.directed:
         raise ValueError("the Spark engine reads undirected edges only; leave out --directed")
     if request.source.path is None or request.source.nodes is None:

@@ -18,7 +18,7 @@ from hopsight.hcm.folds import Fold
 from hopsight.hcm.training import Observer
 from hopsight.hops.pool import PairPool
 from hopsight.nn.device import resolve_device
-from hopsight.spark.blocks import BLOCK, NO_FOLD, PIECE, Array, Layout, each_row, piece_matrix
+from hopsight.spark.blocks import BLOCK, NO_FOLD, Array, Layout, chosen_rows, each_row
 from hopsight.spark.views import view_dtype
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ VIEWS = ("x", "ax")
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """The posterior samples (n_samples, n_weights), the losses, and the shape of the neural network."""
+    """The posterior samples (n_samples, n_networks, n_weights), their calibrations, the losses, and the shape."""
 
     samples: NDArray[np.float32]
+    calibrations: NDArray[np.float64]
     losses: NDArray[np.float64]
     n_inputs: int
     n_classes: int
@@ -44,17 +45,14 @@ def pool_views(views: DataFrame, layout: Layout, pool: PairPool) -> DataFrame:
 
     Blocks ``ax`` of a fold hold the nodes of that fold's pool, blocks ``x`` the nodes of all pools.
     """
-    first = layout.offsets
     by_fold = {fold: _pool_nodes(pool, fold) for fold in range(len(pool.pools))}
     all_nodes = np.unique(np.concatenate(list(by_fold.values())))
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        start = first[row["block"]] + row["piece"] * PIECE
-        end = start + layout.rows(row["block"], row["piece"])
         nodes = all_nodes if row["fold"] == NO_FOLD else by_fold[row["fold"]]
-        here = nodes[np.searchsorted(nodes, start) : np.searchsorted(nodes, end)] - start
-        if here.size:
-            yield row | {"payload": piece_matrix(row, layout, view_dtype(layout))[here]}
+        chosen = chosen_rows(row, layout, view_dtype(layout), nodes)
+        if chosen.size:
+            yield row | {"payload": chosen}
 
     return views.mapInArrow(each_row(choose, BLOCK), BLOCK)
 
@@ -126,9 +124,15 @@ def train_on_views(
     """Sample the posterior from the views of the pool, as :func:`views_by_kind` returned them."""
     device = resolve_device(detector.device)
     local, folds = _renumbered(views, pool, device)
-    no_edges = torch.empty((2, 0), dtype=torch.int64, device=device)
-    trained = detector.train(folds, local, no_edges, rngs, observer=Observer(callback))
-    return TrainedModel(trained.samples, trained.losses, folds[0].view[0].shape[1], pool.n_classes)
+    n_inner = len(folds) // pool.n_networks
+    n_inputs = folds[0].view[0].shape[1]
+    by_network = [folds[k * n_inner : (k + 1) * n_inner] for k in range(pool.n_networks)]
+    networks = detector.build_networks(pool.n_networks, n_inputs, pool.n_classes, rngs[1], device)
+    trained = detector.train(networks, [mine[1:] for mine in by_network], local, rngs, observer=Observer(callback))
+    aside = [mine[0].view for mine in by_network]
+    rng = np.random.default_rng(detector.judging_seed_)  # that of the local engine
+    calibrations = detector.calibrate(networks, aside, local, trained.samples, rng)
+    return TrainedModel(trained.samples, calibrations, trained.losses, n_inputs, pool.n_classes)
 
 
 def views_by_kind(rows: Iterable[Any], dtype: Any) -> dict[tuple[int, str], Array]:

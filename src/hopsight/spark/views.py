@@ -9,11 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from hopsight.hcm.folds import HALF_PRECISION_NODES
+from hopsight.hcm.folds import HALF_PRECISION_NODES, Splits
 from hopsight.nn.gcn import smoothed
 from hopsight.spark.blocks import BLOCK, SENT, Array, Layout, each_row, pieces, send, sum_over_cells
 from hopsight.spark.cells import on_cells
-from hopsight.spark.folds import Splits
 from hopsight.spark.graph import EDGE_TYPES
 
 if TYPE_CHECKING:
@@ -42,15 +41,15 @@ def compress_views(blocks: DataFrame, layout: Layout) -> DataFrame:
 def neighborhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
     """Return blocks ``ax``, ÂX in every fold, from blocks ``x`` and ``degree``: join with edges, group by node.
 
-    A task computes the views of all folds of a repeat, so X is shuffled once per repeat.
+    A task computes the views of all folds of a network, so X is shuffled once per network.
     """
-    repeats = list(range(splits.n_repeats))
+    networks = list(range(splits.n_folds))
     alone = layout.n_blocks == 1
 
     def multiply(
-        layout: Layout, repeat: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
+        layout: Layout, network: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
-        for fold in splits.folds[repeat * splits.n_folds : (repeat + 1) * splits.n_folds]:
+        for fold in splits.folds[network * splits.n_inner : (network + 1) * splits.n_inner]:
             for block, rows in product(layout, fold, cell, blocks, edges):
                 parts = pieces(fold, block, "ax", rows.astype(view_dtype(layout), copy=False) if alone else rows)
                 yield from ({**row, "cell": cell} for row in parts)
@@ -59,7 +58,7 @@ def neighborhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: S
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[tuple[int, Array]]:
         i, j = layout.pairs[cell]
-        visible = splits.visible(edges["hash"], fold)
+        visible = ~splits.hidden(edges["hash"], fold)
         u, v = edges["u"][visible], edges["v"][visible]
         if alone:  # bit for bit as in the local engine
             yield 0, _smoothed(u, v, blocks["x0"])
@@ -76,8 +75,8 @@ def neighborhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: S
         into_second *= roots[1]
         yield j, into_second
 
-    sent = send(blocks, layout, repeats)
-    partial = on_cells(sent, cells.select("cell", "slice", "u", "v", "hash"), layout, repeats, multiply, TYPES, SENT)
+    sent = send(blocks, layout, networks)
+    partial = on_cells(sent, cells.select("cell", "slice", "u", "v", "hash"), layout, networks, multiply, TYPES, SENT)
     return partial.drop("cell") if alone else compress_views(sum_over_cells(partial, layout, np.float32), layout)
 
 

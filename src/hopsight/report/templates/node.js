@@ -7,15 +7,64 @@ function nodePanel(page, node, command) {
     el("h2", { id: "chosen", tabindex: "-1" }, name(label),
       el("span", { class: flagged ? "badge warm" : "badge" }, flagged ? "flagged" : "not flagged")),
     el("p", { class: "lead" }, reasons ? reasons.summary : unexplained(command)),
+    evidenceBars(page, node),
     values(page, node, reasons),
     (reasons?.notes || []).map((note) => el("p", { class: "soft small" }, `Note: ${note}`)),
     reasons?.without && withoutEdges(page, node, reasons.without),
     el("div", { class: "columns" },
       el("div", { class: "ego" }, el("h3", null, "Neighborhood"), egoNetwork(page, node), egoLegend(page, node)),
       el("div", null, el("h3", null, "Neighbors"), neighbors(page, node, reasons))),
+    reasons?.own.length > 0 && el("div", { class: "after" },
+      el("h3", null, "Unusual attributes of the node itself"), ownValues(reasons.own)),
     reasons?.attributes.length > 0 && el("div", { class: "after" },
       el("h3", null, "Attributes that differ most from those of its neighbors"), attributes(reasons.attributes)),
   ];
+}
+
+// Evidence is −log₁₀ of the share of ordinary nodes that look so unusual; the mark stands at 3, one in a thousand.
+const FULL = 6;
+
+function evidenceBars(page, node) {
+  const found = page.evidence[node];
+  if (!found) return null;
+  const [decided, ...strengths] = found;
+  return [
+    el("ul", { class: "evidence" }, page.kinds.map(([kind, counts, meaning], i) =>
+      el("li", { class: [kind === decided && "decided", !counts && "faint"].filter(Boolean).join(" ") || null },
+        el("b", null, kind), evidenceBar(strengths[i]), el("span", { class: "number" }, fixed(strengths[i], 1)),
+        el("span", { class: "soft small" }, counts ? meaning : `${meaning} (does not count)`)))),
+    el("p", { class: "soft small" }, "The mark is at 3: one ordinary node in a thousand is so unusual."),
+  ];
+}
+
+function evidenceBar(strength) {
+  const bar = el("i");
+  bar.style.width = `${(100 * clamp(strength, 0, FULL)) / FULL}%`;
+  return el("span", { class: "strength", "aria-hidden": "true" }, bar);
+}
+
+// Five small columns, one per kind, in the order of the legend.
+function evidenceStrip(page, node) {
+  const [decided, ...strengths] = page.evidence[node];
+  const words = page.kinds.map(([kind], i) => `${kind} ${fixed(strengths[i], 1)}`).join(", ");
+  return el("span", { class: "columns-of-evidence", role: "img", "aria-label": words, title: words }, page.kinds.map(([kind, counts], i) => {
+    const bar = el("i", { class: kind === decided ? "decided" : counts ? null : "faint" });
+    bar.style.height = `${Math.max(6, (100 * clamp(strengths[i], 0, FULL)) / FULL)}%`;
+    return bar;
+  }));
+}
+
+function ownValues(rows) {
+  return table({
+    label: "Unusual attributes",
+    rows,
+    limit: 25,
+    columns: [
+      { label: "Attribute", value: (row) => row[0], cell: (row) => name(row[0]) },
+      { label: "This node", right: true, value: (row) => row[1], text: (row) => number(row[1]) },
+      { label: "Among all nodes", value: (row) => row[2] },
+    ],
+  });
 }
 
 function unexplained(command) {
@@ -54,7 +103,7 @@ function nodeLink(page, node) {
 }
 
 function neighbors(page, node, reasons) {
-  const rows = reasons ? reasons.neighbors : page.egos[node].edges.map((edge) => [...edge, null]);
+  const rows = reasons ? reasons.neighbors : page.egos[node].edges.map((edge) => [...edge, null, null]);
   if (!rows.length) return el("p", { class: "soft" }, "This node has no neighbors.");
   const total = page.egos[node].total;
   const most = Math.max(...rows.map((row) => row[4] ?? 0));
@@ -63,9 +112,10 @@ function neighbors(page, node, reasons) {
   const columns = [
     { label: "Neighbor", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
     hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far away it looks" },
-    hasHops && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
+    hasHops && rows[0][5] === null && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
     hasHops && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 3), title: "probability of really being a neighbor" },
     most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => share(row[4], most), title: "contribution to the AHP of the node; all contributions sum to it" },
+    rows[0][5] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[5], text: (row) => percent(row[5]), title: "of edges" },
     { label: "Score", right: true, minor: hasHops, value: (row) => of(row)[1], text: (row) => number(of(row)[1]), warm: (row) => of(row)[4] },
     !hasHops && { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
   ].filter(Boolean);

@@ -18,6 +18,7 @@ function heading() {
 
 function topNodes() {
   const of = (row) => page.nodes[row[0]];
+  const row0 = order[0];
   return table({
     label: "Most anomalous nodes",
     search: "Search the nodes",
@@ -29,6 +30,9 @@ function topNodes() {
       { label: "Node", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
       { label: "Score", right: true, value: (row) => of(row)[1], text: (row) => number(of(row)[1]), warm: (row) => of(row)[4] },
       { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
+      page.kinds.length && { label: "Decided by", value: (row) => page.evidence[row[0]][0], cell: (row) => el("span", { class: "whole" }, page.evidence[row[0]][0] ?? "–") },
+      page.kinds.length && { label: "Evidence", minor: true, cell: (row) => evidenceStrip(page, row[0]), text: () => "", title: page.kinds.map(([kind]) => kind).join(", ") },
+      row0 in page.stability && { label: "Stability", right: true, minor: true, value: (row) => page.stability[row[0]], text: (row) => `${Math.round(100 * page.stability[row[0]])}%`, title: "share of the repeated fits in which the node is among the first" },
       ...page.columns.map((column, i) => ({
         label: title(column), right: true, minor: true, value: (row) => row[i + 1], text: (row) => number(row[i + 1]),
       })),
@@ -54,10 +58,41 @@ function topEdges() {
       { label: "From", value: (row) => page.nodes[row[1]][0], cell: (row) => nodeLink(page, row[1]) },
       { label: "To", value: (row) => page.nodes[row[2]][0], cell: (row) => nodeLink(page, row[2]) },
       { label: "Hops", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 2) },
-      { label: "Variance", right: true, minor: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
-      { label: "P(1 hop)", right: true, value: (row) => row[5], text: (row) => fixed(row[5], 3) },
+      rows[0][6] === null && { label: "Variance", right: true, minor: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
+      { label: "P(1 hop)", right: true, minor: rows[0][6] !== null, value: (row) => row[5], text: (row) => fixed(row[5], 3) },
+      rows[0][8] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[8], text: (row) => percent(row[8]), title: "of edges" },
+      rows[0][6] !== null && { label: "Score", right: true, value: (row) => row[6], text: (row) => number(row[6]), warm: (row) => row[7] },
+      { label: "What differs most", minor: true, value: (row) => row[9], cell: (row) => el("div", { class: "words" }, row[9] || "–") },
+    ].filter(Boolean),
+  });
+}
+
+function groupTable() {
+  const names = (row) => row[2].map((node) => page.nodes[node][0]);
+  return table({
+    label: "Groups",
+    search: page.groups.length > 10 ? "Search the groups" : null,
+    limit: 10,
+    rows: page.groups,
+    columns: [
+      { label: "Group", right: true, descending: false, value: (row) => row[0] },
+      { label: "Kind", value: (row) => row[1], cell: (row) => el("span", { class: "whole" }, row[1]) },
+      { label: "Members", value: (row) => row[3], text: (row) => names(row).join(" "), cell: (row) => memberLinks(row) },
+      { label: "Connected", right: true, minor: true, value: (row) => row[4], text: (row) => `${Math.round(100 * row[4])}%`, title: "share of the pairs of members that are edges" },
+      { label: "Strength", right: true, value: (row) => row[5], text: (row) => fixed(row[5], 1), title: "mean evidence of the members" },
+      { label: "What they share", minor: true, value: (row) => row[6], cell: (row) => el("div", { class: "words" }, row[6]) },
     ],
   });
+}
+
+function memberLinks([, , members, size]) {
+  const links = members.map((node, i) => [i > 0 && ", ", nodeLink(page, node)]);
+  return el("div", { class: "members" }, links, size > members.length && ` and ${whole(size - members.length)} more`);
+}
+
+function groupIntro() {
+  const rest = page.n_groups > page.groups.length ? ` The first ${whole(page.groups.length)} of ${whole(page.n_groups)} groups are listed; groups.csv has all of them.` : "";
+  return `A ring connects nodes that look far apart; a lockstep group connects near-copies.${rest}`;
 }
 
 function chooser() {
@@ -118,6 +153,7 @@ document.getElementById("main").append(
   section("Scores", null, parts.scores),
   order.length ? section("Most anomalous nodes", "Select a node to see why.", parts.nodes) : "",
   order.length ? panel : "",
+  page.groups.length ? section("Groups", groupIntro(), groupTable()) : "",
   page.edges.length ? section("Edges most out of place", "The model thinks that these neighbors belong farther apart.", topEdges()) : "",
   page.details.length || page.losses.length > 1 ? section("How this report was made", null, parts.training, records(page.details)) : "",
   el("footer", { class: "page" }, "Made by hopsight. This file is self-contained and fetches nothing."));

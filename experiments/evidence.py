@@ -1,0 +1,309 @@
+"""Measure CrossHCM's evidence: development and reserved graphs, ablation, textbook anomalies, threshold, calibration.
+
+    python experiments/evidence.py dev --out experiments/results/evidence_dev.json
+    python experiments/evidence.py reserved --out experiments/results/evidence_reserved.json
+    python experiments/evidence.py textbook --out experiments/results/evidence_textbook.json
+    python experiments/evidence.py threshold --out experiments/results/evidence_threshold.json
+    python experiments/evidence.py table experiments/results/evidence_*.json
+
+Graphs are read from HOPSIGHT_DATA (default: ../shared/data). ``dev`` holds the seven graphs whose labels helped to
+choose the defaults; BlogCatalog and Flickr have 5 injections x 2 seeds, the others 10 seeds. Every fit is a row; rows of
+``dev`` contain the ROC-AUC of every ablation and the calibration error. ``reserved`` also fits DOMINANT. ``table``
+prints the tables of RESULTS.md from the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+INJECTED = {"BlogCatalog": 10, "Flickr": 15}
+DEVELOPMENT = ("BlogCatalog", "Flickr", "inj_cora", "Amazon", "Disney", "Enron", "amazon_fraud")
+RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
+SETTINGS = {"5x12": (5, 12, 1.5), "12x40": (12, 40, 0.7), "2x2": (2, 2, 2.0)}
+SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
+CALIBRATION_PAIRS = 1000
+
+
+class Cell(NamedTuple):
+    """One fit."""
+
+    what: str
+    graph: str
+    injection: int
+    seed: int
+    detector: str
+    device: str
+
+
+def main() -> None:
+    """Run one kind of measurement, or print tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("dev", "reserved", "textbook", "threshold", "table"))
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--device", default="auto")
+    options = parser.parse_args()
+    if options.what == "table":
+        print_tables([row for file in options.files for row in json.loads(file.read_text())])
+        return
+    rows = []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.workers, context) as pool:
+        futures = [pool.submit(measure, cell) for cell in cells(options.what, options.seeds, options.device)]
+        for future in as_completed(futures):
+            rows.append(future.result())
+            if options.out:
+                options.out.write_text(json.dumps(sorted(rows, key=json.dumps), indent=0))
+    print_tables(rows)
+
+
+def cells(what: str, n_seeds: int, device: str) -> Iterator[Cell]:
+    """Yield the fits of a measurement."""
+    if what == "dev":
+        for number in range(n_seeds):
+            for graph in DEVELOPMENT:
+                injection, seed = divmod(number, 2) if graph in INJECTED else (0, number)
+                yield Cell(what, graph, injection, seed, "cross_hcm", device)
+    elif what == "reserved":
+        for seed in range(n_seeds):
+            for graph in RESERVED:
+                for detector in ("cross_hcm", "dominant"):
+                    yield Cell(what, graph, 0, seed, detector, device)
+    elif what == "textbook":
+        from hopsight.datasets.textbook import KINDS
+
+        for seed in range(n_seeds):
+            for setting in SETTINGS:
+                for kind in KINDS:
+                    yield Cell(what, f"{setting}/{kind}", 0, seed, "cross_hcm", device)
+    else:
+        for seed in range(n_seeds):
+            for share in SHARES:
+                yield Cell(what, f"{share:.0%} planted", 0, seed, "cross_hcm", device)
+
+
+def measure(cell: Cell) -> dict[str, Any]:
+    """Fit, and return one row."""
+    warnings.simplefilter("ignore")
+    import torch
+
+    import hopsight as hs
+
+    torch.set_num_threads(1)
+    graph = make(cell)
+    start = time.perf_counter()
+    model = hs.DETECTORS[cell.detector](seed=cell.seed, device=cell.device).fit(graph)
+    row = cell._asdict() | {"seconds": round(time.perf_counter() - start, 2), "torch": torch.__version__}
+    scores, truth = model.decision_score_, np.asarray(graph.labels)
+    if cell.what in ("dev", "reserved"):
+        row |= {"auc": auc(truth, scores)}
+        if cell.detector == "cross_hcm":
+            row |= {"evidence": {kind: auc(truth, values) for kind, values in model.evidence_.items()}}
+            row |= {"probability": round(float(model.edge_probability_.mean()), 4)}
+    if cell.what == "dev":
+        row |= {"ablation": ablation(model, graph), "calibration": calibration_error(model, graph)}
+    if cell.what == "textbook":
+        row |= textbook_row(model, cell, truth)
+    if cell.what == "threshold":
+        flagged, planted = model.label_ == 1, truth == 1
+        row |= {
+            "n_flagged": int(flagged.sum()),
+            "n_false": int((flagged & ~planted).sum()),
+            "n_planted": int(planted.sum()),
+        }
+    return row
+
+
+def make(cell: Cell) -> Any:
+    """Return the graph of a fit."""
+    import hopsight as hs
+
+    if cell.what == "textbook":
+        setting, kind = cell.graph.split("/")
+        communities, attributes, separation = SETTINGS[setting]
+        return hs.make_textbook(
+            kind, 1000, cell.seed, n_communities=communities, n_attributes=attributes, separation=separation
+        )
+    if cell.what == "threshold":
+        half = round(float(cell.graph.split("%")[0]) * 5)
+        return hs.make_graph(1000, n_structural=half, n_attribute_anomalies=half, seed=cell.seed)
+    folder = Path(os.environ.get("HOPSIGHT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+    graph = hs.load(folder / f"{cell.graph}.mat")
+    if cell.graph in INJECTED:
+        n_cliques = INJECTED[cell.graph]
+        return hs.inject(graph, n_cliques=n_cliques, clique_size=15, n_attribute=15 * n_cliques, seed=cell.injection)
+    return graph
+
+
+def auc(truth: Any, scores: Any) -> float:
+    """Return the ROC-AUC over the labeled nodes."""
+    from hopsight.metrics import roc_auc
+
+    return round(roc_auc(truth, scores), 4)
+
+
+def ablation(model: Any, graph: Any) -> dict[str, float]:
+    """Return the ROC-AUC with every ingredient of the score removed in turn, and with no model at all."""
+    from hopsight.hcm import evidence as module
+    from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
+    from hopsight.hcm.evidence import KINDS, MISFIT_SHARES, strongest, weigh
+
+    truth, attributes = np.asarray(graph.labels), model._transformed(graph)
+    found = {
+        f"without {kind}": strongest(model.evidence_, [k for k in model.evidence if k != kind])[0]
+        for kind in model.evidence
+    }
+    found["with lockstep"] = strongest(model.evidence_, KINDS)[0]
+    readings = EdgeReadings(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_)
+    unlike = EdgeReadings(model.edge_dissimilarity_, model.edge_dissimilarity_, model.edge_dissimilarity_)
+    trials = {"no model at all": (unlike, MISFIT_SHARES)}
+    for place, name in enumerate(("hop count", "surprise", "dissimilarity")):
+        shares = MISFIT_SHARES.copy()
+        shares[place] = 0.0
+        trials[f"without {name} in misfit"] = (readings, shares / shares.sum())
+    usual, laws = MISFIT_SHARES.copy(), model.edge_laws_
+    for name, (edges, shares) in trials.items():
+        module.MISFIT_SHARES = shares
+        model.edge_laws_ = EdgeLaws.fit(edges)
+        nodes = model._node_readings(graph, edges, attributes)
+        found[name] = strongest(weigh(nodes, module.NodeLaws.fit(nodes)), model.evidence)[0]
+    module.MISFIT_SHARES, model.edge_laws_ = usual, laws
+    return {name: auc(truth, scores) for name, scores in found.items()}
+
+
+def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
+    """Return the expected calibration error of p(one hop), in ten bins.
+
+    For each network, as many pairs of every hop class: edges that it judges, and farther pairs that it did not train
+    on (in a small graph, those that it set aside).
+    """
+    import torch
+
+    from hopsight.hcm.calibration import calibrated
+    from hopsight.hcm.folds import edge_hashes, node_hashes, pool_seed
+    from hopsight.hcm.hop_detector import adjacency_of
+    from hopsight.hcm.training import predict
+    from hopsight.hops.pool import pair_pool
+    from hopsight.nn.device import resolve_device
+    from hopsight.preprocess import drop_edges, edge_similarity
+
+    attributes = model._transformed(graph)
+    alike = edge_similarity(attributes, graph.edges, model.resolve_similarity(model.transform_.scaling))
+    kept = drop_edges(alike, model.drop_ratio, rng=np.random.default_rng(model.seed).spawn(6)[1])
+    hashes, splits = edge_hashes(graph), model.splits
+    positives = [splits.positives(hashes, fold) & kept for fold in splits.folds]
+    settings = {name: getattr(model, name) for name in ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")}
+    trained, fresh = (
+        pair_pool(
+            adjacency_of(graph, kept, directed=False), positives, model.n_folds, graph.edges, kept,
+            node_hashes(graph.node_ids), pool_seed(seed), **settings,
+        )
+        for seed in (model.split_seed_, model.split_seed_ + 991)
+    )  # fmt: skip
+    device = resolve_device(model.device)
+    folds = model._folds(graph, attributes, device)
+    networks = model.build_networks(model.n_folds, model.n_inputs_, model.n_classes_, np.random.default_rng(0), device)
+    schedule, part, rng = model.schedule(), splits.part(hashes), np.random.default_rng(5)
+    found, truth = [], []
+    for k, network in enumerate(networks):
+        classes = [graph.edges[:, part == k]]
+        for kind in range(1, trained.n_classes):
+            new, old = (np.concatenate([pool[kind] for pool in pools.pools], axis=1) for pools in (fresh, trained))
+            keys = [ends.min(axis=0) * graph.n_nodes + ends.max(axis=0) for ends in (new, old)]
+            unseen = np.unique(new[:, ~np.isin(*keys)], axis=1)
+            aside = trained.pools[k * model.n_inner][kind]  # where every pair is in the pool, those set aside
+            classes.append(unseen if unseen.shape[1] >= CALIBRATION_PAIRS else aside)
+        n_pairs = min(CALIBRATION_PAIRS, *(pairs.shape[1] for pairs in classes))
+        if n_pairs < 20:
+            return None
+        chosen = [pairs[:, rng.choice(pairs.shape[1], n_pairs, replace=False)] for pairs in classes]
+        pairs = torch.from_numpy(np.concatenate(chosen, axis=1)).to(device)
+        total = 0.0
+        for epoch, weights in zip(schedule.sample_epochs(len(folds[k])), model.samples_, strict=True):
+            network.set_flat_weights(weights[k])
+            view = folds[k][epoch % len(folds[k])].view
+            blocks = predict(network, view, pairs, torch.arange(pairs.shape[1], device=device), schedule)
+            logits = torch.cat([block for _, block in blocks])
+            total = total + torch.softmax(calibrated(logits, model.calibrations_[k]), 1)[:, 0].double().cpu().numpy()
+        found.append(total / len(model.samples_))
+        truth.append(np.repeat(np.arange(len(classes)), n_pairs) == 0)
+    probability, one_hop = np.concatenate(found), np.concatenate(truth)
+    bins = np.clip((probability * 10).astype(int), 0, 9)
+    count = np.bincount(bins, minlength=10)
+    means, shares = (np.bincount(bins, values, 10) / np.maximum(count, 1) for values in (probability, one_hop))
+    error = float(np.sum(count * abs(means - shares)) / count.sum())
+    return {
+        "error": round(error, 4),
+        "mean": means.round(4).tolist(),
+        "share": shares.round(4).tolist(),
+        "n": count.tolist(),
+    }
+
+
+def textbook_row(model: Any, cell: Cell, truth: Any) -> dict[str, Any]:
+    """Return the percentile of the planted nodes, and the share of them among the first 2k."""
+    from hopsight.hcm.evidence import KINDS, strongest
+
+    scores = model.decision_score_
+    if cell.graph.endswith("lockstep"):
+        scores = strongest(model.evidence_, KINDS)[0]
+    planted = np.flatnonzero(truth == 1)
+    place = np.empty(scores.size)
+    place[np.argsort(-scores, kind="stable")] = np.arange(scores.size)
+    return {
+        "percentile": round(float(np.mean([(scores < scores[node]).mean() for node in planted])), 4),
+        "among_first_2k": round(float((place[planted] < 2 * planted.size).mean()), 4),
+    }
+
+
+def print_tables(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the tables of RESULTS.md."""
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[row["what"], row["graph"], row["detector"]].append(row)
+    for (what, graph, detector), mine in groups.items():
+        mean = {
+            name: np.mean([row[name] for row in mine])
+            for name in ("auc", "percentile", "among_first_2k", "n_flagged")
+            if name in mine[0]
+        }
+        text = ", ".join(f"{name} {value:.3f}" for name, value in mean.items())
+        if what == "threshold":
+            flagged, false, planted = (sum(row[name] for row in mine) for name in ("n_flagged", "n_false", "n_planted"))
+            text += (
+                f", false among flagged {false / max(flagged, 1):.3f}, recall {(flagged - false) / max(planted, 1):.3f}"
+            )
+        if "calibration" in mine[0] and mine[0]["calibration"]:
+            text += f", calibration error {np.mean([row['calibration']['error'] for row in mine]):.3f}"
+        print(f"{what} | {graph} | {detector} | {len(mine)} fits | {text}")
+    development = [mine for (what, _, _), mine in groups.items() if what == "dev"]
+    if development:
+        print("dev mean", round(float(np.mean([np.mean([row["auc"] for row in mine]) for mine in development])), 4))
+        for name in development[0][0]["ablation"]:
+            values = [np.mean([row["ablation"][name] for row in mine]) for mine in development]
+            print(
+                "ablation |",
+                name,
+                "|",
+                " | ".join(f"{value:.3f}" for value in values),
+                "|",
+                round(float(np.mean(values)), 4),
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""One row per node, most anomalous first: the columns of ``scores.csv`` and of ``Detector.to_frame()``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.graph import AttributedGraph
+from hopsight.metrics import ranking
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")  # the order of the columns of evidence
+
+
+def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
+    """Return the columns node, rank, score, flagged, judged and degree, then the detector's own, in order of rank.
+
+    The detector's own columns are the values per node that its class names (such as ahp), one per kind of evidence,
+    ``decided_by``, and ``stability`` after repeated fits.
+    """
+    scores = np.asarray(model.decision_score_, dtype=np.float64)
+    order = ranking(scores)
+    judged = np.asarray(getattr(model, "judged_", np.ones(graph.n_nodes, dtype=bool)))
+    table = {
+        "node": graph.node_ids[order],
+        "rank": np.arange(1, graph.n_nodes + 1),
+        "score": scores[order],
+        "flagged": (scores > model.threshold_)[order].astype(np.int8),
+        "judged": judged[order].astype(np.int8),
+        "degree": graph.degrees[order],
+    }
+    return table | {name: np.asarray(values)[order] for name, values in own_columns(model).items()}
+
+
+def own_columns(model: Any) -> dict[str, NDArray[Any]]:
+    """Return the values per node that only this detector has, by the name of their column."""
+    names = getattr(type(model), "node_values", {})
+    found = {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
+    found |= evidence_of(model)
+    decided = decided_by(model)
+    if decided is not None:
+        found["decided_by"] = decided
+    if hasattr(model, "stability_"):
+        found["stability"] = model.stability_
+    return found
+
+
+def evidence_of(model: Any) -> dict[str, NDArray[np.float64]]:
+    """Return the evidence of each kind, always in the same order; empty for a detector without any."""
+    evidence = getattr(model, "evidence_", {})
+    return {kind: evidence[kind] for kind in KINDS if kind in evidence}
+
+
+def decided_by(model: Any) -> NDArray[np.str_] | None:
+    """Return the kind of evidence that each score comes from; None where scores do not come from evidence."""
+    if not hasattr(model, "decided_by_") or getattr(model, "score", "evidence") != "evidence":
+        return None
+    return np.asarray(model.evidence, dtype=np.str_)[np.asarray(model.decided_by_, dtype=np.int64)]
+
+
+def to_frame(model: Any, graph: AttributedGraph) -> DataFrame:
+    """Return the table as a polars DataFrame."""
+    import polars as pl
+
+    columns = score_table(model, graph)
+    return pl.DataFrame(
+        {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
+    )

@@ -1,0 +1,198 @@
+"""Explain groups: who belongs to a ring or a lockstep group, and what the members share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hopsight.checks import plural
+from hopsight.explanations.attributes import category_columns
+from hopsight.explanations.text import aligned, number, printable
+from hopsight.graph import AttributedGraph
+from hopsight.system.plain import plain
+
+IntArray = NDArray[np.int64]
+
+WHAT = {
+    "ring": "Its members look far apart, and yet their edges close triangles.",
+    "lockstep": "Its members are near-copies of each other and densely tied.",
+}
+MOST = 0.8  # share of the members that must have a value for the group to share it
+RARE = 0.5  # a value that a larger share of all nodes has says nothing about a group
+ALIKE = 0.5  # members are alike in a number that spreads at most this much of its spread over all nodes
+N_ALIKE, N_UNLIKE = 3, 2
+
+
+@dataclass(frozen=True)
+class Member:
+    """One node of a group: its rank, whether it is flagged, and its evidence of the group's kind."""
+
+    node: Hashable
+    rank: int
+    flagged: bool
+    strength: float
+
+
+@dataclass(frozen=True)
+class GroupExplanation:
+    """Who belongs to a group and why; ``density`` is the share of the pairs of members that are edges."""
+
+    group: int
+    kind: str
+    detector: str
+    members: tuple[Member, ...]
+    density: float
+    score: float
+    shared: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON."""
+        values: dict[str, Any] = plain(dataclasses.asdict(self))
+        return values
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        what = "a ring" if self.kind == "ring" else "a lockstep group"
+        yield f"Group {self.group}: {what} of {plural(len(self.members), 'node')}, judged by {self.detector}"
+        yield f"{WHAT[self.kind]} {self.density:.0%} of their pairs are connected."
+        yield f"Mean strength {self.score:.1f} (3 = one ordinary node in a thousand is so unusual)."
+        yield f"What they share: {self.shared}."
+        yield ""
+        rows = [
+            [printable(each.node), f"{each.rank:,}", f"{each.strength:.1f}", "yes" if each.flagged else ""]
+            for each in self.members
+        ]
+        yield from aligned(("member", "rank", self.kind, "flagged"), rows)
+
+
+class Groups:
+    """The groups of a fitted detector, found once, and looked up by number or by member."""
+
+    def __init__(self, model: Any, graph: AttributedGraph, ranks: IntArray) -> None:
+        self.model, self.graph, self._ranks = model, graph, ranks
+
+    @cached_property
+    def found(self) -> list[Any]:
+        """The groups in the order of ``groups.csv``; empty for a detector without any."""
+        return list(getattr(self.model, "groups_", ()))
+
+    def of(self, kind: str, position: int) -> tuple[int, Any] | None:
+        """Return the group of a kind that a node belongs to, and its number from 1."""
+        for i, group in enumerate(self.found, start=1):
+            if group.kind == kind and position in group.members:
+                return i, group
+        return None
+
+    def explain(self, number: int) -> GroupExplanation:
+        """Explain a group by its number."""
+        if not self.found:
+            raise ValueError(f"{type(self.model).__name__} found no groups in this graph")
+        if not 1 <= number <= len(self.found):
+            raise ValueError(f"group must be at least 1 and at most {len(self.found)}, got {number}")
+        group = self.found[number - 1]
+        members = tuple(self._member(group.kind, position) for position in group.members.tolist())
+        return GroupExplanation(
+            group=number,
+            kind=group.kind,
+            detector=type(self.model).__name__,
+            members=members,
+            density=group.density,
+            score=group.score,
+            shared=shared(self.graph, group.members),
+        )
+
+    def _member(self, kind: str, position: int) -> Member:
+        name = self.graph.node_ids[position]
+        return Member(
+            node=name.item() if isinstance(name, np.generic) else name,
+            rank=int(self._ranks[position]),
+            flagged=bool(self.model.decision_score_[position] > self.model.threshold_),
+            strength=float(self.model.evidence_[kind][position]),
+        )
+
+
+def shared(graph: AttributedGraph, members: IntArray) -> str:
+    """Say in which attributes some nodes are alike and in which they are unlike, compared with all nodes.
+
+    >>> attributes = np.array([[30.0, 1.0], [31.0, 900.0], [30.0, 500.0], [60.0, 300.0], [10.0, 400.0], [80.0, 600.0]])
+    >>> graph = AttributedGraph.from_edges([0], [1], attributes, attribute_names=["age", "income"])
+    >>> shared(graph, np.array([0, 1, 2]))
+    'alike in age 30 to 31; unlike in income 1 to 900'
+    """
+    theirs = graph.attributes[members]
+    if sp.issparse(theirs):
+        return _sentence(_shared_words(graph, theirs, np.arange(graph.n_attributes)), [])
+    values = np.asarray(theirs, dtype=np.float64)
+    alike, taken = _shared_categories(graph, values)
+    free = np.array([column not in taken for column in range(graph.n_attributes)])
+    spread = graph.attributes.std(axis=0, dtype=np.float64)
+    binary = ((graph.attributes == 0) | (graph.attributes == 1)).all(axis=0)
+    alike += _shared_words(graph, values, np.flatnonzero(binary & free))
+    numeric = np.flatnonzero((spread > 0) & ~binary & free).tolist()
+    ratio = {column: float(values[:, column].std() / spread[column]) for column in numeric}
+    alike += [_range(graph, values, c) for c in sorted(numeric, key=ratio.__getitem__) if ratio[c] <= ALIKE]
+    unlike = [_range(graph, values, c) for c in sorted(numeric, key=lambda c: -ratio[c]) if ratio[c] >= 1]
+    unlike += _mixed_categories(graph, values)
+    return _sentence(alike, unlike)
+
+
+def _shared_words(graph: AttributedGraph, theirs: Any, columns: IntArray) -> list[str]:
+    """Return the words, or yes-or-no attributes, that most members have and most nodes do not, rarest first."""
+    share = np.asarray((theirs[:, columns] != 0).mean(axis=0)).ravel()
+    common = columns[share >= MOST]
+    everywhere = np.asarray((graph.attributes[:, common] != 0).mean(axis=0)).ravel()
+    order = [place for place in np.argsort(everywhere, kind="stable").tolist() if everywhere[place] < RARE]
+    return [
+        f"{printable(graph.attribute_names[common[place]])} ({100 * everywhere[place]:.2g}% of nodes)"
+        for place in order
+    ]
+
+
+def _shared_categories(graph: AttributedGraph, values: Any) -> tuple[list[str], set[int]]:
+    """Return the category values that most members have and most nodes do not, rarest first, and all their columns."""
+    found, taken = [], set()
+    for name, columns in category_columns(graph).items():
+        taken |= set(columns)
+        share = values[:, columns].mean(axis=0)
+        common = columns[int(np.argmax(share))]
+        everywhere = float(graph.attributes[:, common].mean())
+        if share.max() >= MOST and everywhere < RARE:
+            who = "all members" if share.max() == 1 else f"{share.max():.0%} of members"
+            value = printable(graph.attribute_names[common].partition("=")[2])
+            found.append((everywhere, f"{printable(name)} {value} ({who}, {100 * everywhere:.2g}% of nodes)"))
+    return [text for _, text in sorted(found)], taken
+
+
+def _mixed_categories(graph: AttributedGraph, values: Any) -> list[str]:
+    """Return the categories in which no value belongs to more than half of the members."""
+    found = []
+    for name, columns in category_columns(graph).items():
+        share = values[:, columns].mean(axis=0)
+        n_values = int((share > 0).sum())
+        if share.max() <= 0.5 and n_values > 1:
+            found.append(f"{printable(name)} ({n_values} values)")
+    return found
+
+
+def _range(graph: AttributedGraph, values: Any, column: int) -> str:
+    low, high = float(values[:, column].min()), float(values[:, column].max())
+    text = number(low) if low == high else f"{number(low)} to {number(high)}"
+    return f"{printable(graph.attribute_names[column])} {text}"
+
+
+def _sentence(alike: list[str], unlike: list[str]) -> str:
+    parts = []
+    if alike:
+        parts.append(f"alike in {', '.join(alike[:N_ALIKE])}")
+    if unlike:
+        parts.append(f"unlike in {', '.join(unlike[:N_UNLIKE])}")
+    return "; ".join(parts) or "no attribute sets them apart"

@@ -1,0 +1,108 @@
+"""Finds what lies behind each kind of evidence about a node."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.detectors.table import decided_by, evidence_of
+from hopsight.explanations.evidence import MEANINGS, MOST_NAMES, Companions, Evidence
+from hopsight.explanations.groups import Groups
+from hopsight.explanations.own_values import OwnValues
+from hopsight.graph import AttributedGraph
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class NodeEvidence:
+    """What a detector with kinds of evidence knows of single nodes; for other detectors it finds nothing."""
+
+    def __init__(self, model: Any, graph: AttributedGraph, groups: Groups) -> None:
+        self.model, self.graph, self._groups = model, graph, groups
+        self._evidence = evidence_of(model)
+        self._decided_by = decided_by(model)
+
+    def about(self, position: int, top: int) -> dict[str, Any]:
+        """Return the fields of an :class:`Explanation` that concern evidence."""
+        if not self._evidence:
+            return {}
+        decided = None if self._decided_by is None else str(self._decided_by[position])
+        return {
+            "evidence": self._strengths(position),
+            "decided_by": decided,
+            "own_values": self._own_values.of(position, top),
+            "expected_degree": self._expected_degree(position),
+            "companions": self._companions(decided, position) if decided in ("ring", "lockstep") else None,
+        }
+
+    @cached_property
+    def _own_values(self) -> OwnValues:
+        return OwnValues(self.graph)
+
+    def _strengths(self, position: int) -> tuple[Evidence, ...]:
+        from hopsight.hcm.evidence import WEIGHTS
+
+        return tuple(
+            Evidence(kind, float(values[position]), kind in self.model.evidence, WEIGHTS[kind], MEANINGS[kind])
+            for kind, values in self._evidence.items()
+        )
+
+    def _expected_degree(self, position: int) -> float | None:
+        """Return how many edges nodes with such attributes have, by the regression of the fit."""
+        laws = getattr(self.model, "attribute_laws_", None)
+        if laws is None or getattr(self.model, "transform_", None) is None:
+            return None
+        from hopsight.hcm.folds import node_folds
+
+        place = np.array([position])
+        attributes = self.model._transformed(self.graph, place)
+        degrees = self.graph.degrees[place]
+        residual = laws.residual(attributes, degrees, node_folds(self.graph.node_ids[place]))
+        return float(np.expm1(np.log1p(degrees) - residual)[0])
+
+    def _companions(self, kind: str | None, position: int) -> Companions | None:
+        """Return the group of the node, or else the nodes of its strongest triangles."""
+        assert kind is not None
+        listed = self._groups.of(kind, position)
+        if listed is not None:
+            number, group = listed
+            others = group.members[group.members != position]
+            return Companions(kind, self._names(others), number, group.density)
+        sides = self._sides.get(kind)
+        return None if sides is None else Companions(kind, self._names(self._triangle_partners(position, sides)))
+
+    @cached_property
+    def _sides(self) -> dict[str, FloatArray]:
+        """How strange and how alike the ends of every edge are; empty if the fit did not keep the laws of edges."""
+        laws = getattr(self.model, "edge_laws_", None)
+        if laws is None or not hasattr(self.model, "edge_dissimilarity_"):
+            return {}
+        from hopsight.hcm.edge_readings import EdgeReadings
+
+        edges = EdgeReadings(self.model.edge_hop_, self.model.edge_surprise_, self.model.edge_dissimilarity_)
+        return {"ring": laws.strangeness(edges), "lockstep": laws.alikeness(edges)}
+
+    def _triangle_partners(self, position: int, sides: FloatArray) -> IntArray:
+        """Return the neighbors with the largest sums over the triangles that they close with the node."""
+        source, target = self.graph.edges
+        mine = np.flatnonzero((source == position) | (target == position))
+        others = np.where(source[mine] == position, target[mine], source[mine])
+        to_me = dict(zip(others.tolist(), sides[mine].tolist(), strict=True))
+        near = np.unique(others)
+        inside = np.flatnonzero(np.isin(source, near) & np.isin(target, near))
+        total = dict.fromkeys(near.tolist(), 0.0)
+        for edge in inside.tolist():
+            u, v = int(source[edge]), int(target[edge])
+            product = to_me[u] * to_me[v] * float(sides[edge])
+            total[u] += product
+            total[v] += product
+        closing = sorted((node for node in total if total[node] > 0), key=lambda node: (-total[node], node))
+        return np.array(closing[:MOST_NAMES], dtype=np.int64)
+
+    def _names(self, positions: IntArray) -> tuple[Hashable, ...]:
+        return tuple(self.graph.node_ids[positions].tolist())

@@ -1,0 +1,79 @@
+"""Calibrate probabilities on pairs that a network has not trained on."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+LOG_TEMPERATURES = np.linspace(-1.0, 3.0, 21)
+SCALING_ROUNDS = 6
+UNCHANGED = np.array([1.0, 1.0, 0.0])  # a, b and c of a curve that leaves a probability as it is
+PENALTY = 10.0  # the unchanged curve counts as much as ten pairs
+SLOPES = (0.1, 5.0)  # of the curve, so that it never falls and never jumps
+CURVE_ROUNDS = 20
+
+
+def calibrated(logits: Tensor, calibration: FloatArray) -> Tensor:
+    """Return calibrated log-probabilities: ``calibration`` is what :func:`calibrate` returned.
+
+    The logits become z / T + b. Then the probability p of one hop becomes sigmoid(a log p − b log(1 − p) + c) (beta
+    calibration, Kull et al. 2017), and the other classes share the rest as before.
+    """
+    temperature, offsets, (a, b, c) = calibration[0], calibration[1:-3], calibration[-3:].tolist()
+    shift = torch.from_numpy(offsets).to(logits.device, logits.dtype)
+    log_p = torch.log_softmax(logits / float(temperature) + shift, dim=1)
+    near, rest = log_p[:, :1], torch.logsumexp(log_p[:, 1:], dim=1, keepdim=True)
+    odds = a * near - b * rest + c
+    new_near = torch.nn.functional.logsigmoid(odds)
+    new_rest = log_p[:, 1:] - rest + torch.nn.functional.logsigmoid(-odds)
+    return torch.cat([new_near, new_rest], dim=1)
+
+
+def calibrate(logits: FloatArray, labels: IntArray) -> FloatArray:
+    """Return temperature, class offsets and the curve of one hop under which held-out pairs are least surprising.
+
+    With z_s the logits of sample s, p = mean_s softmax(z_s / T + b). For each T on a grid, b makes the mean of p over
+    the pairs equal to the share of each class (iterative scaling). T is the one that answers best whether a pair is
+    one hop apart: it minimizes −Σ log p₁ over such pairs − Σ log(1 − p₁) over the others. ``logits`` has the shape
+    (n_samples, n_pairs, n_classes).
+    """
+    shares = np.bincount(labels, minlength=logits.shape[2]) / labels.size
+    best, found, near = np.inf, np.empty(0), np.empty(0)
+    for level in LOG_TEMPERATURES:
+        offsets = np.zeros(shares.size)
+        for _ in range(SCALING_ROUNDS):
+            offsets += np.log(shares / _mean_probability(logits / np.exp(level) + offsets).mean(axis=0))
+        one_hop = np.clip(_mean_probability(logits / np.exp(level) + offsets)[:, 0], 1e-12, 1.0 - 1e-12)
+        loss = -np.log(np.where(labels == 0, one_hop, 1.0 - one_hop)).mean()
+        if loss < best:
+            best, found, near = loss, np.concatenate([[np.exp(level)], offsets]), one_hop
+    return np.concatenate([found, fit_curve(near, labels == 0)])
+
+
+def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:
+    """Return a, b and c of the curve sigmoid(a log p − b log(1 − p) + c), by Newton's method.
+
+    The penalty pulls toward the curve that changes nothing, so that few pairs change little.
+    """
+    features = np.stack([np.log(probability), -np.log1p(-probability), np.ones_like(probability)], axis=1)
+    curve, free = UNCHANGED.copy(), np.ones(3)
+    for step in range(2 * CURVE_ROUNDS):
+        predicted = 1.0 / (1.0 + np.exp(-np.clip(features @ curve, -50.0, 50.0)))
+        gradient = features.T @ (predicted - truth) + PENALTY * (curve - UNCHANGED)
+        weighted = features * (predicted * (1.0 - predicted))[:, None]
+        hessian = features.T @ weighted + PENALTY * np.eye(3)
+        curve = curve - free * np.linalg.solve(hessian * np.outer(free, free) + np.diag(1.0 - free), free * gradient)
+        if step == CURVE_ROUNDS - 1:  # hold the slopes within bounds, and fit the offset to them
+            curve[:2], free = np.clip(curve[:2], *SLOPES), np.array([0.0, 0.0, 1.0])
+    return curve if np.isfinite(curve).all() else UNCHANGED.copy()
+
+
+def _mean_probability(logits: FloatArray) -> FloatArray:
+    p = np.exp(logits - logits.max(axis=2, keepdims=True))
+    p /= p.sum(axis=2, keepdims=True)
+    return np.asarray(p.mean(axis=0))

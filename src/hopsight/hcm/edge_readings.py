@@ -1,0 +1,91 @@
+"""Readings of the edges: how far apart, how surprising and how unlike their two ends are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.detectors.tails import Null, fit_null
+from hopsight.hcm.laws import quantile_levels, ranks
+from hopsight.hcm.scores import neighbor_mean, triangle_sums
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EdgeReadings:
+    """What is known of each edge: expected hop count, −log p(one hop), and relative dissimilarity of its ends."""
+
+    hop: FloatArray
+    surprise: FloatArray
+    dissimilarity: FloatArray
+
+    def rows(self, chosen: NDArray[np.int64]) -> EdgeReadings:
+        """Return the readings of some edges, in the given order."""
+        return EdgeReadings(self.hop[chosen], self.surprise[chosen], self.dissimilarity[chosen])
+
+
+@dataclass(frozen=True)
+class EdgeLaws:
+    """What is usual among edges.
+
+    Attributes
+    ----------
+    levels
+        (2, n_levels) quantiles of surprise and of dissimilarity.
+    robust
+        (2, 2) median and width of surprise and dissimilarity.
+    null
+        The empirical null of the edge score.
+    """
+
+    levels: FloatArray
+    robust: FloatArray
+    null: FloatArray
+
+    @classmethod
+    def fit(cls, edges: EdgeReadings) -> EdgeLaws:
+        """Fit all laws to some edges."""
+        pair = (edges.surprise, edges.dissimilarity)
+        levels = np.stack([quantile_levels(values) for values in pair])
+        laws = cls(levels, np.array([_middle_and_width(values) for values in pair]), np.zeros(5))
+        laws.null[:] = fit_null(laws._unusual(edges)).numbers()
+        return laws
+
+    def strangeness(self, edges: EdgeReadings) -> FloatArray:
+        """Return how strange each edge is, from 0 to 1: the squared rank of its surprise.
+
+        Ranks, because a probability that is honest about knowing little is nearly the same for every edge.
+        """
+        return ranks(edges.surprise, self.levels[0]) ** 2
+
+    def alikeness(self, edges: EdgeReadings) -> FloatArray:
+        """Return (1 − rank of dissimilarity)⁴: the fourth power leaves near-copies and little else."""
+        return (1.0 - ranks(edges.dissimilarity, self.levels[1])) ** 4
+
+    def triangles(self, ends: NDArray[np.int64], edges: EdgeReadings, n_nodes: int) -> FloatArray:
+        """Return (2, n_nodes) sums over triangles of strangers and of lookalikes; ``ends`` is (2, n_edges)."""
+        return triangle_sums(ends, np.stack([self.strangeness(edges), self.alikeness(edges)]), n_nodes)
+
+    def node_means(self, ends: NDArray[np.int64], edges: EdgeReadings, n_nodes: int) -> FloatArray:
+        """Return (3, n_nodes) means of hop count, surprise and dissimilarity over each node's edges."""
+        readings = (edges.hop, edges.surprise, edges.dissimilarity)
+        return np.stack([neighbor_mean(ends, values, n_nodes) for values in readings])
+
+    def scores(self, edges: EdgeReadings) -> FloatArray:
+        """Return the score of each edge: −log₁₀ of the upper tail of surprise and dissimilarity together."""
+        return Null(*self.null).surprise(self._unusual(edges)) / np.log(10.0)
+
+    def _unusual(self, edges: EdgeReadings) -> FloatArray:
+        """Return the mean of both readings, each centered on its median and divided by its width."""
+        (m0, w0), (m1, w1) = self.robust
+        return np.asarray(((edges.surprise - m0) / w0 + (edges.dissimilarity - m1) / w1) / 2.0)
+
+
+def _middle_and_width(values: FloatArray) -> tuple[float, float]:
+    if not values.size:
+        return 0.0, 1.0
+    middle, high = np.quantile(values, [0.5, 0.8])
+    return float(middle), float(high - middle if high > middle else values.std() or 1.0)

@@ -1,0 +1,205 @@
+"""Five kinds of evidence that a node is anomalous, each one number per node, and how they combine into a score.
+
+Every kind is a function of what is known of each node (:class:`NodeReadings`) and of laws fitted to the bulk of the
+nodes (:class:`NodeLaws`). The laws are part of a saved model, so that a new graph, or a node without some of its
+edges, is judged by the same yardstick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
+from hopsight.hcm.laws import N_LEVELS, degree_line, fit_mean_law, mean_z, quantile_levels, ranks
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")
+DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
+NEEDS_EDGES = ("misfit", "ring", "lockstep")  # a node without edges lacks these
+RANK_SHARE = 0.25  # of the strength of evidence; the rest is its fitted tail
+MISFIT_SHARES = np.array([0.25, 0.25, 0.5])  # of hop count, surprise and dissimilarity
+WEIGHTS = {"misfit": 1.0, "ring": 1.0, "outlier": 0.9, "activity": 0.5, "lockstep": 1.0}
+
+
+@dataclass(frozen=True)
+class NodeReadings:
+    """What is known of each node, before it is compared with others.
+
+    Attributes
+    ----------
+    degrees
+        Number of edges.
+    edge_means
+        (3, n_nodes) means over a node's edges of hop count, surprise and relative dissimilarity; NaN without edges.
+    strangers, lookalikes
+        Sums over a node's triangles of the product of their sides' strangeness, and of their sides' alikeness.
+    deviation
+        How far the node's attributes lie from the mean, see :meth:`hopsight.hcm.laws.AttributeLaws.deviation`.
+    residual
+        log(1 + degree) minus its prediction from the attributes.
+    """
+
+    degrees: IntArray
+    edge_means: FloatArray
+    strangers: FloatArray
+    lookalikes: FloatArray
+    deviation: FloatArray
+    residual: FloatArray
+
+    def rows(self, chosen: IntArray) -> NodeReadings:
+        """Return the readings of some nodes, in the given order."""
+        return NodeReadings(*(getattr(self, field.name)[..., chosen] for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class NodeLaws:
+    """What is usual among nodes.
+
+    Attributes
+    ----------
+    means
+        (3, 3) center, between and within of each edge mean, see :func:`hopsight.hcm.laws.fit_mean_law`.
+    lines
+        (2, 2) intercept and slope in log degree of triangles of strangers and of lookalikes.
+    tails, nulls
+        (5, 5) the cautious tail and the empirical null of each kind, in the order of :data:`KINDS`.
+    levels, counts
+        (5, n_levels) quantiles of each kind that ranks are read from, and (5,) the number of nodes behind them.
+    """
+
+    means: FloatArray
+    lines: FloatArray
+    tails: FloatArray
+    nulls: FloatArray
+    levels: FloatArray
+    counts: FloatArray
+
+    @classmethod
+    def fit(cls, nodes: NodeReadings) -> NodeLaws:
+        """Fit all laws to some nodes."""
+        triangles = (nodes.strangers, nodes.lookalikes)
+        laws = cls(
+            np.array([fit_mean_law(values, nodes.degrees) for values in nodes.edge_means]),
+            np.array([degree_line(_root(sums, nodes.degrees), nodes.degrees) for sums in triangles]),
+            np.zeros((len(KINDS), len(fields(Tail)))),
+            np.zeros((len(KINDS), len(fields(Tail)))),
+            np.zeros((len(KINDS), N_LEVELS)),
+            np.ones(len(KINDS)),
+        )
+        for kind, values in enumerate(raw_evidence(nodes, laws).values()):
+            known = values[~np.isnan(values)]
+            laws.tails[kind], laws.nulls[kind] = fit_tail(known).numbers(), fit_null(known).numbers()
+            laws.levels[kind], laws.counts[kind] = quantile_levels(known), max(1, known.size)
+        return laws
+
+
+def misfit(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+    """Return how far away each node's neighbors look, in standard errors; NaN for a node without edges.
+
+    For each of three readings of the edges (hop count, surprise, relative dissimilarity) the mean over a node's edges
+    becomes z = (mean − median) / √(A + B / degree), where A is how much nodes differ and B how much the edges of one
+    node do. Misfit is ¼ z(hop) + ¼ z(surprise) + ½ z(dissimilarity): what was learned counts as much as what was not,
+    because the neighborhood that a stranger is connected to vouches for it in ÂX, but not in its own attributes.
+    Evidence adds up over edges: a hub is judged as sharply as its many edges allow.
+    """
+    z = [mean_z(values, nodes.degrees, law) for values, law in zip(nodes.edge_means, laws.means, strict=True)]
+    return np.asarray(MISFIT_SHARES @ np.stack(z))
+
+
+def ring(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+    """Return how much each node's edges close triangles of strangers, for its degree; NaN for a node without edges.
+
+    With T the sum over a node's triangles of the product of their sides' strangeness: √(2T / degree), minus a robust
+    line in log degree.
+    """
+    return _beyond_line(nodes.strangers, nodes.degrees, laws.lines[0])
+
+
+def outlier(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+    """Return how unusual each node's own attributes are: ‖x − mean‖ / √columns of the transformed attributes.
+
+    The transformation standardizes and clips ordinary columns, so that no value counts for more than 5 standard
+    deviations, and leaves a bag of words in its own unit, where standardizing would inflate the rarest words.
+    """
+    return nodes.deviation
+
+
+def activity(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+    """Return how unusual each node's number of edges is for such a node: |log(1 + degree) − prediction|.
+
+    The prediction is a ridge regression on the transformed attributes, fitted without the node's own fold.
+    """
+    return np.abs(nodes.residual)
+
+
+def lockstep(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+    """Return how densely each node is tied to nodes just like it, for its degree; NaN for a node without edges.
+
+    As :func:`ring`, with the sides' alikeness in place of their strangeness.
+    """
+    return _beyond_line(nodes.lookalikes, nodes.degrees, laws.lines[1])
+
+
+def raw_evidence(nodes: NodeReadings, laws: NodeLaws) -> dict[str, FloatArray]:
+    """Return every kind of evidence in its own unit."""
+    return {kind.__name__: kind(nodes, laws) for kind in (misfit, ring, outlier, activity, lockstep)}
+
+
+def weigh(nodes: NodeReadings, laws: NodeLaws) -> dict[str, FloatArray]:
+    """Return every kind of evidence as w · (−¾ log₁₀ p − ¼ log₁₀ r), with p the cautious tail and r the rank.
+
+    The fitted tail p keeps the magnitude; r, the share of nodes with stronger evidence of that kind, cannot be misled
+    by a tail that does not fit. 3 means about one ordinary node in a thousand. What a node lacks (NaN) counts as 0.
+    """
+    tails = _weighted(nodes, laws, [Tail(*numbers) for numbers in laws.tails])
+    for number, (kind, values) in enumerate(raw_evidence(nodes, laws).items()):
+        count = laws.counts[number]
+        stronger = (0.5 + (count - 1.0) * (1.0 - ranks(values, laws.levels[number]))) / count
+        by_rank = np.where(np.isnan(values), 0.0, -np.log10(stronger))
+        tails[kind] = (1.0 - RANK_SHARE) * tails[kind] + RANK_SHARE * WEIGHTS[kind] * by_rank
+    return tails
+
+
+def strongest(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[FloatArray, IntArray]:
+    """Return the score of each node, its strongest chosen evidence, and the position of that kind in ``chosen``."""
+    weighted = np.stack([evidence[kind] for kind in chosen])
+    return weighted.max(axis=0), weighted.argmax(axis=0)
+
+
+def p_values(nodes: NodeReadings, laws: NodeLaws, chosen: Sequence[str]) -> FloatArray:
+    """Return the chance that an ordinary node has some chosen evidence as strong as each node's strongest.
+
+    With s the largest w_k · (−log₁₀ p_k) under the empirical nulls, of the kinds that a node has: p = 1 − Π_k (1 −
+    10^(−s / w_k)).
+    """
+    evidence = _weighted(nodes, laws, [Null(*numbers) for numbers in laws.nulls])
+    strength, _ = strongest(evidence, chosen)
+    remaining = np.zeros(strength.size)
+    for kind in chosen:
+        present = nodes.degrees > 0 if kind in NEEDS_EDGES else True
+        below = -np.expm1(-np.log(10.0) * np.maximum(strength, 1e-12) / WEIGHTS[kind])
+        remaining += np.where(present, np.log(below), 0.0)
+    return np.asarray(-np.expm1(remaining))
+
+
+def _weighted(nodes: NodeReadings, laws: NodeLaws, tails: Sequence[Tail]) -> dict[str, FloatArray]:
+    raw = raw_evidence(nodes, laws)
+    return {
+        kind: WEIGHTS[kind] * np.nan_to_num(tail.surprise(raw[kind]), nan=0.0) / np.log(10.0)
+        for kind, tail in zip(KINDS, tails, strict=True)
+    }
+
+
+def _root(sums: FloatArray, degrees: IntArray) -> FloatArray:
+    return np.asarray(np.sqrt(2.0 * sums / np.maximum(degrees, 1)))
+
+
+def _beyond_line(sums: FloatArray, degrees: IntArray, line: FloatArray) -> FloatArray:
+    usual = line[0] + line[1] * np.log(np.maximum(degrees, 1))
+    return np.where(degrees > 0, _root(sums, degrees) - usual, np.nan)

@@ -1,0 +1,93 @@
+"""Turn evidence about nodes into groups: rings of strangers, and lockstep groups of near-copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+SMALLEST = 3  # members of a group
+LEAST_SIDE = 0.25  # strangeness (or alikeness) of an edge that may hold a group together
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes that belong together.
+
+    Attributes
+    ----------
+    kind
+        ``"ring"`` or ``"lockstep"``.
+    members
+        Node positions, the strongest evidence first.
+    density
+        Share of the pairs of members that are edges.
+    score
+        Mean evidence of the members, as in ``evidence_``.
+    """
+
+    kind: str
+    members: IntArray
+    density: float
+    score: float
+
+
+def find_groups(
+    kind: str, edges: IntArray, sides: FloatArray, evidence: FloatArray, suspects: BoolArray
+) -> list[Group]:
+    """Return the groups of a kind, the strongest first.
+
+    Among the suspects, keep the edges whose side is at least ``LEAST_SIDE`` and that close a triangle of such edges,
+    again and again until nothing changes. The connected components that remain are the groups.
+
+    Parameters
+    ----------
+    kind
+        "ring" or "lockstep".
+    edges, sides
+        (2, n_edges) positions, and the strangeness (ring) or alikeness (lockstep) of each edge.
+    evidence
+        Evidence of that kind for each node.
+    suspects
+        Nodes that may be members.
+    """
+    chosen = np.flatnonzero(suspects[edges[0]] & suspects[edges[1]])
+    nodes, ends = np.unique(edges[:, chosen], return_inverse=True)
+    ends = ends.reshape(2, -1)
+    inside = _symmetric(ends, nodes.size)
+    matrix = _symmetric(ends[:, sides[chosen] >= LEAST_SIDE], nodes.size)
+    while True:
+        closing = matrix.multiply(matrix @ matrix)
+        closing.eliminate_zeros()
+        if closing.nnz == matrix.nnz:
+            break
+        closing.data[:] = 1.0
+        matrix = sp.csr_array(closing)
+    component = connected_components(matrix, directed=False)[1]
+    tied = np.diff(matrix.indptr) > 0
+    groups = []
+    for number in np.unique(component[tied]):
+        members = np.flatnonzero((component == number) & tied)
+        if members.size >= SMALLEST:
+            n_inside = inside[members][:, members].nnz
+            density = n_inside / (members.size * (members.size - 1))
+            place = nodes[members]
+            order = place[np.lexsort([place, -evidence[place]])]
+            groups.append(Group(kind, order, float(density), float(evidence[place].mean())))
+    return sorted(groups, key=lambda group: (-group.score, -group.members.size, int(group.members[0])))
+
+
+def _symmetric(edges: IntArray, n_nodes: int) -> Any:
+    """Return the symmetric 0/1 CSR matrix of some edges."""
+    both = np.concatenate([edges, edges[::-1]], axis=1)
+    matrix = sp.coo_array((np.ones(both.shape[1]), (both[0], both[1])), shape=(n_nodes, n_nodes)).tocsr()
+    matrix.data[:] = 1.0
+    return matrix

@@ -1,0 +1,117 @@
+"""Repeated fits: rank by the mean score over several seeds, and say how stable each node's place is.
+
+The seeds are s, s + 1, s + 2, … . What the run shows of nodes (scores, evidence, p-values) are means over the fits; the
+rule for flagging is applied to the mean scores, with the mean p-values where the detector has its own. Groups are found
+among the edges of the first fit with the mean evidence. Everything else (edges, explanations of neighbors, scores
+without some edges, the saved model) is that of the first fit.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.detectors.predict import threshold
+from hopsight.detectors.table import KINDS
+from hopsight.graph import AttributedGraph
+from hopsight.metrics import ranks
+from hopsight.runs.outputs import unguarded
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Values:
+    """What means are taken of: scores, p-values and evidence of one fit, without the rest of the detector."""
+
+    scores: FloatArray
+    p_values: FloatArray | None
+    evidence: dict[str, FloatArray]
+
+    @classmethod
+    def of(cls, model: Any) -> Values:
+        """Return the values of a fitted detector."""
+        return cls(model.decision_score_, getattr(model, "p_value_", None), dict(getattr(model, "evidence_", {})))
+
+
+def fit_repeats(detector: Any, n_fits: int, fit: Callable[[Any, int], None], top: int) -> Any:
+    """Fit a detector with several seeds and return what the run shows: the first fit with the means of all.
+
+    Parameters
+    ----------
+    detector
+        The detector of the first fit; it is fitted and otherwise unchanged.
+    n_fits
+        Number of fits.
+    fit
+        Fits a detector, given its number from 0.
+    top
+        Number of nodes that count as the first ones where no node is flagged.
+    """
+    fits = []
+    for number in range(n_fits):
+        each = detector if number == 0 else dataclasses.replace(detector, seed=detector.seed + number)
+        fit(each, number)
+        fits.append(Values.of(each))
+    return averaged(detector, fits, top)
+
+
+def averaged(model: Any, fits: Sequence[Values], top: int) -> Any:
+    """Return a copy of a fitted detector with the mean values of several fits and the stability of each node."""
+    shown = copy.copy(model)
+    shown.decision_score_ = np.mean([each.scores for each in fits], axis=0)
+    known = [each.p_values for each in fits if each.p_values is not None]
+    p_values = np.mean(known, axis=0) if known else None
+    if p_values is not None:
+        shown.p_value_ = p_values
+    shown.threshold_ = threshold(shown.decision_score_, model.contamination, model.false_alarms, p_values)
+    shown.label_ = (shown.decision_score_ > shown.threshold_).astype(np.int64)
+    if fits[0].evidence:
+        shown.evidence_ = {kind: np.mean([each.evidence[kind] for each in fits], axis=0) for kind in fits[0].evidence}
+        _decide(shown)
+    shown.stability_ = stability([each.scores for each in fits], int(shown.label_.sum()) or top)
+    return shown
+
+
+def stability(scores: Sequence[FloatArray], n_first: int) -> FloatArray:
+    """Return, for each node, the share of fits in which it is among the first nodes.
+
+    >>> stability([np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])], 2).tolist()
+    [1.0, 0.5, 0.5]
+    """
+    return np.asarray(np.mean([ranks(each) <= n_first for each in scores], axis=0))
+
+
+def read_repeats(model: Any, graph: AttributedGraph, path: Path, threshold: float) -> Any:
+    """Return the model of a run with repeated fits as the run showed it, with the means that ``scores.csv`` has."""
+    import polars as pl
+
+    table = pl.read_csv(path, schema_overrides={"node": pl.String})
+    guarded = graph.node_ids.dtype.kind != "i"
+    cells = [unguarded(cell or "") if guarded else cell for cell in table["node"].to_list()]
+    order = {cell: place for place, cell in enumerate(cells)}
+    shown = copy.copy(model)
+    try:
+        rows = [order[str(node)] for node in graph.node_ids.tolist()]
+        columns = {name: table[name].to_numpy()[rows] for name in table.columns if name != "node"}
+        shown.decision_score_, shown.stability_ = columns["score"], columns["stability"]
+    except KeyError as error:
+        raise ValueError(f"{path} does not belong to this run: it has no {error}; repeat the run") from None
+    shown.threshold_ = threshold
+    shown.label_ = (shown.decision_score_ > threshold).astype(np.int64)
+    if hasattr(model, "evidence_"):
+        shown.evidence_ = {kind: columns[kind] for kind in KINDS if kind in columns}
+        _decide(shown)
+    return shown
+
+
+def _decide(model: Any) -> None:
+    """Set which of the chosen kinds of evidence is strongest."""
+    if hasattr(model, "decided_by_"):
+        model.decided_by_ = np.stack([model.evidence_[kind] for kind in model.evidence]).argmax(axis=0)

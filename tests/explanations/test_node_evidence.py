@@ -1,0 +1,162 @@
+"""The explanation of a node begins with the evidence that decided, and gives what lies behind it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopsight.explanations import Explainer, explain
+from hopsight.graph import AttributedGraph
+from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, WEIGHTS
+from toys import quick
+
+N = 120
+
+
+@pytest.fixture(scope="module")
+def town() -> AttributedGraph:
+    """Three districts of 40; node 0 has the attributes of another one, 1 an odd income, 2 very many edges."""
+    rng = np.random.default_rng(3)
+    district = np.arange(N) // 40
+    draws = [rng.integers(40 * k, 40 * (k + 1), size=(2, 160)) for k in range(3)]
+    ends = np.concatenate([*draws, np.stack([np.full(60, 2), rng.integers(0, 40, 60)])], axis=1)
+    ends = ends[:, ends[0] != ends[1]]
+    shown = district.copy()
+    shown[0] = 2
+    attributes = np.column_stack([np.eye(3)[shown], rng.normal(40, 5, N) + 10 * shown, rng.normal(30_000, 900, N)])
+    attributes[1, 4] = 250_000
+    names = ["city=Oslo", "city=Rome", "city=Dublin", "age", "income"]
+    return AttributedGraph.from_edges(*ends, attributes, node_ids=[f"p{i}" for i in range(N)], attribute_names=names)
+
+
+@pytest.fixture(scope="module")
+def model(town: AttributedGraph) -> Any:
+    """Return CrossHCM, little trained."""
+    return quick("cross_hcm", seed=0).fit(town)
+
+
+def decided(model: Any, kind: str) -> Any:
+    """Return the model as if one kind had decided every node, with strong evidence."""
+    changed = copy.copy(model)
+    changed.evidence = (kind,)
+    changed.decided_by_ = np.zeros(N, dtype=np.int64)
+    changed.evidence_ = {**model.evidence_, kind: model.evidence_[kind] + 1}
+    return changed
+
+
+def test_all_strengths_are_listed_with_their_meaning(model: Any) -> None:
+    reasons = explain(model, "p1")
+    assert [each.kind for each in reasons.evidence] == list(KINDS)
+    assert [each.strength for each in reasons.evidence] == [model.evidence_[kind][1] for kind in KINDS]
+    assert [each.counts for each in reasons.evidence] == [True, True, True, True, False]
+    text = str(reasons)
+    assert f"Evidence: misfit {model.evidence_['misfit'][1]:.1f}, ring " in text
+    weighted = [kind for kind in DEFAULT_EVIDENCE if WEIGHTS[kind] != 1]
+    notes = ["3 = one ordinary node in a thousand is so unusual"]
+    notes += [*(f"{kind} counts {WEIGHTS[kind]:.0%}" for kind in weighted), "lockstep does not count"]
+    assert f"({'; '.join(notes)})." in text
+    plain = reasons.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["evidence"][0]["kind"] == "misfit" and plain["decided_by"] == reasons.decided_by
+
+
+def test_the_kind_that_decided_is_the_strongest_that_counts(model: Any) -> None:
+    for position in range(0, N, 7):
+        reasons = explain(model, f"p{position}", absent=0)
+        strongest = max((each for each in reasons.evidence if each.counts), key=lambda each: each.strength)
+        assert reasons.decided_by == strongest.kind
+        assert f"decided by {strongest.kind}" in reasons.summary
+        assert reasons.score == strongest.strength
+
+
+def test_an_outlier_is_explained_by_its_unusual_attributes(model: Any) -> None:
+    reasons = explain(model, "p1")
+    assert reasons.decided_by == "outlier"
+    assert reasons.unusual.startswith("Its own attributes are unusual: income 250,000: higher than for 99.1% of nodes")
+    assert "  income 250,000: higher than for 99.1% of nodes" in str(reasons).splitlines()
+
+
+def test_activity_is_explained_by_the_expected_number_of_edges(model: Any, town: AttributedGraph) -> None:
+    reasons = explain(decided(model, "activity"), "p2")
+    degree = int(town.degrees[2])
+    assert reasons.expected_degree is not None and 2 < reasons.expected_degree < 15 < degree
+    expected = f"{reasons.expected_degree:.0f}"
+    assert reasons.unusual == f"Has {degree} edges; nodes with such attributes have about {expected}."
+
+
+def test_a_misfit_is_explained_by_its_far_neighbors_and_what_differs(model: Any) -> None:
+    reasons = explain(decided(model, "misfit"), "p0")
+    first = reasons.neighbors[0]
+    assert first.unlikeness is not None and first.unlikeness > 60
+    assert (
+        f"Most out of place: {first.node} ({first.hop:.1f} hops away, less alike than the ends of " in reasons.unusual
+    )
+    assert "Its city is Dublin; all" in reasons.unusual
+    assert "Neighbors, most out of place first" in str(reasons)
+    scores = [model.edge_score_[edge] for edge in Explainer(model)._edges.at(0)[0]]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(("kind", "words"), [("ring", "nodes that look far apart"), ("lockstep", "near-copies")])
+def test_rings_and_lockstep_are_explained_by_the_other_nodes(
+    model: Any, town: AttributedGraph, kind: str, words: str
+) -> None:
+    changed = decided(model, kind)
+    changed.kind_thresholds_ = np.full(len(KINDS), 1e9)  # no group is listed: the strongest triangles are named
+    node = int(np.argmax(model.evidence_[kind]))
+    reasons = explain(changed, f"p{node}")
+    assert reasons.companions is not None and reasons.companions.group is None
+    assert 2 <= len(reasons.companions.nodes) <= 6
+    neighbors = {each.node for each in reasons.neighbors}
+    assert set(reasons.companions.nodes) <= neighbors
+    assert reasons.unusual.startswith(f"Its edges close triangles of {words} with ")
+    changed.kind_thresholds_ = np.full(len(KINDS), -1.0)  # all are suspects
+    found = [group for group in changed.groups_ if group.kind == kind and node in group.members]
+    reasons = explain(changed, f"p{node}")
+    assert len(found) == 1 and reasons.companions is not None
+    assert set(reasons.companions.nodes) == set(town.node_ids[found[0].members]) - {f"p{node}"}
+    assert f"(group {reasons.companions.group})" in reasons.unusual
+    assert Explainer(changed).group(reasons.companions.group or 0).kind == kind
+
+
+def test_an_ordinary_node_is_not_made_a_suspect(model: Any) -> None:
+    position = int(np.argmin(model.decision_score_))
+    reasons = explain(model, f"p{position}")
+    assert reasons.unusual.startswith("Nothing about it stands out; its strongest evidence is")
+
+
+def test_a_detector_without_evidence_has_none(fitted: Any) -> None:
+    reasons = explain(fitted, "hub")
+    assert (reasons.evidence, reasons.decided_by, reasons.own_values, reasons.companions) == ((), None, (), None)
+    assert "Evidence" not in str(reasons)
+
+
+def test_an_edge_says_hops_surprise_dissimilarity_and_rank(model: Any, town: AttributedGraph) -> None:
+    edge = int(np.argmax(model.edge_score_))
+    source, target = town.node_ids[town.edges[:, edge]].tolist()
+    reasons = explain(model, source, target)
+    assert (reasons.rank, reasons.score, reasons.surprise) == (1, model.edge_score_[edge], model.edge_surprise_[edge])
+    assert reasons.dissimilarity == model.edge_dissimilarity_[edge]
+    assert reasons.flagged == bool(model.edge_label_[edge])
+    assert reasons.reason is not None and reasons.reason.startswith(f"looks {reasons.hop:.1f} hops apart; attributes ")
+    text = str(reasons)
+    for words in ("hops apart", "Its surprise, the mean of", "Its ends are less alike than those of ", "Ranks 1 of"):
+        assert words in text
+    assert json.loads(json.dumps(reasons.to_dict(), allow_nan=False)) == reasons.to_dict()
+
+
+def test_a_part_of_a_fitted_detector_is_enough(model: Any) -> None:
+    """On Spark the laws of the fit may be missing; what can still be said is said."""
+    part = decided(model, "activity")
+    for name in ("attribute_laws_", "edge_laws_"):
+        delattr(part, name)
+    reasons = explain(part, "p2", absent=0)
+    assert reasons.expected_degree is None
+    assert "edges, more than" in reasons.unusual
+    ring = decided(model, "ring")
+    del ring.edge_laws_
+    assert explain(ring, "p2", absent=0).unusual == "Its edges close triangles of nodes that look far apart."

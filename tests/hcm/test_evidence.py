@@ -1,0 +1,188 @@
+"""Five kinds of evidence: each by hand, as tails that keep magnitude, and combined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from hopsight.detectors.tails import Null, Tail
+from hopsight.hcm.evidence import (
+    DEFAULT_EVIDENCE,
+    KINDS,
+    WEIGHTS,
+    NodeLaws,
+    NodeReadings,
+    activity,
+    lockstep,
+    misfit,
+    outlier,
+    p_values,
+    raw_evidence,
+    ring,
+    strongest,
+    weigh,
+)
+from hopsight.hcm.laws import N_LEVELS
+
+BY_HAND = NodeReadings(
+    degrees=np.array([4, 1, 0]),
+    edge_means=np.array([[2.0, 1.0, np.nan], [3.0, 1.0, np.nan], [0.9, 0.5, np.nan]]),
+    strangers=np.array([8.0, 0.0, 0.0]),
+    lookalikes=np.array([2.0, 0.5, 0.0]),
+    deviation=np.array([1.0, 2.0, 7.0]),
+    residual=np.array([-0.5, 0.25, -3.0]),
+)
+LAWS = NodeLaws(
+    means=np.array([[1.0, 0.0, 4.0], [1.0, 4.0, 0.0], [0.5, 0.04, 0.0]]),
+    lines=np.array([[0.5, 1.0], [0.25, 0.0]]),
+    tails=np.zeros((5, 5)),
+    nulls=np.zeros((5, 5)),
+    levels=np.zeros((5, N_LEVELS)),
+    counts=np.ones(5),
+)
+
+
+def ordinary(rng: np.random.Generator, n: int = 2_000) -> NodeReadings:
+    degrees = rng.integers(1, 30, n)
+    means = np.array([2.0, 1.0, 0.5])[:, None] + rng.standard_normal((3, n)) / np.sqrt(degrees)
+    return NodeReadings(
+        degrees,
+        means,
+        rng.exponential(size=n) * degrees / 20,
+        rng.exponential(size=n) * degrees / 20,
+        1.0 + 0.1 * rng.standard_normal(n),
+        0.3 * rng.standard_normal(n),
+    )
+
+
+def test_misfit_by_hand() -> None:
+    """Node 0, z = 1, 1 and 2: ¼ + ¼ + 1; node 1 lies in the middle; node 2 has no edges."""
+    np.testing.assert_allclose(misfit(BY_HAND, LAWS), [1.5, 0.0, np.nan])
+
+
+def test_ring_and_lockstep_by_hand() -> None:
+    """√(2T / degree) minus the line at log degree."""
+    np.testing.assert_allclose(ring(BY_HAND, LAWS), [2.0 - 0.5 - np.log(4.0), -0.5, np.nan])
+    np.testing.assert_allclose(lockstep(BY_HAND, LAWS), [0.75, 0.75, np.nan])
+
+
+def test_outlier_and_activity_by_hand() -> None:
+    assert outlier(BY_HAND, LAWS).tolist() == [1.0, 2.0, 7.0]
+    assert activity(BY_HAND, LAWS).tolist() == [0.5, 0.25, 3.0]
+
+
+def test_every_kind_has_a_function_and_a_weight() -> None:
+    assert tuple(raw_evidence(BY_HAND, LAWS)) == KINDS and set(WEIGHTS) == set(KINDS)
+    assert set(DEFAULT_EVIDENCE) == set(KINDS) - {"lockstep"}
+
+
+def test_evidence_is_the_weighted_mean_of_tail_and_rank(rng: np.random.Generator) -> None:
+    nodes = ordinary(rng)
+    laws = NodeLaws.fit(nodes)
+    found, raw = weigh(nodes, laws), raw_evidence(nodes, laws)
+    for number, kind in enumerate(KINDS):
+        tail = Tail(*laws.tails[number]).surprise(raw[kind]) / np.log(10.0)
+        stronger = (raw[kind].size - rankdata(raw[kind]) + 0.5) / raw[kind].size
+        expected = WEIGHTS[kind] * (0.75 * tail - 0.25 * np.log10(stronger))
+        np.testing.assert_allclose(found[kind], expected, rtol=0.02, atol=0.2)  # ranks are read from 1,025 quantiles
+        assert np.corrcoef(found[kind], expected)[0, 1] > 0.999
+        middle = np.abs(raw[kind] - np.median(raw[kind])).argmin()
+        assert found[kind][middle] == pytest.approx(WEIGHTS[kind] * np.log10(2.0), rel=0.05)  # half are as unusual
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("misfit", "edge_means", 5.0), ("ring", "strangers", 90.0), ("outlier", "deviation", 3.0),
+        ("activity", "residual", 4.0), ("activity", "residual", -4.0), ("lockstep", "lookalikes", 90.0),
+    ],
+)  # fmt: skip
+def test_each_reading_raises_its_own_evidence_and_no_other(
+    kind: str, field: str, value: float, rng: np.random.Generator
+) -> None:
+    nodes = ordinary(rng)
+    nodes.degrees[0] = 9
+    laws = NodeLaws.fit(nodes)
+    before = weigh(nodes, laws)
+    changed: Any = getattr(nodes, field).copy()
+    changed[..., 0] = value
+    after = weigh(replace(nodes, **{field: changed}), laws)
+    assert after[kind][0] > max(3.0 * WEIGHTS[kind], before[kind][0])
+    assert all(after[other][0] == before[other][0] for other in KINDS if other != kind)
+
+
+def test_a_few_anomalies_do_not_hide_each_other(rng: np.random.Generator) -> None:
+    """The laws are those of the bulk: forty hubs of strangers among 2,000 nodes are as unusual as one."""
+    nodes = ordinary(rng)
+    alone, crowd = nodes.deviation.copy(), nodes.deviation.copy()
+    alone[0], crowd[:40] = 3.0, 3.0
+    scores = []
+    for deviation in (alone, crowd):
+        changed = replace(nodes, deviation=deviation)
+        scores.append(weigh(changed, NodeLaws.fit(changed))["outlier"][0])
+    assert scores[1] > 0.7 * scores[0]
+
+
+def test_the_strongest_chosen_evidence_decides() -> None:
+    evidence = {"misfit": np.array([1.0, 5.0]), "ring": np.array([3.0, 2.0]), "lockstep": np.array([9.0, 9.0])}
+    scores, decided = strongest(evidence, ("ring", "misfit"))
+    assert scores.tolist() == [3.0, 5.0] and decided.tolist() == [0, 1]
+
+
+def test_p_values_of_one_kind_are_its_null_tail(rng: np.random.Generator) -> None:
+    nodes = ordinary(rng)
+    laws = NodeLaws.fit(nodes)
+    raw = raw_evidence(nodes, laws)["outlier"]
+    expected = np.exp(-Null(*laws.nulls[KINDS.index("outlier")]).surprise(raw))
+    np.testing.assert_allclose(p_values(nodes, laws, ("outlier",)), expected, rtol=1e-9)
+
+
+def test_p_values_of_two_kinds_count_both_chances(rng: np.random.Generator) -> None:
+    """With s the larger of w · (−log₁₀ p): the chance that one of both reaches s, 1 − Π (1 − 10^(−s / w))."""
+    nodes = ordinary(rng)
+    laws = NodeLaws.fit(nodes)
+    kinds = ("misfit", "outlier")
+    strength = np.max([-WEIGHTS[kind] * np.log10(p_values(nodes, laws, (kind,))) for kind in kinds], axis=0)
+    neither = np.prod([1 - 10 ** (-strength / WEIGHTS[kind]) for kind in kinds], axis=0)
+    np.testing.assert_allclose(p_values(nodes, laws, kinds), 1 - neither, rtol=1e-6)
+
+
+def test_p_values_of_ordinary_nodes_are_not_too_small(rng: np.random.Generator) -> None:
+    nodes = ordinary(rng, 20_000)
+    found = p_values(nodes, NodeLaws.fit(nodes), DEFAULT_EVIDENCE)
+    assert ((found > 0) & (found <= 1)).all()
+    for level in (0.1, 0.01, 0.001):
+        assert (found < level).mean() < 2.0 * level
+
+
+def test_a_node_without_edges_is_judged_by_what_it_has(rng: np.random.Generator) -> None:
+    nodes = ordinary(rng)
+    means = nodes.edge_means.copy()
+    means[:, 0] = np.nan
+    nodes.degrees[0], nodes.deviation[0], nodes.strangers[0], nodes.lookalikes[0] = 0, 4.0, 0.0, 0.0
+    alone = replace(nodes, edge_means=means)
+    laws = NodeLaws.fit(alone)
+    assert np.isfinite(laws.means).all() and np.isfinite(laws.tails).all() and np.isfinite(laws.nulls).all()
+    found = weigh(alone, laws)
+    assert [found[kind][0] for kind in ("misfit", "ring", "lockstep")] == [0.0] * 3
+    assert strongest(found, DEFAULT_EVIDENCE)[1][0] == DEFAULT_EVIDENCE.index("outlier")
+    both = p_values(alone, laws, DEFAULT_EVIDENCE)[0]
+    assert both == pytest.approx(p_values(alone, laws, ("outlier", "activity"))[0])  # chances it does not have
+
+
+def test_rows_are_the_readings_of_some_nodes(rng: np.random.Generator) -> None:
+    nodes = ordinary(rng, 50)
+    some = nodes.rows(np.array([7, 3]))
+    assert some.degrees.tolist() == nodes.degrees[[7, 3]].tolist()
+    assert np.array_equal(some.edge_means, nodes.edge_means[:, [7, 3]])
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_few_nodes_have_laws(n: int, rng: np.random.Generator) -> None:
+    nodes = ordinary(rng, n)
+    scores, _ = strongest(weigh(nodes, NodeLaws.fit(nodes)), KINDS)
+    assert scores.shape == (n,) and np.isfinite(scores).all()

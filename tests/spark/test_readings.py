@@ -1,0 +1,42 @@
+"""Readings of nodes: means over edges, triangles and attributes are those of the local engine."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from hopsight.graph import AttributedGraph
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.edge_readings import EdgeReadings
+from hopsight.hcm.evidence import NodeReadings
+from hopsight.spark.blocks import gather_rows
+from hopsight.spark.readings import READINGS, node_readings, own_blocks, reading_blocks
+from hopsight.spark.rings import ring_blocks
+from hopsight.spark.session import run_settings
+from spark_stages import FirstStages, cluster_numbers, edges_by_ends
+
+
+def test_readings_are_those_of_the_local_engine(
+    spark: Any, run: tuple[Any, Any, Any], first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
+) -> None:
+    judged, fitted, layout = run[2].edges, run[2].fitted, first_stages.layout
+    with run_settings(spark):
+        own = own_blocks(first_stages.graph.nodes, fitted["attribute_laws_"], first_stages.engine.units[1])
+        rings = ring_blocks(judged, first_stages.degrees, layout, fitted["edge_laws_"])
+        blocks = reading_blocks(judged, rings, own, layout, "std")
+        rows = gather_rows(blocks, layout, np.float64, cluster_numbers(first_stages))
+    values = edges_by_ends(judged, first_stages, graph)
+    edges = EdgeReadings(values["hop"], values["surprise"], values["dissimilarity"])
+    local = dataclasses.replace(reference)
+    local.edge_laws_, local.attribute_laws_ = fitted["edge_laws_"], fitted["attribute_laws_"]
+    wanted = local._node_readings(graph, edges, reference._transformed(graph))
+    found = node_readings(rows)
+    for field in dataclasses.fields(NodeReadings):
+        one, two = (getattr(each, field.name) for each in (found, wanted))
+        np.testing.assert_allclose(one, two, atol=1e-9, err_msg=field.name)
+    spread = np.sqrt(values["variance"])
+    node = int(np.argmax(graph.degrees))
+    mine = (graph.edges == node).any(axis=0)
+    np.testing.assert_allclose(rows[node, READINGS.index("variance")], spread[mine].mean())
