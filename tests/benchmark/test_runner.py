@@ -75,7 +75,7 @@ def test_a_row_says_everything_needed_to_repeat_it(tmp_path):
     assert [row["injection"] for row in mine] == ["0", "1"]
     row = mine[0]
     assert json.loads(row["parameters"]) == {
-        "contamination": 0.1, "counter": "", "device": "cpu", "seconds": 0.0, "weight": 1.0,
+        "contamination": "auto", "counter": "", "device": "cpu", "false_alarms": 0.1, "seconds": 0.0, "weight": 1.0,
     }  # fmt: skip
     settings = json.loads(row["settings"])
     assert (settings["generate"]["n_nodes"], settings["planting"]["n_cliques"], row["protocol"]) == (300, 2, "dominant")

@@ -14,6 +14,7 @@ FloatArray = NDArray[np.float64]
 N_REFERENCES = 256
 N_KNOTS = 33
 ROWS_AT_ONCE = 1 << 14
+NEARLY, ROUNDING = 1e-6, 1e-12  # relative to a squared distance, and to the largest one
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,19 @@ class References:
         """Return, for each edge, the share of references that are nearer to one end than the other end is.
 
         With F_u the share of references closer to u than some distance: (F_u(‖x_u − x_v‖) + F_v(‖x_u − x_v‖)) / 2. A
-        node far from everybody, or in a dense crowd, is judged by its own distances.
+        node far from everybody, or in a dense crowd, is judged by its own distances. References at the same distance
+        up to rounding, such as the other end itself, count half.
         """
         knots = self.knots(attributes)
-        found = np.empty(edges.shape[1])
+        found = np.zeros(edges.shape[1])
         for start in range(0, found.size, ROWS_AT_ONCE):
             first, second = edges[:, start : start + ROWS_AT_ONCE]
             apart = ((self._prepared(attributes[first]) - self._prepared(attributes[second])) ** 2).sum(axis=1)
-            shares = [(knots[end] < apart[:, None]).mean(axis=1) for end in (first, second)]
-            found[start : start + ROWS_AT_ONCE] = (shares[0] + shares[1]) / 2.0
+            for end in (first, second):
+                gap = apart[:, None] - knots[end]
+                tie = NEARLY * apart[:, None] + ROUNDING * knots[end, -1:]
+                nearer = ((gap > tie).mean(axis=1) + (gap >= -tie).mean(axis=1)) / 2.0
+                found[start : start + ROWS_AT_ONCE] += nearer / 2.0
         return found
 
     def _prepared(self, rows: FloatArray) -> FloatArray:

@@ -325,7 +325,7 @@ def _far_pairs(
     source, target, kind, rank = np.concatenate(
         [np.frombuffer(row["payload"], dtype=np.int64).reshape(4, -1) for row in collected], axis=1
     )
-    order = np.argsort(rank.view(np.uint64), kind="stable")
+    order = np.lexsort([sources[2][source], rank.view(np.uint64)])  # both orders of two ends have one hash
     number = first[sources[0]] + sources[1]
     pairs, kind = np.stack([number[source], target])[:, order], kind[order]
     return [pairs[:, kind == far] for far in range(1, plan.n_classes)]
