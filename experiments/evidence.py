@@ -7,7 +7,7 @@
     python experiments/evidence.py table experiments/results/evidence_*.json
 
 Graphs are read from HOPSIGHT_DATA (default: ../shared/data). ``dev`` holds the seven graphs whose labels helped to
-choose the defaults; BlogCatalog and Flickr have 5 injections x 2 seeds, the others 10 seeds. Every fit is a row; rows of
+choose the defaults; BlogCatalog and Flickr have 5 injections x 2 seeds, the others 10 seeds. Each fit is a row; rows of
 ``dev`` contain the ROC-AUC of every ablation and the calibration error. ``reserved`` also fits DOMINANT. ``table``
 prints the tables of RESULTS.md from the files.
 """
