@@ -18,7 +18,6 @@ from hopsight.system.files import replacing
 FORMAT = "hopsight-detector"
 VERSION = 2
 RECORD, ARRAYS = "detector.json", "arrays.safetensors"
-RENAMED = {"centre": "center"}  # fields of the transformation as hopsight 0.1 wrote them
 NOT_SAVED = frozenset({"graph_", "seconds_"})  # users keep their graph themselves, and timings differ between runs
 
 
@@ -125,7 +124,7 @@ def _unflatten(kind: Any, arrays: dict[str, Any], values: dict[str, Any]) -> dic
     for name, value in {**values, **arrays}.items():
         owner, dot, field = name.partition(".")
         if dot:
-            nested.setdefault(owner, {})[RENAMED.get(field, field)] = value
+            nested.setdefault(owner, {})[field] = value
         else:
             state[name] = value
     return state | {owner: kind.parts.get(owner, dict)(**fields) for owner, fields in nested.items()}

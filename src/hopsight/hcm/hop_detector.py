@@ -24,7 +24,7 @@ from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.folds import Fold, node_hashes, split_seed
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
-from hopsight.hcm.scores import fill_unjudged, hav, neighbor_mean
+from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
 from hopsight.hcm.stage_clock import StageClock
 from hopsight.hcm.training import HopTask, Observer, Schedule, Trained, judge_edges, predict, sample_weights
 from hopsight.hcm.training_state import Generators, torch_generator
@@ -260,8 +260,8 @@ class HopDetector(HopParameters):
         return nodes[self.score if self.score in nodes else "ahp"]
 
     def _node_scores(self, graph: AttributedGraph, posterior: EdgePosterior) -> dict[str, FloatArray]:
-        mean = neighbor_mean(graph.edges, as_float64(posterior.hop), graph.n_nodes)
-        spread = neighbor_mean(graph.edges, self._deviation(posterior), graph.n_nodes)
+        mean = ahp(graph.edges, as_float64(posterior.hop), graph.n_nodes)
+        spread = inferred_variance(graph.edges, self._deviation(posterior), graph.n_nodes)
         return {
             "ahp": fill_unjudged(mean),
             "iv": fill_unjudged(spread),
