@@ -1,0 +1,153 @@
+"""Find anomalies: detect, score, rerun."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hopsight.cli.options import (
+    DataDir,
+    Directed,
+    IdColumn,
+    Ignore,
+    Label,
+    Missing,
+    Nodes,
+    OptionalSource,
+    Out,
+    Quiet,
+    Seed,
+    SourceArgument,
+    SourceColumn,
+    TargetColumn,
+    Top,
+)
+from hopsight.cli.support import StoppedError, show_progress
+
+DEFAULT_DETECTOR = "cross_hcm"
+
+
+def detect(
+    source: OptionalSource = None,
+    nodes: Nodes = None,
+    detector: Annotated[str, typer.Option(help="Name of the detector.")] = DEFAULT_DETECTOR,
+    preset: Annotated[str | None, typer.Option(help="Named settings; hcm has paper and authors.")] = None,
+    seed: Seed = 0,
+    out: Out = Path("hopsight-out"),
+    top: Top = 20,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    directed: Directed = False,
+    label: Label = None,
+    ignore: Ignore = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
+    id_column: IdColumn = None,
+    missing: Missing = "refuse",
+    data_dir: DataDir = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter as name=value.")] = None,
+    evidence: Annotated[
+        list[str] | None, typer.Option(help="Evidence that counts: misfit, ring, outlier, activity or lockstep.")
+    ] = None,
+    false_alarms: Annotated[
+        float | None, typer.Option(help="Expected share of false alarms among the flagged nodes.", show_default="0.1")
+    ] = None,
+    contamination: Annotated[float | None, typer.Option(help="Flag this share of the nodes instead.")] = None,
+    repeat: Annotated[int, typer.Option(help="Number of fits, each with another seed; nodes rank by the mean.")] = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
+    memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
+    engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
+    master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Fit a detector to a graph, rank and explain its nodes, write a report."""
+    from hopsight.runs import detect as run
+    from hopsight.runs.console import show_result
+    from hopsight.runs.folder import CHECKPOINT
+    from hopsight.runs.request import Request, Source
+    from hopsight.runs.settings import split_settings, with_options
+
+    where = Source(
+        path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
+        source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
+    )  # fmt: skip
+    request = Request(
+        source=where, detector=detector, preset=preset, seed=seed, device=device, top=top,
+        settings=with_options(
+            split_settings(settings or ()), evidence=evidence or (), false_alarms=false_alarms,
+            contamination=contamination,
+        ),
+        memory_limit=memory_limit, engine=engine, repeat=repeat,
+    )  # fmt: skip
+    if engine == "spark":
+        from hopsight.spark import run as on_spark
+
+        if repeat != 1:
+            raise ValueError("repeat is for --engine local: on Spark, run the command with several seeds")
+        with show_progress(quiet) as progress:
+            on_spark.detect_files(request, out, resume=resume, master=master, progress=progress)
+        return
+    if master is not None:
+        raise ValueError(f"master is for --engine spark, got {master!r}")
+    try:
+        with show_progress(quiet) as progress:
+            result = run.detect(request, out, resume=resume, progress=progress)
+    except KeyboardInterrupt:
+        if not (out / CHECKPOINT).exists():
+            raise
+        raise StoppedError("stopped; run the same command with --resume to continue") from None
+    show_result(result, top=top, files=("report.html", "scores.csv"))
+
+
+def score(
+    model: Annotated[Path, typer.Argument(help="A saved model, or the folder of a finished run.")],
+    source: SourceArgument,
+    out: Out = Path("hopsight-scores"),
+    nodes: Nodes = None,
+    top: Top = 20,
+    directed: Directed = False,
+    label: Label = None,
+    ignore: Ignore = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
+    id_column: IdColumn = None,
+    missing: Missing = "refuse",
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+) -> None:
+    """Score a new graph with a saved model."""
+    from hopsight.runs import score as run
+    from hopsight.runs.console import show_result
+    from hopsight.runs.request import Source
+
+    where = Source(
+        path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
+        source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
+    )  # fmt: skip
+    with show_progress(quiet) as progress:
+        result = run.score(model, where, out, top=top, progress=progress)
+    show_result(result, top=top, files=("report.html", "scores.csv"))
+
+
+def rerun(
+    record: Annotated[Path, typer.Argument(help="The run.json of a finished run.", metavar="run.json")],
+    out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="DIR-rerun")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Repeat a finished run."""
+    from hopsight.runs import rerun as again
+    from hopsight.runs.console import show_result
+    from hopsight.runs.record import read_record
+
+    before = read_record(record)
+    with show_progress(quiet) as progress:
+        if isinstance(before.get("request"), dict) and before["request"].get("engine") == "spark":
+            from hopsight.spark import run as on_spark
+
+            request, machine = again.request_of(before, progress), before.get("machine")
+            master = machine.get("master") if isinstance(machine, dict) else None
+            on_spark.detect_files(request, out or again.default_folder(record), master=master, progress=progress)
+            return
+        result = again.rerun(record, out, progress=progress)
+    show_result(result, top=20, files=("report.html", "scores.csv"))

@@ -1,0 +1,124 @@
+"""Work with graphs: inject, convert and the catalog; compare detectors on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hopsight.cli.options import DataDir, Directed, Ignore, Label, Nodes, Quiet, Seed, SourceArgument
+from hopsight.cli.support import load_graph, show_progress
+
+
+def inject(
+    source: SourceArgument,
+    out: Annotated[Path, typer.Argument(help="Output file; its suffix determines the format.")],
+    cliques: Annotated[int, typer.Option(help="Number of cliques.")] = 10,
+    clique_size: Annotated[int, typer.Option(help="Nodes per clique.")] = 15,
+    attribute_anomalies: Annotated[int, typer.Option(help="Nodes that get the attributes of another node.")] = 150,
+    attributes: Annotated[int | None, typer.Option(hidden=True, help="The old name of --attribute-anomalies.")] = None,
+    candidates: Annotated[int, typer.Option(help="Candidates, of which the one that differs most is copied.")] = 50,
+    protocol: Annotated[str, typer.Option(help="Injection protocol: dominant, hcm or leak-free.")] = "dominant",
+    seed: Seed = 0,
+    nodes: Nodes = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Plant anomalies in a graph."""
+    from hopsight.datasets import inject as plant
+    from hopsight.io import write
+
+    planted = plant(
+        load_graph(source, nodes, data_dir),
+        n_cliques=cliques,
+        clique_size=clique_size,
+        n_attribute=attribute_anomalies if attributes is None else attributes,
+        n_candidates=candidates,
+        protocol=protocol,
+        seed=seed,
+    )
+    write(planted, out)
+    typer.echo(f"{out}: {planted!r}, {int(planted.labels.sum())} planted anomalies")
+
+
+def bench(
+    suite: Annotated[str, typer.Option(help="quick, or a TOML file that names graphs and detectors.")] = "quick",
+    out: Annotated[Path, typer.Option(help="Folder to write; resumes if it has results.")] = Path("bench-out"),
+    graphs: Annotated[list[str] | None, typer.Option(help="Only this graph or file; may be repeated.")] = None,
+    networks: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+    detectors: Annotated[
+        list[str] | None, typer.Option(help="Only this detector; 'hcm*' includes its presets; may be repeated.")
+    ] = None,
+    repetitions: Annotated[int | None, typer.Option(help="Injections per graph.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Seeds per injection.")] = None,
+    protocol: Annotated[str, typer.Option(help="How anomalies are planted: dominant, hcm or leak-free.")] = "dominant",
+    workers: Annotated[int, typer.Option(help="Number of worker processes.")] = 1,
+    time_limit: Annotated[float, typer.Option(help="Seconds per fit.")] = 3600.0,
+    memory_limit: Annotated[str | None, typer.Option(help="Memory per worker, such as 8GB.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    retry: Annotated[bool, typer.Option("--retry", help="Retry failed fits.")] = False,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare detectors on graphs with known anomalies, or resume a comparison."""
+    from hopsight.benchmark import Options, make_suite, run
+    from hopsight.runs.console import show_benchmark
+    from hopsight.runs.memory_need import parse_size
+
+    limit = None if memory_limit is None else parse_size(memory_limit)
+    options = Options(
+        graphs=[*(graphs or ()), *(networks or ())] or None, detectors=detectors, repetitions=repetitions,
+        seeds=seeds, protocol=protocol, data_dir=data_dir, device=device,
+    )  # fmt: skip
+    chosen = make_suite(suite, options)
+    with show_progress(quiet) as progress:
+        progress.begin("bench")
+        result = run(
+            chosen, out, workers=workers, time_limit=time_limit, memory_limit=limit, retry=retry,
+            on_cell=lambda event: progress.step(
+                event.done, event.total, "fit", f"{event.cell.detector} on {event.cell.graph}"
+            ),
+        )  # fmt: skip
+    files = ", ".join(str(result.folder / name) for name in ("report.html", "tables.md"))
+    show_benchmark(result.tables, f"{result.summary} Written: {files}")
+
+
+def convert(
+    source: SourceArgument,
+    out: Annotated[Path, typer.Argument(help="Output file; its suffix determines the format.")],
+    nodes: Nodes = None,
+    directed: Directed = False,
+    label: Label = None,
+    ignore: Ignore = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Convert a graph to another format."""
+    from hopsight.io import write
+
+    graph = load_graph(source, nodes, data_dir, directed=directed, label=label, ignore=tuple(ignore or ()))
+    write(graph, out)
+    typer.echo(f"{out}: {graph!r}")
+
+
+def data_list(data_dir: DataDir = None) -> None:
+    """List the graphs of the catalog, and which of them have a local copy."""
+    from hopsight.datasets import overview
+    from hopsight.runs.console import show_catalog
+
+    show_catalog(overview(data_dir))
+
+
+def data_fetch(name: Annotated[str, typer.Argument(help="A name from the catalog.")]) -> None:
+    """Download a graph and verify its checksum."""
+    from hopsight.datasets import fetch
+
+    typer.echo(fetch(name))
+
+
+def data_info(source: SourceArgument, nodes: Nodes = None, data_dir: DataDir = None) -> None:
+    """Print the statistics of a graph, and how they differ from the paper's."""
+    from hopsight.datasets import info
+    from hopsight.runs.console import show_values
+
+    record = info(load_graph(source, nodes, data_dir))
+    show_values(record.pop("name") or source, record)

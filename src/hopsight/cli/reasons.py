@@ -1,0 +1,26 @@
+"""Explain what a finished run found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def explain(
+    folder: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="DIR")],
+    node: Annotated[
+        str | None, typer.Argument(help="The id of a node, or of the source of an edge.", show_default=False)
+    ] = None,
+    target: Annotated[str | None, typer.Argument(help="The id of the target of the edge.", show_default=False)] = None,
+    group: Annotated[int | None, typer.Option(help="The number of a group in groups.csv.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Explain a node, the edge between two nodes, or a group of a finished run."""
+    from json import dumps
+
+    from hopsight.runs.explain import explain as explain_run
+
+    reasons = explain_run(folder, node, target, group=group)
+    typer.echo(dumps(reasons.to_dict(), indent=1, ensure_ascii=False) if as_json else str(reasons))
