@@ -15,6 +15,7 @@ prints the tables of RESULTS.md from the files.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import multiprocessing
 import os
@@ -160,14 +161,14 @@ def ablation(model: Any, graph: Any) -> dict[str, float]:
     """Return the ROC-AUC with every ingredient of the score removed in turn, and with no model at all."""
     from hopsight.hcm import evidence as module
     from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-    from hopsight.hcm.evidence import KINDS, MISFIT_SHARES, strongest, weigh
+    from hopsight.hcm.evidence import KINDS, MISFIT_SHARES, combine, weigh
 
     truth, attributes = np.asarray(graph.labels), model._transformed(graph)
     found = {
-        f"without {kind}": strongest(model.evidence_, [k for k in model.evidence if k != kind])[0]
+        f"without {kind}": combine(model.evidence_, [k for k in model.evidence if k != kind])[0]
         for kind in model.evidence
     }
-    found["with lockstep"] = strongest(model.evidence_, KINDS)[0]
+    found["with lockstep"] = combine(model.evidence_, KINDS)[0]
     readings = EdgeReadings(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_)
     unlike = EdgeReadings(model.edge_dissimilarity_, model.edge_dissimilarity_, model.edge_dissimilarity_)
     trials = {"no model at all": (unlike, MISFIT_SHARES)}
@@ -180,9 +181,23 @@ def ablation(model: Any, graph: Any) -> dict[str, float]:
         module.MISFIT_SHARES = shares
         model.edge_laws_ = EdgeLaws.fit(edges)
         nodes = model._node_readings(graph, edges, attributes)
-        found[name] = strongest(weigh(nodes, module.NodeLaws.fit(nodes)), model.evidence)[0]
+        found[name] = combine(weigh(nodes, module.NodeLaws.fit(nodes)), model.evidence)[0]
     module.MISFIT_SHARES, model.edge_laws_ = usual, laws
+    found["without cross-fitting"] = judged_by_others(model, graph, attributes)
     return {name: auc(truth, scores) for name, scores in found.items()}
+
+
+def judged_by_others(model: Any, graph: Any, attributes: Any) -> Any:
+    """Return the scores if every edge is judged by a network that trained on it."""
+    import torch
+
+    from hopsight.nn.device import resolve_device
+
+    others = copy.copy(model)
+    others.samples_, others.calibrations_ = np.roll(model.samples_, 1, axis=1), np.roll(model.calibrations_, 1, axis=0)
+    device = resolve_device(model.device)
+    edges = torch.from_numpy(graph.edges.copy()).to(device)
+    return others._keep(graph, others._replay(others._folds(graph, attributes, device), edges))
 
 
 def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
@@ -256,11 +271,11 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
 
 def textbook_row(model: Any, cell: Cell, truth: Any) -> dict[str, Any]:
     """Return the percentile of the planted nodes, and the share of them among the first 2k."""
-    from hopsight.hcm.evidence import KINDS, strongest
+    from hopsight.hcm.evidence import KINDS, combine
 
     scores = model.decision_score_
     if cell.graph.endswith("lockstep"):
-        scores = strongest(model.evidence_, KINDS)[0]
+        scores = combine(model.evidence_, KINDS)[0]
     planted = np.flatnonzero(truth == 1)
     place = np.empty(scores.size)
     place[np.argsort(-scores, kind="stable")] = np.arange(scores.size)

@@ -211,11 +211,12 @@ def ring_model(ring_graph: AttributedGraph) -> Any:
 
 
 def test_a_ring_of_strangers_stands_out(ring_graph: AttributedGraph, ring_model: Any) -> None:
-    """With the evidence of rings its members rank far higher than without."""
+    """With the evidence of rings its members are less than half as far from the top as without."""
     without = quick("cross_hcm", evidence=("misfit", "outlier", "activity")).fit(ring_graph).decision_score_
     ring = np.flatnonzero(ring_graph.labels)
     places = [np.argsort(np.argsort(scores))[ring].mean() for scores in (ring_model.decision_score_, without)]
-    assert places[0] > places[1] + 20
+    best = np.arange(ring_graph.n_nodes)[-ring.size :].mean()
+    assert best - places[0] < 0.5 * (best - places[1])
     named = [ring_model.evidence[position] for position in ring_model.decided_by_[ring]]
     assert named.count("ring") >= 8
 
@@ -229,10 +230,10 @@ def test_the_ring_is_a_group(ring_graph: AttributedGraph, ring_model: Any) -> No
     assert (np.diff(order) <= 0).all() and group.score == pytest.approx(order.mean())
 
 
-def test_the_score_is_the_strongest_evidence_that_counts(ring_model: Any) -> None:
+def test_the_score_adds_up_the_evidence_that_counts(ring_model: Any) -> None:
     assert sorted(ring_model.evidence_) == sorted(KINDS)  # lockstep is computed, too, but does not count
     counted = np.stack([ring_model.evidence_[kind] for kind in ring_model.evidence])
-    assert np.array_equal(ring_model.decision_score_, counted.max(axis=0))
+    np.testing.assert_allclose(ring_model.decision_score_, np.linalg.norm(counted, axis=0))
     assert np.array_equal(ring_model.decided_by_, counted.argmax(axis=0))
     assert (ring_model.p_value_ > 0).all() and (ring_model.p_value_ <= 1).all()
     lockstep = copy.copy(ring_model)

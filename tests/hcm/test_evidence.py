@@ -17,13 +17,13 @@ from hopsight.hcm.evidence import (
     NodeLaws,
     NodeReadings,
     activity,
+    combine,
     lockstep,
     misfit,
     outlier,
     p_values,
     raw_evidence,
     ring,
-    strongest,
     weigh,
 )
 from hopsight.hcm.laws import N_LEVELS
@@ -37,7 +37,7 @@ BY_HAND = NodeReadings(
     residual=np.array([-0.5, 0.25, -3.0]),
 )
 LAWS = NodeLaws(
-    means=np.array([[1.0, 0.0, 4.0], [1.0, 4.0, 0.0], [0.5, 0.04, 0.0]]),
+    means=np.array([[1.0, 0.0, 4.0], [1.0, 4.0 * 1.4, 0.0], [0.5, 0.04 * 1.4, 0.0]]),
     lines=np.array([[0.5, 1.0], [0.25, 0.0]]),
     tails=np.zeros((5, 5)),
     nulls=np.zeros((5, 5)),
@@ -60,7 +60,7 @@ def ordinary(rng: np.random.Generator, n: int = 2_000) -> NodeReadings:
 
 
 def test_misfit_by_hand() -> None:
-    """Node 0, z = 1, 1 and 2: ¼ + ¼ + 1; node 1 lies in the middle; node 2 has no edges."""
+    """Node 0 has 4 edges, so A is divided by 1.4, and z = 1, 1 and 2: ¼ + ¼ + 1; node 1 lies in the middle."""
     np.testing.assert_allclose(misfit(BY_HAND, LAWS), [1.5, 0.0, np.nan])
 
 
@@ -127,10 +127,10 @@ def test_a_few_anomalies_do_not_hide_each_other(rng: np.random.Generator) -> Non
     assert scores[1] > 0.7 * scores[0]
 
 
-def test_the_strongest_chosen_evidence_decides() -> None:
-    evidence = {"misfit": np.array([1.0, 5.0]), "ring": np.array([3.0, 2.0]), "lockstep": np.array([9.0, 9.0])}
-    scores, decided = strongest(evidence, ("ring", "misfit"))
-    assert scores.tolist() == [3.0, 5.0] and decided.tolist() == [0, 1]
+def test_chosen_kinds_add_up_and_the_strongest_decides() -> None:
+    evidence = {"misfit": np.array([3.0, 5.0]), "ring": np.array([4.0, 0.0]), "lockstep": np.array([9.0, 9.0])}
+    scores, decided = combine(evidence, ("ring", "misfit"))
+    assert scores.tolist() == [5.0, 5.0] and decided.tolist() == [0, 1]
 
 
 def test_p_values_of_one_kind_are_its_null_tail(rng: np.random.Generator) -> None:
@@ -169,7 +169,7 @@ def test_a_node_without_edges_is_judged_by_what_it_has(rng: np.random.Generator)
     assert np.isfinite(laws.means).all() and np.isfinite(laws.tails).all() and np.isfinite(laws.nulls).all()
     found = weigh(alone, laws)
     assert [found[kind][0] for kind in ("misfit", "ring", "lockstep")] == [0.0] * 3
-    assert strongest(found, DEFAULT_EVIDENCE)[1][0] == DEFAULT_EVIDENCE.index("outlier")
+    assert combine(found, DEFAULT_EVIDENCE)[1][0] == DEFAULT_EVIDENCE.index("outlier")
     both = p_values(alone, laws, DEFAULT_EVIDENCE)[0]
     assert both == pytest.approx(p_values(alone, laws, ("outlier", "activity"))[0])  # chances it does not have
 
@@ -184,5 +184,5 @@ def test_rows_are_the_readings_of_some_nodes(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_few_nodes_have_laws(n: int, rng: np.random.Generator) -> None:
     nodes = ordinary(rng, n)
-    scores, _ = strongest(weigh(nodes, NodeLaws.fit(nodes)), KINDS)
+    scores, _ = combine(weigh(nodes, NodeLaws.fit(nodes)), KINDS)
     assert scores.shape == (n,) and np.isfinite(scores).all()

@@ -9,7 +9,7 @@ import pytest
 
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import KINDS, NodeLaws, p_values, strongest, weigh
+from hopsight.hcm.evidence import KINDS, NodeLaws, combine, p_values, weigh
 from hopsight.hcm.scores import fill_unjudged, hav
 from hopsight.spark.blocks import BLOCK, Layout
 from hopsight.spark.ranking import score_blocks, score_rows, score_thresholds
@@ -43,7 +43,7 @@ def test_scores_of_readings(spark: Any, score: str) -> None:
     found = score_rows(scores, layout, score, EVIDENCE).collect()
     found.sort(key=lambda row: (row["block"], row["position"]))
     evidence = weigh(nodes, laws)
-    strength, place = strongest(evidence, EVIDENCE)
+    strength, place = combine(evidence, EVIDENCE)
     hop, variance = rows[:, 1], rows[:, 2]
     wanted = {"ahp": fill_unjudged(hop), "iv": fill_unjudged(variance), "hav": fill_unjudged(hav(hop, variance))}
     wanted |= {**evidence, "degree": rows[:, 0], "score": strength if score == "evidence" else wanted["hav"]}
@@ -64,7 +64,7 @@ def test_thresholds(spark: Any, contamination: float | str) -> None:
     detector = CrossHCM(contamination=contamination, evidence=EVIDENCE, false_alarms=0.2)
     limit, kinds = score_thresholds(score_blocks(frame, layout, laws, EVIDENCE), layout, detector)
     evidence = weigh(nodes, laws)
-    strength = strongest(evidence, EVIDENCE)[0]
+    strength = combine(evidence, EVIDENCE)[0]
     wanted = threshold(strength, contamination, 0.2, p_values(nodes, laws, EVIDENCE))
     assert limit == pytest.approx(wanted)
     assert (strength > limit).any()

@@ -171,18 +171,28 @@ class Explanation:
 
     @property
     def unusual(self) -> str:
-        """The reason in one or two sentences, beginning with the evidence that decided the score."""
+        """The reason in a few sentences: what decided the score, then what else is at least half as strong."""
         if self.decided_by is None:
             return self._neighborhood()
         strength = next(each.strength for each in self.evidence if each.kind == self.decided_by)
         if strength < NOTICEABLE:
             return f"Nothing about it stands out; its strongest evidence is {self.decided_by} ({strength:.1f})."
-        if self.decided_by == "outlier":
+        also = [
+            each.kind
+            for each in sorted(self.evidence, key=lambda each: -each.strength)
+            if each.counts and each.kind in ("outlier", "activity") and each.kind != self.decided_by
+            if each.strength >= max(NOTICEABLE, strength / 2)
+        ]
+        return " ".join(self._sentence(kind) for kind in (self.decided_by, *also))
+
+    def _sentence(self, kind: str) -> str:
+        """Say what is unusual in one kind of evidence."""
+        if kind == "outlier":
             return outlier_sentence(self.own_values)
-        if self.decided_by == "activity":
+        if kind == "activity":
             return activity_sentence(self.degree, self.expected_degree, self.degree_percentile)
-        if self.decided_by in ("ring", "lockstep"):
-            return companions_sentence(self.decided_by, self.companions)
+        if kind in ("ring", "lockstep"):
+            return companions_sentence(kind, self.companions)
         return self._neighborhood()
 
     def _neighborhood(self) -> str:

@@ -13,7 +13,7 @@ IntArray = NDArray[np.int64]
 LOG_TEMPERATURES = np.linspace(-1.0, 3.0, 21)
 SCALING_ROUNDS = 6
 UNCHANGED = np.array([1.0, 1.0, 0.0])  # a, b and c of a curve that leaves a probability as it is
-PENALTY = 10.0  # the unchanged curve counts as much as ten pairs
+PENALTY = 4.0  # the unchanged curve counts as much as four pairs
 SLOPES = (0.1, 5.0)  # of the curve, so that it never falls and never jumps
 CURVE_ROUNDS = 20
 

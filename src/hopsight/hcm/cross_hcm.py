@@ -18,7 +18,7 @@ from hopsight.hcm.calibration import calibrate
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, p_values, strongest, weigh
+from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, combine, p_values, weigh
 from hopsight.hcm.folds import (
     HALF_PRECISION_NODES,
     Fold,
@@ -55,9 +55,10 @@ class CrossHCM(HopDetector):
     ÂX, mapped linearly, without message passing), and many principal components of them. The weights of the last
     epochs of Adam serve as samples; their probabilities are calibrated on pairs that the network set aside.
 
-    ``decision_score_`` is the strongest of the chosen ``evidence`` (:mod:`hopsight.hcm.evidence`), as −log₁₀ of a tail
-    probability: 3 means that one ordinary node in a thousand looks so unusual. ``evidence_`` holds one array per kind,
-    ``decided_by_`` the kind that decided. ``score="ahp"`` and ``"hav"`` are the paper's scores of the same predictions.
+    Each kind of ``evidence`` (:mod:`hopsight.hcm.evidence`) is −log₁₀ of a tail probability: 3 means that one ordinary
+    node in a thousand looks so unusual. ``decision_score_`` is the root of the sum of the squares of the chosen kinds,
+    ``evidence_`` holds one array per kind, ``decided_by_`` the strongest. ``score="ahp"`` and ``"hav"`` are the paper's
+    scores of the same predictions.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ class CrossHCM(HopDetector):
     scores: ClassVar[tuple[str, ...]] = ("evidence", "hav", "ahp")
     meaning: ClassVar[str] = (
         "how unlikely an ordinary node is to look so unusual in its neighbors, its rings, its own attributes or its "
-        "number of edges, whichever is strongest"
+        "number of edges, the strongest counting most"
     )
     draws_by_position: ClassVar[bool] = False
     quick: ClassVar[Mapping[str, Any]] = {
@@ -313,7 +314,7 @@ class CrossHCM(HopDetector):
             self.kind_thresholds_ = np.array(
                 [threshold(self.evidence_[kind], "auto", self.false_alarms, p) for kind, p in kind_p.items()]
             )
-        strength, self.decided_by_ = strongest(self.evidence_, self.evidence)
+        strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
         return strength if self.score == "evidence" else scores
 
@@ -353,7 +354,7 @@ class CrossHCM(HopDetector):
             laws.deviation(attributes),
             laws.residual(attributes, degrees, node_folds(graph.node_ids[[node]])),
         )
-        return float(strongest(weigh(alone, self.node_laws_), self.evidence)[0][0])
+        return float(combine(weigh(alone, self.node_laws_), self.evidence)[0][0])
 
     def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
         """Return what is known of each node."""

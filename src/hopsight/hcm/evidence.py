@@ -24,7 +24,7 @@ DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
 NEEDS_EDGES = ("misfit", "ring", "lockstep")  # a node without edges lacks these
 RANK_SHARE = 0.25  # of the strength of evidence; the rest is its fitted tail
 MISFIT_SHARES = np.array([0.25, 0.25, 0.5])  # of hop count, surprise and dissimilarity
-WEIGHTS = {"misfit": 1.0, "ring": 1.0, "outlier": 0.9, "activity": 0.5, "lockstep": 1.0}
+WEIGHTS = {"misfit": 1.0, "ring": 1.0, "outlier": 0.6, "activity": 0.7, "lockstep": 1.0}
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ def misfit(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
     """Return how far away each node's neighbors look, in standard errors; NaN for a node without edges.
 
     For each of three readings of the edges (hop count, surprise, relative dissimilarity) the mean over a node's edges
-    becomes z = (mean − median) / √(A + B / degree), where A is how much nodes differ and B how much the edges of one
-    node do. Misfit is ¼ z(hop) + ¼ z(surprise) + ½ z(dissimilarity): what was learned counts as much as what was not,
-    because the neighborhood that a stranger is connected to vouches for it in ÂX, but not in its own attributes.
-    Evidence adds up over edges: a hub is judged as sharply as its many edges allow.
+    becomes z = (mean − median) / √(A / (1 + degree / 10) + B / degree), where A is how much nodes differ and B how much
+    the edges of one node do. Misfit is ¼ z(hop) + ¼ z(surprise) + ½ z(dissimilarity): what was learned counts as much
+    as what was not, because the neighborhood that a stranger is connected to vouches for it in ÂX, but not in its own
+    attributes. Evidence adds up over edges: a hub is judged as sharply as its many edges allow.
     """
     z = [mean_z(values, nodes.degrees, law) for values, law in zip(nodes.edge_means, laws.means, strict=True)]
     return np.asarray(MISFIT_SHARES @ np.stack(z))
@@ -166,10 +166,14 @@ def weigh(nodes: NodeReadings, laws: NodeLaws) -> dict[str, FloatArray]:
     return tails
 
 
-def strongest(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[FloatArray, IntArray]:
-    """Return the score of each node, its strongest chosen evidence, and the position of that kind in ``chosen``."""
+def combine(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[FloatArray, IntArray]:
+    """Return the score of each node, √(Σ strength²) over the chosen kinds, and the position of the strongest kind.
+
+    The strongest kind decides nearly alone where it stands out; kinds that agree add up, and one that sees nothing
+    changes nothing.
+    """
     weighted = np.stack([evidence[kind] for kind in chosen])
-    return weighted.max(axis=0), weighted.argmax(axis=0)
+    return np.sqrt((weighted**2).sum(axis=0)), weighted.argmax(axis=0)
 
 
 def p_values(nodes: NodeReadings, laws: NodeLaws, chosen: Sequence[str]) -> FloatArray:
@@ -179,12 +183,12 @@ def p_values(nodes: NodeReadings, laws: NodeLaws, chosen: Sequence[str]) -> Floa
     10^(−s / w_k)).
     """
     evidence = _weighted(nodes, laws, [Null(*numbers) for numbers in laws.nulls])
-    strength, _ = strongest(evidence, chosen)
+    strength = np.max([evidence[kind] for kind in chosen], axis=0)
     remaining = np.zeros(strength.size)
     for kind in chosen:
         present = nodes.degrees > 0 if kind in NEEDS_EDGES else True
-        below = -np.expm1(-np.log(10.0) * np.maximum(strength, 1e-12) / WEIGHTS[kind])
-        remaining += np.where(present, np.log(below), 0.0)
+        digits = np.clip(strength / WEIGHTS[kind], 1e-12, 300.0)  # of the chance, which is never quite 0 or 1
+        remaining += np.where(present, np.log1p(-(10.0**-digits)), 0.0)
     return np.asarray(-np.expm1(remaining))
 
 

@@ -15,40 +15,49 @@ IntArray = NDArray[np.int64]
 TRIMMED = 0.02  # share of nodes with the largest deviations that a law is fitted without
 ROUNDS = 8  # of reweighting
 DEGREE_GROUPS = 20
+MANY_EDGES = 10.0  # with this many, half of the variance between nodes has averaged out
 PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 N_FOLDS = 5  # of the nodes
 N_LEVELS = 1025  # quantiles that ranks are read from
 
 
 def fit_mean_law(means: FloatArray, degrees: IntArray) -> FloatArray:
-    """Return center, A and B of Var(mean of a node's edges) = A + B / degree, over the nodes with edges.
+    """Return center, A and B of Var(mean of a node's edges) = A / (1 + degree / 10) + B / degree.
 
-    Nodes differ by A, the edges of one node by B. Squared deviations from the median are regressed on (1, 1/degree)
-    with weights 1 / Var², as for a gamma law, without the 2% of nodes that deviate most; A and B are not negative.
+    Nodes differ by A, the edges of one node by B. What makes nodes differ, such as a place between two communities,
+    averages out over many neighbors, too: a hub whose mean is off has no such excuse. Squared deviations from the
+    median are regressed on both terms with weights 1 / Var², as for a gamma law, over the nodes with edges and without
+    the 2% of them that deviate most; A and B are not negative.
     """
     judged = degrees > 0
     if not judged.any():
         return np.array([0.0, 1.0, 0.0])
     center = float(np.median(means[judged]))
-    square, inverse = (means[judged] - center) ** 2, 1.0 / degrees[judged]
+    square, share, inverse = (means[judged] - center) ** 2, _between_share(degrees[judged]), 1.0 / degrees[judged]
     between, within = float(square.mean()), 0.0
     if between <= 0.0:
         return np.array([center, 1.0, 0.0])
     for _ in range(ROUNDS):
-        variance = between + within * inverse
+        variance = between * share + within * inverse
         ratio = square / variance
         kept = ratio <= np.quantile(ratio, 1.0 - TRIMMED)
-        between, within = _nonnegative_line(inverse[kept], square[kept], 1.0 / variance[kept] ** 2)
+        weights = (share[kept] / variance[kept]) ** 2
+        between, within = _nonnegative_line((inverse / share)[kept], (square / share)[kept], weights)
         if between + within <= 0.0:  # nearly all nodes are alike
             return np.array([center, float(square.mean()), 0.0])
     return np.array([center, between, within])
 
 
 def mean_z(means: FloatArray, degrees: IntArray, law: FloatArray) -> FloatArray:
-    """Return (mean − center) / √(A + B / degree); NaN stays NaN."""
+    """Return (mean − center) / √(A / (1 + degree / 10) + B / degree); NaN stays NaN."""
     center, between, within = law
-    variance = between + within / np.maximum(degrees, 1)
+    variance = between * _between_share(degrees) + within / np.maximum(degrees, 1)
     return np.asarray((means - center) / np.sqrt(np.maximum(variance, 1e-300)))
+
+
+def _between_share(degrees: IntArray) -> FloatArray:
+    """Return how much of the variance between nodes is left in the mean over so many edges."""
+    return np.asarray(1.0 / (1.0 + np.maximum(degrees, 1) / MANY_EDGES))
 
 
 def degree_line(values: FloatArray, degrees: IntArray) -> FloatArray:

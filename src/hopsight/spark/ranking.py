@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import KINDS, NodeLaws, p_values, strongest, weigh
+from hopsight.hcm.evidence import KINDS, NodeLaws, p_values, weigh
 from hopsight.spark.blocks import (
     BLOCK,
     PIECE,
@@ -54,7 +54,7 @@ def score_blocks(readings: DataFrame, layout: Layout, laws: NodeLaws, evidence: 
         ]
         weighted = weigh(nodes, laws)
         columns = [rows[:, 0], rows[:, hop], rows[:, variance], shares[0] + shares[1], *weighted.values()]
-        columns += [*strongest(weighted, evidence), p_values(nodes, laws, evidence)]
+        columns += [*combine(weighted, evidence), p_values(nodes, laws, evidence)]
         columns += [p_values(nodes, laws, (kind,)) for kind in KINDS]
         yield {**row, "kind": "scores", "payload": np.column_stack(columns).astype(np.float64)}
 
@@ -106,7 +106,7 @@ def score_thresholds(scores: DataFrame, layout: Layout, detector: CrossHCM) -> t
 def score_rows(scores: DataFrame, layout: Layout, score: str, evidence: Sequence[str]) -> DataFrame:
     """Return one row per node: block, position, score, judged, degree, ahp, iv, hav, and the kinds of evidence.
 
-    The column ``decided_by`` is added if the score is the strongest evidence.
+    The column ``decided_by`` is added if evidence makes the score.
     """
     check_choice("score", score, CrossHCM.scores)
     values = (*FROM_EDGES, *KINDS)
