@@ -50,6 +50,7 @@ def read_tables(
     source_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
+    header: bool | None = None,
     notices: list[str] | None = None,
     **options: Any,
 ) -> AttributedGraph:
@@ -68,9 +69,9 @@ def read_tables(
     with _reading(edges):
         if nodes is None:
             raise ValueError("an edge list has no attributes; give the node table too (nodes, --nodes)")
-        with open_table(edges) as table:
+        with open_table(edges, header=header, notices=notices) as table:
             sources, targets = _read_edges(table, source_column, target_column, notices)
-    with _reading(nodes), open_table(nodes) as table:
+    with _reading(nodes), open_table(nodes, notices=notices) as table:
         id_name = find_id(table.names, id_column)
         left_out = {*options.get("ignore", ())} - {id_name}
         frame = table.read([name for name in table.names if name not in left_out], text=[id_name])
