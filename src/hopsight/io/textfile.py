@@ -162,7 +162,7 @@ def _scan(file: Any, encoding: str) -> tuple[bool, str]:
     newline = carriage = control = False
     fits = True
     while piece := file.read(_PIECE):
-        if encoding.startswith("utf-8") and b"\0" in piece:
+        if not newline and encoding.startswith("utf-8") and _is_binary(piece[:SAMPLE]):
             raise ValueError("it is not a text table: it has NUL bytes; if it is UTF-16, append '?encoding=utf-16'")
         newline |= b"\n" in piece
         carriage |= b"\r" in piece
@@ -178,6 +178,11 @@ def _scan(file: Any, encoding: str) -> tuple[bool, str]:
     if control and not fits:
         raise ValueError("it is not a text table: it is not UTF-8 and has control characters")
     return fits, "\r" if carriage and not newline else "\n"
+
+
+def _is_binary(start: bytes) -> bool:
+    """Return whether a file begins with or is full of NUL bytes; single ones are allowed in cells."""
+    return b"\0" in start[:4] or start.count(b"\0") > len(start) / 5
 
 
 def _start(path: Path, content: bytes | None) -> bytes:
