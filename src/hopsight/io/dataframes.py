@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 def is_frame(source: Any) -> bool:
     """Return whether an object is a table in memory, of whatever library."""
-    if hasattr(source, "__arrow_c_stream__") or _library(source) in ("polars", "pandas"):
+    if _library(source) in ("polars", "pandas"):
+        return type(source).__name__ in ("DataFrame", "LazyFrame")
+    if hasattr(source, "__arrow_c_stream__"):
         return hasattr(source, "columns") or hasattr(source, "schema")
     return hasattr(source, "columns") and any(
         hasattr(source, name) for name in ("__dataframe__", "__narwhals_dataframe__", "toArrow", "to_pyarrow", "compute")
