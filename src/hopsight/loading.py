@@ -22,6 +22,7 @@ def load(
     source_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
+    header: bool | None = None,
     missing: str = "refuse",
     data_dir: str | Path | None = None,
     notices: list[str] | None = None,
@@ -31,11 +32,14 @@ def load(
     Parameters
     ----------
     source
-        A path (``.csv``, ``.tsv``, ``.parquet``, ``.mat``, ``.npz``, ``.graphml``, ``.pt``), a name in the catalog
-        (``"demo"``, ``"blogcatalog"``, …), an edge list as a polars or pandas data frame, a PyG ``Data``, a NetworkX
-        graph, a pair (adjacency, attributes), or an AttributedGraph, which is returned unchanged.
+        An edge list: a path (text in any usual encoding and compression, JSON Lines, Excel), a folder or pattern of
+        Parquet files, a table of a database (``"bank.db?table=payments"``, ``"postgresql://host/bank?table=payments"``,
+        ``(connection, "SELECT …")``; see :mod:`hopsight.io.sources`), or a data frame of polars, pandas, pyarrow and
+        others. Or a graph: a path (``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf``, ``.pt``), a name in the
+        catalog (``"demo"``, ``"blogcatalog"``, …), a PyG ``Data`` or ``HeteroData``, a NetworkX graph, a pair
+        (adjacency, attributes), or an AttributedGraph, which is returned unchanged.
     nodes
-        The node table that belongs to an edge list, as a path or a data frame. If it is left out, ``x.nodes.csv``
+        The node table that belongs to an edge list, in any of the same places. If it is left out, ``x.nodes.csv``
         beside ``x.csv`` is used.
     directed
         Keep the direction of the edges.
@@ -46,6 +50,8 @@ def load(
         Columns of the node table to leave out.
     source_column, target_column, id_column
         Names of the columns that are not recognized by themselves.
+    header
+        Whether the first line of a text edge list holds names; by default hopsight judges by the other lines.
     missing
         ``"refuse"`` empty cells, or impute them (``"mean"``).
     data_dir
@@ -65,9 +71,10 @@ def load(
     """
     of_nodes: dict[str, Any] = {"label": label, "ignore": ignore, "missing": missing}
     columns: dict[str, Any] = {"source_column": source_column, "target_column": target_column, "id_column": id_column}
+    columns["header"] = header
     for_tables = {"nodes": nodes, "label": label, "ignore": ignore or None, **columns}
     given = next((name for name, value in for_tables.items() if value is not None), None)
-    if io.is_frame(source) or (isinstance(source, str | Path) and _is_file(source)):
+    if io.is_frame(source) or io.is_source(source):
         return io.read(source, nodes, directed=directed, notices=notices, **of_nodes, **columns)
     if isinstance(source, str | Path):
         return _from_catalog(str(source), given, directed=directed, data_dir=data_dir, notices=notices)
@@ -78,23 +85,17 @@ def load(
 
 def files_of(source: str | Path, nodes: str | Path | None = None, *, data_dir: str | Path | None = None) -> list[Path]:
     """Return the files that :func:`load` reads for a path or a name, including those it finds by itself."""
-    if _is_file(source):
+    if io.is_source(source):
         from hopsight.io.files import TABLE_SUFFIXES
+        from hopsight.io.sources import files
         from hopsight.io.tables import find_nodes
 
         if nodes is None and str(source).lower().endswith(TABLE_SUFFIXES):
             nodes = find_nodes(Path(source))
-        return [Path(file) for file in (source, nodes) if file is not None]
+        return [file for place in (source, nodes) if place is not None for file in files(place)]
     from hopsight.datasets.catalog import find, is_known
 
     return [find(str(source), data_dir, notices=[])] if is_known(str(source)) else []
-
-
-def _is_file(source: str | Path) -> bool:
-    try:
-        return Path(source).is_file()
-    except (OSError, ValueError):  # the name is too long, or has a character that no file name can have
-        return False
 
 
 def _from_catalog(
@@ -124,7 +125,7 @@ def _unknown(name: str, names: Sequence[str]) -> str:
     path = Path(name)
     try:
         if path.is_dir():
-            return f"{name} is a folder; give a file in it"
+            return f"{name} is a folder without Parquet files; give a file in it"
         if path.exists():
             return f"{name} is not a regular file"
     except (OSError, ValueError):

@@ -14,6 +14,7 @@ from hopsight.cli.options import (
     Ignore,
     Label,
     Missing,
+    NoHeader,
     Nodes,
     OptionalSource,
     Out,
@@ -44,6 +45,7 @@ def detect(
     source_column: SourceColumn = None,
     target_column: TargetColumn = None,
     id_column: IdColumn = None,
+    no_header: NoHeader = False,
     missing: Missing = "refuse",
     data_dir: DataDir = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter as name=value.")] = None,
@@ -71,6 +73,7 @@ def detect(
     where = Source(
         path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
         source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
+        header=False if no_header else None,
     )  # fmt: skip
     request = Request(
         source=where, detector=detector, preset=preset, seed=seed, device=device, top=top,
@@ -112,6 +115,7 @@ def score(
     source_column: SourceColumn = None,
     target_column: TargetColumn = None,
     id_column: IdColumn = None,
+    no_header: NoHeader = False,
     missing: Missing = "refuse",
     data_dir: DataDir = None,
     quiet: Quiet = False,
@@ -124,6 +128,7 @@ def score(
     where = Source(
         path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
         source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
+        header=False if no_header else None,
     )  # fmt: skip
     with show_progress(quiet) as progress:
         result = run.score(model, where, out, top=top, progress=progress)

@@ -7,13 +7,17 @@ from typing import Annotated
 
 import typer
 
-SOURCE = "An edge list (.csv, .tsv, .parquet), a .mat, .npz, .graphml or .pt file, or a name from the catalog."
+SOURCE = (
+    "An edge list (text, .parquet, .xlsx, a folder of Parquet files, or a table such as bank.db?table=payments), a graph "
+    "(.mat, .npz, .graphml, .gml, .gexf, .pt), or a name from the catalog."
+)
 
 SourceArgument = Annotated[str, typer.Argument(help=SOURCE, show_default=False)]
 OptionalSource = Annotated[
     str | None, typer.Argument(help=f"{SOURCE} Default: the built-in demo graph.", show_default=False)
 ]
 Nodes = Annotated[str | None, typer.Option(help="Node table for an edge list.")]
+NoHeader = Annotated[bool, typer.Option("--no-header", help="The first line of the edge list is an edge.")]
 Directed = Annotated[bool, typer.Option("--directed", help="Keep the direction of the edges.")]
 Label = Annotated[str | None, typer.Option(help="Ground-truth label column; used only to evaluate the result.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
+
+import scipy.sparse as sp
 
 from hopsight.checks import plural
 
@@ -38,3 +41,23 @@ def notice_merged(n_duplicates: int, n_self_loops: int, notices: list[str] | Non
         notice(f"Merged {plural(n_duplicates, 'duplicate edge')}.", notices)
     if n_self_loops:
         notice(f"Removed {plural(n_self_loops, 'self-loop')}.", notices)
+
+
+def notice_constant(graph: Any, notices: list[str] | None) -> None:
+    """Give notice of attributes that are the same for every node, from which no detector can learn anything.
+
+    >>> from hopsight.graph import AttributedGraph
+    >>> kept: list[str] = []
+    >>> notice_constant(AttributedGraph([[0, 1], [1, 0]], [[3.0], [3.0]]), kept)
+    >>> kept
+    ['All nodes have the same attributes, so there is nothing to learn from them; add columns that differ.']
+    """
+    attributes = graph.attributes
+    if sp.issparse(attributes):
+        constant = attributes.nnz == 0 or bool((attributes != attributes[[0] * graph.n_nodes]).nnz == 0)
+    else:
+        constant = bool((attributes == attributes[:1]).all())
+    if constant and graph.n_nodes > 1:
+        notice(
+            "All nodes have the same attributes, so there is nothing to learn from them; add columns that differ.", notices
+        )

@@ -82,6 +82,7 @@ def read_tables(
     duplicates: str = "sum",
     derive: Any = None,
     bipartite: bool | None = None,
+    header: bool | None = None,
     notices: list[str] | None = None,
     **options: Any,
 ) -> AttributedGraph:
@@ -99,37 +100,30 @@ def read_tables(
     kinds = parse_derive(derive)
     if nodes is None and isinstance(edges, Path):
         nodes = find_nodes(edges)
-    with _reading(edges), open_table(edges) as table:
+    with _reading(edges), open_table(edges, header=header, notices=notices) as table:
         ends = find_ends(table.names, source_column, target_column)
         if nodes is None:
             _check_without_nodes(table.names, ends, id_column=id_column, **options)
         _state_ends(ends, (source_column, target_column), notices)
-        shared = {"category": options.get("category", ()), "notices": notices}
-        columns = _EdgeTable.read(
-            table,
-            ends,
-            ignore=options.get("ignore", ()),
-            weight_column=weight_column,
-            time_column=time_column,
-            **shared,
-        )
-    fields: dict[str, Any]
-    sides = as_sides(columns.sources, columns.targets, ends, bipartite, notices)
+        rows = _EdgeTable.read(
+            table, ends, ignore=options.get("ignore", ()), weight_column=weight_column, time_column=time_column,
+            category=options.get("category", ()), notices=notices,
+        )  # fmt: skip
+    sides = as_sides(rows.sources, rows.targets, ends, bipartite, notices)
     if nodes is None:
-        node_ids, fields = sides.all_ids(), {"node_types": sides.types_of_all()}
+        found = _NodeTable(sides.all_ids(), {"node_types": sides.types_of_all()}, {})
     else:
-        known = (*table.names,)
-        node_ids, fields = _read_nodes(nodes, id_column, known, sides, derives=kinds != (), notices=notices, **options)
-    node_ids, sources, targets = ids.same_type(node_ids, sides.sources, sides.targets)
+        found = _NodeTable.read(nodes, id_column, table.names, sides, may_lack=kinds != (), notices=notices, **options)
+    node_ids, sources, targets = ids.same_type(found.ids, sides.sources, sides.targets)
     with _reading(edges):
-        source, target = ids.positions(node_ids, sources), ids.positions(node_ids, targets)
+        source, target = ids.positions(node_ids, sources, targets, others=found.others)
+    fields = found.fields
     if kinds is None:
-        kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if columns.others else ()
-    _add_derived(fields, EdgeRows(source, target, *columns.summarized()), len(node_ids), kinds, notices)
-    fields["name"] = _stem(edges) if isinstance(edges, Path) else ""
-    rows = columns.others.edge_fields(notices)
+        kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if rows.others else ()
+    _add_derived(fields, EdgeRows(source, target, *rows.summarized()), len(node_ids), kinds, notices)
+    fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
-        source, target, directed=directed, node_ids=node_ids.to_list(), duplicates=duplicates, **rows, **fields
+        source, target, directed=directed, node_ids=node_ids.to_list(), duplicates=duplicates, **fields
     )
 
 
@@ -265,31 +259,40 @@ def _state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], not
         notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
 
 
-def _read_nodes(
-    nodes: Any,
-    id_column: str | None,
-    edge_names: Sequence[str],
-    sides: Sides,
-    *,
-    derives: bool,
-    notices: list[str] | None,
-    **options: Any,
-) -> tuple[pl.Series, dict[str, Any]]:
-    """Return the ids and the fields that come from the node table."""
-    with _reading(nodes), open_table(nodes) as table:
-        id_name = find_id(table.names, id_column)
-        names = [name for name in table.names if name != id_name]
-        for parameter in ("ignore", "category"):
-            of_nodes = [name for name in options.get(parameter, ()) if name in names or name not in edge_names]
-            options[parameter] = of_nodes
-        left_out = {*options["ignore"]} - {id_name}
-        frame = table.read([name for name in table.names if name not in left_out], text=[id_name])
-        if not frame.height:
-            raise ValueError("it has a header but no rows")
-        fields = node_fields(names, frame.__getitem__, frame.height, may_lack=derives, notices=notices, **options)
-        node_ids = sides.ids_of_nodes(ids.as_ids(frame[id_name], typed=table.typed), fields)
-        ids.check_unique(node_ids)
-    return node_ids, fields
+@dataclass(frozen=True)
+class _NodeTable:
+    """The ids of the nodes, the fields of the graph that come from their table, and its columns."""
+
+    ids: pl.Series
+    fields: dict[str, Any]
+    others: dict[str, pl.Series]
+
+    @classmethod
+    def read(
+        cls,
+        nodes: Any,
+        id_column: str | None,
+        edge_names: Sequence[str],
+        sides: Sides,
+        *,
+        notices: list[str] | None,
+        **options: Any,
+    ) -> _NodeTable:
+        """Read a node table; options that name columns of the edge list only are not for it."""
+        with _reading(nodes), open_table(nodes, notices=notices) as table:
+            id_name = find_id(table.names, id_column)
+            names = [name for name in table.names if name != id_name]
+            for parameter in ("ignore", "category"):
+                given = options.get(parameter, ())
+                options[parameter] = [name for name in given if name in names or name not in edge_names]
+            left_out = {*options["ignore"]} - {id_name}
+            frame = table.read([name for name in table.names if name not in left_out], text=[id_name])
+            if not frame.height:
+                raise ValueError("it has a header but no rows")
+            fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
+            node_ids = sides.ids_of_nodes(ids.as_ids(frame[id_name], typed=table.typed), fields)
+            ids.check_unique(node_ids)
+        return cls(node_ids, fields, {name: frame[name] for name in names if name in frame.columns})
 
 
 def _add_derived(

@@ -25,6 +25,7 @@ class Source:
     source_column: str | None = None
     target_column: str | None = None
     id_column: str | None = None
+    header: bool | None = None
     missing: str = "refuse"
     data_dir: str | None = None
 
@@ -117,5 +118,9 @@ def _unrepeatable(reason: object) -> ValueError:
 
 
 def _absolute(path: str | None) -> str | None:
-    """Return the absolute path of an existing file; a name of the catalog is left as it is."""
-    return str(Path(path).resolve()) if path is not None and Path(path).exists() else path
+    """Return a source that means the same from any folder; a name of the catalog is left as it is."""
+    if path is None:
+        return None
+    from hopsight.io.sources import absolute
+
+    return str(Path(path).resolve()) if Path(path).exists() else absolute(path)

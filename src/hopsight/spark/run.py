@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import check_choice, check_count, plural
-from hopsight.io.files import TABLE_SUFFIXES, reading
+from hopsight.io.files import WRITTEN_SUFFIXES, reading
 from hopsight.io.frames import open_table
 from hopsight.io.rules import MISSING
 from hopsight.runs.console import console, show_ranking
@@ -103,13 +103,19 @@ def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
     if "://" in path or local.is_dir():
         return spark.read.parquet(path), True
     with reading(local):
-        if not local.name.lower().endswith(TABLE_SUFFIXES):
-            raise ValueError(f"its name must end in one of {', '.join(TABLE_SUFFIXES)}")
+        if not local.name.lower().endswith(WRITTEN_SUFFIXES):
+            raise ValueError(
+                f"on Spark its name must end in one of {', '.join(WRITTEN_SUFFIXES)}; hopsight convert writes such files"
+            )
         with open_table(local) as table:
             if table.typed:
                 return spark.read.parquet(str(local.resolve())), True
+            text = table.text
+            assert text is not None
+            if text.comment is not None or (text.content is not None and not local.name.lower().endswith(".gz")):
+                raise ValueError("Spark reads UTF-8 text without comments; convert it with hopsight convert first")
             rows = spark.read.csv(
-                str(local.resolve()), header=table.has_header, sep=table.separator, quote='"', escape='"',
+                str(local.resolve()), header=text.has_header, sep=text.separator, quote='"', escape='"',
                 multiLine=True, inferSchema=False,
             )  # fmt: skip
             return rows.toDF(*table.names).dropna(how="all"), False

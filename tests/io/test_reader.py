@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hopsight.io import parquet
-from hopsight.io.parquet import ParquetFile
+from hopsight.io import reader
+from hopsight.io.reader import TableReader
 
 FRAME = pl.DataFrame(
     {"id": ["a", None, "é"], "x": [1.5, None, -2.0], "flag": [True, False, None], "v": [[1.0], [2.0, 3.0], []]}
@@ -22,22 +22,22 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_columns_come_unchanged_in_the_requested_order(path: Path) -> None:
-    with ParquetFile(path) as file:
+    with TableReader("parquet", [path]) as file:
         assert file.names() == ("id", "x", "flag", "v")
         assert file.read(["v", "id"]).equals(FRAME.select("v", "id"))
         assert file.read(["flag", "x"]).equals(FRAME.select("flag", "x"))
 
 
 def test_columns_that_come_in_several_pieces_are_put_together(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "PIECE", 60)
-    with ParquetFile(path) as file:
+    monkeypatch.setattr(reader, "PIECE", 60)
+    with TableReader("parquet", [path]) as file:
         assert file.read(FRAME.columns).equals(FRAME)
 
 
 def test_an_implausible_number_of_rows_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"x": pl.repeat(0, 5_000_000, eager=True)}).write_parquet(tmp_path / "bomb.parquet")
     assert (tmp_path / "bomb.parquet").stat().st_size < 100_000
-    with ParquetFile(tmp_path / "bomb.parquet") as file, pytest.raises(ValueError, match="claim a graph of 360,000,"):
+    with TableReader("parquet", [tmp_path / "bomb.parquet"]) as file, pytest.raises(ValueError, match="claim a graph of 360,000,"):
         file.read(["x"])  # 64 bytes a row and 8 a number
 
 
@@ -45,7 +45,7 @@ def test_other_files_are_refused_without_starting_a_process(tmp_path: Path, path
     content = path.read_bytes()
     for damaged in (b"id,x\na,1\n", content[:-1], b"QAR1" + content[4:], b"PAR1", b"PAR1\xff\xff\xff\x7fPAR1"):
         (tmp_path / "bad.parquet").write_bytes(damaged)
-        file = ParquetFile(tmp_path / "bad.parquet")
+        file = TableReader("parquet", [tmp_path / "bad.parquet"])
         with pytest.raises(ValueError, match="not a Parquet"):
             file.__enter__()
         assert file._process is None
@@ -56,12 +56,12 @@ def test_a_damaged_footer_is_reported_in_one_sentence(tmp_path: Path, path: Path
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     content[footer + 10 : footer + 50] = b"\xff" * 40
     (tmp_path / "bad.parquet").write_bytes(content)
-    with ParquetFile(tmp_path / "bad.parquet") as file, pytest.raises(ValueError, match=r"^.+$"):
+    with TableReader("parquet", [tmp_path / "bad.parquet"]) as file, pytest.raises(ValueError, match=r"^.+$"):
         file.read(["id", "x"])
 
 
 def test_a_reader_that_dies_means_a_damaged_file(path: Path) -> None:
-    with ParquetFile(path) as file:
+    with TableReader("parquet", [path]) as file:
         file._process.kill()
         file._process.wait()
         with pytest.raises(ValueError, match="damaged"):
@@ -69,16 +69,16 @@ def test_a_reader_that_dies_means_a_damaged_file(path: Path) -> None:
 
 
 def test_a_reader_that_hangs_is_killed(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(parquet, "SECONDS", 0.2)
+    monkeypatch.setattr(reader, "SECONDS", 0.2)
     sleeper = tmp_path / "sleeper.py"
     sleeper.write_text("import time\ntime.sleep(60)\n")
-    monkeypatch.setattr(parquet, "__file__", str(sleeper))
-    with ParquetFile(path) as file, pytest.raises(ValueError, match="damaged"):
+    monkeypatch.setattr(reader, "__file__", str(sleeper))
+    with TableReader("parquet", [path]) as file, pytest.raises(ValueError, match="damaged"):
         file.names()
 
 
 def test_the_reader_ends_with_its_file(path: Path) -> None:
-    with ParquetFile(path) as file:
+    with TableReader("parquet", [path]) as file:
         process = file._process
         assert process.poll() is None
     assert process.poll() is not None
