@@ -35,7 +35,7 @@ from hopsight.hcm.locality import edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
 from hopsight.hcm.training import Schedule, predict
 from hopsight.hops.pool import PairPool, pair_pool
-from hopsight.io.structure import STRUCTURE
+from hopsight.io.structure import COUNTS, STRUCTURE
 from hopsight.nn.gcn import smoothed
 from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import choose_scaling
@@ -182,13 +182,16 @@ class CrossHCM(HopDetector):
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
         return attributes
 
-    def _own(self, attributes: FloatArray) -> FloatArray:
+    def _own(self, attributes: FloatArray, derived: Sequence[str] = STRUCTURE) -> FloatArray:
         """Return transformed attributes with zeros for those that were derived from the structure.
 
-        A hub is no outlier because its derived degree is high, and its degree is not explained by itself.
+        A degree is not explained by what follows from it, and a hub is no outlier only because it has many edges.
         """
-        derived = self.transform_.columns_of(STRUCTURE)
-        return np.where(derived, 0.0, attributes) if derived.any() else attributes
+        columns = self.transform_.columns_of(derived)
+        return np.where(columns, 0.0, attributes) if columns.any() else attributes
+
+    def _deviation_of(self, attributes: FloatArray) -> FloatArray:
+        return self.attribute_laws_.deviation(self._own(attributes, (*STRUCTURE, *COUNTS)))
 
     def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
         """Return the folds that each network trains on: views without its part and without an inner fold."""
@@ -360,7 +363,7 @@ class CrossHCM(HopDetector):
             self.edge_laws_.node_means(local, edges, near.size)[:, at],
             strangers,
             lookalikes,
-            laws.deviation(attributes),
+            self._deviation_of(attributes),
             laws.residual(attributes, degrees, node_folds(graph.node_ids[[node]])),
         )
         return float(strongest(weigh(alone, self.node_laws_), self.evidence)[0][0])
@@ -374,7 +377,7 @@ class CrossHCM(HopDetector):
             self.edge_laws_.node_means(graph.edges, edges, graph.n_nodes),
             strangers,
             lookalikes,
-            laws.deviation(attributes),
+            self._deviation_of(attributes),
             laws.residual(attributes, graph.degrees, folds),
         )
 

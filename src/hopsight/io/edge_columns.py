@@ -38,7 +38,9 @@ class EdgeColumns:
     numbers
         Columns of numbers, null where a cell is empty.
     times
-        Columns of times: days since 1970, or the table's own numbers.
+        Columns of times: seconds since 1970, or the table's own numbers.
+    dated
+        Names of the columns of times that hold dates.
     categories
         Columns of text.
     """
@@ -48,6 +50,12 @@ class EdgeColumns:
     numbers: dict[str, pl.Series] = field(default_factory=dict)
     times: dict[str, pl.Series] = field(default_factory=dict)
     categories: dict[str, pl.Series] = field(default_factory=dict)
+    dated: set[str] = field(default_factory=set)
+
+    def summarized(self) -> tuple[list[pl.Series], ...]:
+        """Return the columns of numbers, of times and of categories, with dates in days, as people count."""
+        days = [column / SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
+        return [*self.numbers.values()], days, [*self.categories.values()]
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.times or self.categories)
@@ -92,7 +100,7 @@ def edge_columns(
         elif name in category:
             found.categories[name] = _words(column)
         elif name == time:
-            found.times[name] = _times(column)
+            _put_times(column, found)
         elif name == weight:
             found.numbers[name] = _weights(column)
         elif name not in named and not _is_left_out(column, notices):
@@ -130,7 +138,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
 
     name, kind = column.name, column.dtype
     if kind.is_temporal():
-        found.times[name] = _times(column)
+        _put_times(column, found)
     elif kind == pl.Boolean or kind.is_numeric():
         found.numbers[name] = _finite(column.cast(pl.Float64))
     elif kind in (pl.Categorical, pl.Enum):
@@ -140,7 +148,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         if holds == "categories":
             found.categories[name] = _words(column)
         elif holds == "dates":
-            found.times[name] = _times(column)
+            _put_times(column, found)
         elif holds == "empty":
             leave_out(name, "has no value at all", notices)
         else:
@@ -160,23 +168,24 @@ def _weights(column: pl.Series) -> pl.Series:
     return _finite(numbers)
 
 
-def _times(column: pl.Series) -> pl.Series:
+def _put_times(column: pl.Series, found: EdgeColumns) -> None:
+    """Add a column of times: numbers as they are, dates as seconds."""
     import polars as pl
 
-    if column.dtype.is_numeric():
-        return _finite(column.cast(pl.Float64))
-    if column.dtype in (pl.String, pl.Categorical):
-        numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-        if numbers.null_count() == column.null_count():
-            return _finite(numbers)
-    days = as_seconds(column) / SECONDS_PER_DAY
-    wrong = first_cell(days.is_null() & column.is_not_null(), column=column)
+    is_text = column.dtype in (pl.String, pl.Categorical)
+    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
+    if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
+        found.times[column.name] = _finite(numbers.cast(pl.Float64))
+        return
+    seconds = as_seconds(column)
+    wrong = first_cell(seconds.is_null() & column.is_not_null(), column=column)
     if wrong is not None:
         raise ValueError(
             f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a time; write numbers, or dates such "
             "as 2024-05-31 17:30"
         )
-    return days
+    found.times[column.name] = seconds
+    found.dated.add(column.name)
 
 
 def _words(column: pl.Series) -> pl.Series:

@@ -16,6 +16,7 @@ STRUCTURE = (
     "out-degree, log", "in-degree, log", "reciprocity", "clustering", "core number", "neighbors' degree, mean log",
     "neighbors' degree, spread", "two-hop growth",
 )  # fmt: skip
+COUNTS = ("edges sent, log count", "edges received, log count")  # numbers of rows, of :mod:`hopsight.io.derive`
 
 
 def structure(source: NDArray[Any], target: NDArray[Any], n_nodes: int) -> dict[str, FloatArray]:
