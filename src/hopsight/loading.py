@@ -104,8 +104,8 @@ def load(
         "weight_column": weight_column, "time_column": time_column, "derive": derive, "duplicates": duplicates,
         "bipartite": bipartite, "header": header,
     }  # fmt: skip
-    for_tables = {"nodes": nodes, **of_nodes, **of_edges}
-    given = next((name for name, value in for_tables.items() if value not in (None, ())), None)
+    for_tables = {"nodes": None if nodes is None else True, **of_nodes, **of_edges}
+    given = next((name for name, value in for_tables.items() if value is not None and value != ()), None)
     if io.is_frame(source) or io.is_source(source):
         return io.read(source, nodes, directed=directed, missing=missing, notices=notices, **of_nodes, **of_edges)
     if isinstance(source, str | Path):

@@ -35,7 +35,7 @@ from hopsight.hcm.locality import edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
 from hopsight.hcm.training import Schedule, predict
 from hopsight.hops.pool import PairPool, pair_pool
-from hopsight.io.structure import COUNTS, STRUCTURE
+from hopsight.io.derive import COUNTS, STRUCTURE
 from hopsight.nn.gcn import smoothed
 from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import choose_scaling
@@ -205,7 +205,7 @@ class CrossHCM(HopDetector):
         for fold in splits.folds:
             network, inner = divmod(fold, self.n_inner)
             if inner > 0:
-                shown = adjacency_of(graph, ~splits.hidden(hashes, fold), directed=False)
+                shown = adjacency_of(graph, ~splits.hidden(hashes, fold), directed=False, weighted=True)
                 folds[network].append(Fold([own, smoothed(shown, scaled).to(dtype)], judged[network]))
         return folds
 
@@ -232,8 +232,9 @@ class CrossHCM(HopDetector):
         for fold in splits.folds:
             network, inner = divmod(fold, self.n_inner)
             if inner > 0:
-                shown = graph.edges[:, near[~splits.hidden(hashes, fold) & present[near]]]
-                operator = local_operator(shown, rows, around, directed=graph.directed)
+                shown = near[~splits.hidden(hashes, fold) & present[near]]
+                weight = None if graph.edge_weight is None else graph.relative_weight[shown]
+                operator = local_operator(graph.edges[:, shown], rows, around, directed=graph.directed, weight=weight)
                 view = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
                 folds[network].append(Fold([own, view], judged[network]))
         return folds
@@ -278,7 +279,8 @@ class CrossHCM(HopDetector):
         scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
         hashes, splits = edge_hashes(graph), self.splits
         shown = (~splits.hidden(hashes, k * self.n_inner) for k in range(self.n_folds))
-        views = ([scaled, smoothed(adjacency_of(graph, edges, directed=False), scaled)] for edges in shown)
+        matrices = (adjacency_of(graph, edges, directed=False, weighted=True) for edges in shown)
+        views = ([scaled, smoothed(matrix, scaled)] for matrix in matrices)
         return self.calibrate(networks, views, pairs, self.samples_, rng)
 
     def calibrate(
@@ -360,7 +362,7 @@ class CrossHCM(HopDetector):
         strangers, lookalikes = self.edge_laws_.triangles(local, edges, near.size)[:, at]
         alone = NodeReadings(
             degrees,
-            self.edge_laws_.node_means(local, edges, near.size)[:, at],
+            self.edge_laws_.node_means(local, edges, near.size, graph.edge_data.rows(inside).weight)[:, at],
             strangers,
             lookalikes,
             self._deviation_of(attributes),
@@ -374,7 +376,7 @@ class CrossHCM(HopDetector):
         strangers, lookalikes = self.edge_laws_.triangles(graph.edges, edges, graph.n_nodes)
         return NodeReadings(
             graph.degrees,
-            self.edge_laws_.node_means(graph.edges, edges, graph.n_nodes),
+            self.edge_laws_.node_means(graph.edges, edges, graph.n_nodes, graph.edge_weight),
             strangers,
             lookalikes,
             self._deviation_of(attributes),

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import suggest
-from hopsight.io.structure import COUNTS, structure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +18,11 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 DERIVE = ("structure", "sent", "received")
+STRUCTURE = (
+    "out-degree, log", "in-degree, log", "reciprocity", "clustering", "core number", "neighbors' degree, mean log",
+    "neighbors' degree, spread", "two-hop growth",
+)  # fmt: skip
+COUNTS = ("edges sent, log count", "edges received, log count")  # numbers of rows, sent and received
 SHARES = 10  # most frequent values of a category column whose shares become attributes
 MOST_SHARED = 50  # different values of a category column with such shares
 FOR_COUNT = " for its count"  # ends the name of what is compared with nodes that have about as many rows
@@ -75,6 +79,8 @@ def derive(rows: EdgeRows, n_nodes: int, kinds: Sequence[str]) -> tuple[FloatArr
     (``amount sent, maximum for its count``). A node without such rows gets the median of the others, and its count
     says that it has none. Attributes that are the same for all nodes, or repeat another one, are left out.
     """
+    from hopsight.io.structure import structure  # not at the top: most graphs have no need of compiled functions
+
     found: dict[str, FloatArray] = {}
     for kind in ("sent", "received"):
         if kind in kinds:
@@ -131,8 +137,8 @@ def _number_summaries(column: pl.Series) -> dict[str, pl.Expr]:
     value = pl.col("value")
     total = value.sum()
     found = {
-        "mean": value.mean(),
         "median": value.median(),
+        "mean": value.mean(),
         f"log sum{FOR_COUNT}": total.sign() * total.abs().log1p(),
         f"spread{FOR_COUNT}": value.quantile(0.75) - value.quantile(0.25),
         f"minimum{FOR_COUNT}": value.min(),

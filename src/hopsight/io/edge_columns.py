@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hopsight.checks import plural, shortened
 from hopsight.io.notices import notice
 from hopsight.io.roles import (
+    FEWEST_ROWS,
     SECONDS_PER_DAY,
     TIME_NAMES,
     WEIGHT_NAMES,
@@ -119,14 +120,11 @@ def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
 
 def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
     """Return whether a column looks like ground truth or only tells rows apart, with a notice if so."""
-    import polars as pl
-
     fractions = column.dtype.is_float() and bool((column != column.floor()).any())
     if is_truth_name(column.name) and not fractions:
         leave_out(column.name, "of the edge list looks like ground truth", notices)
         return True
-    is_text = column.dtype in (pl.String, pl.Categorical, pl.Enum)
-    if is_row_id(column) or (is_text and len(column) > 1 and column.n_unique() == len(column) and not is_time(column)):
+    if is_row_id(column):
         leave_out_row_id(column.name, notices)
         return True
     return False
@@ -141,11 +139,12 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         _put_times(column, found)
     elif kind == pl.Boolean or kind.is_numeric():
         found.numbers[name] = _finite(column.cast(pl.Float64))
-    elif kind in (pl.Categorical, pl.Enum):
-        found.categories[name] = _words(column)
-    elif kind == pl.String:
-        holds = text_kind(name, TextSummary.of(column))
-        if holds == "categories":
+    elif kind in (pl.Categorical, pl.Enum, pl.String):
+        column = column.cast(pl.String)
+        holds = text_kind(name, TextSummary.of(column)) if kind == pl.String else "categories"
+        if holds == "categories" and FEWEST_ROWS <= len(column) == column.n_unique():
+            leave_out_row_id(name, notices)
+        elif holds == "categories":
             found.categories[name] = _words(column)
         elif holds == "dates":
             _put_times(column, found)
