@@ -63,8 +63,8 @@ def test_missing_data_are_empty_cells() -> None:
     network = people()
     del network.nodes["bo"]["age"]
     with pytest.raises(ValueError, match="column 'age', row 2 is empty"):
-        from_networkx(network)
-    assert from_networkx(network, missing="mean", notices=[]).attributes[1, 0] == 29.0
+        from_networkx(network, missing="refuse")
+    assert from_networkx(network, notices=[]).attributes[1, 0] == 29.0
 
 
 def test_graphs_without_nodes_or_data_are_refused() -> None:

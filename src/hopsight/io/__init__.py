@@ -84,7 +84,7 @@ def read(
         from hopsight.io.tables import read_tables
 
         graph = read_tables(source, nodes, **options, **of_nodes, **of_edges)
-    notice_merged(graph, notices)
+    notice_merged(graph, notices, of_edges.get("duplicates"))
     notice_constant(graph, notices)
     if directed and not graph.directed:
         notice("The file says that its edges have no direction; they are read as undirected.", notices)

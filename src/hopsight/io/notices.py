@@ -9,6 +9,11 @@ import scipy.sparse as sp
 
 from hopsight.checks import plural
 
+MERGED = {
+    "sum": "and added up their weights",
+    "count": "and counted them as weight",
+    "last": "and kept the weight of the last one",
+}
 LOGGER = logging.getLogger("hopsight")
 
 
@@ -29,8 +34,8 @@ def notice(message: str, notices: list[str] | None) -> None:
         notices.append(message)
 
 
-def notice_merged(graph: Any, notices: list[str] | None) -> None:
-    """Give notice of the edges that were merged or removed on the way in.
+def notice_merged(graph: Any, notices: list[str] | None, duplicates: str | None = None) -> None:
+    """Give notice of the edges that were merged or removed on the way in, and by what rule if they have weights.
 
     >>> from hopsight.graph import AttributedGraph
     >>> kept: list[str] = []
@@ -39,11 +44,12 @@ def notice_merged(graph: Any, notices: list[str] | None) -> None:
     ['Merged 1 pair of opposite edges; pass --directed to keep both.', 'Removed 1 self-loop.']
     """
     n_pairs = getattr(graph, "n_reciprocal", 0)
+    rule = f" {MERGED[duplicates or 'sum']}" if getattr(graph, "edge_weight", None) is not None else ""
     if graph.n_duplicates > n_pairs:
-        notice(f"Merged {plural(graph.n_duplicates - n_pairs, 'duplicate edge')}.", notices)
+        notice(f"Merged {plural(graph.n_duplicates - n_pairs, 'duplicate edge')}{rule}.", notices)
     if n_pairs:
         pairs = plural(n_pairs, "pair of opposite edges", "pairs of opposite edges")
-        notice(f"Merged {pairs}; pass --directed to keep both.", notices)
+        notice(f"Merged {pairs}{rule}; pass --directed to keep both.", notices)
     if graph.n_self_loops:
         notice(f"Removed {plural(graph.n_self_loops, 'self-loop')}.", notices)
 

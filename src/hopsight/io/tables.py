@@ -232,9 +232,16 @@ class _EdgeTable:
         frame = table.read([*ends, *others], text=ends)
         if not frame.height:
             raise ValueError("it has a header but no edges")
-        sources, targets = (ids.as_ids(frame[end], typed=table.typed) for end in ends)
+        sources, targets = (ids.as_ids(_plain(frame[end]), typed=table.typed) for end in ends)
         options["category"] = [name for name in options["category"] if name in others]
         return cls(sources, targets, edge_columns(frame, others, **options))
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Return text that is stored as codes as text."""
+    import polars as pl
+
+    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
 
 
 def _check_without_nodes(names: Sequence[str], ends: tuple[str, str], **options: Any) -> None:
@@ -287,7 +294,7 @@ class _NodeTable:
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
-            node_ids = sides.ids_of_nodes(ids.as_ids(frame[id_name], typed=table.typed), fields)
+            node_ids = sides.ids_of_nodes(ids.as_ids(_plain(frame[id_name]), typed=table.typed), fields)
             ids.check_unique(node_ids)
         return cls(node_ids, fields, {name: frame[name] for name in names if name in frame.columns})
 
