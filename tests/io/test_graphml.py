@@ -144,3 +144,15 @@ def test_a_character_that_xml_cannot_hold_is_refused_and_leaves_nothing(tmp_path
     with pytest.raises(ValueError, match=r"cannot hold the character '\\x00'"):
         write_graphml(graph, tmp_path / "bad.graphml")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_times_and_attributes_of_edges_are_restored(tmp_path: Path) -> None:
+    graph = AttributedGraph.from_edges(
+        [0, 1], [1, 2], np.eye(3), edge_weight=[0.5, -2.0], edge_time=[10.0, 20.5], edge_attributes=[[1.0], [3.0]],
+        edge_attribute_names=["calls"],
+    )  # fmt: skip
+    write_graphml(graph, tmp_path / "g.graphml")
+    again = read_graphml(tmp_path / "g.graphml", notices=[])
+    assert again.edge_weight.tolist() == [0.5, -2.0]
+    assert again.edge_time.tolist() == [10.0, 20.5]
+    assert (again.edge_attributes.tolist(), again.edge_attribute_names) == ([[1.0], [3.0]], ("calls",))

@@ -74,3 +74,15 @@ def test_graphs_without_nodes_or_data_are_refused() -> None:
         from_networkx(nx.path_graph(3))
     with pytest.raises(ValueError, match="did you mean age"):
         from_networkx(people(), label="agee")
+
+
+def test_edge_data_become_weights_times_and_attributes() -> None:
+    network = people(nx.DiGraph)
+    network.edges["ann", "bo"].update(weight=5.0, time="2024-05-01", calls=3, kind="fax")
+    network.edges["cy", "bo"].update(weight=2.0, time="2024-05-02", calls=1, kind="mail")
+    graph = from_networkx(network, notices=[])
+    assert graph.edge_weight.tolist() == [5, 2]
+    assert graph.edge_time[1] > graph.edge_time[0]
+    assert graph.edge_attributes[:, graph.edge_attribute_names.index("calls")].tolist() == [3, 1]
+    del network.edges["cy", "bo"]["weight"]
+    assert from_networkx(network, notices=[]).edge_weight.tolist() == [5, 1]  # as NetworkX counts it

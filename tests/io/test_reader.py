@@ -37,7 +37,10 @@ def test_columns_that_come_in_several_pieces_are_put_together(path: Path, monkey
 def test_an_implausible_number_of_rows_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"x": pl.repeat(0, 5_000_000, eager=True)}).write_parquet(tmp_path / "bomb.parquet")
     assert (tmp_path / "bomb.parquet").stat().st_size < 100_000
-    with TableReader("parquet", [tmp_path / "bomb.parquet"]) as file, pytest.raises(ValueError, match="claim a graph of 360,000,"):
+    with (
+        TableReader("parquet", [tmp_path / "bomb.parquet"]) as file,
+        pytest.raises(ValueError, match="claim a graph of 360,000,"),
+    ):
         file.read(["x"])  # 64 bytes a row and 8 a number
 
 

@@ -121,7 +121,18 @@ def test_an_encoding_can_be_named(tmp_path: Path) -> None:
         "\n\nsource,target\n7,8\n\n8,9\n9,10\n",
         "#source,target\n7,8\n8,9\n9,10\n",
     ],
-    ids=["spaces", "padded", "tabs", "snap", "konect", "bars", "trailing", "old mac", "blank lines", "commented header"],
+    ids=[
+        "spaces",
+        "padded",
+        "tabs",
+        "snap",
+        "konect",
+        "bars",
+        "trailing",
+        "old mac",
+        "blank lines",
+        "commented header",
+    ],
 )
 def test_edge_lists_as_people_publish_them(tmp_path: Path, text: str) -> None:
     (tmp_path / "edges.txt").write_bytes(text.encode())
@@ -216,7 +227,7 @@ def test_folders_and_patterns_of_parquet_files(tmp_path: Path) -> None:
     check(f"{folder}/**/*.parquet", tmp_path / "people-*.parquet")
     assert [file.name for file in files(str(tmp_path / "people-*.parquet"))] == ["people-1.parquet", "people-2.parquet"]
     EDGES.rename({"target": "to"}).write_parquet(folder / "year=2025" / "part-1.parquet")
-    with pytest.raises(ValueError, match="its parts differ: column '(target|to)' is not in both"):
+    with pytest.raises(ValueError, match=r"its parts differ: column '(target|to)' is not in both"):
         load(folder, nodes=NODES)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="a folder without Parquet files"):

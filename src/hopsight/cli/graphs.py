@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hopsight.cli.options import DataDir, Directed, Ignore, Label, NoHeader, Nodes, Quiet, Seed, SourceArgument
+from hopsight.cli.options import DataDir, Directed, Ignore, Label, Nodes, NoHeader, Quiet, Seed, SourceArgument
 from hopsight.cli.support import load_graph, show_progress
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 SOURCE = (
-    "An edge list (text, .parquet, .xlsx, a folder of Parquet files, or a table such as bank.db?table=payments), a graph "
-    "(.mat, .npz, .graphml, .gml, .gexf, .pt), or a name from the catalog."
+    "An edge list (text, .parquet, .xlsx, a folder of Parquet files, or a table such as bank.db?table=payments), a "
+    "graph (.mat, .npz, .graphml, .gml, .gexf, .pt), or a name from the catalog."
 )
 
 SourceArgument = Annotated[str, typer.Argument(help=SOURCE, show_default=False)]

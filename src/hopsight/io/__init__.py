@@ -40,8 +40,8 @@ def read(
     """Read a graph from a file, whose suffix names the format, or from data frames.
 
     An edge list comes with a node table (``nodes``), each in any of the places that :mod:`hopsight.io.sources` lists; a
-    ``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf`` or ``.pt`` file holds the whole graph. ``columns`` are ``source_column``, ``target_column`` and ``id_column``. See
-    :func:`hopsight.load` for the parameters.
+    ``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf`` or ``.pt`` file holds the whole graph. ``columns`` are
+    ``source_column``, ``target_column``, ``id_column`` and ``header``. See :func:`hopsight.load` for the parameters.
 
     Raises
     ------

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from hopsight.checks import shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
-from hopsight.io.edge_fields import TIME, WEIGHT, edge_columns, edge_fields
+from hopsight.io.edge_fields import edge_columns, edge_fields
 from hopsight.io.files import check_loaded, reading, writing
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, distinct, node_fields
 from hopsight.io.xml import parse_xml
@@ -32,7 +32,8 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> AttributedGraph:
     """Read a graph from GraphML; the data of its nodes become attributes, encoded like the columns of a node table.
 
-    The data of its edges become weights, times and edge attributes (:func:`hopsight.io.edge_fields.edge_fields`). The graph is directed if the file says so or if ``directed`` is true. ``options`` are those of
+    The data of its edges become weights, times and edge attributes (:func:`hopsight.io.edge_fields.edge_fields`). The
+    graph is directed if the file says so or if ``directed`` is true. ``options`` are those of
     :func:`hopsight.io.nodes.node_fields`.
     """
     import polars as pl
@@ -50,7 +51,10 @@ def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> Attri
         check_loaded(path.stat().st_size, n_numbers=n_numbers)
         columns = dict(zip(distinct([key.name for key in keys]), keys, strict=True))
         fields = node_fields(list(columns), lambda name: _column(name, columns[name], n_nodes), n_nodes, **options)
-        edge_data = {name: _column(name, key, n_edges) for name, key in zip(distinct([key.name for key in of_edges]), of_edges, strict=True)}
+        edge_data = {
+            name: _column(name, key, n_edges)
+            for name, key in zip(distinct([key.name for key in of_edges]), of_edges, strict=True)
+        }
         node_ids = ids.as_ids(pl.Series("id", document.nodes, dtype=pl.String), typed=False)
         position = {node: index for index, node in enumerate(document.nodes)}
         for end in (*document.sources, *document.targets):
@@ -202,8 +206,8 @@ def _lines(graph: AttributedGraph) -> Iterator[str]:
         truth = "".join(f'<data key="{name}">{truth[row]}</data>' for name, truth in kept.items())
         yield f"<node id={node}>{data}{truth}</node>\n"
     for row, (source, target) in enumerate(graph.edges.T.tolist()):
-        values = enumerate(column[row].item() for column in edge_data.values())
-        data = "".join(f'<data key="e{number}">{value!r}</data>' for number, value in values)
+        numbers = enumerate(column[row].item() for column in edge_data.values())
+        data = "".join(f'<data key="e{number}">{value!r}</data>' for number, value in numbers)
         yield f"<edge source={node_ids[source]} target={node_ids[target]}{f'>{data}</edge>' if data else '/>'}\n"
     yield "</graph>\n</graphml>\n"
 

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 PIECE = 64 * 2**20  # bytes of columns that are sent at once
 READER_BYTES = 512 * 2**20  # memory for the reader itself
 SECONDS, BYTES_PER_SECOND = 60, 2**20  # every undamaged file is read far faster
-WORDS = {"parquet": "a Parquet file", "excel": "an Excel workbook", "sqlite": "an SQLite file", "duckdb": "a DuckDB file"}
+WORDS = {
+    "parquet": "a Parquet file",
+    "excel": "an Excel workbook",
+    "sqlite": "an SQLite file",
+    "duckdb": "a DuckDB file",
+}
 STARTS = {"excel": (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "sqlite": (b"SQLite format 3\0",)}
 EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}
 BATCH = 50_000  # rows of SQLite that are Python objects at a time
@@ -191,7 +196,9 @@ def _check_parts(paths: list[str], expected: list[str]) -> None:
         names = list(pl.read_parquet_schema(path))
         if set(names) != set(first):
             odd = sorted(set(names) ^ set(first))[0]
-            raise ValueError(f"its parts differ: column {odd!r} is not in both {Path(paths[0]).name} and {Path(path).name}")
+            raise ValueError(
+                f"its parts differ: column {odd!r} is not in both {Path(paths[0]).name} and {Path(path).name}"
+            )
 
 
 def _chosen(tables: list[str], table: str | None, path: str, noun: str) -> str:
@@ -215,7 +222,9 @@ def _excel(path: str, table: str | None, _query: str | None) -> pl.DataFrame:
     book = fastexcel.read_excel(path)
     sheets = list(book.sheet_names)
     if table is None and len(sheets) > 1:  # new workbooks may have empty sheets
-        sheets = [name for name in sheets if book.load_sheet(name, header_row=None, n_rows=1).to_polars().height] or sheets
+        sheets = [
+            name for name in sheets if book.load_sheet(name, header_row=None, n_rows=1).to_polars().height
+        ] or sheets
     return book.load_sheet(_chosen(sheets, table, path, "sheet")).to_polars()
 
 

@@ -83,7 +83,9 @@ def read_tables(
         fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
     node_ids, sources, targets = ids.same_type(node_ids, sources, targets)
     with _reading(edges):
-        source, target = ids.positions(node_ids, sources, targets, others={name: frame[name] for name in names if name in frame})
+        source, target = ids.positions(
+            node_ids, sources, targets, others={name: frame[name] for name in names if name in frame}
+        )
     name = _stem(edges) if isinstance(edges, Path) else ""
     return AttributedGraph.from_edges(
         source, target, directed=directed, node_ids=node_ids.to_list(), name=name, **fields

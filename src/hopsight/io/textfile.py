@@ -104,7 +104,9 @@ def open_text(
     """
     content = text_content(path, encoding, notices)
     start = _start(path, content)
-    lines = [line for line in io.StringIO(start.decode(errors="replace").removeprefix("\ufeff"), newline="") if line.strip()]
+    lines = [
+        line for line in io.StringIO(start.decode(errors="replace").removeprefix("\ufeff"), newline="") if line.strip()
+    ]
     comment = lines[0][0] if lines and lines[0].startswith(COMMENTS) else None
     remarks = [line for line in lines if comment and line.startswith(comment)]
     lines = [line for line in lines if not (comment and line.startswith(comment))]
@@ -218,11 +220,15 @@ def _rows(lines: list[str], separator: str) -> list[list[str]]:
     """Return the cells of the first rows."""
     if separator == " " and not any('"' in line for line in lines[:200]):
         return [line.split() for line in lines[:200]]
+    rows: list[list[str]] = []
     try:
-        reader = csv.reader(iter(lines), delimiter=separator, skipinitialspace=separator == " ")
-        rows = [row for row, _ in zip(reader, range(200), strict=False)]
-    except csv.Error:
-        raise ValueError("its first line is not the header of a table") from None
+        for row in csv.reader(lines, delimiter=separator, skipinitialspace=separator == " "):
+            rows.append(row)
+            if len(rows) == 200:
+                break
+    except csv.Error:  # a cell of more than 131,072 characters
+        if not rows:
+            raise ValueError("its first line is not the header of a table") from None
     return rows
 
 
@@ -233,7 +239,7 @@ def _single_spaces(source: Path | bytes) -> bytes:
 
 
 def _remark_names(remarks: list[str], separator: str, count: int) -> tuple[str, ...]:
-    """Return the names in the last comment before the data, as SNAP writes them, or column1, column2, …"""
+    """Return the names in the last comment before the data, as SNAP writes them, or else numbered names."""
     words = remarks[-1].strip()[1:].split(separator) if remarks and separator != " " else []
     names = tuple(word.strip() for word in words)
     if len(names) == count and len(set(names)) == count and all(names):
