@@ -35,6 +35,7 @@ from hopsight.hcm.locality import edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
 from hopsight.hcm.training import Schedule, predict
 from hopsight.hops.pool import PairPool, pair_pool
+from hopsight.io.structure import STRUCTURE
 from hopsight.nn.gcn import smoothed
 from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import choose_scaling
@@ -175,10 +176,19 @@ class CrossHCM(HopDetector):
         self.unit_ = float(attributes.std()) or 1.0
         chosen = law_nodes(graph)
         folds = node_folds(graph.node_ids)
-        self.attribute_laws_ = AttributeLaws.fit(attributes[chosen], graph.degrees[chosen], folds[chosen])
+        own = self._own(attributes[chosen])
+        self.attribute_laws_ = AttributeLaws.fit(own, graph.degrees[chosen], folds[chosen])
         cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
         return attributes
+
+    def _own(self, attributes: FloatArray) -> FloatArray:
+        """Return transformed attributes with zeros for those that were derived from the structure.
+
+        A hub is no outlier because its derived degree is high, and its degree is not explained by itself.
+        """
+        derived = self.transform_.columns_of(STRUCTURE)
+        return np.where(derived, 0.0, attributes) if derived.any() else attributes
 
     def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
         """Return the folds that each network trains on: views without its part and without an inner fold."""
@@ -342,7 +352,7 @@ class CrossHCM(HopDetector):
         edges.hop[new], edges.surprise[new] = as_float64(again.hop), as_float64(again.surprise)
         local = np.searchsorted(near, graph.edges[:, inside])
         at = np.searchsorted(near, [node])
-        attributes = self._transformed(graph, np.array([node]))
+        attributes = self._own(self._transformed(graph, np.array([node])))
         laws, degrees = self.attribute_laws_, np.array([mine.size])
         strangers, lookalikes = self.edge_laws_.triangles(local, edges, near.size)[:, at]
         alone = NodeReadings(
@@ -357,7 +367,7 @@ class CrossHCM(HopDetector):
 
     def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
         """Return what is known of each node."""
-        laws, folds = self.attribute_laws_, node_folds(graph.node_ids)
+        laws, folds, attributes = self.attribute_laws_, node_folds(graph.node_ids), self._own(attributes)
         strangers, lookalikes = self.edge_laws_.triangles(graph.edges, edges, graph.n_nodes)
         return NodeReadings(
             graph.degrees,
