@@ -63,15 +63,21 @@ def test_missing_data_are_empty_cells() -> None:
     network = people()
     del network.nodes["bo"]["age"]
     with pytest.raises(ValueError, match="column 'age', row 2 is empty"):
-        from_networkx(network)
+        from_networkx(network, missing="refuse")
     assert from_networkx(network, missing="mean", notices=[]).attributes[1, 0] == 29.0
 
 
-def test_graphs_without_nodes_or_data_are_refused() -> None:
+def test_nodes_without_data_get_structural_attributes() -> None:
+    graph = from_networkx(nx.path_graph(4), notices=[])
+    degree = graph.attributes[:, graph.attribute_names.index("out-degree, log")]
+    assert degree.tolist() == np.log1p([1, 2, 2, 1]).tolist()
+
+
+def test_graphs_without_nodes_or_anything_to_learn_are_refused() -> None:
     with pytest.raises(ValueError, match="no nodes"):
         from_networkx(nx.Graph())
-    with pytest.raises(ValueError, match="no data"):
-        from_networkx(nx.path_graph(3))
+    with pytest.raises(ValueError, match="nothing to learn from"):
+        from_networkx(nx.cycle_graph(3))
     with pytest.raises(ValueError, match="did you mean age"):
         from_networkx(people(), label="agee")
 
