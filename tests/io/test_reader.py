@@ -80,6 +80,51 @@ def test_a_reader_that_hangs_is_killed(path: Path, monkeypatch: pytest.MonkeyPat
         file.names()
 
 
+def test_a_workbook_that_claims_a_huge_sheet_does_no_harm(tmp_path: Path) -> None:
+    import zipfile
+
+    pl.DataFrame({"source": [1], "target": [2]}).write_excel(tmp_path / "good.xlsx")
+    with zipfile.ZipFile(tmp_path / "good.xlsx") as good, zipfile.ZipFile(tmp_path / "bomb.xlsx", "w") as bomb:
+        for member in good.namelist():
+            content = good.read(member)
+            if member.endswith("sheet1.xml"):  # cells in opposite corners of the largest sheet
+                cell = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+                content = content.replace(b"</sheetData>", cell)
+            bomb.writestr(member, content)
+    with TableReader("excel", [tmp_path / "bomb.xlsx"]) as file, pytest.raises(ValueError, match=r"^it (is|needs) .+$"):
+        file.names()
+
+
+def test_a_view_of_a_hostile_database_reads_no_other_file_and_ends(tmp_path: Path) -> None:
+    import sqlite3
+
+    import duckdb
+
+    (tmp_path / "secret.csv").write_text("password\nxyzzy\n")
+    with duckdb.connect(str(tmp_path / "b.duckdb")) as connection:
+        connection.execute(f"CREATE VIEW t AS SELECT * FROM read_csv('{tmp_path}/secret.csv')")
+    with (
+        TableReader("duckdb", [tmp_path / "b.duckdb"]) as file,
+        pytest.raises(ValueError, match="Permission") as caught,
+    ):
+        file.names()
+    assert "xyzzy" not in str(caught.value)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS a, i AS b FROM n"
+    connection_ = sqlite3.connect(tmp_path / "b.db")
+    connection_.execute(f"CREATE VIEW t AS {endless}")
+    connection_.close()
+    with TableReader("sqlite", [tmp_path / "b.db"]) as file, pytest.raises(ValueError, match="200,000 rows"):
+        file.names()
+
+
+def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pl.DataFrame({"source": [1], "target": [2]}).write_excel(tmp_path / "b.xlsx")
+    (tmp_path / "fastexcel.py").write_text("raise ModuleNotFoundError('No module', name='fastexcel')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with TableReader("excel", [tmp_path / "b.xlsx"]) as file, pytest.raises(ValueError, match=r"hopsight\[excel\]"):
+        file.names()
+
+
 def test_the_reader_ends_with_its_file(path: Path) -> None:
     with TableReader("parquet", [path]) as file:
         process = file._process

@@ -35,6 +35,7 @@ WORDS = {
 }
 STARTS = {"excel": (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "sqlite": (b"SQLite format 3\0",)}
 EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}
+ROWS_FREE, ROWS_PER_BYTE = 200_000, 10
 BATCH = 50_000  # rows of SQLite that are Python objects at a time
 
 
@@ -150,19 +151,23 @@ def serve(limit: int, files: dict[str, Any]) -> None:
             answer, content = _answer(table, json.loads(line))
         except BaseException as error:
             # A panic of polars is not an Exception, and its message can be very long.
-            answer, content = {"error": _first_line(error)}, memoryview(b"")
+            answer, content = {"error": _sentence(error, files["kind"], files["query"])}, memoryview(b"")
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
 
 
-def _first_line(error: BaseException) -> str:
+def _sentence(error: BaseException, kind: str, query: str | None) -> str:
+    """Return what went wrong in one line; a library that stumbles means a damaged file, unless over a query."""
     missing = getattr(error, "name", None)
     if isinstance(error, ImportError) and missing in EXTRAS:
         return f"reading it needs the package {missing}; run pip install 'hopsight[{EXTRAS[missing]}]'"
     if isinstance(error, MemoryError):
         return "it needs far more memory than a file of its size should"
-    return str(error).strip().partition("\n")[0][:300] or "it is damaged"
+    line = str(error).strip().partition("\n")[0][:300]
+    if isinstance(error, ValueError) or query is not None:
+        return line or "it is damaged"
+    return f"it is damaged, or not {WORDS[kind]} ({line[:200]})"
 
 
 def _answer(lazy: pl.LazyFrame, columns: list[str]) -> tuple[dict[str, Any], memoryview]:
@@ -263,15 +268,18 @@ def _sqlite(path: str, table: str | None, query: str | None) -> pl.DataFrame:
         cursor = connection.execute(query)
         if cursor.description is None:
             raise ValueError("the query returns no table; it must be a SELECT statement")
-        return rows_to_frame([column[0] for column in cursor.description], cursor.fetchmany)
+        most = max(ROWS_FREE, ROWS_PER_BYTE * Path(path).stat().st_size)  # a view can be endless
+        return rows_to_frame([column[0] for column in cursor.description], cursor.fetchmany, most)
 
 
-def rows_to_frame(names: Sequence[str], fetch: Callable[[int], list[Any]]) -> pl.DataFrame:
+def rows_to_frame(names: Sequence[str], fetch: Callable[[int], list[Any]], most: int = sys.maxsize) -> pl.DataFrame:
     """Return the rows of a cursor as a data frame; a column of text and numbers becomes text."""
     import polars as pl
 
     batches: list[list[pl.Series]] = []
     while rows := fetch(BATCH):
+        if len(batches) * BATCH > most:
+            raise ValueError(f"it has more than {most:,} rows, too many for its size")
         batches.append([_series(values) for values in zip(*rows, strict=True)])
     columns = []
     for parts in zip(*batches, strict=True):

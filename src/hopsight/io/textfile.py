@@ -211,7 +211,9 @@ def _separator(lines: list[str], path: Path) -> str:
                 counts = [len(row) for row in _rows(lines[:50], mark)]
             except ValueError:
                 continue
-            if counts and counts[0] > 1 and (mark != " " or same) and (not same or len(set(counts)) == 1):
+            usual_count = counts.count(max(set(counts), key=counts.count)) if counts else 0
+            regular = usual_count == len(counts) if same else mark != " " or usual_count > 0.8 * len(counts)
+            if counts and counts[0] > 1 and regular:
                 return mark
     return usual
 
