@@ -178,6 +178,14 @@ class AttributedGraph:
         return int(self.attributes.shape[1])
 
     @cached_property
+    def relative_weight(self) -> Any:
+        """Weight of each edge divided by the mean absolute weight, so that its unit does not matter."""
+        if self.edge_weight is None:
+            return None
+        mean = float(np.abs(self.edge_weight).mean()) if self.edge_weight.size else 0.0
+        return _frozen(self.edge_weight / mean if mean > 0.0 else self.edge_weight.copy())
+
+    @cached_property
     def edges(self) -> NDArray[np.int64]:
         """Every edge once, as (2, n_edges) node positions; an undirected edge has source < target."""
         upper = self.adjacency if self.directed else sp.triu(self.adjacency, k=1, format="csr")

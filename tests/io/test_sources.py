@@ -73,18 +73,6 @@ def test_zip_archives_hold_one_table(tmp_path: Path) -> None:
         load(tmp_path / "edges.zip", nodes=NODES)
 
 
-@pytest.mark.parametrize("packing", [*PACKERS, ".zip"])
-def test_bombs_are_refused(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopsight.io.files.UNPACKED_FREE", 2**20)
-    path, content = tmp_path / f"bomb.csv{packing}", b"a,b\n" + b"0" * 12 * 2**20
-    if packing == ".zip":
-        zipped(path, content)
-    else:
-        path.write_bytes(PACKERS[packing](content))
-    with pytest.raises(ValueError, match="unpack to"):
-        load(path, nodes=NODES)
-
-
 @pytest.mark.parametrize(
     ("encoding", "says"), [("utf-8", 0), ("utf-8-sig", 0), ("utf-16", 0), ("cp1252", 1), ("latin-1", 1)]
 )

@@ -33,15 +33,18 @@ def read(
     directed: bool = False,
     label: str | None = None,
     ignore: Sequence[str] = (),
-    missing: str = "refuse",
+    missing: str = "fill",
+    category: Sequence[str] = (),
+    type_column: str | None = None,
+    name_column: str | None = None,
     notices: list[str] | None = None,
-    **columns: Any,
+    **of_edges: Any,
 ) -> AttributedGraph:
     """Read a graph from a file, whose suffix names the format, or from data frames.
 
-    An edge list comes with a node table (``nodes``), each in any of the places that :mod:`hopsight.io.sources` lists; a
-    ``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf`` or ``.pt`` file holds the whole graph. ``columns`` are
-    ``source_column``, ``target_column``, ``id_column`` and ``header``. See :func:`hopsight.load` for the parameters.
+    An edge list and its node table (``nodes``) may be in any of the places that :mod:`hopsight.io.sources` lists; a
+    ``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf`` or ``.pt`` file holds the whole graph. ``of_edges`` are the
+    other options of :func:`hopsight.io.tables.read_tables`. See :func:`hopsight.load` for the parameters.
 
     Raises
     ------
@@ -49,12 +52,14 @@ def read(
         If something is wrong with the file, in one sentence.
     """
     options: dict[str, Any] = {"directed": directed, "notices": notices}
-    of_nodes: dict[str, Any] = {"label": label, "ignore": ignore, "missing": missing}
+    named = {"label": label, "type_column": type_column, "name_column": name_column}
+    of_nodes: dict[str, Any] = {**named, "ignore": ignore, "category": category, "missing": missing}
     source, nodes = resolve(source), resolve(nodes)
     suffix = ""
     if isinstance(source, Path):
         suffix = suffix_of(source)
-        _check_options(source, suffix, {"nodes": nodes, **columns, "label": label, "ignore": ignore or None})
+        several = {"ignore": ignore or None, "category": category or None}
+        _check_options(source, suffix, {"nodes": nodes, **of_edges, **named, **several})
     if suffix == ".mat":
         from hopsight.io.matlab import read_mat
 
@@ -78,8 +83,8 @@ def read(
     else:
         from hopsight.io.tables import read_tables
 
-        graph = read_tables(source, nodes, **options, **of_nodes, **columns)
-    notice_merged(graph.n_duplicates, graph.n_self_loops, notices)
+        graph = read_tables(source, nodes, **options, **of_nodes, **of_edges)
+    notice_merged(graph, notices)
     notice_constant(graph, notices)
     if directed and not graph.directed:
         notice("The file says that its edges have no direction; they are read as undirected.", notices)
@@ -131,6 +136,7 @@ def _check_options(path: Path, suffix: str, options: dict[str, Any]) -> None:
     """Refuse options of tables for a file that is not a table; the nodes of documents have named data too."""
     if suffix in TABLE_SUFFIXES:
         return
+    of_nodes = ("label", "ignore", "category", "type_column", "name_column")
     for name, value in options.items():
-        if value is not None and not (suffix in DOCUMENTS and name in ("label", "ignore")):
+        if value is not None and not (suffix in DOCUMENTS and name in of_nodes):
             raise ValueError(f"{name} is for tables, and {path.name} is not one, got {value!r}")

@@ -20,6 +20,7 @@ from hopsight.io.rules import (
     Flags,
     NumberSummary,
     TextSummary,
+    are_whole,
     as_days,
     check_categories,
     check_flags,
@@ -168,7 +169,7 @@ def _text(column: pl.Series, missing: str, notices: list[str] | None) -> Block |
 def _numbers(numbers: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
     """Check a column of numbers; null and NaN count as empty cells."""
     known = numbers.fill_nan(None).drop_nulls().to_numpy()
-    if leave_out_truth(numbers.name, bool((known == np.floor(known)).all()), notices):
+    if leave_out_truth(numbers.name, are_whole(known), notices):
         return None
     if known.size == len(numbers) and np.isfinite(known).all():
         return Block([numbers.name], _compact(known[:, None]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ def graph_of(
     source: Any,
     *,
     directed: bool = False,
-    label: str | None = None,
-    ignore: Sequence[str] = (),
-    missing: str = "refuse",
+    missing: str = "fill",
     notices: list[str] | None = None,
+    **of_nodes: Any,
 ) -> AttributedGraph:
     """Return an object that holds a graph as an AttributedGraph.
 
@@ -27,8 +25,8 @@ def graph_of(
         adjacency and an attribute matrix, each dense or sparse.
     directed
         Keep the direction of the edges of a ``Data`` or a pair; a NetworkX ``DiGraph`` is always directed.
-    label, ignore, missing
-        For the node data of a NetworkX graph, as in :func:`hopsight.load`.
+    missing, of_nodes
+        For the node data of a NetworkX graph: the options of :func:`hopsight.io.nodes.node_fields`.
     notices
         List that receives the notices; without it, they are logged.
 
@@ -40,9 +38,9 @@ def graph_of(
     if all(hasattr(source, name) for name in ("nodes", "edges", "is_directed")):
         from hopsight.io.networkx import from_networkx
 
-        return from_networkx(source, directed=directed, label=label, ignore=ignore, missing=missing, notices=notices)
-    if label is not None or ignore:
-        raise ValueError(f"label and ignore name columns, but a {type(source).__name__} has none")
+        return from_networkx(source, directed=directed, missing=missing, notices=notices, **of_nodes)
+    if any(value not in (None, ()) for value in of_nodes.values()):
+        raise ValueError(f"label, ignore and the like name columns, but a {type(source).__name__} has none")
     if isinstance(source, AttributedGraph):
         return source
     if all(hasattr(source, name) for name in ("node_types", "edge_types", "node_stores")):

@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 DERIVE = ("structure", "sent", "received")
+STRUCTURE = (
+    "out-degree, log", "in-degree, log", "reciprocity", "clustering", "core number", "neighbors' degree, mean log",
+    "neighbors' degree, spread", "two-hop growth",
+)  # fmt: skip
+COUNTS = ("edges sent, log count", "edges received, log count")  # numbers of rows, sent and received
 SHARES = 10  # most frequent values of a category column whose shares become attributes
 MOST_SHARED = 50  # different values of a category column with such shares
-COUNTED = "edges"  # what rows are called in the names of attributes
 FOR_COUNT = " for its count"  # ends the name of what is compared with nodes that have about as many rows
 
 
@@ -75,7 +79,7 @@ def derive(rows: EdgeRows, n_nodes: int, kinds: Sequence[str]) -> tuple[FloatArr
     (``amount sent, maximum for its count``). A node without such rows gets the median of the others, and its count
     says that it has none. Attributes that are the same for all nodes, or repeat another one, are left out.
     """
-    from hopsight.io.structure import structure
+    from hopsight.io.structure import structure  # not at the top: most graphs have no need of compiled functions
 
     found: dict[str, FloatArray] = {}
     for kind in ("sent", "received"):
@@ -117,13 +121,13 @@ def _summaries(rows: EdgeRows, n_nodes: int, kind: str) -> dict[str, FloatArray]
 
 def _counts(mine: NDArray[Any], other: NDArray[Any], counts: FloatArray, kind: str) -> dict[str, FloatArray]:
     """Return how many rows each node has and, if pairs of nodes have several, the largest share with one of them."""
-    found = {f"{COUNTED} {kind}, log count": np.log1p(counts)}
+    found = {COUNTS[kind == "received"]: np.log1p(counts)}
     pairs, together = np.unique(mine.astype(np.int64) * counts.size + other, return_counts=True)
     if pairs.size < mine.size:
         largest = np.zeros(counts.size)
         np.maximum.at(largest, pairs // counts.size, together)
         share = np.divide(largest, counts, out=np.full(counts.size, np.nan), where=counts > 0)
-        found[f"{COUNTED} {kind}, largest share with one node{FOR_COUNT}"] = _filled(share - usual(share, counts))
+        found[f"edges {kind}, largest share with one node{FOR_COUNT}"] = _filled(share - usual(share, counts))
     return found
 
 
@@ -133,8 +137,8 @@ def _number_summaries(column: pl.Series) -> dict[str, pl.Expr]:
     value = pl.col("value")
     total = value.sum()
     found = {
-        "mean": value.mean(),
         "median": value.median(),
+        "mean": value.mean(),
         f"log sum{FOR_COUNT}": total.sign() * total.abs().log1p(),
         f"spread{FOR_COUNT}": value.quantile(0.75) - value.quantile(0.25),
         f"minimum{FOR_COUNT}": value.min(),

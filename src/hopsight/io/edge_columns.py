@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hopsight.checks import plural, shortened
 from hopsight.io.notices import notice
 from hopsight.io.roles import (
+    FEWEST_ROWS,
     SECONDS_PER_DAY,
     TIME_NAMES,
     WEIGHT_NAMES,
@@ -38,7 +39,9 @@ class EdgeColumns:
     numbers
         Columns of numbers, null where a cell is empty.
     times
-        Columns of times: days since 1970, or the table's own numbers.
+        Columns of times: seconds since 1970, or the table's own numbers.
+    dated
+        Names of the columns of times that hold dates.
     categories
         Columns of text.
     """
@@ -48,6 +51,12 @@ class EdgeColumns:
     numbers: dict[str, pl.Series] = field(default_factory=dict)
     times: dict[str, pl.Series] = field(default_factory=dict)
     categories: dict[str, pl.Series] = field(default_factory=dict)
+    dated: set[str] = field(default_factory=set)
+
+    def summarized(self) -> tuple[list[pl.Series], ...]:
+        """Return the columns of numbers, of times and of categories, with dates in days, as people count."""
+        days = [column / SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
+        return [*self.numbers.values()], days, [*self.categories.values()]
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.times or self.categories)
@@ -92,7 +101,7 @@ def edge_columns(
         elif name in category:
             found.categories[name] = _words(column)
         elif name == time:
-            found.times[name] = _times(column)
+            _put_times(column, found)
         elif name == weight:
             found.numbers[name] = _weights(column)
         elif name not in named and not _is_left_out(column, notices):
@@ -111,14 +120,11 @@ def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
 
 def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
     """Return whether a column looks like ground truth or only tells rows apart, with a notice if so."""
-    import polars as pl
-
     fractions = column.dtype.is_float() and bool((column != column.floor()).any())
     if is_truth_name(column.name) and not fractions:
         leave_out(column.name, "of the edge list looks like ground truth", notices)
         return True
-    is_text = column.dtype in (pl.String, pl.Categorical, pl.Enum)
-    if is_row_id(column) or (is_text and len(column) > 1 and column.n_unique() == len(column) and not is_time(column)):
+    if is_row_id(column):
         leave_out_row_id(column.name, notices)
         return True
     return False
@@ -130,17 +136,18 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
 
     name, kind = column.name, column.dtype
     if kind.is_temporal():
-        found.times[name] = _times(column)
+        _put_times(column, found)
     elif kind == pl.Boolean or kind.is_numeric():
         found.numbers[name] = _finite(column.cast(pl.Float64))
-    elif kind in (pl.Categorical, pl.Enum):
-        found.categories[name] = _words(column)
-    elif kind == pl.String:
-        holds = text_kind(name, TextSummary.of(column))
-        if holds == "categories":
+    elif kind in (pl.Categorical, pl.Enum, pl.String):
+        column = column.cast(pl.String)
+        holds = text_kind(name, TextSummary.of(column)) if kind == pl.String else "categories"
+        if holds == "categories" and FEWEST_ROWS <= len(column) == column.n_unique():
+            leave_out_row_id(name, notices)
+        elif holds == "categories":
             found.categories[name] = _words(column)
         elif holds == "dates":
-            found.times[name] = _times(column)
+            _put_times(column, found)
         elif holds == "empty":
             leave_out(name, "has no value at all", notices)
         else:
@@ -160,23 +167,24 @@ def _weights(column: pl.Series) -> pl.Series:
     return _finite(numbers)
 
 
-def _times(column: pl.Series) -> pl.Series:
+def _put_times(column: pl.Series, found: EdgeColumns) -> None:
+    """Add a column of times: numbers as they are, dates as seconds."""
     import polars as pl
 
-    if column.dtype.is_numeric():
-        return _finite(column.cast(pl.Float64))
-    if column.dtype in (pl.String, pl.Categorical):
-        numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-        if numbers.null_count() == column.null_count():
-            return _finite(numbers)
-    days = as_seconds(column) / SECONDS_PER_DAY
-    wrong = first_cell(days.is_null() & column.is_not_null(), column=column)
+    is_text = column.dtype in (pl.String, pl.Categorical)
+    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
+    if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
+        found.times[column.name] = _finite(numbers.cast(pl.Float64))
+        return
+    seconds = as_seconds(column)
+    wrong = first_cell(seconds.is_null() & column.is_not_null(), column=column)
     if wrong is not None:
         raise ValueError(
             f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a time; write numbers, or dates such "
             "as 2024-05-31 17:30"
         )
-    return days
+    found.times[column.name] = seconds
+    found.dated.add(column.name)
 
 
 def _words(column: pl.Series) -> pl.Series:

@@ -29,18 +29,23 @@ def notice(message: str, notices: list[str] | None) -> None:
         notices.append(message)
 
 
-def notice_merged(n_duplicates: int, n_self_loops: int, notices: list[str] | None) -> None:
+def notice_merged(graph: Any, notices: list[str] | None) -> None:
     """Give notice of the edges that were merged or removed on the way in.
 
+    >>> from hopsight.graph import AttributedGraph
     >>> kept: list[str] = []
-    >>> notice_merged(1, 2, kept)
+    >>> notice_merged(AttributedGraph.from_edges([0, 1, 0], [1, 0, 0], [[1.0], [2.0]]), kept)
     >>> kept
-    ['Merged 1 duplicate edge.', 'Removed 2 self-loops.']
+    ['Merged 1 pair of opposite edges; pass --directed to keep both.', 'Removed 1 self-loop.']
     """
-    if n_duplicates:
-        notice(f"Merged {plural(n_duplicates, 'duplicate edge')}.", notices)
-    if n_self_loops:
-        notice(f"Removed {plural(n_self_loops, 'self-loop')}.", notices)
+    n_pairs = getattr(graph, "n_reciprocal", 0)
+    if graph.n_duplicates > n_pairs:
+        notice(f"Merged {plural(graph.n_duplicates - n_pairs, 'duplicate edge')}.", notices)
+    if n_pairs:
+        pairs = plural(n_pairs, "pair of opposite edges", "pairs of opposite edges")
+        notice(f"Merged {pairs}; pass --directed to keep both.", notices)
+    if graph.n_self_loops:
+        notice(f"Removed {plural(graph.n_self_loops, 'self-loop')}.", notices)
 
 
 def notice_constant(graph: Any, notices: list[str] | None) -> None:

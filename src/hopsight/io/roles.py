@@ -20,6 +20,7 @@ TIME_NAMES = (
 )  # fmt: skip
 TYPE_NAMES = ("hopsight_type", "node_type")
 NAME_NAMES = ("hopsight_name", "name", "full_name", "display_name", "title")
+FEWEST_ROWS = 3  # of a table in which an id that differs in every row tells rows apart
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
 SECONDS_PER_DAY = 86400.0
 _ROW_ID = re.compile(r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|row_number|mid|tid|txid|msgid|key)")
@@ -65,11 +66,12 @@ def is_row_id(column: pl.Series) -> bool:
     import polars as pl
 
     known = column.drop_nulls()
-    if len(known) < LEAST_ROWS or not (known.dtype.is_integer() or known.dtype in (pl.String, pl.Categorical)):
+    n_rows = len(known)
+    if n_rows < FEWEST_ROWS or not (known.dtype.is_integer() or known.dtype in (pl.String, pl.Categorical)):
         return False
     if is_row_id_name(column.name):
-        return known.n_unique() > len(known) / 2
-    return known.dtype.is_integer() and is_gapless(known)
+        return known.n_unique() > (n_rows / 2 if n_rows >= LEAST_ROWS else n_rows - 1)
+    return known.dtype.is_integer() and n_rows >= 2 * LEAST_ROWS and is_gapless(known)
 
 
 def is_gapless(numbers: pl.Series) -> bool:

@@ -101,7 +101,7 @@ class NumberSummary(Summary):
             total=float(known[np.isfinite(known)].sum()),
             first_empty=first_cell(empty, rows),
             first_infinite=first_cell(numbers.is_infinite().fill_null(False), rows),
-            all_whole=bool((known == np.floor(known)).all()),
+            all_whole=are_whole(known),
             lowest=float(known.min(initial=np.inf)),
             highest=float(known.max(initial=-np.inf)),
         )
@@ -114,7 +114,7 @@ class NumberSummary(Summary):
     @property
     def may_be_gapless(self) -> bool:
         """Whether the numbers may count the rows, if no two are the same."""
-        return self.all_whole and self.n_known >= LEAST_ROWS and self.highest - self.lowest == self.n_known - 1
+        return self.all_whole and self.n_known >= 2 * LEAST_ROWS and self.highest - self.lowest == self.n_known - 1
 
 
 @dataclass(frozen=True)
@@ -233,6 +233,15 @@ def ordered_categories(words: Iterable[str | None]) -> tuple[str, ...]:
     ('(missing)', 'Bern', 'Oslo')
     """
     return tuple(sorted({word or MISSING_CATEGORY for word in words}))
+
+
+def are_whole(numbers: NDArray[Any]) -> bool:
+    """Return whether all numbers are whole and small enough to be codes or counts.
+
+    >>> are_whole(np.array([0.0, 1.0])), are_whole(np.array([0.5])), are_whole(np.array([1e300]))
+    (True, False, False)
+    """
+    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)).all())
 
 
 def missing_name(name: str) -> str:

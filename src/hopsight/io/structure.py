@@ -8,14 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.io.derive import STRUCTURE
 from hopsight.system.compiled import compiled
 
 FloatArray = NDArray[np.float64]
-
-STRUCTURE = (
-    "out-degree, log", "in-degree, log", "reciprocity", "clustering", "core number", "neighbors' degree, mean log",
-    "neighbors' degree, spread", "two-hop growth",
-)  # fmt: skip
 
 
 def structure(source: NDArray[Any], target: NDArray[Any], n_nodes: int) -> dict[str, FloatArray]:

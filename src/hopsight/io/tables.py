@@ -79,7 +79,7 @@ def read_tables(
     id_column: str | None = None,
     weight_column: str | None = None,
     time_column: str | None = None,
-    duplicates: str = "sum",
+    duplicates: str | None = None,
     derive: Any = None,
     bipartite: bool | None = None,
     header: bool | None = None,
@@ -96,6 +96,7 @@ def read_tables(
     The parameters are those of :func:`hopsight.load`; ``options`` are those of
     :func:`hopsight.io.nodes.node_fields`.
     """
+    duplicates = "sum" if duplicates is None else duplicates
     check_choice("duplicates", duplicates, DUPLICATES)
     kinds = parse_derive(derive)
     if nodes is None and isinstance(edges, Path):
@@ -120,7 +121,7 @@ def read_tables(
     fields = found.fields
     if kinds is None:
         kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if rows.others else ()
-    _add_derived(fields, EdgeRows(source, target, *rows.summarized()), len(node_ids), kinds, notices)
+    _add_derived(fields, EdgeRows(source, target, *rows.others.summarized()), len(node_ids), kinds, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
         source, target, directed=directed, node_ids=node_ids.to_list(), duplicates=duplicates, **fields
@@ -234,10 +235,6 @@ class _EdgeTable:
         sources, targets = (ids.as_ids(frame[end], typed=table.typed) for end in ends)
         options["category"] = [name for name in options["category"] if name in others]
         return cls(sources, targets, edge_columns(frame, others, **options))
-
-    def summarized(self) -> tuple[list[pl.Series], ...]:
-        """Return the columns of numbers, times and categories."""
-        return tuple(list(part.values()) for part in (self.others.numbers, self.others.times, self.others.categories))
 
 
 def _check_without_nodes(names: Sequence[str], ends: tuple[str, str], **options: Any) -> None:

@@ -25,8 +25,16 @@ class Source:
     source_column: str | None = None
     target_column: str | None = None
     id_column: str | None = None
+    weight_column: str | None = None
+    time_column: str | None = None
+    type_column: str | None = None
+    name_column: str | None = None
+    category: tuple[str, ...] = ()
+    derive: str | None = None
+    duplicates: str | None = None
+    bipartite: bool | None = None
     header: bool | None = None
-    missing: str = "refuse"
+    missing: str = "fill"
     data_dir: str | None = None
 
     @classmethod
@@ -36,7 +44,8 @@ class Source:
         try:
             folder = record["data_dir"]
             exists = folder is not None and Path(folder).is_dir()
-            return cls(**{**record, "ignore": tuple(record["ignore"]), "data_dir": folder if exists else None})
+            lists = {name: tuple(record.get(name, ())) for name in ("ignore", "category")}
+            return cls(**{**record, **lists, "data_dir": folder if exists else None})
         except (KeyError, TypeError) as error:
             raise _unrepeatable(error) from None
 
