@@ -161,24 +161,25 @@ def _scan(file: Any, encoding: str) -> tuple[bool, str]:
         decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError:
         raise ValueError(f"there is no encoding {encoding!r}; try utf-8, cp1252, utf-16 or shift_jis") from None
-    newline = carriage = control = False
-    fits = True
+    newline = carriage = False
+    fits, is_utf_8 = True, encoding.startswith("utf-8")
     while piece := file.read(_PIECE):
-        if not newline and encoding.startswith("utf-8") and _is_binary(piece[:SAMPLE]):
+        if not newline and is_utf_8 and _is_binary(piece[:SAMPLE]):
             raise ValueError("it is not a text table: it has NUL bytes; if it is UTF-16, append '?encoding=utf-16'")
         newline |= b"\n" in piece
         carriage |= b"\r" in piece
-        control = control or (encoding == "utf-8" and _CONTROL.search(piece) is not None)
+        if not fits or (is_utf_8 and piece.isascii() and not decoder.getstate()[0]):
+            continue
         try:
-            fits = fits and decoder.decode(piece) is not None
+            decoder.decode(piece)
         except UnicodeError:
+            if encoding == "utf-8" and _CONTROL.search(piece):
+                raise ValueError("it is not a text table: it is not UTF-8 and has control characters") from None
             fits = False
     try:
         decoder.decode(b"", final=True)
     except UnicodeError:
         fits = False
-    if control and not fits:
-        raise ValueError("it is not a text table: it is not UTF-8 and has control characters")
     return fits, "\r" if carriage and not newline else "\n"
 
 
