@@ -21,7 +21,9 @@ def test_names_of_tables_cannot_end_the_query() -> None:
 
 
 def test_run_records_keep_no_password() -> None:
-    source = Source(path="postgresql://ann:secret@host/bank?table=pay", nodes="postgresql://ann:secret@host/bank?table=p")
+    source = Source(
+        path="postgresql://ann:secret@host/bank?table=pay", nodes="postgresql://ann:secret@host/bank?table=p"
+    )
     assert "secret" not in repr(source.repeatable())
     assert source.repeatable().path == "postgresql://ann@host/bank?table=pay"
 
@@ -60,7 +62,7 @@ def bank(server: str) -> str:
         for statement in (
             "CREATE SCHEMA bank",
             'CREATE TABLE bank."Payments" (payer bigint, payee bigint, amount numeric(10, 2), at timestamptz)',
-            "INSERT INTO bank.\"Payments\" VALUES (7, 8, 1.50, now()), (8, 9, 20, now()), (9, 10, 3.25, now())",
+            'INSERT INTO bank."Payments" VALUES (7, 8, 1.50, now()), (8, 9, 20, now()), (9, 10, 3.25, now())',
             "CREATE TABLE people (id bigint, age numeric(5, 1), city text, member boolean, born date)",
             "INSERT INTO people VALUES (7, 31.5, 'Oslo', true, '1990-01-02'), (8, 42, 'Bern', false, '1980-01-02'), "
             "(9, 27, 'Oslo', true, '1999-01-02'), (10, 50, 'Zürich', false, '1970-01-02')",

@@ -37,7 +37,10 @@ def test_columns_that_come_in_several_pieces_are_put_together(path: Path, monkey
 def test_an_implausible_number_of_rows_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"x": pl.repeat(0, 5_000_000, eager=True)}).write_parquet(tmp_path / "bomb.parquet")
     assert (tmp_path / "bomb.parquet").stat().st_size < 100_000
-    with TableReader("parquet", [tmp_path / "bomb.parquet"]) as file, pytest.raises(ValueError, match="claim a graph of 360,000,"):
+    with (
+        TableReader("parquet", [tmp_path / "bomb.parquet"]) as file,
+        pytest.raises(ValueError, match="claim a graph of 360,000,"),
+    ):
         file.read(["x"])  # 64 bytes a row and 8 a number
 
 
@@ -74,6 +77,51 @@ def test_a_reader_that_hangs_is_killed(path: Path, monkeypatch: pytest.MonkeyPat
     sleeper.write_text("import time\ntime.sleep(60)\n")
     monkeypatch.setattr(reader, "__file__", str(sleeper))
     with TableReader("parquet", [path]) as file, pytest.raises(ValueError, match="damaged"):
+        file.names()
+
+
+def test_a_workbook_that_claims_a_huge_sheet_does_no_harm(tmp_path: Path) -> None:
+    import zipfile
+
+    pl.DataFrame({"source": [1], "target": [2]}).write_excel(tmp_path / "good.xlsx")
+    with zipfile.ZipFile(tmp_path / "good.xlsx") as good, zipfile.ZipFile(tmp_path / "bomb.xlsx", "w") as bomb:
+        for member in good.namelist():
+            content = good.read(member)
+            if member.endswith("sheet1.xml"):  # cells in opposite corners of the largest sheet
+                cell = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+                content = content.replace(b"</sheetData>", cell)
+            bomb.writestr(member, content)
+    with TableReader("excel", [tmp_path / "bomb.xlsx"]) as file, pytest.raises(ValueError, match=r"^it (is|needs) .+$"):
+        file.names()
+
+
+def test_a_view_of_a_hostile_database_reads_no_other_file_and_ends(tmp_path: Path) -> None:
+    import sqlite3
+
+    import duckdb
+
+    (tmp_path / "secret.csv").write_text("password\nxyzzy\n")
+    with duckdb.connect(str(tmp_path / "b.duckdb")) as connection:
+        connection.execute(f"CREATE VIEW t AS SELECT * FROM read_csv('{tmp_path}/secret.csv')")
+    with (
+        TableReader("duckdb", [tmp_path / "b.duckdb"]) as file,
+        pytest.raises(ValueError, match="Permission") as caught,
+    ):
+        file.names()
+    assert "xyzzy" not in str(caught.value)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS a, i AS b FROM n"
+    connection_ = sqlite3.connect(tmp_path / "b.db")
+    connection_.execute(f"CREATE VIEW t AS {endless}")
+    connection_.close()
+    with TableReader("sqlite", [tmp_path / "b.db"]) as file, pytest.raises(ValueError, match="200,000 rows"):
+        file.names()
+
+
+def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pl.DataFrame({"source": [1], "target": [2]}).write_excel(tmp_path / "b.xlsx")
+    (tmp_path / "fastexcel.py").write_text("raise ModuleNotFoundError('No module', name='fastexcel')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with TableReader("excel", [tmp_path / "b.xlsx"]) as file, pytest.raises(ValueError, match=r"hopsight\[excel\]"):
         file.names()
 
 

@@ -73,18 +73,6 @@ def test_zip_archives_hold_one_table(tmp_path: Path) -> None:
         load(tmp_path / "edges.zip", nodes=NODES)
 
 
-@pytest.mark.parametrize("packing", [*PACKERS, ".zip"])
-def test_bombs_are_refused(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopsight.io.files.UNPACKED_FREE", 2**20)
-    path, content = tmp_path / f"bomb.csv{packing}", b"a,b\n" + b"0" * 12 * 2**20
-    if packing == ".zip":
-        zipped(path, content)
-    else:
-        path.write_bytes(PACKERS[packing](content))
-    with pytest.raises(ValueError, match="unpack to"):
-        load(path, nodes=NODES)
-
-
 @pytest.mark.parametrize(
     ("encoding", "says"), [("utf-8", 0), ("utf-8-sig", 0), ("utf-16", 0), ("cp1252", 1), ("latin-1", 1)]
 )
@@ -121,7 +109,18 @@ def test_an_encoding_can_be_named(tmp_path: Path) -> None:
         "\n\nsource,target\n7,8\n\n8,9\n9,10\n",
         "#source,target\n7,8\n8,9\n9,10\n",
     ],
-    ids=["spaces", "padded", "tabs", "snap", "konect", "bars", "trailing", "old mac", "blank lines", "commented header"],
+    ids=[
+        "spaces",
+        "padded",
+        "tabs",
+        "snap",
+        "konect",
+        "bars",
+        "trailing",
+        "old mac",
+        "blank lines",
+        "commented header",
+    ],
 )
 def test_edge_lists_as_people_publish_them(tmp_path: Path, text: str) -> None:
     (tmp_path / "edges.txt").write_bytes(text.encode())
@@ -216,7 +215,7 @@ def test_folders_and_patterns_of_parquet_files(tmp_path: Path) -> None:
     check(f"{folder}/**/*.parquet", tmp_path / "people-*.parquet")
     assert [file.name for file in files(str(tmp_path / "people-*.parquet"))] == ["people-1.parquet", "people-2.parquet"]
     EDGES.rename({"target": "to"}).write_parquet(folder / "year=2025" / "part-1.parquet")
-    with pytest.raises(ValueError, match="its parts differ: column '(target|to)' is not in both"):
+    with pytest.raises(ValueError, match=r"its parts differ: column '(target|to)' is not in both"):
         load(folder, nodes=NODES)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="a folder without Parquet files"):

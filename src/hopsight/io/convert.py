@@ -21,8 +21,8 @@ def graph_of(
     Parameters
     ----------
     source
-        An AttributedGraph (returned unchanged), a PyG ``Data``, a NetworkX graph, or a pair of an adjacency and an
-        attribute matrix, each dense or sparse.
+        An AttributedGraph (returned unchanged), a PyG ``Data`` or ``HeteroData``, a NetworkX graph, or a pair of an
+        adjacency and an attribute matrix, each dense or sparse.
     directed
         Keep the direction of the edges of a ``Data`` or a pair; a NetworkX ``DiGraph`` is always directed.
     missing, of_nodes
@@ -43,6 +43,10 @@ def graph_of(
         raise ValueError(f"label, ignore and the like name columns, but a {type(source).__name__} has none")
     if isinstance(source, AttributedGraph):
         return source
+    if all(hasattr(source, name) for name in ("node_types", "edge_types", "node_stores")):
+        from hopsight.io.hetero import from_hetero
+
+        return from_hetero(source, directed=directed, notices=notices)
     if hasattr(source, "edge_index") and hasattr(source, "x"):
         from hopsight.io.pyg import from_data
 

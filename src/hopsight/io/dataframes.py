@@ -15,7 +15,8 @@ def is_frame(source: Any) -> bool:
     if hasattr(source, "__arrow_c_stream__"):
         return hasattr(source, "columns") or hasattr(source, "schema")
     return hasattr(source, "columns") and any(
-        hasattr(source, name) for name in ("__dataframe__", "__narwhals_dataframe__", "toArrow", "to_pyarrow", "compute")
+        hasattr(source, name)
+        for name in ("__dataframe__", "__narwhals_dataframe__", "toArrow", "to_pyarrow", "compute")
     )
 
 
@@ -89,7 +90,9 @@ def _series(name: str, column: Any) -> pl.Series:
     if kind.startswith("datetime64[") and "," in kind:  # with a time zone
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
         kind = str(column.dtype)
-    if kind.startswith(("datetime64", "timedelta64")) or getattr(column.dtype, "kind", "") in "biuf" and not _nullable(kind):
+    if kind.startswith(("datetime64", "timedelta64")) or (
+        getattr(column.dtype, "kind", "") in "biuf" and not _nullable(kind)
+    ):
         values = column.to_numpy()
         return pl.Series(name, values, nan_to_null=values.dtype.kind == "f")
     empty = column.isna().to_numpy(dtype=bool)
@@ -108,7 +111,7 @@ def _nullable(kind: str) -> bool:
 
 
 def _without_extensions(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame in which columns of an extension type, such as PostgreSQL's numeric, are what they are stored as."""
+    """Return a frame whose columns of an extension type, such as PostgreSQL's numeric, are as they are stored."""
     for name, kind in frame.schema.items():
         if hasattr(kind, "ext_storage") or "ext[" in str(kind):
             frame = frame.with_columns(frame[name].ext.storage())

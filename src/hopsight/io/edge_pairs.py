@@ -13,9 +13,7 @@ from hopsight.graph import AttributedGraph
 IntArray = NDArray[np.int64]
 
 
-def each_once(
-    source: IntArray, target: IntArray, fields: dict[str, Any]
-) -> tuple[IntArray, IntArray, dict[str, Any]]:
+def each_once(source: IntArray, target: IntArray, fields: dict[str, Any]) -> tuple[IntArray, IntArray, dict[str, Any]]:
     """Return the edges of an undirected graph once each if all are stored in both directions with the same values.
 
     Otherwise a weight would count twice. Edges of which some are stored in one direction only are returned unchanged.

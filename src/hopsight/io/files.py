@@ -16,7 +16,7 @@ TEXT_KINDS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".j
 PACKINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
 TABLE_SUFFIXES = (
     *WRITTEN_SUFFIXES,
-    *(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS) if kind not in (".csv", ".tsv") or packing not in ("", ".gz")),
+    *(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS)),
     *(".zip", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb"),
 )
 UNPACKED_FREE = 256 * 2**20  # bytes that every file may unpack to

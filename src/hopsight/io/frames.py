@@ -113,7 +113,7 @@ def _open_text(path: Path, header: bool | None, encoding: str | None, notices: l
     try:
         frame = pl.read_ndjson(path if content is None else io.BytesIO(content), infer_schema_length=None)
     except pl.exceptions.PolarsError:
-        raise ValueError("it is not JSON Lines: every line must be one JSON object, such as {\"source\": 1}") from None
+        raise ValueError('it is not JSON Lines: every line must be one JSON object, such as {"source": 1}') from None
     return Table(_checked_names(frame.columns), frame=frame)
 
 

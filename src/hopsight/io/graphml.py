@@ -8,17 +8,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from hopsight.checks import shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
-from hopsight.io.edge_fields import TIME, WEIGHT, edge_columns, edge_fields
+from hopsight.io.edge_fields import columns_of, derived, edge_fields
 from hopsight.io.files import check_loaded, reading, writing
-from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, distinct, node_fields
+from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, distinct, node_fields
 from hopsight.io.xml import parse_xml
 
 if TYPE_CHECKING:
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 MAX_KEYS = 100_000
+OWN_COLUMNS = (LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN)
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> AttributedGraph:
     """Read a graph from GraphML; the data of its nodes become attributes, encoded like the columns of a node table.
 
-    The data of its edges become weights, times and edge attributes (:func:`hopsight.io.edge_fields.edge_fields`). The graph is directed if the file says so or if ``directed`` is true. ``options`` are those of
+    The data of its edges become weights, times and edge attributes (:func:`hopsight.io.edge_fields.edge_fields`). The
+    graph is directed if the file says so or if ``directed`` is true. ``options`` are those of
     :func:`hopsight.io.nodes.node_fields`.
     """
     import polars as pl
@@ -42,28 +45,20 @@ def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> Attri
         parse_xml(path, document.start, document.end, document.text.append)
         if not document.nodes:
             raise ValueError("it has no nodes")
-        n_nodes = len(document.nodes)
-        n_edges = len(document.sources)
-        keys = [key for key in document.keys.values() if key.domain in ("node", "all")]
-        of_edges = [key.of_edges() for key in document.keys.values() if key.edge_rows]
-        n_numbers = sum(len(key.rows) if key.is_sparse else n_nodes for key in keys) + n_edges * len(of_edges)
-        check_loaded(path.stat().st_size, n_numbers=n_numbers)
-        columns = dict(zip(distinct([key.name for key in keys]), keys, strict=True))
-        fields = node_fields(list(columns), lambda name: _column(name, columns[name], n_nodes), n_nodes, **options)
-        edge_data = {name: _column(name, key, n_edges) for name, key in zip(distinct([key.name for key in of_edges]), of_edges, strict=True)}
+        fields = document.node_fields(path.stat().st_size, **options)
         node_ids = ids.as_ids(pl.Series("id", document.nodes, dtype=pl.String), typed=False)
-        position = {node: index for index, node in enumerate(document.nodes)}
-        for end in (*document.sources, *document.targets):
-            if end not in position:
-                raise ValueError(f"node {shortened(end)} is in an edge but is not declared")
+        source, target = document.positions()
+        directed = directed or document.directed
+        if "attributes" not in fields:
+            fields |= derived(source, target, len(document.nodes), directed, options.get("notices"))
         return AttributedGraph.from_edges(
-            [position[node] for node in document.sources],
-            [position[node] for node in document.targets],
-            directed=directed or document.directed,
+            source,
+            target,
+            directed=directed,
             node_ids=node_ids.to_list(),
             name=path.stem,
             **fields,
-            **edge_fields(edge_data, n_edges, options.get("notices")),
+            **edge_fields(document.edge_columns(), options.get("notices")),
         )
 
 
@@ -108,6 +103,33 @@ class _Document:
         self._path: list[str] = []
         self._key = ""
         self.text: list[str] = []
+
+    def node_fields(self, size: int, **options: Any) -> dict[str, Any]:
+        """Return the fields of a graph that come from the data of the nodes; ``size`` is that of the file in bytes."""
+        n_nodes = len(self.nodes)
+        keys = [key for key in self.keys.values() if key.domain in ("node", "all")]
+        n_numbers = sum(len(key.rows) if key.is_sparse else n_nodes for key in keys)
+        n_numbers += len(self.sources) * sum(bool(key.edge_rows) for key in self.keys.values())
+        check_loaded(size, n_numbers=n_numbers)
+        columns = dict(zip(distinct([key.name for key in keys]), keys, strict=True))
+        return node_fields(
+            list(columns), lambda name: _column(name, columns[name], n_nodes), n_nodes, may_lack=True, **options
+        )
+
+    def edge_columns(self) -> dict[str, pl.Series]:
+        """Return the data of the edges by name."""
+        keys = [key.of_edges() for key in self.keys.values() if key.edge_rows]
+        names = distinct([key.name for key in keys])
+        return {name: _column(name, key, len(self.sources)) for name, key in zip(names, keys, strict=True)}
+
+    def positions(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the positions of both ends of every edge."""
+        position = {node: index for index, node in enumerate(self.nodes)}
+        for end in (*self.sources, *self.targets):
+            if end not in position:
+                raise ValueError(f"node {shortened(end)} is in an edge but is not declared")
+        source, target = ([position[node] for node in ends] for ends in (self.sources, self.targets))
+        return np.array(source, dtype=np.int64), np.array(target, dtype=np.int64)
 
     def start(self, tag: str, given: dict[str, str]) -> None:
         """Note the beginning of an element."""
@@ -185,25 +207,29 @@ def _lines(graph: AttributedGraph) -> Iterator[str]:
     sparse = sp.issparse(graph.attributes)
     node_ids = [quoteattr(_legal(str(node))) for node in graph.node_ids.tolist()]
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{NAMESPACE}">\n'
-    for number, name in enumerate(distinct(graph.attribute_names, (LABEL_COLUMN, KIND_COLUMN))):
+    for number, name in enumerate(distinct(graph.attribute_names, OWN_COLUMNS)):
         default = "<default>0.0</default>" if sparse else ""
         yield f'<key id="d{number}" for="node" attr.name={quoteattr(_legal(name))} attr.type="double">{default}</key>\n'
-    truths = {LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds}
-    kept = {name: values for name, values in truths.items() if values is not None}
-    for name in kept:
-        yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="int"/>\n'
-    edge_data = edge_columns(graph)
+    own = {
+        LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds, TYPE_COLUMN: graph.node_types,
+        NAME_COLUMN: graph.node_names,
+    }  # fmt: skip
+    kept = {name: values.tolist() for name, values in own.items() if values is not None}
+    for name, values in kept.items():
+        kind = "string" if isinstance(values[0], str) else "int"
+        yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'
+    edge_data = columns_of(graph)
     for number, name in enumerate(edge_data):
         yield f'<key id="e{number}" for="edge" attr.name={quoteattr(_legal(name))} attr.type="double"/>\n'
     yield f'<graph edgedefault="{"directed" if graph.directed else "undirected"}">\n'
     for row, node in enumerate(node_ids):
-        values = zip(*_row(graph.attributes, row), strict=True)
-        data = "".join(f'<data key="d{number}">{value!r}</data>' for number, value in values)
-        truth = "".join(f'<data key="{name}">{truth[row]}</data>' for name, truth in kept.items())
-        yield f"<node id={node}>{data}{truth}</node>\n"
+        cells = zip(*_row(graph.attributes, row), strict=True)
+        data = "".join(f'<data key="d{number}">{value!r}</data>' for number, value in cells)
+        more = "".join(f'<data key="{name}">{escape(_legal(str(each[row])))}</data>' for name, each in kept.items())
+        yield f"<node id={node}>{data}{more}</node>\n"
     for row, (source, target) in enumerate(graph.edges.T.tolist()):
-        values = enumerate(column[row].item() for column in edge_data.values())
-        data = "".join(f'<data key="e{number}">{value!r}</data>' for number, value in values)
+        numbers = enumerate(column[row].item() for column in edge_data.values())
+        data = "".join(f'<data key="e{number}">{value!r}</data>' for number, value in numbers)
         yield f"<edge source={node_ids[source]} target={node_ids[target]}{f'>{data}</edge>' if data else '/>'}\n"
     yield "</graph>\n</graphml>\n"
 

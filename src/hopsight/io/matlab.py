@@ -36,9 +36,9 @@ _HEADER, _COMPRESSED, _CHUNK = 128, 15, 1 << 20
 def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
     """Read a graph from a ``.mat`` file of version 5 to 7.
 
-    The adjacency matrix may be dense or sparse and hold each edge once or twice; numbers other than 1 in it are weights. Labels may be a row or a column.
-    ``Label`` or ``gnd`` becomes the labels only if all its values are 0, 1 or -1 (unlabeled); otherwise it is a topic
-    and is left out.
+    The adjacency matrix may be dense or sparse and hold each edge once or twice; numbers other than 1 in it are
+    weights. Labels may be a row or a column. ``Label`` or ``gnd`` becomes the labels only if all its values are 0, 1 or
+    -1 (unlabeled); otherwise it is a topic and is left out.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.edge_fields import edge_fields
+from hopsight.io.edge_fields import derived, edge_fields
 from hopsight.io.files import reading
 from hopsight.io.nodes import node_fields
 from hopsight.io.textfile import text_content
@@ -22,9 +22,9 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
     """Convert a NetworkX graph to an AttributedGraph.
 
     Node data are encoded like the columns of a node table (:func:`hopsight.io.columns.encode`); a value that a node
-    lacks counts as an empty cell. Edge data become weights, times and edge attributes
-    (:func:`hopsight.io.edge_fields.edge_fields`). A ``DiGraph`` stays directed. ``options`` are those of
-    :func:`hopsight.io.nodes.node_fields`.
+    lacks counts as an empty cell. Nodes without any data get structural attributes. Edge data become weights, times and
+    edge attributes (:func:`hopsight.io.edge_fields.edge_fields`). A ``DiGraph`` stays directed. ``options`` are those
+    of :func:`hopsight.io.nodes.node_fields`.
 
     Examples
     --------
@@ -42,12 +42,11 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
     names: dict[str, Any] = {}
     for _, data in source.nodes(data=True):
         names.update({str(name): name for name in data})
-    if not names:
-        raise ValueError("the nodes of the graph have no data, and hopsight needs attributes")
     fields = node_fields(
         list(names),
         lambda name: _column(name, [data.get(names[name]) for _, data in source.nodes(data=True)]),
         len(nodes),
+        may_lack=True,
         **options,
     )
     position = {node: index for index, node in enumerate(nodes)}
@@ -57,6 +56,8 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
     for _, _, data in given:
         names_of_edges.update({str(name): name for name in data})
     edge_data = {name: _column(name, [data.get(key) for *_, data in given]) for name, key in names_of_edges.items()}
+    if "attributes" not in fields:
+        fields |= derived(edges[:, 0], edges[:, 1], len(nodes), source.is_directed(), options.get("notices"))
     return AttributedGraph.from_edges(
         edges[:, 0],
         edges[:, 1],
@@ -64,7 +65,7 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
         node_ids=nodes,
         name=str(source.name),
         **fields,
-        **edge_fields(edge_data, len(given), options.get("notices")),
+        **edge_fields(edge_data, options.get("notices")),
     )
 
 

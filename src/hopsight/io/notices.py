@@ -70,5 +70,6 @@ def notice_constant(graph: Any, notices: list[str] | None) -> None:
         constant = bool((attributes == attributes[:1]).all())
     if constant and graph.n_nodes > 1:
         notice(
-            "All nodes have the same attributes, so there is nothing to learn from them; add columns that differ.", notices
+            "All nodes have the same attributes, so there is nothing to learn from them; add columns that differ.",
+            notices,
         )

@@ -34,7 +34,7 @@ def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = 
     of which at least three quarters are 0 are read that way, as labels and kinds; other values are topics and are
     left out.
     """
-    content = {name: _array(getattr(data, name, None)) for name in FIELDS}
+    content = {name: as_array(getattr(data, name, None)) for name in FIELDS}
     return _graph(content, directed=directed, notices=notices)
 
 
@@ -65,9 +65,7 @@ def _mapping(content: Any) -> dict[Any, Any]:
     return content
 
 
-def _graph(
-    content: dict[Any, Any], *, directed: bool, notices: list[str] | None, name: str = ""
-) -> AttributedGraph:
+def _graph(content: dict[Any, Any], *, directed: bool, notices: list[str] | None, name: str = "") -> AttributedGraph:
     edge_index, attributes = content.get("edge_index"), content.get("x")
     if not isinstance(edge_index, np.ndarray) or edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise ValueError("a PyG Data needs edge_index of shape (2, n_edges)")
@@ -78,7 +76,7 @@ def _graph(
     n_nodes = attributes.shape[0]
     if edge_index.size and not 0 <= edge_index.min() <= edge_index.max() < n_nodes:
         raise ValueError(f"edge_index has an end outside 0..{n_nodes - 1}")
-    labels, kinds = _truth(content.get("y"), n_nodes, notices)
+    labels, kinds = read_truth(content.get("y"), n_nodes, notices)
     source, target = edge_index.astype(np.int64)
     fields = _edge_fields(content, source.size, notices)
     if not directed:
@@ -111,7 +109,7 @@ def _edge_fields(content: dict[Any, Any], n_edges: int, notices: list[str] | Non
     return fields
 
 
-def _truth(values: Any, n_nodes: int, notices: list[str] | None) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+def read_truth(values: Any, n_nodes: int, notices: list[str] | None) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
     """Return labels and kinds, each None if ``y`` does not hold them."""
     if not isinstance(values, np.ndarray) or values.size != n_nodes:
         return None, None
@@ -126,7 +124,7 @@ def _truth(values: Any, n_nodes: int, notices: list[str] | None) -> tuple[NDArra
     return None, None
 
 
-def _array(tensor: Any) -> Any:
+def as_array(tensor: Any) -> Any:
     """Return a tensor as an array, or as CSR if it is sparse, without importing torch."""
     if tensor is None or isinstance(tensor, np.ndarray) or sp.issparse(tensor) or not hasattr(tensor, "detach"):
         return tensor

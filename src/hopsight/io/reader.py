@@ -27,9 +27,15 @@ if TYPE_CHECKING:
 PIECE = 64 * 2**20  # bytes of columns that are sent at once
 READER_BYTES = 512 * 2**20  # memory for the reader itself
 SECONDS, BYTES_PER_SECOND = 60, 2**20  # every undamaged file is read far faster
-WORDS = {"parquet": "a Parquet file", "excel": "an Excel workbook", "sqlite": "an SQLite file", "duckdb": "a DuckDB file"}
+WORDS = {
+    "parquet": "a Parquet file",
+    "excel": "an Excel workbook",
+    "sqlite": "an SQLite file",
+    "duckdb": "a DuckDB file",
+}
 STARTS = {"excel": (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "sqlite": (b"SQLite format 3\0",)}
 EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}
+ROWS_FREE, ROWS_PER_BYTE = 200_000, 10
 BATCH = 50_000  # rows of SQLite that are Python objects at a time
 
 
@@ -145,19 +151,23 @@ def serve(limit: int, files: dict[str, Any]) -> None:
             answer, content = _answer(table, json.loads(line))
         except BaseException as error:
             # A panic of polars is not an Exception, and its message can be very long.
-            answer, content = {"error": _first_line(error)}, memoryview(b"")
+            answer, content = {"error": _sentence(error, files["kind"], files["query"])}, memoryview(b"")
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
 
 
-def _first_line(error: BaseException) -> str:
+def _sentence(error: BaseException, kind: str, query: str | None) -> str:
+    """Return what went wrong in one line; a library that stumbles means a damaged file, unless over a query."""
     missing = getattr(error, "name", None)
     if isinstance(error, ImportError) and missing in EXTRAS:
         return f"reading it needs the package {missing}; run pip install 'hopsight[{EXTRAS[missing]}]'"
     if isinstance(error, MemoryError):
         return "it needs far more memory than a file of its size should"
-    return str(error).strip().partition("\n")[0][:300] or "it is damaged"
+    line = str(error).strip().partition("\n")[0][:300]
+    if isinstance(error, ValueError) or query is not None:
+        return line or "it is damaged"
+    return f"it is damaged, or not {WORDS[kind]} ({line[:200]})"
 
 
 def _answer(lazy: pl.LazyFrame, columns: list[str]) -> tuple[dict[str, Any], memoryview]:
@@ -191,7 +201,9 @@ def _check_parts(paths: list[str], expected: list[str]) -> None:
         names = list(pl.read_parquet_schema(path))
         if set(names) != set(first):
             odd = sorted(set(names) ^ set(first))[0]
-            raise ValueError(f"its parts differ: column {odd!r} is not in both {Path(paths[0]).name} and {Path(path).name}")
+            raise ValueError(
+                f"its parts differ: column {odd!r} is not in both {Path(paths[0]).name} and {Path(path).name}"
+            )
 
 
 def _chosen(tables: list[str], table: str | None, path: str, noun: str) -> str:
@@ -215,7 +227,9 @@ def _excel(path: str, table: str | None, _query: str | None) -> pl.DataFrame:
     book = fastexcel.read_excel(path)
     sheets = list(book.sheet_names)
     if table is None and len(sheets) > 1:  # new workbooks may have empty sheets
-        sheets = [name for name in sheets if book.load_sheet(name, header_row=None, n_rows=1).to_polars().height] or sheets
+        sheets = [
+            name for name in sheets if book.load_sheet(name, header_row=None, n_rows=1).to_polars().height
+        ] or sheets
     return book.load_sheet(_chosen(sheets, table, path, "sheet")).to_polars()
 
 
@@ -254,15 +268,18 @@ def _sqlite(path: str, table: str | None, query: str | None) -> pl.DataFrame:
         cursor = connection.execute(query)
         if cursor.description is None:
             raise ValueError("the query returns no table; it must be a SELECT statement")
-        return rows_to_frame([column[0] for column in cursor.description], cursor.fetchmany)
+        most = max(ROWS_FREE, ROWS_PER_BYTE * Path(path).stat().st_size)  # a view can be endless
+        return rows_to_frame([column[0] for column in cursor.description], cursor.fetchmany, most)
 
 
-def rows_to_frame(names: Sequence[str], fetch: Callable[[int], list[Any]]) -> pl.DataFrame:
+def rows_to_frame(names: Sequence[str], fetch: Callable[[int], list[Any]], most: int = sys.maxsize) -> pl.DataFrame:
     """Return the rows of a cursor as a data frame; a column of text and numbers becomes text."""
     import polars as pl
 
     batches: list[list[pl.Series]] = []
     while rows := fetch(BATCH):
+        if len(batches) * BATCH > most:
+            raise ValueError(f"it has more than {most:,} rows, too many for its size")
         batches.append([_series(values) for values in zip(*rows, strict=True)])
     columns = []
     for parts in zip(*batches, strict=True):

@@ -180,12 +180,12 @@ def _options(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _parquet_files(path: Path) -> tuple[Path, ...]:
-    """Return the Parquet files in a folder or behind a pattern, in order; hidden files and those of Spark are left out."""
+    """Return the Parquet files in a folder or behind a pattern, in order, without hidden files."""
     try:
         if path.is_dir():
             found = [file for suffix in KINDS["parquet"] for file in path.rglob(f"*{suffix}")]
         elif glob.has_magic(str(path)):
-            found = [Path(file) for file in glob.glob(str(path), recursive=True)]
+            found = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207 (absolute patterns)
             found = [file for file in found if file.name.lower().endswith(KINDS["parquet"])]
         else:
             return ()

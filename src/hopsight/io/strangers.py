@@ -44,8 +44,8 @@ def describe_strangers(
             f"node {shortened(unknown[0])} is in an edge but has no row in the node table; add one, or remove its edges"
         )
     start = (
-        f"{len(unknown):,} of {plural(total, 'node id')} in the edges {'has' if len(unknown) == 1 else 'have'} no row in "
-        f"the node table: {_listed(unknown)}"
+        f"{len(unknown):,} of {plural(total, 'node id')} in the edges {'has' if len(unknown) == 1 else 'have'} no row "
+        f"in the node table: {_listed(unknown)}"
     )
     if cause is not None:
         return f"{start}; {cause}"

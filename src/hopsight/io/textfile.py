@@ -104,7 +104,9 @@ def open_text(
     """
     content = text_content(path, encoding, notices)
     start = _start(path, content)
-    lines = [line for line in io.StringIO(start.decode(errors="replace").removeprefix("\ufeff"), newline="") if line.strip()]
+    lines = [
+        line for line in io.StringIO(start.decode(errors="replace").removeprefix("\ufeff"), newline="") if line.strip()
+    ]
     comment = lines[0][0] if lines and lines[0].startswith(COMMENTS) else None
     remarks = [line for line in lines if comment and line.startswith(comment)]
     lines = [line for line in lines if not (comment and line.startswith(comment))]
@@ -159,24 +161,25 @@ def _scan(file: Any, encoding: str) -> tuple[bool, str]:
         decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError:
         raise ValueError(f"there is no encoding {encoding!r}; try utf-8, cp1252, utf-16 or shift_jis") from None
-    newline = carriage = control = False
-    fits = True
+    newline = carriage = False
+    fits, is_utf_8 = True, encoding.startswith("utf-8")
     while piece := file.read(_PIECE):
-        if not newline and encoding.startswith("utf-8") and _is_binary(piece[:SAMPLE]):
+        if not newline and is_utf_8 and _is_binary(piece[:SAMPLE]):
             raise ValueError("it is not a text table: it has NUL bytes; if it is UTF-16, append '?encoding=utf-16'")
         newline |= b"\n" in piece
         carriage |= b"\r" in piece
-        control = control or (encoding == "utf-8" and _CONTROL.search(piece) is not None)
+        if not fits or (is_utf_8 and piece.isascii() and not decoder.getstate()[0]):
+            continue
         try:
-            fits = fits and decoder.decode(piece) is not None
+            decoder.decode(piece)
         except UnicodeError:
+            if encoding == "utf-8" and _CONTROL.search(piece):
+                raise ValueError("it is not a text table: it is not UTF-8 and has control characters") from None
             fits = False
     try:
         decoder.decode(b"", final=True)
     except UnicodeError:
         fits = False
-    if control and not fits:
-        raise ValueError("it is not a text table: it is not UTF-8 and has control characters")
     return fits, "\r" if carriage and not newline else "\n"
 
 
@@ -209,7 +212,9 @@ def _separator(lines: list[str], path: Path) -> str:
                 counts = [len(row) for row in _rows(lines[:50], mark)]
             except ValueError:
                 continue
-            if counts and counts[0] > 1 and (mark != " " or same) and (not same or len(set(counts)) == 1):
+            usual_count = counts.count(max(set(counts), key=counts.count)) if counts else 0
+            regular = usual_count == len(counts) if same else mark != " " or usual_count > 0.8 * len(counts)
+            if counts and counts[0] > 1 and regular:
                 return mark
     return usual
 
@@ -218,11 +223,15 @@ def _rows(lines: list[str], separator: str) -> list[list[str]]:
     """Return the cells of the first rows."""
     if separator == " " and not any('"' in line for line in lines[:200]):
         return [line.split() for line in lines[:200]]
+    rows: list[list[str]] = []
     try:
-        reader = csv.reader(iter(lines), delimiter=separator, skipinitialspace=separator == " ")
-        rows = [row for row, _ in zip(reader, range(200), strict=False)]
-    except csv.Error:
-        raise ValueError("its first line is not the header of a table") from None
+        for row in csv.reader(lines, delimiter=separator, skipinitialspace=separator == " "):
+            rows.append(row)
+            if len(rows) == 200:
+                break
+    except csv.Error:  # a cell of more than 131,072 characters
+        if not rows:
+            raise ValueError("its first line is not the header of a table") from None
     return rows
 
 
@@ -233,7 +242,7 @@ def _single_spaces(source: Path | bytes) -> bytes:
 
 
 def _remark_names(remarks: list[str], separator: str, count: int) -> tuple[str, ...]:
-    """Return the names in the last comment before the data, as SNAP writes them, or column1, column2, …"""
+    """Return the names in the last comment before the data, as SNAP writes them, or else numbered names."""
     words = remarks[-1].strip()[1:].split(separator) if remarks and separator != " " else []
     names = tuple(word.strip() for word in words)
     if len(names) == count and len(set(names)) == count and all(names):

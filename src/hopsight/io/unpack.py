@@ -79,7 +79,9 @@ def _unzip(path: Path) -> bytes:
     with zipfile.ZipFile(path) as archive:
         check_archive(archive, path.stat().st_size)
         members = [
-            member for member in archive.infolist() if not member.is_dir() and not member.filename.startswith("__MACOSX")
+            member
+            for member in archive.infolist()
+            if not member.is_dir() and not member.filename.startswith("__MACOSX")
         ]
         if len(members) != 1:
             raise ValueError(f"it holds {len(members)} files instead of one; unpack it, or zip the table alone")

@@ -105,7 +105,7 @@ def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
     with reading(local):
         if not local.name.lower().endswith(WRITTEN_SUFFIXES):
             raise ValueError(
-                f"on Spark its name must end in one of {', '.join(WRITTEN_SUFFIXES)}; hopsight convert writes such files"
+                f"on Spark its name must end in one of {', '.join(WRITTEN_SUFFIXES)}; use hopsight convert"
             )
         with open_table(local) as table:
             if table.typed:
