@@ -7,6 +7,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,6 +159,8 @@ def _decoded(content: bytes, encoding: str) -> str:
 def _scan(file: Any, encoding: str) -> tuple[bool, str]:
     """Return whether a file can be decoded, and its line end if that is not the usual one; refuse binary files."""
     try:
+        with suppress(UnicodeError):
+            b"a".decode(encoding)  # refuses codecs that are not encodings, such as zip
         decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError:
         raise ValueError(f"there is no encoding {encoding!r}; try utf-8, cp1252, utf-16 or shift_jis") from None
