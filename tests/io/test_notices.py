@@ -42,7 +42,11 @@ def test_merged_and_removed_edges_are_counted_in_words() -> None:
 
 @pytest.mark.parametrize(
     ("rule", "words"),
-    [("sum", "added up their weights"), ("count", "counted them as weight"), ("last", "kept the weight of the last one")],
+    [
+        ("sum", "added up their weights"),
+        ("count", "counted them as weight"),
+        ("last", "kept the weight of the last one"),
+    ],
 )
 def test_the_rule_for_duplicates_is_stated(rule: str, words: str) -> None:
     kept: list[str] = []

@@ -57,7 +57,7 @@ def detect(
     source_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
-    missing: str = "refuse",
+    missing: str = "fill",
     typed: bool = True,
     n_blocks: int | None = None,
     folder: str | None = None,

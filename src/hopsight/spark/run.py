@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from hopsight.checks import check_choice, check_count, plural
 from hopsight.io.files import WRITTEN_SUFFIXES, reading
 from hopsight.io.frames import open_table
 from hopsight.io.rules import MISSING
+from hopsight.io.tables import find_ends
 from hopsight.runs.console import console, show_ranking
 from hopsight.runs.folder import RECORD, claim
 from hopsight.runs.outputs import guarded
@@ -31,6 +33,7 @@ FILES = (
     RECORD,
 )  # fmt: skip
 DETECTOR = "cross_hcm"
+LOCAL_ONLY = ("weight_column", "time_column", "type_column", "name_column", "category", "duplicates", "bipartite")
 
 
 def detect_files(
@@ -92,6 +95,12 @@ def _check(request: Request, resume: bool) -> None:
         raise ValueError("the Spark engine reads undirected edges only; leave out --directed")
     if request.source.path is None or request.source.nodes is None:
         raise ValueError("the Spark engine needs an edge list and a node table; pass EDGES --nodes NODES")
+    for option in LOCAL_ONLY:
+        if getattr(request.source, option) not in (None, (), False):
+            flag = f"--{option.replace('_', '-')}"
+            raise ValueError(f"the Spark engine has no weights, times, kinds or declared categories; leave out {flag}")
+    if request.source.derive not in (None, "none"):
+        raise ValueError("the Spark engine derives no attributes; pass --derive none")
 
 
 def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
@@ -128,6 +137,7 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
 
     source = request.source
     (edges, edges_typed), (nodes, nodes_typed) = (_frame(spark, str(path)) for path in (source.path, source.nodes))
+    _check_columns(edges.columns, request)
     options = ("label", "ignore", "source_column", "target_column", "id_column", "missing")
     try:
         return detect(
@@ -142,6 +152,18 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
     except TableError as error:
         path = source.path if error.table == "edges" else source.nodes
         raise ValueError(f"cannot read {path}: {error}") from None
+
+
+def _check_columns(names: Sequence[str], request: Request) -> None:
+    """Refuse an edge list from whose other columns the local engine would derive attributes."""
+    source = request.source
+    ends = find_ends(names, source.source_column, source.target_column)
+    others = [name for name in names if name not in ends and name not in source.ignore]
+    if others and source.derive is None:
+        raise ValueError(
+            f"cannot read {source.path}: the Spark engine does not use its column {others[0]!r}, from which the local "
+            "engine derives attributes; pass --derive none to leave such columns out"
+        )
 
 
 def _record(spark: SparkSession, request: Request, detector: Any, found: Detection) -> dict[str, Any]:
