@@ -8,12 +8,13 @@ DEMO := hopsight-demo
 LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
 
-.PHONY: help demo test test-long test-lowest audit lint bench paper peers browser clean
+.PHONY: help demo test test-long test-postgres test-lowest audit lint bench paper peers browser clean
 
 help:
 	@echo "make demo         find the planted anomalies in the built-in graph; the report is in $(DEMO)/"
 	@echo "make test         run the linter, type checker, import checks and tests"
 	@echo "make test-long    run the tests that take minutes"
+	@echo "make test-postgres  read tables of a real PostgreSQL server (installs postgresql with apt-get if it is missing)"
 	@echo "make test-lowest  run the tests with the oldest versions that pyproject.toml allows (except torch)"
 	@echo "make audit        check the versions in constraints.txt for known vulnerabilities (needs PyPI)"
 	@echo "make lint         run the linter, type checker and import checks only"
@@ -31,6 +32,12 @@ test: lint browser
 
 test-long: $(VENV)/.installed-dev browser
 	$(BIN)/python -m pytest -m slow --timeout 3600
+
+# The tests start and stop a server of their own in a temporary folder; without one they fail.
+test-postgres: $(VENV)/.installed-dev
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
+	  || { timeout 120 apt-get update >/dev/null; timeout 300 apt-get install -y --no-install-recommends postgresql; }
+	$(BIN)/python -m pytest -m postgres
 
 # Old libraries warn about each other, and pyspark 4.0 does not close its sockets; we cannot fix that here.
 test-lowest: $(LOWEST)/.installed
@@ -93,7 +100,7 @@ $(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	$(PYTHON) -c "import pathlib, tomllib; \
 	  project = tomllib.loads(pathlib.Path('pyproject.toml').read_text())['project']; \
 	  extras = project['optional-dependencies']; \
-	  needs = project['dependencies'] + extras['pyg'] + extras['networkx'] + extras['spark']; \
+	  needs = project['dependencies'] + sum((extras[name] for name in ('pyg', 'networkx', 'excel', 'sql', 'zstd', 'frames', 'spark')), []); \
 	  print(*[need.replace('>=', '==') for need in needs if not need.startswith('torch>')], sep='\n')" \
 	  >> $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install -c $(LOWEST)/constraints.txt -e ".[dev]"

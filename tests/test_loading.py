@@ -34,13 +34,14 @@ def test_every_option_reaches_the_tables(people: Path) -> None:
         target_column="source",
         id_column="key",
         missing="mean",
+        derive="none",
         notices=notices,
     )
     assert graph.directed
     assert graph.edges.tolist() == [[1, 2], [0, 1]]
     assert graph.labels.tolist() == [0, 1, 0]
     assert graph.attribute_names == ("age", "city=(missing)", "city=Bern")
-    assert len(notices) == 2
+    assert notices[0] == "Read column 'weight' as the weight of each edge."
 
 
 def test_without_a_list_notices_are_logged(people: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -112,7 +113,7 @@ def test_an_object_of_another_kind_is_refused() -> None:
 
 def test_data_frames_are_tables(people: Path) -> None:
     edges, nodes = pl.read_csv(people / "edges.csv"), pl.read_csv(people / "people.csv")
-    options = {"label": "fraud", "ignore": ["note", "city"], "id_column": "key"}
+    options = {"label": "fraud", "ignore": ["note", "city"], "id_column": "key", "derive": "none"}
     graph = load(edges, nodes, **options, notices=[])
     assert repr(graph) == "AttributedGraph(3 nodes, 2 undirected edges, 1 attribute)"
     assert graph.labels.tolist() == [0, 1, 0]
@@ -125,8 +126,6 @@ def test_data_frames_are_tables(people: Path) -> None:
 
 def test_a_data_frame_that_does_not_match_is_refused_in_one_sentence(people: Path) -> None:
     edges = pl.read_csv(people / "edges.csv")
-    with pytest.raises(ValueError, match="an edge list has no attributes; give the node table too"):
-        load(edges, notices=[])
     with pytest.raises(ValueError, match="a table must be a path or a data frame, got int"):
         load(edges, 7, notices=[])
     with pytest.raises(ValueError, match="node 'cy' is in an edge but has no row"):

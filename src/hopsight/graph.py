@@ -14,7 +14,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from hopsight.checks import plural
+from hopsight.edge_data import EdgeData, edge_names, merged
 
+_BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 Attributes = Any  # a float ndarray or a CSR array, both (n_nodes, n_attributes); scipy has no types
@@ -47,8 +49,18 @@ class AttributedGraph:
         Keep the direction of the edges instead of symmetrizing.
     name
         Name of the graph in tables.
-    n_duplicates, n_self_loops
-        Number of edges that were merged or removed before.
+    n_duplicates, n_self_loops, n_reciprocal
+        Number of edges that were merged or removed before, and of pairs of nodes with edges in both directions that
+        became one undirected edge.
+    edge_weight, edge_time, edge_attributes
+        Weight (negative for distrust), time and attributes of each edge, in the order of ``edges``; None if edges
+        have none.
+    edge_attribute_names
+        One name per column of ``edge_attributes``.
+    node_types
+        Kind of each node, as text, if there are several kinds such as users and items.
+    node_names
+        Name of each node to show to people beside its id.
 
     Examples
     --------
@@ -69,6 +81,13 @@ class AttributedGraph:
     name: str = ""
     n_duplicates: int = 0
     n_self_loops: int = 0
+    n_reciprocal: int = 0
+    edge_weight: Any = None
+    edge_time: Any = None
+    edge_attributes: Any = None
+    edge_attribute_names: Any = None
+    node_types: Any = None
+    node_names: Any = None
 
     def __post_init__(self) -> None:
         adjacency, n_self_loops = _canonical_adjacency(self.adjacency, self.directed)
@@ -81,6 +100,13 @@ class AttributedGraph:
         self._set("attribute_names", _canonical_names(self.attribute_names, n_attributes))
         self._set("labels", _flags("labels", self.labels, n_nodes, low=-1, high=1))
         self._set("kinds", _flags("kinds", self.kinds, n_nodes, low=0, high=3))
+        self._set("node_types", _texts("node_types", self.node_types, n_nodes))
+        self._set("node_names", _texts("node_names", self.node_names, n_nodes))
+        data = self.edge_data.checked(self.n_edges)
+        self._set("edge_weight", data.weight)
+        self._set("edge_time", data.time)
+        self._set("edge_attributes", data.attributes)
+        self._set("edge_attribute_names", edge_names(self.edge_attribute_names, data.attributes))
 
     @classmethod
     def from_edges(
@@ -90,15 +116,21 @@ class AttributedGraph:
         attributes: Attributes,
         *,
         directed: bool = False,
+        edge_weight: Any = None,
+        edge_time: Any = None,
+        edge_attributes: Any = None,
+        duplicates: str = "sum",
         **fields: Any,
     ) -> AttributedGraph:
         """Build a graph from two arrays of node positions; duplicate edges are merged and counted.
 
-        In an undirected graph ``a, b`` and ``b, a`` are the same edge.
+        In an undirected graph ``a, b`` and ``b, a`` are the same edge. Weights, times and attributes are in the order
+        of the sources; ``duplicates`` says what those of a merged edge are (:func:`hopsight.edge_data.merged`).
         """
         source, target = _positions("sources", sources), _positions("targets", targets)
         if source.ndim != 1 or source.shape != target.shape:
             raise ValueError(f"sources and targets must be equally long, got shapes {source.shape} and {target.shape}")
+        data = EdgeData(edge_weight, edge_time, edge_attributes).checked(source.size)
         n_nodes = attributes.shape[0] if sp.issparse(attributes) else len(np.atleast_1d(attributes))
         if source.size and (min(source.min(), target.min()) < 0 or max(source.max(), target.max()) >= n_nodes):
             raise ValueError(f"an edge has an end outside 0..{n_nodes - 1}")
@@ -106,20 +138,29 @@ class AttributedGraph:
         source, target = source.astype(kind), target.astype(kind)
         loops = source == target
         if loops.any():
-            source, target = source[~loops], target[~loops]
+            source, target, data = source[~loops], target[~loops], data.rows(~loops)
+        adjacency, n_reciprocal = _counted(source, target, n_nodes, directed)
         if not directed:
             source, target = np.minimum(source, target), np.maximum(source, target)
-        ones = np.ones(source.size, dtype=np.float32)
-        adjacency = sp.coo_array((ones, (source, target)), shape=(n_nodes, n_nodes)).tocsr()
-        n_duplicates = source.size - adjacency.nnz
+        if data or duplicates != "sum":
+            data = merged(source, target, n_nodes, data, duplicates)
         return cls(
             adjacency,
             attributes,
             directed=directed,
-            n_duplicates=n_duplicates,
+            n_duplicates=source.size - adjacency.nnz,
             n_self_loops=int(loops.sum()),
+            n_reciprocal=n_reciprocal,
+            edge_weight=data.weight,
+            edge_time=data.time,
+            edge_attributes=data.attributes,
             **fields,
         )
+
+    @property
+    def edge_data(self) -> EdgeData:
+        """Weight, time and attributes of the edges together."""
+        return EdgeData(self.edge_weight, self.edge_time, self.edge_attributes)
 
     @property
     def n_nodes(self) -> int:
@@ -135,6 +176,14 @@ class AttributedGraph:
     def n_attributes(self) -> int:
         """Number of attribute columns."""
         return int(self.attributes.shape[1])
+
+    @cached_property
+    def relative_weight(self) -> Any:
+        """Weight of each edge divided by the mean absolute weight, so that its unit does not matter."""
+        if self.edge_weight is None:
+            return None
+        mean = float(np.abs(self.edge_weight).mean()) if self.edge_weight.size else 0.0
+        return _frozen(self.edge_weight / mean if mean > 0.0 else self.edge_weight.copy())
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
@@ -183,6 +232,17 @@ def _positions(field: str, values: ArrayLike) -> NDArray[np.int64]:
     if positions.size and positions.dtype.kind not in "iu":
         raise ValueError(f"{field} must be node positions (whole numbers), got {positions.dtype}")
     return positions.astype(np.int64, copy=False)
+
+
+def _counted(source: NDArray[Any], target: NDArray[Any], n_nodes: int, directed: bool) -> tuple[Any, int]:
+    """Return the edges as CSR, and how many undirected edges were given in both directions."""
+    shape = (n_nodes, n_nodes)
+    if directed:
+        return sp.coo_array((np.ones(source.size, dtype=np.float32), (source, target)), shape=shape).tocsr(), 0
+    counts = np.where(source < target, 1, _BACK)  # both directions in one number
+    ends = np.minimum(source, target), np.maximum(source, target)
+    adjacency = sp.coo_array((counts, ends), shape=shape).tocsr()
+    return adjacency, int(((adjacency.data >= _BACK) & (adjacency.data % _BACK > 0)).sum())
 
 
 def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
@@ -302,6 +362,17 @@ def _flags(field: str, values: ArrayLike | None, n_nodes: int, *, low: int, high
     if not np.isin(flags, range(low, high + 1)).all():
         raise ValueError(f"{field} must be whole numbers from {low} to {high}")
     return _frozen(flags.astype(np.int8))
+
+
+def _texts(field: str, values: Any, n_nodes: int) -> NDArray[np.object_] | None:
+    if values is None:
+        return None
+    texts = np.empty(n_nodes, dtype=object)
+    words = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if len(words) != n_nodes:
+        raise ValueError(f"{field} must have one text for each of the {n_nodes} nodes, got {len(words)}")
+    texts[:] = [str(word) for word in words]
+    return _frozen(texts)
 
 
 def _still_writeable(array: NDArray[Any], given: Any) -> bool:

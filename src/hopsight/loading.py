@@ -22,7 +22,16 @@ def load(
     source_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
-    missing: str = "refuse",
+    weight_column: str | None = None,
+    time_column: str | None = None,
+    type_column: str | None = None,
+    name_column: str | None = None,
+    category: Sequence[str] = (),
+    derive: str | Sequence[str] | None = None,
+    duplicates: str | None = None,
+    bipartite: bool | None = None,
+    header: bool | None = None,
+    missing: str = "fill",
     data_dir: str | Path | None = None,
     notices: list[str] | None = None,
 ) -> AttributedGraph:
@@ -31,23 +40,48 @@ def load(
     Parameters
     ----------
     source
-        A path (``.csv``, ``.tsv``, ``.parquet``, ``.mat``, ``.npz``, ``.graphml``, ``.pt``), a name in the catalog
-        (``"demo"``, ``"blogcatalog"``, …), an edge list as a polars or pandas data frame, a PyG ``Data``, a NetworkX
-        graph, a pair (adjacency, attributes), or an AttributedGraph, which is returned unchanged.
+        An edge list: a path (text in any usual encoding and compression, JSON Lines, Excel), a folder or pattern of
+        Parquet files, a table of a database (``"bank.db?table=payments"``, ``"postgresql://host/bank?table=payments"``,
+        ``(connection, "SELECT …")``; see :mod:`hopsight.io.sources`), or a data frame of polars, pandas, pyarrow and
+        others. Or a graph: a path (``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf``, ``.pt``), a name in the
+        catalog (``"demo"``, ``"blogcatalog"``, …), a PyG ``Data`` or ``HeteroData``, a NetworkX graph, a pair
+        (adjacency, attributes), or an AttributedGraph, which is returned unchanged.
     nodes
-        The node table that belongs to an edge list, as a path or a data frame. If it is left out, ``x.nodes.csv``
-        beside ``x.csv`` is used.
+        The node table that belongs to an edge list, in any of the same places. If it is left out, ``x.nodes.csv``
+        beside ``x.csv`` is used; without it, attributes are derived from the edges.
     directed
         Keep the direction of the edges.
     label
-        Column of the node table with the ground truth: 0 or 1 (true or false), or -1 for an unlabeled node. It does
-        not become an attribute.
+        Column of the node table with the ground truth: 0 or 1 (true or false), or -1, blank or "unknown" for an
+        unlabeled node. It does not become an attribute.
     ignore
-        Columns of the node table to leave out.
+        Columns of either table to leave out.
     source_column, target_column, id_column
         Names of the columns that are not recognized by themselves.
+    weight_column, time_column
+        Columns of the edge list with the weight (negative for distrust) and the time of each edge; by default a
+        column called ``weight``, and one of dates or called ``timestamp``, ``time`` and the like.
+    type_column, name_column
+        Columns of the node table with the kind of each node, and with a name to show beside its id; by default one
+        called ``node_type``, and a column of text that is different for every node.
+    category
+        Columns that are categories although they hold numbers, such as a zip code.
+    derive
+        Attributes to derive from the edges: some of ``"structure"``, ``"sent"`` and ``"received"``, or ``"none"``
+        (:func:`hopsight.io.derive.derive`). By default all of them if there is no node table with attributes, and
+        otherwise ``"sent"`` and ``"received"`` if edges have columns of their own: what the structure says, detectors
+        see for themselves.
+    duplicates
+        The weight of an edge that several rows give: the ``"sum"`` of their weights (the default), the ``"count"`` of
+        the rows, or that of the ``"last"`` row.
+    bipartite
+        Whether the two ends of an edge name different kinds of nodes, so that id 7 of one is not id 7 of the other;
+        by default decided by the names of their columns, such as ``user`` and ``item``.
+    header
+        Whether the first line of a text edge list holds names; by default hopsight judges by the other lines.
     missing
-        ``"refuse"`` empty cells, or impute them (``"mean"``).
+        ``"fill"`` empty cells of numbers with the mean and flag them in another attribute, fill them without a flag
+        (``"mean"``), or ``"refuse"`` them.
     data_dir
         Folder with local copies of the graphs in the catalog.
     notices
@@ -63,38 +97,37 @@ def load(
     >>> load(([[0, 1], [1, 0]], [[0.5], [0.7]]))
     AttributedGraph(2 nodes, 1 undirected edge, 1 attribute)
     """
-    of_nodes: dict[str, Any] = {"label": label, "ignore": ignore, "missing": missing}
-    columns: dict[str, Any] = {"source_column": source_column, "target_column": target_column, "id_column": id_column}
-    for_tables = {"nodes": nodes, "label": label, "ignore": ignore or None, **columns}
-    given = next((name for name, value in for_tables.items() if value is not None), None)
-    if io.is_frame(source) or (isinstance(source, str | Path) and _is_file(source)):
-        return io.read(source, nodes, directed=directed, notices=notices, **of_nodes, **columns)
+    named = {"label": label, "type_column": type_column, "name_column": name_column}
+    of_nodes: dict[str, Any] = {**named, "ignore": tuple(ignore), "category": tuple(category)}
+    of_edges: dict[str, Any] = {
+        "source_column": source_column, "target_column": target_column, "id_column": id_column,
+        "weight_column": weight_column, "time_column": time_column, "derive": derive, "duplicates": duplicates,
+        "bipartite": bipartite, "header": header,
+    }  # fmt: skip
+    for_tables = {"nodes": None if nodes is None else True, **of_nodes, **of_edges}
+    given = next((name for name, value in for_tables.items() if value is not None and value != ()), None)
+    if io.is_frame(source) or io.is_source(source):
+        return io.read(source, nodes, directed=directed, missing=missing, notices=notices, **of_nodes, **of_edges)
     if isinstance(source, str | Path):
         return _from_catalog(str(source), given, directed=directed, data_dir=data_dir, notices=notices)
-    if given not in (None, "label", "ignore"):
+    if given is not None and given not in of_nodes:
         raise ValueError(f"{given} is for tables, and the source is not one but {type(source).__name__}")
-    return io.graph_of(source, directed=directed, notices=notices, **of_nodes)
+    return io.graph_of(source, directed=directed, missing=missing, notices=notices, **of_nodes)
 
 
 def files_of(source: str | Path, nodes: str | Path | None = None, *, data_dir: str | Path | None = None) -> list[Path]:
     """Return the files that :func:`load` reads for a path or a name, including those it finds by itself."""
-    if _is_file(source):
+    if io.is_source(source):
         from hopsight.io.files import TABLE_SUFFIXES
+        from hopsight.io.sources import files
         from hopsight.io.tables import find_nodes
 
         if nodes is None and str(source).lower().endswith(TABLE_SUFFIXES):
             nodes = find_nodes(Path(source))
-        return [Path(file) for file in (source, nodes) if file is not None]
+        return [file for place in (source, nodes) if place is not None for file in files(place)]
     from hopsight.datasets.catalog import find, is_known
 
     return [find(str(source), data_dir, notices=[])] if is_known(str(source)) else []
-
-
-def _is_file(source: str | Path) -> bool:
-    try:
-        return Path(source).is_file()
-    except (OSError, ValueError):  # the name is too long, or has a character that no file name can have
-        return False
 
 
 def _from_catalog(
@@ -124,7 +157,7 @@ def _unknown(name: str, names: Sequence[str]) -> str:
     path = Path(name)
     try:
         if path.is_dir():
-            return f"{name} is a folder; give a file in it"
+            return f"{name} is a folder without Parquet files; give a file in it"
         if path.exists():
             return f"{name} is not a regular file"
     except (OSError, ValueError):

@@ -54,7 +54,6 @@ def test_fifty_values_are_a_category_and_fifty_one_are_left_out() -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        [date(2020, 1, 1), date(2020, 1, 2)],
         [None, None],
         ["", "  "],
         [["a"], ["b"]],
@@ -75,15 +74,18 @@ def test_equally_long_lists_become_one_column_per_entry() -> None:
     array = pl.Series([[1.0, 2.0], [3.0, 4.0]], dtype=pl.Array(pl.Float32, 2))
     assert encoded("x", array)[1] == [[1, 3], [2, 4]]
     with pytest.raises(ValueError, match="'x_1', row 2 is empty or NaN"):
-        encoded("x", [[1.0, 2.0], [3.0, None]])
+        encoded("x", [[1.0, 2.0], [3.0, None]], missing="refuse")
 
 
 @pytest.mark.parametrize(
     "values", [["1", "", "3"], ["1", "NA", "3"], ["1", "nan", "3"], [1.0, None, 3.0], [1.0, np.nan, 3.0]]
 )
-def test_empty_numbers_are_refused_or_get_the_mean(values: Any) -> None:
+def test_empty_numbers_are_filled_and_flagged_or_refused_or_get_the_mean(values: Any) -> None:
+    names, columns, notices = encoded("age", values)
+    assert (names, columns) == (["age", "age=(missing)"], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])
+    assert "filled 1 empty cell with the mean of the column and flagged them as 'age=(missing)'" in notices[0]
     with pytest.raises(ValueError, match="column 'age', row 2 is empty or NaN"):
-        encoded("age", values)
+        encoded("age", values, missing="refuse")
     names, columns, notices = encoded("age", values, missing="mean")
     assert (names, columns) == (["age"], [[1.0, 2.0, 3.0]])
     assert "filled 1 empty cell with the mean" in notices[0]
@@ -92,8 +94,8 @@ def test_empty_numbers_are_refused_or_get_the_mean(values: Any) -> None:
 @pytest.mark.parametrize("values", [["a", "", "b"], ["a", None, "b"]])
 def test_empty_categories_are_refused_or_get_a_category_of_their_own(values: Any) -> None:
     with pytest.raises(ValueError, match="column 'city', row 2 is empty"):
-        encoded("city", values)
-    names, columns, _ = encoded("city", values, missing="mean")
+        encoded("city", values, missing="refuse")
+    names, columns, _ = encoded("city", values)
     assert names == ["city=(missing)", "city=a", "city=b"]
     assert columns[0] == [0, 1, 0]
 
@@ -127,13 +129,46 @@ def test_nothing_usable_is_refused() -> None:
 
 
 def test_an_unknown_imputation_is_refused() -> None:
-    with pytest.raises(ValueError, match="missing must be one of refuse, mean"):
+    with pytest.raises(ValueError, match="missing must be one of fill, refuse, mean"):
         encode([pl.Series("x", [1.0])], 1, missing="median")
 
 
-def test_a_column_that_looks_like_a_label_gets_a_notice() -> None:
-    assert "looks like a ground-truth label; pass --label is_fraud" in encoded("is_fraud", [0, 1, 0])[2][0]
-    assert encoded("is_fraud", [0, 2, 0])[2] == []
+@pytest.mark.parametrize("values", [[0, 1, 0], ["1", "0", ""], ["fraud", "ok", "ok"], [True, False, True]])
+@pytest.mark.parametrize("name", ["is_fraud", "Label", "label_target", "class", "y", "attack"])
+def test_a_column_that_looks_like_ground_truth_is_left_out(name: str, values: Any) -> None:
+    names, _, notices = encoded(name, values)
+    assert names == []
+    assert notices == [
+        f"Column {name!r} looks like ground truth and is left out; pass --label {name} to evaluate with it."
+    ]
+
+
+def test_fractions_are_no_ground_truth_and_a_named_category_is_kept() -> None:
+    assert encoded("y", [0.5, 1.5, 2.5])[0] == ["y"]
+    assert encoded("class", ["a", "b", "a"], category=["class"])[0] == ["class=a", "class=b"]
+
+
+def test_numbers_that_only_tell_rows_apart_are_left_out() -> None:
+    rows = list(range(100, 120))
+    for name, values in (("tx_id", [row * 7 % 101 for row in rows]), ("anything", rows[::-1])):
+        assert encoded(name, values)[2] == [f"Column {name!r} only tells rows apart and is left out."]
+    assert encoded("income", [row * row for row in rows])[0] == ["income"]
+    assert encoded("age", rows[:5])[0] == ["age"]  # too few rows to tell
+
+
+def test_dates_become_days_since_1970() -> None:
+    assert encoded("born", [date(1970, 1, 2), date(1971, 1, 1)])[1] == [[1.0, 365.0]]
+    assert encoded("born", ["1970-01-02", "1970-01-01 12:00"])[1] == [[1.0, 0.5]]
+    assert encoded("born", ["2.1.1970", ""])[:2] == (["born", "born=(missing)"], [[1.0, 1.0], [0.0, 1.0]])
+
+
+def test_numeric_codes_can_be_declared_categories_and_rare_ones_share_one() -> None:
+    names, columns, _ = encoded("zip", [8001, 3000, 8001], category=["zip"])
+    assert (names, columns) == (["zip=3000", "zip=8001"], [[0, 1, 0], [1, 0, 1]])
+    names, columns, _ = encoded("zip", [0] * 5 + list(range(1, 80)), category=["zip"])
+    assert len(names) == 50
+    assert sum(columns[names.index("zip=(other)")]) == 31
+    assert sum(columns[names.index("zip=0")]) == 5
 
 
 def test_float32_stays_float32_unless_another_column_is_float64() -> None:

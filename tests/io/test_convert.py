@@ -49,5 +49,5 @@ def test_anything_else_is_refused_with_what_is_accepted(source: Any) -> None:
 
 
 def test_label_and_ignore_need_columns(two_cliques: AttributedGraph) -> None:
-    with pytest.raises(ValueError, match="label and ignore"):
+    with pytest.raises(ValueError, match="label, ignore and the like name columns"):
         graph_of(two_cliques, label="fraud")

@@ -114,7 +114,6 @@ def test_document_types_and_entities_are_refused_in_any_encoding(tmp_path: Path,
         ('target="n1"', "", "<edge> has no target"),
         ('<node id="n1">', "<node>", "<node> has no id"),
         ('<data key="d0">42', '<data key="d9">42', "undeclared key 'd9'"),
-        ('<data key="d0">42</data>', "", "'age', row 2 is empty"),
         (">42<", ">inf<", "'age', row 2 is infinite"),
         (">42<", ">many<", "'age', row 2: 'many' is not a number"),
         ("<edge ", "<hyperedge/><edge ", "hyperedge"),
@@ -125,14 +124,14 @@ def test_document_types_and_entities_are_refused_in_any_encoding(tmp_path: Path,
 def test_a_damaged_document_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
     assert old in SMALL
     with pytest.raises(ValueError, match=words):
-        read_graphml(write(tmp_path, SMALL.replace(old, new)))
+        read_graphml(write(tmp_path, SMALL.replace(old, new)), missing="refuse", notices=[])
 
 
 def test_other_xml_no_nodes_no_data_and_deep_nesting_are_refused(tmp_path: Path) -> None:
     for text, words in [
         ("<html></html>", "begins with <html>"),
         ("<graphml><graph/></graphml>", "no nodes"),
-        ('<graphml><graph><node id="a"/></graph></graphml>', "no attribute column"),
+        ('<graphml><graph><node id="a"/></graph></graphml>', "nothing to learn from"),
         ("<graphml>" + "<d>" * 100_000 + "</d>" * 100_000 + "</graphml>", "deep"),
     ]:
         with pytest.raises(ValueError, match=words):
@@ -144,3 +143,25 @@ def test_a_character_that_xml_cannot_hold_is_refused_and_leaves_nothing(tmp_path
     with pytest.raises(ValueError, match=r"cannot hold the character '\\x00'"):
         write_graphml(graph, tmp_path / "bad.graphml")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_times_and_attributes_of_edges_are_restored(tmp_path: Path) -> None:
+    graph = AttributedGraph.from_edges(
+        [0, 1], [1, 2], np.eye(3), edge_weight=[0.5, -2.0], edge_time=[10.0, 20.5], edge_attributes=[[1.0], [3.0]],
+        edge_attribute_names=["calls"], node_types=["user", "user", "<item>"], node_names=["Ann", "Bo & Co", "Cy"],
+    )  # fmt: skip
+    write_graphml(graph, tmp_path / "g.graphml")
+    again = read_graphml(tmp_path / "g.graphml", notices=[])
+    assert again.edge_weight.tolist() == [0.5, -2.0]
+    assert again.edge_time.tolist() == [10.0, 20.5]
+    assert (again.edge_attributes.tolist(), again.edge_attribute_names) == ([[1.0], [3.0]], ("calls",))
+    assert list(again.node_types) == ["user", "user", "<item>"]
+    assert list(again.node_names) == ["Ann", "Bo & Co", "Cy"]
+
+
+def test_nodes_without_data_get_structural_attributes(tmp_path: Path) -> None:
+    nx.write_graphml(nx.path_graph(4), tmp_path / "g.graphml")
+    graph = read_graphml(tmp_path / "g.graphml", notices=[])
+    assert graph.n_nodes == 4
+    assert "core number" not in graph.attribute_names  # the same for all
+    assert any("degree" in name for name in graph.attribute_names)

@@ -177,3 +177,18 @@ def test_the_graphs_of_the_literature(
     assert (None if graph.labels is None else int(graph.labels.sum())) == n_anomalies
     if name == "inj_cora":
         assert np.array_equal(graph.kinds > 0, graph.labels == 1)
+
+
+def test_numbers_in_the_adjacency_matrix_are_weights(tmp_path: Path) -> None:
+    from scipy.io import savemat
+
+    symmetric = np.array([[0, 2.5, 0], [2.5, 0, -1], [0, -1, 0]])
+    savemat(tmp_path / "g.mat", {"A": symmetric, "X": np.ones((3, 1))})
+    assert read_mat(tmp_path / "g.mat").edge_weight.tolist() == [2.5, -1]
+    savemat(tmp_path / "g.mat", {"A": sp.csc_matrix(np.triu(symmetric)), "X": np.ones((3, 1))})
+    graph = read_mat(tmp_path / "g.mat")
+    assert graph.edge_weight.tolist() == [2.5, -1]
+    write_mat(graph, tmp_path / "again.mat")
+    assert read_mat(tmp_path / "again.mat").edge_weight.tolist() == [2.5, -1]
+    savemat(tmp_path / "g.mat", {"A": (symmetric != 0).astype(float), "X": np.ones((3, 1))})
+    assert read_mat(tmp_path / "g.mat").edge_weight is None

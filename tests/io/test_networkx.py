@@ -63,14 +63,32 @@ def test_missing_data_are_empty_cells() -> None:
     network = people()
     del network.nodes["bo"]["age"]
     with pytest.raises(ValueError, match="column 'age', row 2 is empty"):
-        from_networkx(network)
-    assert from_networkx(network, missing="mean", notices=[]).attributes[1, 0] == 29.0
+        from_networkx(network, missing="refuse")
+    assert from_networkx(network, notices=[]).attributes[1, 0] == 29.0
 
 
-def test_graphs_without_nodes_or_data_are_refused() -> None:
+def test_nodes_without_data_get_structural_attributes() -> None:
+    graph = from_networkx(nx.path_graph(4), notices=[])
+    degree = graph.attributes[:, graph.attribute_names.index("out-degree, log")]
+    assert degree.tolist() == np.log1p([1, 2, 2, 1]).tolist()
+
+
+def test_graphs_without_nodes_or_anything_to_learn_are_refused() -> None:
     with pytest.raises(ValueError, match="no nodes"):
         from_networkx(nx.Graph())
-    with pytest.raises(ValueError, match="no data"):
-        from_networkx(nx.path_graph(3))
+    with pytest.raises(ValueError, match="nothing to learn from"):
+        from_networkx(nx.cycle_graph(3))
     with pytest.raises(ValueError, match="did you mean age"):
         from_networkx(people(), label="agee")
+
+
+def test_edge_data_become_weights_times_and_attributes() -> None:
+    network = people(nx.DiGraph)
+    network.edges["ann", "bo"].update(weight=5.0, time="2024-05-01", calls=3, kind="fax")
+    network.edges["cy", "bo"].update(weight=2.0, time="2024-05-02", calls=1, kind="mail")
+    graph = from_networkx(network, notices=[])
+    assert graph.edge_weight.tolist() == [5, 2]
+    assert graph.edge_time[1] > graph.edge_time[0]
+    assert graph.edge_attributes[:, graph.edge_attribute_names.index("calls")].tolist() == [3, 1]
+    del network.edges["cy", "bo"]["weight"]
+    assert from_networkx(network, notices=[]).edge_weight.tolist() == [5, 1]  # as NetworkX counts it

@@ -27,6 +27,24 @@ def test_a_label_that_is_named_takes_precedence_over_our_own() -> None:
     assert fields["labels"].tolist() == [1, 0]
 
 
+def test_labels_may_be_partial() -> None:
+    column = pl.Series("fraud", ["1", "", "unknown", "-1", "0", None, "?"])
+    fields = node_fields(["fraud"], {"fraud": column}.__getitem__, 7, label="fraud", may_lack=True)
+    assert fields["labels"].tolist() == [1, -1, -1, -1, 0, -1, -1]
+    assert "attributes" not in fields
+
+
+def test_a_text_that_differs_for_every_node_is_its_name() -> None:
+    frame = pl.DataFrame({"who": [f"Person {i}" for i in range(12)], "x": range(12), "team": ["a", "b", "c"] * 4})
+    notices: list[str] = []
+    fields = node_fields(frame.columns, frame.__getitem__, 12, notices=notices, category=["x"])
+    assert fields["node_names"][3] == "Person 3"
+    assert notices == ["Show column 'who' as the name of each node."]
+    assert not any(name.startswith("who") for name in fields["attribute_names"])
+    typed = node_fields(frame.columns, frame.__getitem__, 12, name_column="team", type_column="team", ignore=["who"])
+    assert typed["node_types"] == typed["node_names"] == ["a", "b", "c"] * 4
+
+
 def test_a_missing_column_is_refused_with_a_suggestion() -> None:
     with pytest.raises(ValueError, match=r"label: there is no column 'frod'; did you mean fraud\?"):
         node_fields(FRAME.columns, FRAME.__getitem__, 2, label="frod")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 
+import numpy as np
 import pytest
 
+from hopsight.graph import AttributedGraph
 from hopsight.io.notices import notice, notice_merged
 
 
@@ -26,12 +28,31 @@ def test_without_a_list_it_is_a_warning_in_the_log(caplog: pytest.LogCaptureFixt
 
 def test_merged_and_removed_edges_are_counted_in_words() -> None:
     kept: list[str] = []
-    notice_merged(0, 0, kept)
-    notice_merged(1, 1, kept)
-    notice_merged(1200, 2, kept)
+    x = np.ones((3, 1))
+    notice_merged(AttributedGraph.from_edges([0], [1], x), kept)
+    notice_merged(AttributedGraph.from_edges([0, 0, 1], [1, 1, 1], x), kept)
+    notice_merged(AttributedGraph.from_edges([0] * 1201 + [2, 2], [1] * 1201 + [2, 2], x), kept)
     assert kept == [
         "Merged 1 duplicate edge.",
         "Removed 1 self-loop.",
         "Merged 1,200 duplicate edges.",
         "Removed 2 self-loops.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("sum", "added up their weights"),
+        ("count", "counted them as weight"),
+        ("last", "kept the weight of the last one"),
+    ],
+)
+def test_the_rule_for_duplicates_is_stated(rule: str, words: str) -> None:
+    kept: list[str] = []
+    edges = {"edge_weight": [1.0, 2.0, 4.0], "duplicates": rule}
+    notice_merged(AttributedGraph.from_edges([0, 0, 1], [1, 1, 0], np.ones((2, 1)), **edges), kept, rule)
+    assert kept == [
+        f"Merged 1 duplicate edge and {words}.",
+        f"Merged 1 pair of opposite edges and {words}; pass --directed to keep both.",
     ]

@@ -158,3 +158,24 @@ def test_big_endian_archives_are_read(tmp_path: Path) -> None:
     graph = read_pt(tmp_path / "big.pt")
     assert graph.attributes.tolist() == X.tolist()
     assert graph.n_edges == 2
+
+
+def test_weights_times_and_edge_attributes_come_along(as_read: Any) -> None:
+    weight, time = torch.tensor([2.0, 2.0, 3.0, 3.0, 1.0]), torch.tensor([5, 5, 6, 6, 0])
+    attributes = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [9.0, 9.0]])
+    graph = as_read(data(edge_weight=weight, edge_time=time, edge_attr=attributes))
+    assert graph.edge_weight.tolist() == [2, 3]  # both directions of an edge count once
+    assert graph.edge_time.tolist() == [5, 6]
+    assert graph.edge_attributes.tolist() == [[1, 0], [0, 1]]
+    directed = as_read(data(edge_weight=weight), directed=True)
+    assert directed.edge_weight.tolist() == [2, 2, 3, 3]
+
+
+def test_one_edge_attribute_is_the_weight(as_read: Any) -> None:
+    one_way = torch.tensor([[0, 2, 2], [1, 1, 1]])
+    graph = as_read(data(edge_index=one_way, edge_attr=torch.tensor([[0.5], [2.0], [3.0]])))
+    assert graph.edge_weight.tolist() == [0.5, 5.0]  # duplicates add up
+    notices: list[str] = []
+    graph = as_read(data(edge_attr=torch.ones(2)), notices=notices)
+    assert graph.edge_weight is None
+    assert notices == ["Left out edge_attr: it is not one row of numbers per edge."]

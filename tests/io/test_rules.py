@@ -22,7 +22,7 @@ from hopsight.io.rules import (
     check_flags,
     check_numbers,
     first_cell,
-    notice_label,
+    leave_out_truth,
     ordered_categories,
     text_kind,
     text_numbers,
@@ -83,7 +83,8 @@ def test_what_a_text_column_holds(cells: list[str | None], kind: str) -> None:
     [
         (
             ["31", "42", "many"],
-            "column 'x', row 3: 'many' is not a number, unlike the rest of the column; correct it, or pass --ignore x",
+            "column 'x', row 3: 'many' is not a number, unlike the rest of the column; correct it, or pass "
+            "--category x or --ignore x",
         ),
         (
             ["", "1,5", "2,5"],
@@ -130,17 +131,19 @@ def test_categories_are_few_sorted_and_have_one_for_empty_cells() -> None:
     assert ordered_categories(["b", "", None, "a", "b"]) == ("(missing)", "a", "b")
 
 
-def test_a_label_among_the_attributes_gets_a_notice() -> None:
+def test_what_looks_like_ground_truth_is_left_out_unless_it_holds_fractions() -> None:
     notices: list[str] = []
-    notice_label(" Fraud ", True, notices)
-    notice_label("fraud", False, notices)
-    notice_label("age", True, notices)
-    assert len(notices) == 1
+    assert leave_out_truth(" isFraud ", True, notices)
+    assert not leave_out_truth("y", False, notices)
+    assert not leave_out_truth("age", True, notices)
+    assert notices == [
+        "Column ' isFraud ' looks like ground truth and is left out; pass --label  isFraud  to evaluate with it."
+    ]
 
 
 def test_flags_out_of_range_are_found() -> None:
     column = pl.Series("y", ["-1", "True", "2", None])
-    assert wrong_flags(column, LABELS).to_list() == [False, False, True, True]
+    assert wrong_flags(column, LABELS).to_list() == [False, False, True, False]
     assert wrong_flags(column, KINDS).to_list() == [True, False, False, True]
     check_flags("y", None, LABELS)
     with pytest.raises(ValueError, match="column 'y', row 3: '2' is not 0 or 1"):

@@ -62,7 +62,10 @@ def test_any_two_table_formats_can_be_combined(tmp_path: Path, suffixes: tuple[s
         ("weight,SRC,Dst", {}),
         ("weight,From ID,To-ID", {}),
         ("weight,u,v", {}),
-        ("weight,payer,payee", {"source_column": "payer", "target_column": "payee"}),
+        ("weight,payer,payee", {}),
+        ("amount,Buyer,Seller", {}),
+        ("amount,sender_id,recipient_id", {}),
+        ("amount,FromNodeId,ToNodeId", {}),
         ("source,payer,payee", {"source_column": "payer", "target_column": "payee"}),
         ("source,target,payee", {"source_column": "target", "target_column": "payee"}),
         ("target,other,source", {"source_column": "other", "target_column": "source"}),
@@ -71,11 +74,12 @@ def test_any_two_table_formats_can_be_combined(tmp_path: Path, suffixes: tuple[s
 )
 def test_the_ends_of_an_edge_are_found_by_name(tmp_path: Path, header: str, options: dict[str, str]) -> None:
     notices: list[str] = []
-    graph = load(tmp_path, f"{header}\n9.5,ann,bo\n9.5,cy,bo\n", directed=True, notices=notices, **options)
+    graph = load(tmp_path, f"{header}\n9.5,ann,bo\n8.5,cy,bo\n", directed=True, notices=notices, **options)
     assert graph.edges.tolist() == [[0, 2], [1, 1]]
-    assert len(notices) == 1
-    assert notices[0].startswith("Left out the column '")
-    assert repr(header.split(",")[0]) in notices[0]
+    first, *ends = header.split(",")
+    assert f"{first} sent, median" in graph.attribute_names
+    stated = f"Read edges from column {ends[0]!r} to column {ends[1]!r}."
+    assert (stated in notices) == (not options and ends != ["source", "target"])
 
 
 def test_otherwise_the_ends_are_the_first_two_columns(tmp_path: Path) -> None:
@@ -85,7 +89,7 @@ def test_otherwise_the_ends_are_the_first_two_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("header", "options"),
-    [("age,Node ID", {}), ("age,name", {}), ("id,key", {"id_column": "key"}), ("age,id", {})],
+    [("age,Node ID", {}), ("age,name", {}), ("node,key", {"id_column": "key"}), ("age,id", {})],
 )
 def test_the_id_of_a_node_is_found_by_name(tmp_path: Path, header: str, options: dict[str, str]) -> None:
     graph = load(tmp_path, nodes=f"{header}\n31,ann\n42,bo\n27,cy\n", **options)
@@ -180,13 +184,18 @@ def test_a_table_cannot_say_that_it_is_directed(tmp_path: Path) -> None:
         (EDGES + "cy,stranger\n", NODES, {}, r"edges.csv: node 'stranger' is in an edge"),
         (EDGES, NODES + "ann,1\n", {}, r"people.csv: node 'ann' has two rows, 1 and 4"),
         (EDGES, NODES.replace("42", "many"), {}, r"people.csv: column 'age', row 2: 'many' is not a number"),
-        (EDGES, NODES.replace("42", ""), {}, r"column 'age', row 2 is empty"),
-        (EDGES, NODES.replace("42", "nan"), {}, r"column 'age', row 2 is empty or NaN"),
+        (EDGES, NODES.replace("42", ""), {"missing": "refuse"}, r"column 'age', row 2 is empty"),
+        (EDGES, NODES.replace("42", "nan"), {"missing": "refuse"}, r"column 'age', row 2 is empty or NaN"),
         (EDGES, NODES.replace("42", "inf"), {}, r"column 'age', row 2 is infinite"),
         (EDGES, NODES.replace("bo,", ","), {}, r"row 2 has no node id"),
         (EDGES + ",bo\n", NODES, {}, r"edges.csv: column 'source', row 3 has no node id"),
-        (EDGES, "id\nann\nbo\ncy\n", {}, r"people.csv: there is no attribute column"),
-        (EDGES, NODES, {"ignore": ["age"]}, r"no attribute column"),
+        (EDGES, "id\nann\nbo\ncy\n", {"derive": "none"}, r"people.csv: there is no attribute column"),
+        (EDGES, NODES, {"ignore": ["age"], "derive": "none"}, r"no attribute column"),
+        (EDGES, NODES, {"derive": "shape"}, r"derive must be 'none' or some of structure, sent, received"),
+        (EDGES, NODES, {"duplicates": "mean"}, r"duplicates must be one of sum, count, last"),
+        (EDGES, NODES, {"weight_column": "amount"}, r"edges.csv: weight_column: there is no column 'amount'"),
+        (EDGES, NODES, {"type_column": "kind"}, r"people.csv: type_column: there is no column 'kind'"),
+        (EDGES, NODES, {"category": ["zip"]}, r"category: there is no column 'zip'"),
         (EDGES, NODES, {"ignore": ["aje"]}, r"did you mean age\?"),
         (EDGES, NODES, {"label": "fraud"}, r"label: there is no column 'fraud'"),
         (EDGES, NODES, {"label": "age"}, r"column 'age', row 1: .* is not 0 or 1"),
@@ -214,8 +223,10 @@ def test_missing_files_are_named(tmp_path: Path, tables: Path) -> None:
         read_tables(tmp_path / "nowhere.csv", tables / "people.csv")
     with pytest.raises(ValueError, match=r"nowhere.csv: there is no such file"):
         read_tables(tables / "edges.csv", tmp_path / "nowhere.csv")
-    with pytest.raises(ValueError, match=r"edges.csv: .*--nodes"):
-        read_tables(tables / "edges.csv")
+    with pytest.raises(ValueError, match=r"edges.csv: label names a column of the node table, and there is none"):
+        read_tables(tables / "edges.csv", label="fraud")
+    with pytest.raises(ValueError, match=r"no attribute column.*--nodes"):
+        read_tables(tables / "edges.csv", derive="none")
 
 
 def test_the_node_table_beside_the_edge_list_is_found(tables: Path) -> None:

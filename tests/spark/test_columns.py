@@ -31,6 +31,8 @@ COLUMNS: dict[str, list[Any]] = {
     "place": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, float("nan")]],
     "nothing": [None, None, None, None],
     "fraud": [1, 0, 0, 1],
+    "tx_id": [4, 7, 1, 9],
+    "born": ["1970-01-02", "", "3.1.1970", "1970-01-01 12:00"],
     "uneven": [[1.0], [1.0, 2.0], [1.0], [1.0]],
 }
 
@@ -40,12 +42,12 @@ def encode_in_parts(column: Any, missing: str, notices: list[str]) -> Any:
     halves = [column[:2], column[2:]]
     rows = [np.array([0, 1]), np.array([2, 3])]
     facts = merge_facts(*(summarize(half, where) for half, where in zip(halves, rows, strict=True)))
-    plan = plan_column(column.name, column.dtype, facts, lambda name: 99, missing, notices)
+    plan = plan_column(column.name, column.dtype, facts, lambda name: column.n_unique(), missing, notices)
     return None if plan is None else (np.concatenate([encode_column(half, plan) for half in halves]), list(plan.names))
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("missing", ["refuse", "mean"])
+@pytest.mark.parametrize("missing", ["refuse", "mean", "fill"])
 def test_a_column_in_parts_is_encoded_like_the_whole(name: str, missing: str) -> None:
     column = pl.Series(name, COLUMNS[name], strict=False)
     whole_notices, notices = [], []

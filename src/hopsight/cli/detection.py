@@ -8,13 +8,19 @@ from typing import Annotated
 import typer
 
 from hopsight.cli.options import (
+    Bipartite,
+    Category,
     DataDir,
+    Derive,
     Directed,
+    Duplicates,
     IdColumn,
     Ignore,
     Label,
     Missing,
+    NameColumn,
     Nodes,
+    NoHeader,
     OptionalSource,
     Out,
     Quiet,
@@ -22,7 +28,10 @@ from hopsight.cli.options import (
     SourceArgument,
     SourceColumn,
     TargetColumn,
+    TimeColumn,
     Top,
+    TypeColumn,
+    WeightColumn,
 )
 from hopsight.cli.support import StoppedError, show_progress
 
@@ -44,7 +53,16 @@ def detect(
     source_column: SourceColumn = None,
     target_column: TargetColumn = None,
     id_column: IdColumn = None,
-    missing: Missing = "refuse",
+    weight_column: WeightColumn = None,
+    time_column: TimeColumn = None,
+    type_column: TypeColumn = None,
+    name_column: NameColumn = None,
+    category: Category = None,
+    derive: Derive = None,
+    duplicates: Duplicates = None,
+    bipartite: Bipartite = None,
+    no_header: NoHeader = False,
+    missing: Missing = "fill",
     data_dir: DataDir = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter as name=value.")] = None,
     evidence: Annotated[
@@ -71,6 +89,9 @@ def detect(
     where = Source(
         path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
         source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
+        weight_column=weight_column, time_column=time_column, type_column=type_column, name_column=name_column,
+        category=tuple(category or ()), derive=derive, duplicates=duplicates, bipartite=bipartite,
+        header=False if no_header else None,
     )  # fmt: skip
     request = Request(
         source=where, detector=detector, preset=preset, seed=seed, device=device, top=top,
@@ -112,7 +133,16 @@ def score(
     source_column: SourceColumn = None,
     target_column: TargetColumn = None,
     id_column: IdColumn = None,
-    missing: Missing = "refuse",
+    weight_column: WeightColumn = None,
+    time_column: TimeColumn = None,
+    type_column: TypeColumn = None,
+    name_column: NameColumn = None,
+    category: Category = None,
+    derive: Derive = None,
+    duplicates: Duplicates = None,
+    bipartite: Bipartite = None,
+    no_header: NoHeader = False,
+    missing: Missing = "fill",
     data_dir: DataDir = None,
     quiet: Quiet = False,
 ) -> None:
@@ -124,6 +154,9 @@ def score(
     where = Source(
         path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
         source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
+        weight_column=weight_column, time_column=time_column, type_column=type_column, name_column=name_column,
+        category=tuple(category or ()), derive=derive, duplicates=duplicates, bipartite=bipartite,
+        header=False if no_header else None,
     )  # fmt: skip
     with show_progress(quiet) as progress:
         result = run.score(model, where, out, top=top, progress=progress)

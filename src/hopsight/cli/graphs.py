@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hopsight.cli.options import DataDir, Directed, Ignore, Label, Nodes, Quiet, Seed, SourceArgument
+from hopsight.cli.options import DataDir, Directed, Ignore, Label, Nodes, NoHeader, Quiet, Seed, SourceArgument
 from hopsight.cli.support import load_graph, show_progress
 
 
@@ -90,12 +90,16 @@ def convert(
     directed: Directed = False,
     label: Label = None,
     ignore: Ignore = None,
+    no_header: NoHeader = False,
     data_dir: DataDir = None,
 ) -> None:
     """Convert a graph to another format."""
     from hopsight.io import write
 
-    graph = load_graph(source, nodes, data_dir, directed=directed, label=label, ignore=tuple(ignore or ()))
+    header = False if no_header else None
+    graph = load_graph(
+        source, nodes, data_dir, directed=directed, label=label, ignore=tuple(ignore or ()), header=header
+    )
     write(graph, out)
     typer.echo(f"{out}: {graph!r}")
 

@@ -215,13 +215,28 @@ def _planted(graph: AttributedGraph, cliques: NDArray[np.int64], changed: Nodes,
     labels[planted] = 1
     rows = np.arange(graph.n_nodes)
     rows[changed] = donors
-    return replace(
-        graph,
+    bare = replace(graph, edge_weight=None, edge_time=None, edge_attributes=None, edge_attribute_names=None)
+    changed_graph = replace(
+        bare,
         adjacency=_with_cliques(graph.adjacency, cliques),
         attributes=graph.attributes[rows],
         labels=labels,
         kinds=kinds,
     )
+    return _with_edge_data(changed_graph, graph) if graph.edge_data else changed_graph
+
+
+def _with_edge_data(planted: AttributedGraph, graph: AttributedGraph) -> AttributedGraph:
+    """Return the planted graph with the edge data of the original; a planted edge gets the median of each number."""
+    before, after = (each.edges[0] * graph.n_nodes + each.edges[1] for each in (graph, planted))
+    kept = np.searchsorted(after, before)
+    fields: dict[str, Any] = {}
+    for field in ("edge_weight", "edge_time", "edge_attributes"):
+        values = getattr(graph, field)
+        if values is not None:
+            fields[field] = np.broadcast_to(np.median(values, axis=0), (after.size, *values.shape[1:])).copy()
+            fields[field][kept] = values
+    return replace(planted, **fields, edge_attribute_names=graph.edge_attribute_names)
 
 
 def _with_cliques(adjacency: Any, cliques: NDArray[np.int64]) -> Any:

@@ -35,6 +35,7 @@ from hopsight.hcm.locality import edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
 from hopsight.hcm.training import Schedule, predict
 from hopsight.hops.pool import PairPool, pair_pool
+from hopsight.io.derive import COUNTS, STRUCTURE
 from hopsight.nn.gcn import smoothed
 from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import choose_scaling
@@ -176,10 +177,22 @@ class CrossHCM(HopDetector):
         self.unit_ = float(attributes.std()) or 1.0
         chosen = law_nodes(graph)
         folds = node_folds(graph.node_ids)
-        self.attribute_laws_ = AttributeLaws.fit(attributes[chosen], graph.degrees[chosen], folds[chosen])
+        own = self._own(attributes[chosen])
+        self.attribute_laws_ = AttributeLaws.fit(own, graph.degrees[chosen], folds[chosen])
         cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
         return attributes
+
+    def _own(self, attributes: FloatArray, derived: Sequence[str] = STRUCTURE) -> FloatArray:
+        """Return transformed attributes with zeros for those that were derived from the structure.
+
+        A degree is not explained by what follows from it, and a hub is no outlier only because it has many edges.
+        """
+        columns = self.transform_.columns_of(derived)
+        return np.where(columns, 0.0, attributes) if columns.any() else attributes
+
+    def _deviation_of(self, attributes: FloatArray) -> FloatArray:
+        return self.attribute_laws_.deviation(self._own(attributes, (*STRUCTURE, *COUNTS)))
 
     def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
         """Return the folds that each network trains on: views without its part and without an inner fold."""
@@ -193,7 +206,7 @@ class CrossHCM(HopDetector):
         for fold in splits.folds:
             network, inner = divmod(fold, self.n_inner)
             if inner > 0:
-                shown = adjacency_of(graph, ~splits.hidden(hashes, fold), directed=False)
+                shown = adjacency_of(graph, ~splits.hidden(hashes, fold), directed=False, weighted=True)
                 folds[network].append(Fold([own, smoothed(shown, scaled).to(dtype)], judged[network]))
         return folds
 
@@ -220,8 +233,9 @@ class CrossHCM(HopDetector):
         for fold in splits.folds:
             network, inner = divmod(fold, self.n_inner)
             if inner > 0:
-                shown = graph.edges[:, near[~splits.hidden(hashes, fold) & present[near]]]
-                operator = local_operator(shown, rows, around, directed=graph.directed)
+                shown = near[~splits.hidden(hashes, fold) & present[near]]
+                weight = None if graph.edge_weight is None else graph.relative_weight[shown]
+                operator = local_operator(graph.edges[:, shown], rows, around, directed=graph.directed, weight=weight)
                 view = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
                 folds[network].append(Fold([own, view], judged[network]))
         return folds
@@ -266,7 +280,8 @@ class CrossHCM(HopDetector):
         scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
         hashes, splits = edge_hashes(graph), self.splits
         shown = (~splits.hidden(hashes, k * self.n_inner) for k in range(self.n_folds))
-        views = ([scaled, smoothed(adjacency_of(graph, edges, directed=False), scaled)] for edges in shown)
+        matrices = (adjacency_of(graph, edges, directed=False, weighted=True) for edges in shown)
+        views = ([scaled, smoothed(matrix, scaled)] for matrix in matrices)
         return self.calibrate(networks, views, pairs, self.samples_, rng)
 
     def calibrate(
@@ -343,29 +358,29 @@ class CrossHCM(HopDetector):
         edges.hop[new], edges.surprise[new] = as_float64(again.hop), as_float64(again.surprise)
         local = np.searchsorted(near, graph.edges[:, inside])
         at = np.searchsorted(near, [node])
-        attributes = self._transformed(graph, np.array([node]))
+        attributes = self._own(self._transformed(graph, np.array([node])))
         laws, degrees = self.attribute_laws_, np.array([mine.size])
         strangers, lookalikes = self.edge_laws_.triangles(local, edges, near.size)[:, at]
         alone = NodeReadings(
             degrees,
-            self.edge_laws_.node_means(local, edges, near.size)[:, at],
+            self.edge_laws_.node_means(local, edges, near.size, graph.edge_data.rows(inside).weight)[:, at],
             strangers,
             lookalikes,
-            laws.deviation(attributes),
+            self._deviation_of(attributes),
             laws.residual(attributes, degrees, node_folds(graph.node_ids[[node]])),
         )
         return float(combine(weigh(alone, self.node_laws_), self.evidence)[0][0])
 
     def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
         """Return what is known of each node."""
-        laws, folds = self.attribute_laws_, node_folds(graph.node_ids)
+        laws, folds, attributes = self.attribute_laws_, node_folds(graph.node_ids), self._own(attributes)
         strangers, lookalikes = self.edge_laws_.triangles(graph.edges, edges, graph.n_nodes)
         return NodeReadings(
             graph.degrees,
-            self.edge_laws_.node_means(graph.edges, edges, graph.n_nodes),
+            self.edge_laws_.node_means(graph.edges, edges, graph.n_nodes, graph.edge_weight),
             strangers,
             lookalikes,
-            laws.deviation(attributes),
+            self._deviation_of(attributes),
             laws.residual(attributes, graph.degrees, folds),
         )
 

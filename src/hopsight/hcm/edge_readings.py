@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hopsight.detectors.tails import Null, fit_null
 from hopsight.hcm.laws import quantile_levels, ranks
-from hopsight.hcm.scores import neighbor_mean, triangle_sums
+from hopsight.hcm.scores import neighbor_mean, neighbor_sum, triangle_sums
 
 FloatArray = NDArray[np.float64]
 
@@ -69,10 +69,21 @@ class EdgeLaws:
         """Return (2, n_nodes) sums over triangles of strangers and of lookalikes; ``ends`` is (2, n_edges)."""
         return triangle_sums(ends, np.stack([self.strangeness(edges), self.alikeness(edges)]), n_nodes)
 
-    def node_means(self, ends: NDArray[np.int64], edges: EdgeReadings, n_nodes: int) -> FloatArray:
-        """Return (3, n_nodes) means of hop count, surprise and dissimilarity over each node's edges."""
+    def node_means(
+        self, ends: NDArray[np.int64], edges: EdgeReadings, n_nodes: int, weight: FloatArray | None = None
+    ) -> FloatArray:
+        """Return (3, n_nodes) means of hop count, surprise and dissimilarity over each node's edges.
+
+        An edge counts by its absolute weight; the edges of a node without any weight count alike.
+        """
         readings = (edges.hop, edges.surprise, edges.dissimilarity)
-        return np.stack([neighbor_mean(ends, values, n_nodes) for values in readings])
+        plain = np.stack([neighbor_mean(ends, values, n_nodes) for values in readings])
+        if weight is None:
+            return plain
+        size = np.abs(weight)
+        total = neighbor_sum(ends, size, n_nodes)
+        sums = np.stack([neighbor_sum(ends, size * values, n_nodes) for values in readings])
+        return np.divide(sums, total, out=plain, where=total > 0.0)
 
     def scores(self, edges: EdgeReadings) -> FloatArray:
         """Return the score of each edge: −log₁₀ of the upper tail of surprise and dissimilarity together."""

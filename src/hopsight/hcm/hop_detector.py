@@ -243,7 +243,8 @@ class HopDetector(HopParameters):
         content = graph.attributes
         values = [content.data, content.indices, content.indptr] if sp.issparse(content) else [content]
         digest = sha256(f"{self!r} {torch.__version__}".encode())
-        for part in (graph.edges, node_hashes(graph.node_ids), *values):
+        weights = [] if graph.edge_weight is None else [graph.edge_weight]
+        for part in (graph.edges, node_hashes(graph.node_ids), *values, *weights):
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 
@@ -333,14 +334,17 @@ class HopDetector(HopParameters):
         return self._judge_edges(networks, folds, edges)
 
 
-def adjacency_of(graph: AttributedGraph, edges: NDArray[np.bool_], *, directed: bool) -> Any:
-    """Return the 0/1 CSR matrix of some of a graph's edges."""
+def adjacency_of(graph: AttributedGraph, edges: NDArray[np.bool_], *, directed: bool, weighted: bool = False) -> Any:
+    """Return the 0/1 CSR matrix of some of a graph's edges, or of their relative weights if they have any."""
     source, target = graph.edges[:, edges]
+    weighted = weighted and graph.edge_weight is not None
+    values = graph.relative_weight[edges].astype(np.float32) if weighted else np.ones(source.size, dtype=np.float32)
     if not directed:
         source, target = np.concatenate([source, target]), np.concatenate([target, source])
-    ones = np.ones(source.size, dtype=np.float32)
-    adjacency = sp.coo_array((ones, (source, target)), shape=(graph.n_nodes, graph.n_nodes)).tocsr()
-    adjacency.data[:] = 1.0  # two arcs between the same nodes are one edge
+        values = np.concatenate([values, values])
+    adjacency = sp.coo_array((values, (source, target)), shape=(graph.n_nodes, graph.n_nodes)).tocsr()
+    if not weighted:
+        adjacency.data[:] = 1.0  # two arcs between the same nodes are one edge
     return adjacency
 
 

@@ -20,7 +20,14 @@ def edges_at(graph: AttributedGraph, nodes: IntArray) -> IntArray:
     return np.flatnonzero(chosen[graph.edges[0]] | chosen[graph.edges[1]])
 
 
-def local_operator(edges: IntArray, rows: IntArray, around: IntArray, *, directed: bool) -> Any:
+def local_operator(
+    edges: IntArray,
+    rows: IntArray,
+    around: IntArray,
+    *,
+    directed: bool,
+    weight: NDArray[np.float64] | None = None,
+) -> Any:
     """Return rows × around of Â = D̃^{-1/2} (A + I) D̃^{-1/2}.
 
     Parameters
@@ -30,7 +37,9 @@ def local_operator(edges: IntArray, rows: IntArray, around: IntArray, *, directe
     rows, around
         Sorted nodes: the requested ones, and these with all their neighbors.
     directed
-        Whether edges are arcs; two opposite arcs count as one edge.
+        Whether edges are arcs; two opposite arcs count as one edge, unless they have weights, which add up.
+    weight
+        Relative weight of each of the edges; None if all are 1.
 
     Examples
     --------
@@ -38,13 +47,17 @@ def local_operator(edges: IntArray, rows: IntArray, around: IntArray, *, directe
     >>> local_operator(path, np.array([0]), np.array([0, 1]), directed=False).toarray().round(3).tolist()
     [[0.5, 0.408]]
     """
-    if directed:
+    if directed and weight is None:
         edges = np.unique(np.sort(edges, axis=0), axis=1)
-    inverse = 1.0 / np.sqrt(1.0 + np.bincount(edges.ravel(), minlength=around[-1] + 1))
+    values = np.ones(edges.shape[1]) if weight is None else weight
+    strength = np.bincount(edges.ravel(), np.tile(np.abs(values), 2), minlength=around[-1] + 1)
+    inverse = 1.0 / np.sqrt(1.0 + strength)
     is_row = np.zeros(inverse.size, dtype=np.bool_)
     is_row[rows] = True
-    forth, back = edges[:, is_row[edges[0]]], edges[::-1, is_row[edges[1]]]
+    first, second = is_row[edges[0]], is_row[edges[1]]
+    forth, back = edges[:, first], edges[::-1, second]
+    entered = np.concatenate([values[first], values[second], np.ones(rows.size)])
     source = np.concatenate([forth[0], back[0], rows])
     target = np.concatenate([forth[1], back[1], rows])
     entries = np.searchsorted(rows, source), np.searchsorted(around, target)
-    return sp.csr_array((inverse[source] * inverse[target], entries), shape=(rows.size, around.size))
+    return sp.csr_array((inverse[source] * inverse[target] * entered, entries), shape=(rows.size, around.size))

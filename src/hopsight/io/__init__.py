@@ -11,13 +11,19 @@ from typing import Any
 
 from hopsight.graph import AttributedGraph
 from hopsight.io.convert import graph_of
-from hopsight.io.files import TABLE_SUFFIXES
-from hopsight.io.frames import is_frame
-from hopsight.io.notices import notice, notice_merged
+from hopsight.io.dataframes import is_frame
+from hopsight.io.files import TABLE_SUFFIXES, WRITTEN_SUFFIXES
+from hopsight.io.notices import notice, notice_constant, notice_merged
+from hopsight.io.sources import is_source, resolve
 
-SUFFIXES = (*TABLE_SUFFIXES, ".mat", ".npz", ".graphml", ".pt", ".pt.zip")
+SUFFIXES = (*TABLE_SUFFIXES, ".mat", ".npz", ".graphml", ".gml", ".gexf", ".pt", ".pt.zip")
+LISTED = (
+    ".csv, .tsv, .txt or .jsonl (plain or with .gz, .zst, .bz2, .xz or .zip), .parquet, .xlsx, .ods, .sqlite, .db, "
+    ".duckdb, .mat, .npz, .graphml, .gml, .gexf or .pt"
+)
+DOCUMENTS = (".graphml", ".gml", ".gexf")  # graphs whose nodes have data with names
 
-__all__ = ["SUFFIXES", "graph_of", "is_frame", "read", "write"]
+__all__ = ["SUFFIXES", "graph_of", "is_frame", "is_source", "read", "write"]
 
 
 def read(
@@ -27,15 +33,18 @@ def read(
     directed: bool = False,
     label: str | None = None,
     ignore: Sequence[str] = (),
-    missing: str = "refuse",
+    missing: str = "fill",
+    category: Sequence[str] = (),
+    type_column: str | None = None,
+    name_column: str | None = None,
     notices: list[str] | None = None,
-    **columns: Any,
+    **of_edges: Any,
 ) -> AttributedGraph:
     """Read a graph from a file, whose suffix names the format, or from data frames.
 
-    CSV and Parquet edge lists come with a node table (``nodes``); a ``.mat``, ``.npz``, ``.graphml`` or ``.pt`` file
-    holds the whole graph. ``columns`` are ``source_column``, ``target_column`` and ``id_column``. See
-    :func:`hopsight.load` for the parameters.
+    An edge list and its node table (``nodes``) may be in any of the places that :mod:`hopsight.io.sources` lists; a
+    ``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf`` or ``.pt`` file holds the whole graph. ``of_edges`` are the
+    other options of :func:`hopsight.io.tables.read_tables`. See :func:`hopsight.load` for the parameters.
 
     Raises
     ------
@@ -43,13 +52,14 @@ def read(
         If something is wrong with the file, in one sentence.
     """
     options: dict[str, Any] = {"directed": directed, "notices": notices}
-    of_nodes: dict[str, Any] = {"label": label, "ignore": ignore, "missing": missing}
-    if is_frame(source):
-        suffix = ""
-    else:
-        source = Path(source)
+    named = {"label": label, "type_column": type_column, "name_column": name_column}
+    of_nodes: dict[str, Any] = {**named, "ignore": ignore, "category": category, "missing": missing}
+    source, nodes = resolve(source), resolve(nodes)
+    suffix = ""
+    if isinstance(source, Path):
         suffix = suffix_of(source)
-        _check_options(source, suffix, {"nodes": nodes, **columns, "label": label, "ignore": ignore or None})
+        several = {"ignore": ignore or None, "category": category or None}
+        _check_options(source, suffix, {"nodes": nodes, **of_edges, **named, **several})
     if suffix == ".mat":
         from hopsight.io.matlab import read_mat
 
@@ -62,6 +72,10 @@ def read(
         from hopsight.io.graphml import read_graphml
 
         graph = read_graphml(source, **options, **of_nodes)
+    elif suffix in (".gml", ".gexf"):
+        from hopsight.io.networkx import read_document
+
+        graph = read_document(source, suffix, notices=notices, **of_nodes)
     elif suffix in (".pt", ".pt.zip"):
         from hopsight.io.pyg import read_pt
 
@@ -69,9 +83,9 @@ def read(
     else:
         from hopsight.io.tables import read_tables
 
-        nodes = Path(nodes) if isinstance(nodes, str) else nodes
-        graph = read_tables(source, nodes, **options, **of_nodes, **columns)
-    notice_merged(graph.n_duplicates, graph.n_self_loops, notices)
+        graph = read_tables(source, nodes, **options, **of_nodes, **of_edges)
+    notice_merged(graph, notices, of_edges.get("duplicates"))
+    notice_constant(graph, notices)
     if directed and not graph.directed:
         notice("The file says that its edges have no direction; they are read as undirected.", notices)
     return graph
@@ -97,7 +111,7 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
         from hopsight.io.graphml import write_graphml
 
         write_graphml(graph, path)
-    elif suffix in TABLE_SUFFIXES:
+    elif suffix in WRITTEN_SUFFIXES:
         from hopsight.io.tables import write_tables
 
         write_tables(graph, path, notices)
@@ -114,14 +128,15 @@ def suffix_of(path: Path) -> str:
     name = path.name.lower()
     known = [suffix for suffix in SUFFIXES if name.endswith(suffix)]
     if not known:
-        raise ValueError(f"cannot tell the format of {path}: its name must end in one of {', '.join(SUFFIXES)}")
+        raise ValueError(f"cannot tell the format of {path}: its name must end in {LISTED}")
     return max(known, key=len)
 
 
 def _check_options(path: Path, suffix: str, options: dict[str, Any]) -> None:
-    """Refuse options of tables for a file that is not a table; GraphML has columns of node data too."""
+    """Refuse options of tables for a file that is not a table; the nodes of documents have named data too."""
     if suffix in TABLE_SUFFIXES:
         return
+    of_nodes = ("label", "ignore", "category", "type_column", "name_column")
     for name, value in options.items():
-        if value is not None and not (suffix == ".graphml" and name in ("label", "ignore")):
+        if value is not None and not (suffix in DOCUMENTS and name in of_nodes):
             raise ValueError(f"{name} is for tables, and {path.name} is not one, got {value!r}")

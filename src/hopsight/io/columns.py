@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,13 +10,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
+from hopsight.io.roles import is_row_id
 from hopsight.io.rules import (
     LABELS,
+    MAX_CATEGORIES,
     MISSING,
     MISSING_CATEGORY,
+    OTHER_CATEGORY,
     Flags,
     NumberSummary,
     TextSummary,
+    are_whole,
+    as_days,
     check_categories,
     check_flags,
     check_missing,
@@ -24,7 +29,9 @@ from hopsight.io.rules import (
     first_cell,
     flag_words,
     leave_out,
-    notice_label,
+    leave_out_row_id,
+    leave_out_truth,
+    missing_name,
     ordered_categories,
     text_kind,
     text_numbers,
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
 
 SPARSE_BELOW = 0.1  # share of nonzero cells below which a large matrix is kept sparse
 SPARSE_CELLS = 1_000_000
+NO_ATTRIBUTES = "there is no attribute column; every node needs at least one number or category"
 
 
 class Block(NamedTuple):
@@ -46,21 +54,30 @@ class Block(NamedTuple):
 
 
 def encode(
-    columns: Iterable[pl.Series], n_rows: int, *, missing: str = "refuse", notices: list[str] | None = None
+    columns: Iterable[pl.Series],
+    n_rows: int,
+    *,
+    missing: str = "fill",
+    category: Collection[str] = (),
+    notices: list[str] | None = None,
 ) -> tuple[Any, list[str]]:
     """Return the attribute matrix made from table columns, and the name of each attribute.
 
-    Numbers are kept, true and false become 1 and 0, and a text column becomes one 0/1 attribute per value, called
-    ``column=value``. A column of equally long lists of numbers becomes one attribute per entry. Columns that cannot
-    be used, such as dates or text with more than 50 different values, are left out with a notice.
+    Numbers are kept, true and false become 1 and 0, a date becomes the number of days since 1970, and a text column
+    becomes one 0/1 attribute per value, called ``column=value``. A column of equally long lists of numbers becomes
+    one attribute per entry. Columns that look like ground truth or only tell rows apart, and those that cannot be
+    used, such as text with more than 50 different values, are left out with a notice.
 
     Parameters
     ----------
     columns
         Series of ``n_rows`` values each, consumed one at a time.
     missing
-        How to treat empty cells: ``"refuse"`` them, or impute them (``"mean"``): numbers get the mean of their
-        column, categories a category of their own.
+        How to treat empty cells: ``"fill"`` numbers with the mean of their column and flag them in an attribute
+        ``column=(missing)``, fill them without a flag (``"mean"``), or ``"refuse"`` them. Empty categories get a
+        category of their own.
+    category
+        Columns that are categories even if they hold numbers; beyond 50 values, the rarest ones share a category.
     notices
         List that receives the notices.
 
@@ -83,10 +100,13 @@ def encode(
     (['age', 'city=Bern', 'city=Oslo'], [[31.0, 0.0, 1.0], [42.0, 1.0, 0.0]])
     """
     check_choice("missing", missing, MISSING)
-    encoded = (_block(column, missing, notices) for column in columns)
+    encoded = (
+        _declared(column, missing, notices) if column.name in category else _block(column, missing, notices)
+        for column in columns
+    )
     blocks = [block for block in encoded if block is not None]
     if not blocks:
-        raise ValueError("there is no attribute column; every node needs at least one number or category")
+        raise ValueError(NO_ATTRIBUTES)
     return _assemble(blocks, n_rows), [name for block in blocks for name in block.names]
 
 
@@ -100,7 +120,7 @@ def read_flags(column: pl.Series, flags: Flags = LABELS) -> NDArray[np.int8]:
     import polars as pl
 
     check_flags(column.name, first_cell(wrong_flags(column, flags), column=column), flags)
-    return flag_words(column).replace_strict(flags.values, return_dtype=pl.Int8).to_numpy()
+    return flag_words(column, flags).replace_strict(flags.values, return_dtype=pl.Int8).to_numpy()
 
 
 def _block(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
@@ -115,8 +135,13 @@ def _block(column: pl.Series, missing: str, notices: list[str] | None) -> Block 
         return _vectors(column, missing, notices)
     if kind in (pl.Categorical, pl.Enum):
         column, kind = column.cast(pl.String), pl.String()
+    if is_row_id(column):
+        leave_out_row_id(column.name, notices)
+        return None
     if kind == pl.String:
         return _text(column, missing, notices)
+    if kind.is_temporal():
+        return _numbers(as_days(column), missing, notices)
     if kind == pl.Boolean or kind.is_numeric():
         return _numbers(column.cast(pl.Float32 if kind == pl.Float32 else pl.Float64), missing, notices)
     leave_out(column.name, f"holds neither numbers nor text but {kind}", notices)
@@ -134,20 +159,43 @@ def _text(column: pl.Series, missing: str, notices: list[str] | None) -> Block |
     if kind == "empty":
         leave_out(column.name, "has no value at all", notices)
         return None
+    if kind in ("categories", "booleans") and leave_out_truth(column.name, True, notices):
+        return None
     if kind == "categories":
         return _categories(column.str.strip_chars(), summary, missing, notices)
     return _numbers(text_numbers(column, kind), missing, notices)
 
 
-def _numbers(numbers: pl.Series, missing: str, notices: list[str] | None) -> Block:
+def _numbers(numbers: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
     """Check a column of numbers; null and NaN count as empty cells."""
-    if numbers.null_count() or not np.isfinite(numbers.to_numpy()).all():
-        check_numbers(numbers.name, NumberSummary.of(numbers), missing, notices)
-        numbers = numbers.fill_nan(None)
-        numbers = numbers.fill_null(numbers.drop_nulls().mean())
-    values = numbers.to_numpy()
-    notice_label(numbers.name, bool(np.isin(values, (0, 1)).all()), notices)
-    return Block([numbers.name], _compact(values[:, None]))
+    known = numbers.fill_nan(None).drop_nulls().to_numpy()
+    if leave_out_truth(numbers.name, are_whole(known), notices):
+        return None
+    if known.size == len(numbers) and np.isfinite(known).all():
+        return Block([numbers.name], _compact(known[:, None]))
+    check_numbers(numbers.name, NumberSummary.of(numbers), missing, notices)
+    numbers = numbers.fill_nan(None)
+    filled = numbers.fill_null(numbers.drop_nulls().mean()).to_numpy()
+    if missing != "fill":
+        return Block([numbers.name], _compact(filled[:, None]))
+    flags = numbers.is_null().to_numpy().astype(filled.dtype)
+    return Block([numbers.name, missing_name(numbers.name)], _compact(np.column_stack([filled, flags])))
+
+
+def _declared(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
+    """One-hot encode a column that the user declared to be a category, whatever it holds."""
+    import polars as pl
+
+    if not column.dtype.is_nested():
+        words = column.cast(pl.String).str.strip_chars()
+        counts = words.drop_nulls().value_counts(sort=True)
+        if counts.height > MAX_CATEGORIES:
+            frequent = counts.sort("count", column.name, descending=[True, False]).head(MAX_CATEGORIES - 1)
+            rare = ~words.is_in(frequent[column.name].to_list())
+            words = pl.select(pl.when(rare).then(pl.lit(OTHER_CATEGORY)).otherwise(words)).to_series()
+        return _categories(words.rename(column.name), TextSummary.of(words), missing, notices)
+    leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
+    return None
 
 
 def _categories(words: pl.Series, summary: TextSummary, missing: str, notices: list[str] | None) -> Block | None:
@@ -181,8 +229,9 @@ def _vectors(column: pl.Series, missing: str, notices: list[str] | None) -> Bloc
         return None
     matrix = lists.list.explode().to_numpy().reshape(len(column), width)
     entries = (pl.Series(f"{column.name}_{entry}", matrix[:, entry]) for entry in range(width))
-    blocks = [_numbers(entry, missing, notices) for entry in entries]
-    return Block([block.names[0] for block in blocks], _compact(np.column_stack([_dense(b.values) for b in blocks])))
+    blocks = [block for block in (_numbers(entry, missing, notices) for entry in entries) if block is not None]
+    names = [name for block in blocks for name in block.names]
+    return Block(names, _compact(np.column_stack([_dense(block.values) for block in blocks])))
 
 
 def _compact(values: NDArray[Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +12,21 @@ def graph_of(
     source: Any,
     *,
     directed: bool = False,
-    label: str | None = None,
-    ignore: Sequence[str] = (),
-    missing: str = "refuse",
+    missing: str = "fill",
     notices: list[str] | None = None,
+    **of_nodes: Any,
 ) -> AttributedGraph:
     """Return an object that holds a graph as an AttributedGraph.
 
     Parameters
     ----------
     source
-        An AttributedGraph (returned unchanged), a PyG ``Data``, a NetworkX graph, or a pair of an adjacency and an
-        attribute matrix, each dense or sparse.
+        An AttributedGraph (returned unchanged), a PyG ``Data`` or ``HeteroData``, a NetworkX graph, or a pair of an
+        adjacency and an attribute matrix, each dense or sparse.
     directed
         Keep the direction of the edges of a ``Data`` or a pair; a NetworkX ``DiGraph`` is always directed.
-    label, ignore, missing
-        For the node data of a NetworkX graph, as in :func:`hopsight.load`.
+    missing, of_nodes
+        For the node data of a NetworkX graph: the options of :func:`hopsight.io.nodes.node_fields`.
     notices
         List that receives the notices; without it, they are logged.
 
@@ -40,11 +38,15 @@ def graph_of(
     if all(hasattr(source, name) for name in ("nodes", "edges", "is_directed")):
         from hopsight.io.networkx import from_networkx
 
-        return from_networkx(source, directed=directed, label=label, ignore=ignore, missing=missing, notices=notices)
-    if label is not None or ignore:
-        raise ValueError(f"label and ignore name columns, but a {type(source).__name__} has none")
+        return from_networkx(source, directed=directed, missing=missing, notices=notices, **of_nodes)
+    if any(value not in (None, ()) for value in of_nodes.values()):
+        raise ValueError(f"label, ignore and the like name columns, but a {type(source).__name__} has none")
     if isinstance(source, AttributedGraph):
         return source
+    if all(hasattr(source, name) for name in ("node_types", "edge_types", "node_stores")):
+        from hopsight.io.hetero import from_hetero
+
+        return from_hetero(source, directed=directed, notices=notices)
     if hasattr(source, "edge_index") and hasattr(source, "x"):
         from hopsight.io.pyg import from_data
 

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from hopsight.system.files import replacing
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
+WRITTEN_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")  # of the tables that hopsight writes
+TEXT_KINDS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".jsonl", ".ndjson")
+PACKINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
+TABLE_SUFFIXES = (
+    *WRITTEN_SUFFIXES,
+    *(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS)),
+    *(".zip", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb"),
+)
 UNPACKED_FREE = 256 * 2**20  # bytes that every file may unpack to
 UNPACKED_RATIO = 200  # a larger result may be at most this many times the size of the file
 LOADED_RATIO = 800  # likewise for the graph in memory, where one byte may become a number of eight bytes
@@ -25,14 +32,21 @@ def reading(path: Path) -> Iterator[None]:
 
     A parser that meets bytes it was not made for can fail in any way; the user needs to know which file it was.
     """
-    try:
+    with naming(path):
         check_file(path)
+        yield
+
+
+@contextmanager
+def naming(place: object) -> Iterator[None]:
+    """Turn every error inside into one sentence that names the place, which need not be a file."""
+    try:
         yield
     except BaseException as error:
         # A panic of polars is not an Exception; a KeyboardInterrupt must pass.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise ValueError(f"cannot read {path}: {_sentence(error)}") from error
+        raise ValueError(f"cannot read {place}: {_sentence(error)}") from error
 
 
 def check_file(path: Path) -> None:

@@ -1,113 +1,141 @@
-"""Read tables: CSV (tab-separated and gzipped too), Parquet, and data frames of polars, pandas and others."""
+"""Open tables: text, Parquet, workbooks, databases and data frames all become a :class:`Table`."""
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopsight.io.files import check_loaded, check_unpacked, writing
-from hopsight.io.parquet import ParquetFile
+from hopsight.io.dataframes import frame_of
+from hopsight.io.files import check_archive, check_file, naming, writing
+from hopsight.io.reader import TableReader
+from hopsight.io.sources import Address, kind_of
+from hopsight.io.textfile import TextTable, open_text, text_content
 
 if TYPE_CHECKING:
     import polars as pl
 
 MAX_COLUMNS = 100_000
-_PIECE = 16 * 2**20  # bytes unpacked at a time
-_NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
+JSON_KINDS = (".jsonl", ".ndjson")
+YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose header has been read and whose rows have not."""
+    """A table whose header has been read and whose rows may not have been."""
 
-    path: Path | None
     names: tuple[str, ...]
-    has_header: bool = True
-    separator: str = ","
-    content: bytes | None = None
-    parquet: ParquetFile | None = None
+    text: TextTable | None = None
+    reader: TableReader | None = None
     frame: pl.DataFrame | None = None
 
     @property
     def typed(self) -> bool:
         """Whether the table itself says what is a number, unlike CSV, which is all text."""
-        return self.parquet is not None or self.frame is not None
+        return self.text is None
 
     def read(self, columns: Sequence[str], *, text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, in this order; those named in ``text`` are never read as numbers."""
-        import polars as pl
-
         if self.frame is not None:
             return self.frame.select(columns)
-        if self.parquet is not None:
-            return self.parquet.read(columns)
-        try:  # letting polars infer the types saves much memory, but it looks at the first rows only
-            frame = self._read_csv(guess=True, text=text)
-        except pl.exceptions.PolarsError:
-            frame = self._read_as_text()
-        return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))
-
-    def _read_as_text(self) -> pl.DataFrame:
-        import polars as pl
-
-        try:
-            return self._read_csv(guess=False, text=self.names)
-        except pl.exceptions.ComputeError as error:
-            if "more fields" in str(error):
-                raise ValueError("one of its rows has more cells than its header") from None
-            raise
-
-    def _read_csv(self, *, guess: bool, text: Sequence[str]) -> pl.DataFrame:
-        import polars as pl
-
-        return pl.read_csv(
-            self.content or str(self.path),
-            has_header=self.has_header,
-            separator=self.separator,
-            infer_schema=guess,
-            schema_overrides=dict.fromkeys(text, pl.String),
-            new_columns=None if self.has_header else list(self.names),
-            glob=False,
-        )
+        if self.reader is not None:
+            return self.reader.read(columns)
+        assert self.text is not None
+        return self.text.read(columns, text)
 
 
 @contextmanager
-def open_table(source: Any) -> Iterator[Table]:
-    """Read the header of a table, given as a path or as a data frame.
+def open_table(source: Any, *, header: bool | None = None, notices: list[str] | None = None) -> Iterator[Table]:
+    """Read the header of a table, given as a path, an address or a data frame.
 
-    A CSV file whose first line holds nothing but numbers has no header: its columns are then called
-    ``column1, column2, …``.
+    A text file whose first line looks like all others has no header: its columns are then called
+    ``column1, column2, …``, unless a comment names them. ``header`` says whether there is one.
     """
-    if not isinstance(source, Path):
-        frame = _frame_of(source)
-        yield Table(None, _checked_names(tuple(frame.columns)), frame=frame)
+    if isinstance(source, Path):
+        with _open_file(source, kind_of(source), {}, header, notices) as table:
+            yield table
+    elif isinstance(source, Address):
+        with naming(source), _open_address(source, header, notices) as table:
+            yield table
+    else:
+        frame = frame_of(source)
+        yield Table(_checked_names(frame.columns), frame=frame)
+
+
+@contextmanager
+def _open_address(place: Address, header: bool | None, notices: list[str] | None) -> Iterator[Table]:
+    from hopsight.io.databases import quoted_table, read_connection, read_postgresql
+
+    if place.kind not in ("postgresql", "connection"):
+        for path in place.paths:
+            check_file(path)
+        with _open_file(place.paths, place.kind, place.options, header, notices) as table:
+            yield table
         return
-    path = source
-    if path.name.lower().endswith((".parquet", ".pq")):
-        with ParquetFile(path) as parquet:
-            yield Table(path, _checked_names(parquet.names()), parquet=parquet)
+    options = place.options
+    query = options["query"] if "query" in options else f"SELECT * FROM {quoted_table(options['table'])}"
+    if place.kind == "postgresql":
+        frame = read_postgresql(place.text, query)
+    else:
+        frame = read_connection(place.connection, query)
+    yield Table(_checked_names(frame.columns), frame=frame)
+
+
+@contextmanager
+def _open_file(
+    paths: Path | Sequence[Path], kind: str, options: Any, header: bool | None, notices: list[str] | None
+) -> Iterator[Table]:
+    files = (paths,) if isinstance(paths, Path) else tuple(paths)
+    _check_options(kind, options)
+    if kind == "text":
+        if "header" in options:
+            header = YES_NO[options["header"].lower()]
+        yield _open_text(files[0], header, options.get("encoding"), notices)
         return
-    with path.open("rb") as file:
-        start = file.read(4)
-    content = None
-    if start[:2] == b"\x1f\x8b":
-        content = _gunzip(path)
-    elif start == b"\x28\xb5\x2f\xfd" or start[:2] in (b"\x78\x01", b"\x78\x9c", b"\x78\xda") or b"\0" in start:
-        raise ValueError("it is not a text table")
-    separator, header = _header(path, content)
-    if content is not None:
-        n_rows = content.count(b"\n")
-        check_loaded(path.stat().st_size, n_nodes=n_rows, n_numbers=n_rows + content.count(separator.encode()))
-    has_header = not all(_NUMBER.fullmatch(name) for name in header)
-    names = tuple(header) if has_header else tuple(f"column{number + 1}" for number in range(len(header)))
-    yield Table(path, _checked_names(names), has_header, separator, content)
+    if kind == "excel":
+        _check_workbook(files[0])
+    with TableReader(kind, files, table=options.get("table"), query=options.get("query")) as reader:
+        yield Table(_checked_names(reader.names()), reader=reader)
+
+
+def _open_text(path: Path, header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
+    name = path.name.lower()
+    if not any(kind in name for kind in JSON_KINDS):
+        text = open_text(path, header=header, encoding=encoding, notices=notices)
+        return Table(_checked_names(text.names), text=text)
+    import polars as pl
+
+    content = text_content(path, encoding, notices)
+    try:
+        frame = pl.read_ndjson(path if content is None else io.BytesIO(content), infer_schema_length=None)
+    except pl.exceptions.PolarsError:
+        raise ValueError('it is not JSON Lines: every line must be one JSON object, such as {"source": 1}') from None
+    return Table(_checked_names(frame.columns), frame=frame)
+
+
+def _check_options(kind: str, options: Any) -> None:
+    """Refuse an option that a kind of file does not have."""
+    known = {"text": ("header", "encoding"), "parquet": (), "excel": ("table",)}.get(kind, ("table", "query"))
+    for name, value in options.items():
+        if name not in known:
+            allowed = f"only {' and '.join(known)}" if known else "no options"
+            raise ValueError(f"{name}={value[:50]} is not for such a file, which has {allowed}")
+        if name == "header" and value.lower() not in YES_NO:
+            raise ValueError(f"header must be yes or no, got {value[:50]!r}")
+
+
+def _check_workbook(path: Path) -> None:
+    """Refuse a workbook that unpacks to too much; old workbooks are not zip archives."""
+    import zipfile
+
+    if path.name.lower().endswith(".xls") or not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        check_archive(archive, path.stat().st_size)
 
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
@@ -128,52 +156,12 @@ def write_frame(frame: pl.DataFrame, path: Path) -> None:
         temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def is_frame(source: Any) -> bool:
-    """Return whether an object is a data frame, of whatever library."""
-    return hasattr(source, "columns") and (hasattr(source, "__dataframe__") or hasattr(source, "__arrow_c_stream__"))
-
-
-def _frame_of(table: Any) -> pl.DataFrame:
-    import polars as pl
-
-    if not is_frame(table):
-        raise ValueError(f"a table must be a path or a data frame, got {type(table).__name__}")
-    return table if isinstance(table, pl.DataFrame) else pl.from_dataframe(table)
-
-
-def _header(path: Path, content: bytes | None) -> tuple[str, list[str]]:
-    """Return the separator, and the cells of the first line."""
-    default = "\t" if ".tsv" in path.name.lower() else ","
-    with io.BytesIO(content) if content is not None else path.open("rb") as raw:
-        text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-        first = text.readline()
-        separator = next((mark for mark in (default, ",", ";", "\t", "|") if mark in first), default)
-        text.seek(0)
-        try:
-            cells = next(csv.reader(text, delimiter=separator), [])
-        except csv.Error:
-            raise ValueError("its first line is not the header of a table") from None
-    if not cells:
-        raise ValueError("its first line is empty")
-    return separator, cells
-
-
-def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
+def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
     if len(names) > MAX_COLUMNS:
         raise ValueError(f"it has {len(names):,} columns, and at most {MAX_COLUMNS:,} are allowed")
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"two of its columns are called {name!r}")
+            raise ValueError(f"two of its columns are called {name!r}; rename one")
         seen.add(name)
-    return names
-
-
-def _gunzip(path: Path) -> bytes:
-    packed, pieces, size = path.stat().st_size, [], 0
-    with gzip.open(path) as file:
-        while piece := file.read(_PIECE):
-            pieces.append(piece)
-            size += len(piece)
-            check_unpacked(size, packed)
-    return b"".join(pieces)
+    return tuple(names)

@@ -1,4 +1,4 @@
-"""Read and write GraphML; a document type declaration is refused, and entities with it."""
+"""Read and write GraphML."""
 
 from __future__ import annotations
 
@@ -7,59 +7,58 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
-from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from hopsight.checks import shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
+from hopsight.io.edge_fields import columns_of, derived, edge_fields
 from hopsight.io.files import check_loaded, reading, writing
-from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, distinct, node_fields
+from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, distinct, node_fields
+from hopsight.io.xml import parse_xml
 
 if TYPE_CHECKING:
     import polars as pl
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
-MAX_DEPTH = 32
+MAX_KEYS = 100_000
+OWN_COLUMNS = (LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN)
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> AttributedGraph:
     """Read a graph from GraphML; the data of its nodes become attributes, encoded like the columns of a node table.
 
-    The graph is directed if the file says so or if ``directed`` is true. ``options`` are those of
+    The data of its edges become weights, times and edge attributes (:func:`hopsight.io.edge_fields.edge_fields`). The
+    graph is directed if the file says so or if ``directed`` is true. ``options`` are those of
     :func:`hopsight.io.nodes.node_fields`.
     """
     import polars as pl
 
     with reading(path):
         document = _Document()
-        with path.open("rb") as file:
-            document.parse(file)
+        parse_xml(path, document.start, document.end, document.text.append)
         if not document.nodes:
             raise ValueError("it has no nodes")
-        n_nodes = len(document.nodes)
-        keys = [key for key in document.keys.values() if key.domain in ("node", "all")]
-        n_numbers = sum(len(key.rows) if key.is_sparse else n_nodes for key in keys)
-        check_loaded(path.stat().st_size, n_numbers=n_numbers)
-        columns = dict(zip(distinct([key.name for key in keys]), keys, strict=True))
-        fields = node_fields(list(columns), lambda name: _column(name, columns[name], n_nodes), n_nodes, **options)
+        fields = document.node_fields(path.stat().st_size, **options)
         node_ids = ids.as_ids(pl.Series("id", document.nodes, dtype=pl.String), typed=False)
-        position = {node: index for index, node in enumerate(document.nodes)}
-        for end in (*document.sources, *document.targets):
-            if end not in position:
-                raise ValueError(f"node {shortened(end)} is in an edge but is not declared")
+        source, target = document.positions()
+        directed = directed or document.directed
+        if "attributes" not in fields:
+            fields |= derived(source, target, len(document.nodes), directed, options.get("notices"))
         return AttributedGraph.from_edges(
-            [position[node] for node in document.sources],
-            [position[node] for node in document.targets],
-            directed=directed or document.directed,
+            source,
+            target,
+            directed=directed,
             node_ids=node_ids.to_list(),
             name=path.stem,
             **fields,
+            **edge_fields(document.edge_columns(), options.get("notices")),
         )
 
 
@@ -71,13 +70,19 @@ def write_graphml(graph: AttributedGraph, path: Path) -> None:
 
 @dataclass
 class _Key:
-    """A declared attribute, and its values for the nodes that have one."""
+    """A declared attribute, and its values for the nodes and edges that have one."""
 
     name: str
     domain: str
     default: str | None = None
     rows: list[int] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
+    edge_rows: list[int] = field(default_factory=list)
+    edge_values: list[str] = field(default_factory=list)
+
+    def of_edges(self) -> _Key:
+        """Return the key with the values of the edges alone."""
+        return _Key(self.name, "edge", self.default, self.edge_rows, self.edge_values)
 
     @property
     def is_sparse(self) -> bool:
@@ -97,38 +102,48 @@ class _Document:
         self._seen: set[str] = set()
         self._path: list[str] = []
         self._key = ""
-        self._text: list[str] = []
+        self.text: list[str] = []
 
-    def parse(self, file: IO[bytes]) -> None:
-        """Read the document; entities cannot expand because a document type declaration is refused."""
-        parser = expat.ParserCreate(namespace_separator=" ")
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self._refuse
-        parser.EntityDeclHandler = self._refuse
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text.append
-        try:
-            parser.ParseFile(file)
-        except expat.ExpatError as error:
-            raise ValueError(f"it is not XML: {error}") from None
+    def node_fields(self, size: int, **options: Any) -> dict[str, Any]:
+        """Return the fields of a graph that come from the data of the nodes; ``size`` is that of the file in bytes."""
+        n_nodes = len(self.nodes)
+        keys = [key for key in self.keys.values() if key.domain in ("node", "all")]
+        n_numbers = sum(len(key.rows) if key.is_sparse else n_nodes for key in keys)
+        n_numbers += len(self.sources) * sum(bool(key.edge_rows) for key in self.keys.values())
+        check_loaded(size, n_numbers=n_numbers)
+        columns = dict(zip(distinct([key.name for key in keys]), keys, strict=True))
+        return node_fields(
+            list(columns), lambda name: _column(name, columns[name], n_nodes), n_nodes, may_lack=True, **options
+        )
 
-    def _refuse(self, *_: Any) -> None:
-        raise ValueError("it declares a document type, which is refused because entities could follow")
+    def edge_columns(self) -> dict[str, pl.Series]:
+        """Return the data of the edges by name."""
+        keys = [key.of_edges() for key in self.keys.values() if key.edge_rows]
+        names = distinct([key.name for key in keys])
+        return {name: _column(name, key, len(self.sources)) for name, key in zip(names, keys, strict=True)}
 
-    def _start(self, element: str, given: dict[str, str]) -> None:
-        tag = element.rpartition(" ")[2]
+    def positions(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the positions of both ends of every edge."""
+        position = {node: index for index, node in enumerate(self.nodes)}
+        for end in (*self.sources, *self.targets):
+            if end not in position:
+                raise ValueError(f"node {shortened(end)} is in an edge but is not declared")
+        source, target = ([position[node] for node in ends] for ends in (self.sources, self.targets))
+        return np.array(source, dtype=np.int64), np.array(target, dtype=np.int64)
+
+    def start(self, tag: str, given: dict[str, str]) -> None:
+        """Note the beginning of an element."""
         if not self._path and tag != "graphml":
             raise ValueError(f"it is XML but not GraphML: it begins with <{tag}>")
         self._path.append(tag)
-        if len(self._path) > MAX_DEPTH:
-            raise ValueError(f"its elements are nested more than {MAX_DEPTH} levels deep")
         if tag == "graph":
             if self._path.count("graph") > 1 or self._seen:
                 raise ValueError("it holds more than one graph")
             self.directed = given.get("edgedefault") == "directed"
         elif tag == "key":
             self._key = _needed(given, "id", tag)
+            if len(self.keys) >= MAX_KEYS:
+                raise ValueError(f"it declares more than {MAX_KEYS:,} keys")
             self.keys[self._key] = _Key(given.get("attr.name", self._key), given.get("for", "all"))
         elif tag == "node":
             self._add_node(_needed(given, "id", tag))
@@ -139,22 +154,26 @@ class _Document:
             raise ValueError("it has a hyperedge; only edges between two nodes can be read")
         elif tag == "data":
             self._key = _needed(given, "key", tag)
-        self._text.clear()
+        self.text.clear()
 
-    def _end(self, element: str) -> None:
-        tag = self._path.pop()
+    def end(self, tag: str) -> None:
+        """Note the end of an element, whose text is complete."""
+        self._path.pop()
         parent = self._path[-1] if self._path else ""
-        text = "".join(self._text)
+        text = "".join(self.text)
         if tag == "default" and parent == "key":
             self.keys[self._key].default = text
-        elif tag == "data" and parent == "node":
+        elif tag == "data" and parent in ("node", "edge"):
             key = self.keys.get(self._key)
             if key is None:
-                raise ValueError(f"its node {shortened(self.nodes[-1])} has data for the undeclared key {self._key!r}")
-            if not key.rows or key.rows[-1] != len(self.nodes) - 1:
-                key.rows.append(len(self.nodes) - 1)
-                key.values.append(text)
-        self._text.clear()
+                raise ValueError(f"one of its {parent}s has data for the undeclared key {shortened(self._key)}")
+            is_node = parent == "node"
+            rows, values = (key.rows, key.values) if is_node else (key.edge_rows, key.edge_values)
+            row = len(self.nodes if is_node else self.sources) - 1
+            if not rows or rows[-1] != row:
+                rows.append(row)
+                values.append(text)
+        self.text.clear()
 
     def _add_node(self, node: str) -> None:
         if node in self._seen:
@@ -188,21 +207,30 @@ def _lines(graph: AttributedGraph) -> Iterator[str]:
     sparse = sp.issparse(graph.attributes)
     node_ids = [quoteattr(_legal(str(node))) for node in graph.node_ids.tolist()]
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{NAMESPACE}">\n'
-    for number, name in enumerate(distinct(graph.attribute_names, (LABEL_COLUMN, KIND_COLUMN))):
+    for number, name in enumerate(distinct(graph.attribute_names, OWN_COLUMNS)):
         default = "<default>0.0</default>" if sparse else ""
         yield f'<key id="d{number}" for="node" attr.name={quoteattr(_legal(name))} attr.type="double">{default}</key>\n'
-    truths = {LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds}
-    kept = {name: values for name, values in truths.items() if values is not None}
-    for name in kept:
-        yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="int"/>\n'
+    own = {
+        LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds, TYPE_COLUMN: graph.node_types,
+        NAME_COLUMN: graph.node_names,
+    }  # fmt: skip
+    kept = {name: values.tolist() for name, values in own.items() if values is not None}
+    for name, values in kept.items():
+        kind = "string" if isinstance(values[0], str) else "int"
+        yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'
+    edge_data = columns_of(graph)
+    for number, name in enumerate(edge_data):
+        yield f'<key id="e{number}" for="edge" attr.name={quoteattr(_legal(name))} attr.type="double"/>\n'
     yield f'<graph edgedefault="{"directed" if graph.directed else "undirected"}">\n'
     for row, node in enumerate(node_ids):
-        values = zip(*_row(graph.attributes, row), strict=True)
-        data = "".join(f'<data key="d{number}">{value!r}</data>' for number, value in values)
-        truth = "".join(f'<data key="{name}">{truth[row]}</data>' for name, truth in kept.items())
-        yield f"<node id={node}>{data}{truth}</node>\n"
-    for source, target in graph.edges.T.tolist():
-        yield f"<edge source={node_ids[source]} target={node_ids[target]}/>\n"
+        cells = zip(*_row(graph.attributes, row), strict=True)
+        data = "".join(f'<data key="d{number}">{value!r}</data>' for number, value in cells)
+        more = "".join(f'<data key="{name}">{escape(_legal(str(each[row])))}</data>' for name, each in kept.items())
+        yield f"<node id={node}>{data}{more}</node>\n"
+    for row, (source, target) in enumerate(graph.edges.T.tolist()):
+        numbers = enumerate(column[row].item() for column in edge_data.values())
+        data = "".join(f'<data key="e{number}">{value!r}</data>' for number, value in numbers)
+        yield f"<edge source={node_ids[source]} target={node_ids[target]}{f'>{data}</edge>' if data else '/>'}\n"
     yield "</graph>\n</graphml>\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,15 +64,28 @@ def check_unique(ids: pl.Series) -> None:
         raise ValueError(f"node {shortened(ids[first])} has two rows, {rows[0] + 1} and {rows[1] + 1}")
 
 
-def positions(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
-    """Return the position of every edge end among the ids, which have the same type; refuse an unknown end."""
+def positions(
+    ids: pl.Series, *ends: pl.Series, others: Mapping[str, pl.Series] | None = None
+) -> tuple[NDArray[np.int64], ...]:
+    """Return the position of every edge end among the ids, which have the same type; refuse unknown ends.
+
+    Parameters
+    ----------
+    ids
+        The ids of the nodes.
+    ends
+        Columns of ids, one per end of the edges.
+    others
+        The other columns of the node table, in which ids are looked for if most are unknown.
+    """
     import polars as pl
 
-    look_up = _by_table if ids.dtype == pl.Int64 and _are_close(ids) else _by_hash
-    found = look_up(ids, ends)
-    if found.size and found.min() < 0:
-        stranger = ends[int((found < 0).argmax())]
-        raise ValueError(f"node {shortened(stranger)} is in an edge but has no row in the node table")
+    look_up = _by_table if ids.dtype == pl.Int64 and len(ids) and _are_close(ids) else _by_hash
+    found = tuple(look_up(ids, end) for end in ends)
+    if any(place.size and place.min() < 0 for place in found):
+        from hopsight.io.strangers import describe_strangers
+
+        raise ValueError(describe_strangers(ids, ends, found, others or {}))
     return found
 
 

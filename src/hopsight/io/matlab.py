@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import warnings
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.edge_pairs import edge_weights, weight_matrix
 from hopsight.io.files import check_loaded, check_unpacked, reading, writing
 from hopsight.io.notices import notice
 from hopsight.io.text import pack_text, unpack_text
@@ -34,9 +36,9 @@ _HEADER, _COMPRESSED, _CHUNK = 128, 15, 1 << 20
 def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
     """Read a graph from a ``.mat`` file of version 5 to 7.
 
-    The adjacency matrix may be dense or sparse and hold each edge once or twice; labels may be a row or a column.
-    ``Label`` or ``gnd`` becomes the labels only if all its values are 0, 1 or -1 (unlabeled); otherwise it is a topic
-    and is left out.
+    The adjacency matrix may be dense or sparse and hold each edge once or twice; numbers other than 1 in it are
+    weights. Labels may be a row or a column. ``Label`` or ``gnd`` becomes the labels only if all its values are 0, 1 or
+    -1 (unlabeled); otherwise it is a topic and is left out.
 
     Raises
     ------
@@ -51,16 +53,19 @@ def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = 
         n_nodes, n_attributes = adjacency.shape[1], attributes.shape[1]
         if adjacency.shape[0] != n_nodes or attributes.shape[0] != n_nodes:
             raise ValueError(f"its shapes do not match: adjacency {adjacency.shape}, attributes {attributes.shape}")
-        return AttributedGraph(
+        directed = directed or bool(matrices.get("Directed", np.zeros(1)).any())
+        graph = AttributedGraph(
             adjacency,
             attributes,
             node_ids=_text(matrices, "NodeIds", n_nodes),
             attribute_names=_text(matrices, "Names", n_attributes),
             labels=_labels(matrices, n_nodes, notices),
             kinds=_kinds(matrices, n_nodes),
-            directed=directed or bool(matrices.get("Directed", np.zeros(1)).any()),
+            directed=directed,
             name=path.stem,
         )
+        weights = edge_weights(adjacency, graph)
+        return graph if weights is None else replace(graph, edge_weight=weights)
 
 
 def write_mat(graph: AttributedGraph, path: Path) -> None:
@@ -69,7 +74,7 @@ def write_mat(graph: AttributedGraph, path: Path) -> None:
 
     names, name_offsets = pack_text(graph.attribute_names)
     matrices: dict[str, Any] = {
-        "Network": sp.csc_matrix(graph.adjacency.astype(np.float64)),
+        "Network": sp.csc_matrix(weight_matrix(graph)),
         "Attributes": sp.csc_matrix(graph.attributes) if sp.issparse(graph.attributes) else graph.attributes,
         "NamesText": names,
         "NamesOffsets": name_offsets,

@@ -1,13 +1,18 @@
-"""Convert NetworkX graphs, whose node data become the attributes."""
+"""Convert NetworkX graphs, whose node data become the attributes, and read GML and GEXF with NetworkX."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.edge_fields import derived, edge_fields
+from hopsight.io.files import reading
 from hopsight.io.nodes import node_fields
+from hopsight.io.textfile import text_content
+from hopsight.io.xml import parse_xml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,8 +22,9 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
     """Convert a NetworkX graph to an AttributedGraph.
 
     Node data are encoded like the columns of a node table (:func:`hopsight.io.columns.encode`); a value that a node
-    lacks counts as an empty cell. Edge data are left out. A ``DiGraph`` stays directed. ``options`` are those of
-    :func:`hopsight.io.nodes.node_fields`.
+    lacks counts as an empty cell. Nodes without any data get structural attributes. Edge data become weights, times and
+    edge attributes (:func:`hopsight.io.edge_fields.edge_fields`). A ``DiGraph`` stays directed. ``options`` are those
+    of :func:`hopsight.io.nodes.node_fields`.
 
     Examples
     --------
@@ -36,16 +42,22 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
     names: dict[str, Any] = {}
     for _, data in source.nodes(data=True):
         names.update({str(name): name for name in data})
-    if not names:
-        raise ValueError("the nodes of the graph have no data, and hopsight needs attributes")
     fields = node_fields(
         list(names),
         lambda name: _column(name, [data.get(names[name]) for _, data in source.nodes(data=True)]),
         len(nodes),
+        may_lack=True,
         **options,
     )
     position = {node: index for index, node in enumerate(nodes)}
-    edges = np.array([(position[a], position[b]) for a, b in source.edges()], dtype=np.int64).reshape(-1, 2)
+    given = list(source.edges(data=True))
+    edges = np.array([(position[a], position[b]) for a, b, _ in given], dtype=np.int64).reshape(-1, 2)
+    names_of_edges: dict[str, Any] = {}
+    for _, _, data in given:
+        names_of_edges.update({str(name): name for name in data})
+    edge_data = {name: _column(name, [data.get(key) for *_, data in given]) for name, key in names_of_edges.items()}
+    if "attributes" not in fields:
+        fields |= derived(edges[:, 0], edges[:, 1], len(nodes), source.is_directed(), options.get("notices"))
     return AttributedGraph.from_edges(
         edges[:, 0],
         edges[:, 1],
@@ -53,7 +65,60 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
         node_ids=nodes,
         name=str(source.name),
         **fields,
+        **edge_fields(edge_data, options.get("notices")),
     )
+
+
+def read_document(path: Path, suffix: str, **options: Any) -> AttributedGraph:
+    """Read a graph from a GML or GEXF file; ``options`` are those of :func:`from_networkx`."""
+    with reading(path):
+        try:
+            import networkx as nx
+        except ImportError:
+            raise ValueError("reading it needs the package networkx; run pip install 'hopsight[networkx]'") from None
+        try:
+            graph = _parse_gml(path, nx) if suffix == ".gml" else _parse_gexf(path, nx)
+        except nx.NetworkXError as error:
+            raise ValueError(str(error)) from None
+        graph.name = path.stem
+        return from_networkx(graph, **options)
+
+
+def _parse_gml(path: Path, nx: Any) -> Any:
+    content = text_content(path)
+    text = (path.read_bytes() if content is None else content).decode("utf-8-sig")
+    try:
+        graph = nx.parse_gml(text, label="id")
+    except (AttributeError, KeyError, TypeError):  # how the parser fails where it expects something else
+        raise ValueError("it is damaged, or not GML") from None
+    return _by_label(graph, nx)
+
+
+def _parse_gexf(path: Path, nx: Any) -> Any:
+    parse_xml(path, _ignore, _ignore, _ignore)  # NetworkX would expand entities
+    with path.open("rb") as file:
+        try:
+            graph = nx.read_gexf(file)
+        except (AttributeError, KeyError, TypeError):
+            raise ValueError("it is damaged, or not GEXF") from None
+    for _, data in graph.nodes(data=True):
+        for extra in ("viz", "parents", "pid", "start", "end", "spells"):  # how it looks, and where it is nested
+            data.pop(extra, None)
+    return _by_label(graph, nx)
+
+
+def _by_label(graph: Any, nx: Any) -> Any:
+    """Return the graph with the labels of its nodes as ids, if every node has its own; they say more than numbers."""
+    labels = [data.get("label") for _, data in graph.nodes(data=True)]
+    if None in labels or len({str(label) for label in labels}) < len(labels):
+        return graph
+    for _, data in graph.nodes(data=True):
+        del data["label"]
+    return nx.relabel_nodes(graph, dict(zip(graph, labels, strict=True)))
+
+
+def _ignore(*_: Any) -> None:
+    pass
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:

@@ -6,16 +6,24 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import suggest
-from hopsight.io.columns import encode, read_flags
+from hopsight.io.columns import NO_ATTRIBUTES, encode, read_flags
+from hopsight.io.notices import notice
+from hopsight.io.roles import (
+    LEAST_ROWS,
+    NAME_NAMES,
+    TYPE_NAMES,
+    are_dates,
+    first_known,
+    is_row_id_name,
+    normalized_name,
+)
 from hopsight.io.rules import KINDS
 
 if TYPE_CHECKING:
     import polars as pl
 
-LABEL_COLUMN, KIND_COLUMN = (
-    "hopsight_label",
-    "hopsight_kind",
-)  # in files that hopsight wrote
+LABEL_COLUMN, KIND_COLUMN = "hopsight_label", "hopsight_kind"  # in files that hopsight wrote
+TYPE_COLUMN, NAME_COLUMN = "hopsight_type", "hopsight_name"
 
 
 def node_fields(
@@ -25,7 +33,11 @@ def node_fields(
     *,
     label: str | None = None,
     ignore: Sequence[str] = (),
-    missing: str = "refuse",
+    missing: str = "fill",
+    category: Sequence[str] = (),
+    type_column: str | None = None,
+    name_column: str | None = None,
+    may_lack: bool = False,
     notices: list[str] | None = None,
 ) -> dict[str, Any]:
     """Return the fields of an AttributedGraph that come from columns with one value per node.
@@ -38,8 +50,10 @@ def node_fields(
         Returns the values of a column, given its name.
     n_nodes
         Number of values in each.
-    label, ignore, missing, notices
+    label, ignore, missing, category, type_column, name_column, notices
         As in :func:`hopsight.load`.
+    may_lack
+        Accept a table without attributes, and return no ``attributes``.
 
     Examples
     --------
@@ -49,7 +63,9 @@ def node_fields(
     >>> fields["attribute_names"], fields["labels"].tolist()
     (['age'], [0, 1])
     """
-    for parameter, name in (("label", label), *(("ignore", name) for name in ignore)):
+    single = {"label": label, "type_column": type_column, "name_column": name_column}
+    several = [("ignore", name) for name in ignore] + [("category", name) for name in category]
+    for parameter, name in (*single.items(), *several):
         check_column(parameter, name, names)
     fields: dict[str, Any] = {}
     truth = label if label is not None else LABEL_COLUMN
@@ -58,9 +74,60 @@ def node_fields(
     if KIND_COLUMN in names:
         fields["kinds"] = read_flags(column(KIND_COLUMN), KINDS)
     left_out = {truth, LABEL_COLUMN, KIND_COLUMN, *ignore}
-    columns = (column(name) for name in names if name not in left_out)
-    fields["attributes"], fields["attribute_names"] = encode(columns, n_nodes, missing=missing, notices=notices)
+    types = type_column or first_known([name for name in names if name not in left_out], TYPE_NAMES)
+    if types is not None:
+        fields["node_types"] = _texts(column(types))
+        left_out.add(types)
+    shown = name_column or _find_names([name for name in names if name not in {*left_out, *category}], column, notices)
+    if shown is not None:
+        fields["node_names"] = _texts(column(shown))
+        left_out.add(shown)
+    used = [name for name in names if name not in left_out]
+    if used or not may_lack:
+        found = _encoded(used, column, n_nodes, may_lack, missing=missing, category=category, notices=notices)
+        fields |= found
     return fields
+
+
+def _encoded(
+    used: Sequence[str], column: Callable[[str], pl.Series], n_nodes: int, may_lack: bool, **options: Any
+) -> dict[str, Any]:
+    """Return the attributes and their names, or nothing if no column is usable and that is allowed."""
+    try:
+        attributes, names = encode((column(name) for name in used), n_nodes, **options)
+    except ValueError as error:
+        if may_lack and str(error) == NO_ATTRIBUTES:
+            return {}
+        raise
+    return {"attributes": attributes, "attribute_names": names}
+
+
+def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notices: list[str] | None) -> str | None:
+    """Return the first column of text that is different for every node: it says who they are, not how they are."""
+    import polars as pl
+
+    for name in sorted(names, key=lambda name: normalized_name(name) not in NAME_NAMES):
+        values = column(name)
+        least = 2 if normalized_name(name) in NAME_NAMES else LEAST_ROWS
+        is_text = values.dtype == pl.String and len(values) >= least and not is_row_id_name(name)
+        if is_text and not values.null_count() and values.n_unique() == len(values) and not _are_values(values):
+            if name != NAME_COLUMN:
+                notice(f"Show column {name!r} as the name of each node.", notices)
+            return name
+    return None
+
+
+def _are_values(words: pl.Series) -> bool:
+    """Return whether text holds dates or mostly numbers."""
+    import polars as pl
+
+    return are_dates(words) or words.str.strip_chars().cast(pl.Float64, strict=False).null_count() < len(words) / 2
+
+
+def _texts(column: pl.Series) -> list[str]:
+    import polars as pl
+
+    return column.cast(pl.String).fill_null("").str.strip_chars().to_list()
 
 
 def check_column(parameter: str, name: str | None, names: Sequence[str]) -> None:

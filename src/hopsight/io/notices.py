@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
+
+import scipy.sparse as sp
 
 from hopsight.checks import plural
 
+MERGED = {
+    "sum": "and added up their weights",
+    "count": "and counted them as weight",
+    "last": "and kept the weight of the last one",
+}
 LOGGER = logging.getLogger("hopsight")
 
 
@@ -26,15 +34,42 @@ def notice(message: str, notices: list[str] | None) -> None:
         notices.append(message)
 
 
-def notice_merged(n_duplicates: int, n_self_loops: int, notices: list[str] | None) -> None:
-    """Give notice of the edges that were merged or removed on the way in.
+def notice_merged(graph: Any, notices: list[str] | None, duplicates: str | None = None) -> None:
+    """Give notice of the edges that were merged or removed on the way in, and by what rule if they have weights.
 
+    >>> from hopsight.graph import AttributedGraph
     >>> kept: list[str] = []
-    >>> notice_merged(1, 2, kept)
+    >>> notice_merged(AttributedGraph.from_edges([0, 1, 0], [1, 0, 0], [[1.0], [2.0]]), kept)
     >>> kept
-    ['Merged 1 duplicate edge.', 'Removed 2 self-loops.']
+    ['Merged 1 pair of opposite edges; pass --directed to keep both.', 'Removed 1 self-loop.']
     """
-    if n_duplicates:
-        notice(f"Merged {plural(n_duplicates, 'duplicate edge')}.", notices)
-    if n_self_loops:
-        notice(f"Removed {plural(n_self_loops, 'self-loop')}.", notices)
+    n_pairs = getattr(graph, "n_reciprocal", 0)
+    rule = f" {MERGED[duplicates or 'sum']}" if getattr(graph, "edge_weight", None) is not None else ""
+    if graph.n_duplicates > n_pairs:
+        notice(f"Merged {plural(graph.n_duplicates - n_pairs, 'duplicate edge')}{rule}.", notices)
+    if n_pairs:
+        pairs = plural(n_pairs, "pair of opposite edges", "pairs of opposite edges")
+        notice(f"Merged {pairs}{rule}; pass --directed to keep both.", notices)
+    if graph.n_self_loops:
+        notice(f"Removed {plural(graph.n_self_loops, 'self-loop')}.", notices)
+
+
+def notice_constant(graph: Any, notices: list[str] | None) -> None:
+    """Give notice of attributes that are the same for every node, from which no detector can learn anything.
+
+    >>> from hopsight.graph import AttributedGraph
+    >>> kept: list[str] = []
+    >>> notice_constant(AttributedGraph([[0, 1], [1, 0]], [[3.0], [3.0]]), kept)
+    >>> kept
+    ['All nodes have the same attributes, so there is nothing to learn from them; add columns that differ.']
+    """
+    attributes = graph.attributes
+    if sp.issparse(attributes):
+        constant = attributes.nnz == 0 or bool((attributes != attributes[[0] * graph.n_nodes]).nnz == 0)
+    else:
+        constant = bool((attributes == attributes[:1]).all())
+    if constant and graph.n_nodes > 1:
+        notice(
+            "All nodes have the same attributes, so there is nothing to learn from them; add columns that differ.",
+            notices,
+        )

@@ -8,6 +8,8 @@
 | ``node_ids`` | whole numbers, or instead of them |
 | ``node_ids_text``, ``node_ids_offsets`` | all ids in one UTF-8 buffer; where each begins, and the last ends |
 | ``attribute_names_text``, ``_offsets`` | likewise |
+| ``node_types_text``, ``node_names_text``, ``edge_attribute_names_text``, ``_offsets`` | likewise |
+| ``edge_weight``, ``edge_time``, ``edge_attributes`` | in the order of ``edges`` |
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
 | ``hopsight_graph`` | version of this layout |
 
@@ -30,6 +32,8 @@ from hopsight.io.files import check_archive, check_loaded, reading, writing
 from hopsight.io.text import pack_text, unpack_text
 
 VERSION = 1
+EDGE_FIELDS = ("edge_weight", "edge_time", "edge_attributes")
+TEXT_FIELDS = ("node_types", "node_names")
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -53,6 +57,9 @@ def read_npz(path: Path) -> AttributedGraph:
             attribute_names=_names(arrays, "attribute_names", n_columns),
             labels=arrays.get("labels"),
             kinds=arrays.get("kinds"),
+            **dict[str, Any]({field: arrays.get(field) for field in EDGE_FIELDS}),
+            edge_attribute_names=_names(arrays, "edge_attribute_names", _n_edge_columns(arrays)),
+            **{field: _names(arrays, field, n_nodes) for field in TEXT_FIELDS},
             name=arrays["name_text"].tobytes().decode() if "name_text" in arrays else path.stem,
         )
 
@@ -76,9 +83,12 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
     else:
         arrays["node_ids"] = graph.node_ids
     arrays["attribute_names_text"], arrays["attribute_names_offsets"] = pack_text(graph.attribute_names)
-    for field in ("labels", "kinds"):
+    for field in ("labels", "kinds", *EDGE_FIELDS):
         if getattr(graph, field) is not None:
             arrays[field] = getattr(graph, field)
+    for field in (*TEXT_FIELDS, "edge_attribute_names"):
+        if getattr(graph, field) is not None and len(getattr(graph, field)):
+            arrays[f"{field}_text"], arrays[f"{field}_offsets"] = pack_text(list(getattr(graph, field)))
     with writing(path) as temporary, zipfile.ZipFile(temporary, "w", allowZip64=True) as archive:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, so that the bytes do not depend on the clock
@@ -142,6 +152,11 @@ def _attributes(arrays: Arrays, packed: int) -> Any:
     matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(length) for length in shape))
     matrix.check_format(full_check=True)
     return matrix
+
+
+def _n_edge_columns(arrays: Arrays) -> int:
+    shape = arrays["edge_attributes"].shape if "edge_attributes" in arrays else ()
+    return shape[1] if len(shape) == 2 else 0
 
 
 def _names(arrays: Arrays, field: str, count: int) -> Any:

@@ -10,10 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.edge_pairs import each_once
 from hopsight.io.files import reading
 from hopsight.io.notices import notice
 from hopsight.io.torchfile import Record, read_torch
 
+TIMES = ("edge_time", "time", "timestamp", "t")
+FIELDS = ("edge_index", "x", "y", "edge_weight", "edge_attr", *TIMES)
 PYGOD_KINDS = np.array([0, 2, 1, 3])  # PyGOD: 1 attribute, 2 structure, 3 both; hopsight follows the paper's order
 PYGOD_NORMAL = 0.75  # least share of zeros for which 0..3 are PyGOD's codes and not topics
 
@@ -22,7 +25,8 @@ def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = 
     """Convert a PyG ``Data`` to an AttributedGraph.
 
     ``x`` becomes the attributes and ``edge_index`` the edges, symmetrized unless ``directed``. ``y`` becomes the
-    labels if all its values are 0, 1 or -1 (unlabeled).
+    labels if all its values are 0, 1 or -1 (unlabeled). ``edge_weight`` and ``edge_time`` become weights and times;
+    ``edge_attr`` becomes edge attributes, or the weights if it is one number per edge and there are no others.
 
     Notes
     -----
@@ -30,13 +34,8 @@ def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = 
     of which at least three quarters are 0 are read that way, as labels and kinds; other values are topics and are
     left out.
     """
-    return _graph(
-        _array(getattr(data, "edge_index", None)),
-        _array(getattr(data, "x", None)),
-        _array(getattr(data, "y", None)),
-        directed=directed,
-        notices=notices,
-    )
+    content = {name: as_array(getattr(data, name, None)) for name in FIELDS}
+    return _graph(content, directed=directed, notices=notices)
 
 
 def read_pt(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
@@ -47,7 +46,7 @@ def read_pt(path: Path, *, directed: bool = False, notices: list[str] | None = N
     with reading(path):
         content = _mapping(read_torch(path))
         return _graph(
-            *(content.get(key) for key in ("edge_index", "x", "y")),
+            content,
             directed=directed,
             notices=notices,
             name=path.name.removesuffix(".zip").removesuffix(".pt"),
@@ -66,15 +65,8 @@ def _mapping(content: Any) -> dict[Any, Any]:
     return content
 
 
-def _graph(
-    edge_index: Any,
-    attributes: Any,
-    truth: Any,
-    *,
-    directed: bool,
-    notices: list[str] | None,
-    name: str = "",
-) -> AttributedGraph:
+def _graph(content: dict[Any, Any], *, directed: bool, notices: list[str] | None, name: str = "") -> AttributedGraph:
+    edge_index, attributes = content.get("edge_index"), content.get("x")
     if not isinstance(edge_index, np.ndarray) or edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise ValueError("a PyG Data needs edge_index of shape (2, n_edges)")
     if edge_index.dtype.kind not in "iu":
@@ -84,21 +76,40 @@ def _graph(
     n_nodes = attributes.shape[0]
     if edge_index.size and not 0 <= edge_index.min() <= edge_index.max() < n_nodes:
         raise ValueError(f"edge_index has an end outside 0..{n_nodes - 1}")
-    ones = np.ones(edge_index.shape[1], dtype=np.float32)
-    adjacency = sp.coo_array((ones, tuple(edge_index.astype(np.int64))), shape=(n_nodes, n_nodes)).tocsr()
-    labels, kinds = _truth(truth, n_nodes, notices)
-    return AttributedGraph(
-        adjacency,
-        attributes,
-        labels=labels,
-        kinds=kinds,
-        directed=directed,
-        name=name,
-        n_duplicates=edge_index.shape[1] - adjacency.nnz,
+    labels, kinds = read_truth(content.get("y"), n_nodes, notices)
+    source, target = edge_index.astype(np.int64)
+    fields = _edge_fields(content, source.size, notices)
+    if not directed:
+        source, target, fields = each_once(source, target, fields)
+    return AttributedGraph.from_edges(
+        source, target, attributes, labels=labels, kinds=kinds, directed=directed, name=name, **fields
     )
 
 
-def _truth(values: Any, n_nodes: int, notices: list[str] | None) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+def _edge_fields(content: dict[Any, Any], n_edges: int, notices: list[str] | None) -> dict[str, Any]:
+    """Return what a Data says about its edges: weight, time and attributes."""
+    fields = {}
+    for field, keys in (("edge_weight", ("edge_weight",)), ("edge_time", TIMES), ("edge_attributes", ("edge_attr",))):
+        values = next((content[key] for key in keys if isinstance(content.get(key), np.ndarray)), None)
+        if values is None:
+            continue
+        if values.shape[:1] != (n_edges,) or values.ndim > 2 or values.dtype.kind not in "biuf":
+            notice(f"Left out {keys[0]}: it is not one row of numbers per edge.", notices)
+        elif not np.isfinite(values).all():
+            notice(f"Left out {keys[0]}: it has NaN or infinite numbers.", notices)
+        else:
+            fields[field] = values.reshape(n_edges, -1).astype(np.float64)
+    if "edge_weight" not in fields and "edge_attributes" in fields and fields["edge_attributes"].shape[1] == 1:
+        fields["edge_weight"] = fields.pop("edge_attributes")
+    for field in ("edge_weight", "edge_time"):
+        if field in fields and fields[field].shape[1] == 1:
+            fields[field] = fields[field][:, 0]
+        elif fields.pop(field, None) is not None:
+            notice(f"Left out {field}: it has several numbers per edge.", notices)
+    return fields
+
+
+def read_truth(values: Any, n_nodes: int, notices: list[str] | None) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
     """Return labels and kinds, each None if ``y`` does not hold them."""
     if not isinstance(values, np.ndarray) or values.size != n_nodes:
         return None, None
@@ -113,7 +124,7 @@ def _truth(values: Any, n_nodes: int, notices: list[str] | None) -> tuple[NDArra
     return None, None
 
 
-def _array(tensor: Any) -> Any:
+def as_array(tensor: Any) -> Any:
     """Return a tensor as an array, or as CSR if it is sparse, without importing torch."""
     if tensor is None or isinstance(tensor, np.ndarray) or sp.issparse(tensor) or not hasattr(tensor, "detach"):
         return tensor

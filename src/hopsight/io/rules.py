@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 
 from hopsight.checks import plural, shortened
 from hopsight.io.notices import notice
+from hopsight.io.roles import LEAST_ROWS, SECONDS_PER_DAY, are_dates, as_seconds, is_truth_name
 
 if TYPE_CHECKING:
     import polars as pl
 
 MAX_CATEGORIES = 50
-MISSING = ("refuse", "mean")
+MISSING = ("fill", "refuse", "mean")
 MISSING_CATEGORY = "(missing)"
 EMPTY_NUMBERS = ("", "na", "n/a", "nan", "null", "none")  # what people and programs write into an empty number cell
+OTHER_CATEGORY = "(other)"
+UNLABELED = (*EMPTY_NUMBERS, "unknown", "unlabeled", "unlabelled", "?", "-")  # words for a node without ground truth
 BOOLEANS = {"true": 1.0, "false": 0.0}
-LABEL_NAMES = {"label", "labels", "anomaly", "is_anomaly", "outlier", "is_outlier", "fraud", "is_fraud", "gnd", "truth"}
 _COMMA_NUMBER = r"^([+-]?\d+(,\d+)*)?$"
 
 
@@ -44,10 +46,11 @@ class Flags(NamedTuple):
 
 def _flags(low: int, high: int, choices: str) -> Flags:
     numbers = {f"{number}{zero}": number for number in range(low, high + 1) for zero in ("", ".0")}
-    return Flags({"false": 0, "true": 1} | numbers, choices)
+    unlabeled = dict.fromkeys(UNLABELED, -1) if low < 0 else {}
+    return Flags({"false": 0, "true": 1} | unlabeled | numbers, choices)
 
 
-LABELS = _flags(-1, 1, "0 or 1 (or true or false), or -1 for an unlabeled node")
+LABELS = _flags(-1, 1, "0 or 1 (or true or false), or -1, blank or unknown for an unlabeled node")
 KINDS = _flags(0, 3, "a whole number from 0 to 3")
 
 
@@ -55,8 +58,8 @@ KINDS = _flags(0, 3, "a whole number from 0 to 3")
 class Summary:
     """Facts about a part of a column; ``a + b`` is the summary of both parts together.
 
-    Fields called ``n_…`` and ``total`` add up, those called ``all_…`` must hold for both parts, and of those called
-    ``first_…`` the earlier cell remains.
+    Fields called ``n_…`` and ``total`` add up, those called ``all_…`` must hold for both parts, of those called
+    ``first_…`` the earlier cell remains, and ``lowest`` and ``highest`` are those of both parts.
     """
 
     def __add__(self, other: Self) -> Self:
@@ -65,6 +68,8 @@ class Summary:
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
             if field.name.startswith("all_"):
                 merged[field.name] = mine and theirs
+            elif field.name in ("lowest", "highest"):
+                merged[field.name] = (min if field.name == "lowest" else max)(mine, theirs)
             elif field.name.startswith("first_"):
                 merged[field.name] = min((cell for cell in (mine, theirs) if cell is not None), default=None)
             else:
@@ -81,7 +86,9 @@ class NumberSummary(Summary):
     total: float
     first_empty: Cell | None
     first_infinite: Cell | None
-    all_binary: bool
+    all_whole: bool
+    lowest: float
+    highest: float
 
     @classmethod
     def of(cls, numbers: pl.Series, rows: NDArray[np.int64] | None = None) -> Self:
@@ -94,13 +101,20 @@ class NumberSummary(Summary):
             total=float(known[np.isfinite(known)].sum()),
             first_empty=first_cell(empty, rows),
             first_infinite=first_cell(numbers.is_infinite().fill_null(False), rows),
-            all_binary=bool(np.isin(known, (0, 1)).all()),
+            all_whole=are_whole(known),
+            lowest=float(known.min(initial=np.inf)),
+            highest=float(known.max(initial=-np.inf)),
         )
 
     @property
     def mean(self) -> float:
         """Mean of the known numbers."""
         return self.total / self.n_known
+
+    @property
+    def may_be_gapless(self) -> bool:
+        """Whether the numbers may count the rows, if no two are the same."""
+        return self.all_whole and self.n_known >= 2 * LEAST_ROWS and self.highest - self.lowest == self.n_known - 1
 
 
 @dataclass(frozen=True)
@@ -115,6 +129,7 @@ class TextSummary(Summary):
     first_empty: Cell | None
     all_parsed: bool  # every cell is a number as it stands, "nan" included
     all_booleans: bool
+    all_dates: bool
     all_comma_numbers: bool
 
     @classmethod
@@ -137,11 +152,12 @@ class TextSummary(Summary):
             first_empty=first_cell(empty, rows),
             all_parsed=not column.cast(pl.Float64, strict=False).null_count(),
             all_booleans=bool(lower.is_in([*BOOLEANS, ""]).fill_null(True).all()),
+            all_dates=are_dates(words),
             all_comma_numbers=bool(words.str.contains(_COMMA_NUMBER).fill_null(True).all()),
         )
 
 
-def text_kind(name: str, summary: TextSummary) -> Literal["numbers", "booleans", "categories", "empty"]:
+def text_kind(name: str, summary: TextSummary) -> Literal["numbers", "booleans", "dates", "categories", "empty"]:
     """Return what a text column holds.
 
     Raises
@@ -157,10 +173,12 @@ def text_kind(name: str, summary: TextSummary) -> Literal["numbers", "booleans",
     if summary.n_numbers >= summary.n_text:
         raise ValueError(
             f"{_place(name, summary.first_text)}: {_value(summary.first_text)} is not a number, unlike the rest of the "
-            f"column; correct it, or pass --ignore {name}"
+            f"column; correct it, or pass --category {name} or --ignore {name}"
         )
     if summary.all_booleans:
         return "booleans"
+    if summary.all_dates:
+        return "dates"
     if summary.all_comma_numbers:
         raise ValueError(
             f"{_place(name, summary.first_comma)}: {_value(summary.first_comma)} has a comma; write numbers with a "
@@ -169,10 +187,12 @@ def text_kind(name: str, summary: TextSummary) -> Literal["numbers", "booleans",
     return "categories"
 
 
-def text_numbers(column: pl.Series, kind: Literal["numbers", "booleans"]) -> pl.Series:
-    """Return the numbers that a text column holds, null where it is empty."""
+def text_numbers(column: pl.Series, kind: Literal["numbers", "booleans", "dates"]) -> pl.Series:
+    """Return the numbers that a text column holds, null where it is empty; a date becomes days since 1970."""
     import polars as pl
 
+    if kind == "dates":
+        return as_days(column)
     words = column.str.strip_chars()
     if kind == "numbers":
         return words.cast(pl.Float64, strict=False)
@@ -188,7 +208,9 @@ def check_numbers(name: str, summary: NumberSummary, missing: str, notices: list
     check_missing(name, summary.first_empty, missing)
     if not summary.n_known:
         raise ValueError(f"column {name!r} is empty; pass --ignore {name}")
-    notice(f"Column {name!r}: filled {plural(summary.n_empty, 'empty cell')} with the mean of the column.", notices)
+    flagged = f" and flagged them as {missing_name(name)!r}" if missing == "fill" else ""
+    filled = plural(summary.n_empty, "empty cell")
+    notice(f"Column {name!r}: filled {filled} with the mean of the column{flagged}.", notices)
 
 
 def check_categories(
@@ -213,25 +235,52 @@ def ordered_categories(words: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(sorted({word or MISSING_CATEGORY for word in words}))
 
 
-def notice_label(name: str, is_binary: bool, notices: list[str] | None) -> None:
-    """Warn about an attribute that is called like a ground-truth label and holds 0 and 1 only."""
-    if is_binary and name.strip().lower() in LABEL_NAMES:
-        notice(
-            f"Column {name!r} is used as an attribute but looks like a ground-truth label; pass --label {name}.",
-            notices,
-        )
+def are_whole(numbers: NDArray[Any]) -> bool:
+    """Return whether all numbers are whole and small enough to be codes or counts.
+
+    >>> are_whole(np.array([0.0, 1.0])), are_whole(np.array([0.5])), are_whole(np.array([1e300]))
+    (True, False, False)
+    """
+    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)).all())
+
+
+def missing_name(name: str) -> str:
+    """Return the name of the attribute that flags the empty cells of a column of numbers."""
+    return f"{name}={MISSING_CATEGORY}"
+
+
+def as_days(column: pl.Series) -> pl.Series:
+    """Return dates and times as days since 1970."""
+    return as_seconds(column) / SECONDS_PER_DAY
+
+
+def leave_out_truth(name: str, all_whole: bool, notices: list[str] | None) -> bool:
+    """Return whether a column that nobody named looks like ground truth, and is left out with a notice.
+
+    Fractions are no labels: a column ``y`` may be a coordinate.
+    """
+    if not all_whole or not is_truth_name(name):
+        return False
+    leave_out(name, "looks like ground truth", notices, f"; pass --label {name} to evaluate with it")
+    return True
+
+
+def leave_out_row_id(name: str, notices: list[str] | None) -> None:
+    """Give notice of a column that only tells rows apart."""
+    leave_out(name, "only tells rows apart", notices)
 
 
 def wrong_flags(column: pl.Series, flags: Flags) -> pl.Series:
     """Return which cells hold none of the values allowed."""
-    return ~flag_words(column).is_in(list(flags.values)).fill_null(False)
+    return ~flag_words(column, flags).is_in(list(flags.values)).fill_null(False)
 
 
-def flag_words(column: pl.Series) -> pl.Series:
-    """Return the cells of a column of flags in lower case."""
+def flag_words(column: pl.Series, flags: Flags) -> pl.Series:
+    """Return the cells of a column of flags in lower case; an empty cell is a blank where blanks are allowed."""
     import polars as pl
 
-    return column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return words.fill_null("") if "" in flags.values else words
 
 
 def check_flags(name: str, first_wrong: Cell | None, flags: Flags) -> None:
@@ -244,14 +293,14 @@ def check_missing(name: str, first_empty: Cell | None, missing: str) -> None:
     """Refuse an empty cell unless it is to be imputed."""
     if missing == "refuse" and first_empty is not None:
         raise ValueError(
-            f"{_place(name, first_empty)} is empty or NaN; fill it in, pass --ignore {name}, or impute empty cells "
-            "with --missing mean"
+            f"{_place(name, first_empty)} is empty or NaN; fill it in, pass --ignore {name}, or have empty cells "
+            "filled with --missing fill"
         )
 
 
-def leave_out(name: str, reason: str, notices: list[str] | None) -> None:
+def leave_out(name: str, reason: str, notices: list[str] | None, advice: str = "") -> None:
     """Give notice that a column does not become an attribute."""
-    notice(f"Column {name!r} {reason} and is left out.", notices)
+    notice(f"Column {name!r} {reason} and is left out{advice}.", notices)
 
 
 def first_cell(mask: pl.Series, rows: NDArray[np.int64] | None = None, column: pl.Series | None = None) -> Cell | None:

@@ -1,21 +1,29 @@
-"""Read and write an edge list with a node table, as files (CSV, Parquet) or data frames."""
+"""Read and write an edge list with or without a node table, as files (CSV, Parquet) or data frames."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import scipy.sparse as sp
 
+from hopsight.checks import check_choice, plural
+from hopsight.edge_data import DUPLICATES
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
+from hopsight.io.columns import NO_ATTRIBUTES
+from hopsight.io.derive import DERIVE, EdgeRows, derive, parse_derive
+from hopsight.io.edge_columns import EdgeColumns, edge_columns
 from hopsight.io.files import TABLE_SUFFIXES, reading
 from hopsight.io.frames import Table, open_table, write_frame
-from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, check_column, distinct, node_fields
+from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, check_column, distinct, node_fields
 from hopsight.io.notices import notice
+from hopsight.io.roles import normalized_name
+from hopsight.io.sides import PAIRS, Sides, as_sides
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,8 +44,27 @@ END_NAMES = (
     ("start", "end"),
     ("head", "tail"),
     ("sender", "receiver"),
+    ("sender", "recipient"),
+    ("sender_id", "receiver_id"),
+    ("sender_id", "recipient_id"),
+    ("from_node_id", "to_node_id"),
+    ("from_node", "to_node"),
+    ("from_address", "to_address"),
+    ("from_account", "to_account"),
+    ("source_node", "target_node"),
+    ("payer", "payee"),
+    ("payer_id", "payee_id"),
+    ("buyer", "seller"),
+    ("buyer_id", "seller_id"),
+    ("origin", "destination"),
+    ("orig", "dest"),
+    ("name_orig", "name_dest"),
+    ("rater", "ratee"),
+    ("caller", "callee"),
+    ("giver", "taker"),
     ("follower", "followee"),
     ("i", "j"),
+    *PAIRS,
 )
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
 
@@ -50,42 +77,54 @@ def read_tables(
     source_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
+    weight_column: str | None = None,
+    time_column: str | None = None,
+    duplicates: str | None = None,
+    derive: Any = None,
+    bipartite: bool | None = None,
+    header: bool | None = None,
     notices: list[str] | None = None,
     **options: Any,
 ) -> AttributedGraph:
-    """Read an edge list and a node table, each a path or a data frame.
+    """Read an edge list and a node table, each a path or a data frame; without a node table, attributes are derived.
 
     The columns with the two ends of an edge and with the id of a node are recognized by their names (``source`` and
     ``target``, ``src`` and ``dst``, ``from`` and ``to``, …; ``id``, ``node``, ``name``, …); without such names they
     are the first columns. All other columns of the node table are attributes, see
-    :func:`hopsight.io.columns.encode`; other columns of the edge list, such as a weight, are left out with a notice.
+    :func:`hopsight.io.columns.encode`; for those of the edge list see :func:`hopsight.io.edge_columns.edge_columns`.
 
     The parameters are those of :func:`hopsight.load`; ``options`` are those of
     :func:`hopsight.io.nodes.node_fields`.
     """
+    duplicates = "sum" if duplicates is None else duplicates
+    check_choice("duplicates", duplicates, DUPLICATES)
+    kinds = parse_derive(derive)
     if nodes is None and isinstance(edges, Path):
         nodes = find_nodes(edges)
-    with _reading(edges):
+    with _reading(edges), open_table(edges, header=header, notices=notices) as table:
+        ends = find_ends(table.names, source_column, target_column)
         if nodes is None:
-            raise ValueError("an edge list has no attributes; give the node table too (nodes, --nodes)")
-        with open_table(edges) as table:
-            sources, targets = _read_edges(table, source_column, target_column, notices)
-    with _reading(nodes), open_table(nodes) as table:
-        id_name = find_id(table.names, id_column)
-        left_out = {*options.get("ignore", ())} - {id_name}
-        frame = table.read([name for name in table.names if name not in left_out], text=[id_name])
-        if not frame.height:
-            raise ValueError("it has a header but no rows")
-        node_ids = ids.as_ids(frame[id_name], typed=table.typed)
-        ids.check_unique(node_ids)
-        names = [name for name in table.names if name != id_name]
-        fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
-    node_ids, sources, targets = ids.same_type(node_ids, sources, targets)
+            _check_without_nodes(table.names, ends, id_column=id_column, **options)
+        _state_ends(ends, (source_column, target_column), notices)
+        rows = _EdgeTable.read(
+            table, ends, ignore=options.get("ignore", ()), weight_column=weight_column, time_column=time_column,
+            category=options.get("category", ()), notices=notices,
+        )  # fmt: skip
+    sides = as_sides(rows.sources, rows.targets, ends, bipartite, notices)
+    if nodes is None:
+        found = _NodeTable(sides.all_ids(), {"node_types": sides.types_of_all()}, {})
+    else:
+        found = _NodeTable.read(nodes, id_column, table.names, sides, may_lack=kinds != (), notices=notices, **options)
+    node_ids, sources, targets = ids.same_type(found.ids, sides.sources, sides.targets)
     with _reading(edges):
-        source, target = ids.positions(node_ids, sources), ids.positions(node_ids, targets)
-    name = _stem(edges) if isinstance(edges, Path) else ""
+        source, target = ids.positions(node_ids, sources, targets, others=found.others)
+    fields = found.fields
+    if kinds is None:
+        kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if rows.others else ()
+    _add_derived(fields, EdgeRows(source, target, *rows.others.summarized()), len(node_ids), kinds, notices)
+    fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
-        source, target, directed=directed, node_ids=node_ids.to_list(), name=name, **fields
+        source, target, directed=directed, node_ids=node_ids.to_list(), duplicates=duplicates, **fields
     )
 
 
@@ -93,21 +132,27 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     """Write the edge list to ``path`` and the node table beside it, ``x.csv`` and ``x.nodes.csv``."""
     import polars as pl
 
-    names = distinct(graph.attribute_names, ("id", LABEL_COLUMN, KIND_COLUMN))
+    names = distinct(graph.attribute_names, ("id", LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN))
     matrix = graph.attributes.tocsc() if sp.issparse(graph.attributes) else graph.attributes
     columns: dict[str, Any] = {"id": graph.node_ids.tolist()}
     for position, name in enumerate(names):
         column = matrix[:, [position]]
         columns[name] = (column.toarray() if sp.issparse(column) else column).ravel()
-    truths = {LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds}
-    columns |= {name: truth for name, truth in truths.items() if truth is not None}
+    own = {
+        LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds, TYPE_COLUMN: graph.node_types,
+        NAME_COLUMN: graph.node_names,
+    }  # fmt: skip
+    columns |= {name: values.tolist() for name, values in own.items() if values is not None}
     kind = pl.Int64 if graph.node_ids.dtype != object else pl.String
     write_frame(pl.DataFrame(columns, schema_overrides={"id": kind}), node_path(path))
     ends = {
         end: pl.Series(graph.node_ids[positions].tolist(), dtype=kind)
         for end, positions in zip(("source", "target"), graph.edges, strict=True)
     }
-    write_frame(pl.DataFrame(ends), path)
+    data = {"hopsight_weight": graph.edge_weight, "hopsight_time": graph.edge_time}
+    others = distinct(graph.edge_attribute_names, (*ends, *data))
+    data |= {name: graph.edge_attributes[:, place] for place, name in enumerate(others)}
+    write_frame(pl.DataFrame(ends | {name: values for name, values in data.items() if values is not None}), path)
     if graph.directed:
         notice(f"{path} cannot say that its edges are directed; pass --directed when reading it.", notices)
 
@@ -157,15 +202,6 @@ def find_id(names: Sequence[str], id_column: str | None) -> str:
     return next((known[name] for name in ID_NAMES if name in known), names[0])
 
 
-def normalized_name(name: str) -> str:
-    """Return a column name in lower case, with underscores in place of spaces and hyphens.
-
-    >>> normalized_name(" Node-ID ")
-    'node_id'
-    """
-    return re.sub(r"[\s\-]+", "_", name.strip().lower())
-
-
 def notice_unused(names: Sequence[str], notices: list[str] | None) -> None:
     """Give notice of columns of an edge list that are not used."""
     if names:
@@ -179,16 +215,107 @@ def _reading(source: Any) -> AbstractContextManager[None]:
     return reading(source) if isinstance(source, Path) else nullcontext()
 
 
-def _read_edges(
-    table: Table, source_column: str | None, target_column: str | None, notices: list[str] | None
-) -> tuple[pl.Series, pl.Series]:
-    """Return the ids of both ends of every edge."""
-    source, target = find_ends(table.names, source_column, target_column)
-    notice_unused([name for name in table.names if name not in (source, target)], notices)
-    frame = table.read([source, target], text=table.names)
-    if not frame.height:
-        raise ValueError("it has a header but no edges")
-    return ids.as_ids(frame[source], typed=table.typed), ids.as_ids(frame[target], typed=table.typed)
+@dataclass(frozen=True)
+class _EdgeTable:
+    """The ids of both ends of every row, and the other columns."""
+
+    sources: pl.Series
+    targets: pl.Series
+    others: EdgeColumns
+
+    @classmethod
+    def read(cls, table: Table, ends: tuple[str, str], *, ignore: Sequence[str], **options: Any) -> _EdgeTable:
+        """Read the rows of an edge list."""
+        for parameter in ("weight_column", "time_column"):
+            check_column(parameter, options[parameter], table.names)
+        others = [name for name in table.names if name not in ends and name not in ignore]
+        frame = table.read([*ends, *others], text=ends)
+        if not frame.height:
+            raise ValueError("it has a header but no edges")
+        sources, targets = (ids.as_ids(_plain(frame[end]), typed=table.typed) for end in ends)
+        options["category"] = [name for name in options["category"] if name in others]
+        return cls(sources, targets, edge_columns(frame, others, **options))
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Return text that is stored as codes as text."""
+    import polars as pl
+
+    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
+
+
+def _check_without_nodes(names: Sequence[str], ends: tuple[str, str], **options: Any) -> None:
+    """Refuse options that name columns of the node table where there is none."""
+    for parameter in ("label", "id_column", "type_column", "name_column"):
+        if options.get(parameter) is not None:
+            raise ValueError(
+                f"{parameter} names a column of the node table, and there is none; pass --nodes, or leave out "
+                f"--{parameter.replace('_', '-')}"
+            )
+    for parameter in ("ignore", "category"):
+        for name in options.get(parameter, ()):
+            check_column(parameter, name, [name for name in names if name not in ends])
+
+
+def _state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], notices: list[str] | None) -> None:
+    """Say which columns are read as the ends of an edge, unless they are named or called source and target."""
+    if None in given and tuple(map(normalized_name, ends)) != END_NAMES[0]:
+        notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
+
+
+@dataclass(frozen=True)
+class _NodeTable:
+    """The ids of the nodes, the fields of the graph that come from their table, and its columns."""
+
+    ids: pl.Series
+    fields: dict[str, Any]
+    others: dict[str, pl.Series]
+
+    @classmethod
+    def read(
+        cls,
+        nodes: Any,
+        id_column: str | None,
+        edge_names: Sequence[str],
+        sides: Sides,
+        *,
+        notices: list[str] | None,
+        **options: Any,
+    ) -> _NodeTable:
+        """Read a node table; options that name columns of the edge list only are not for it."""
+        with _reading(nodes), open_table(nodes, notices=notices) as table:
+            id_name = find_id(table.names, id_column)
+            names = [name for name in table.names if name != id_name]
+            for parameter in ("ignore", "category"):
+                given = options.get(parameter, ())
+                options[parameter] = [name for name in given if name in names or name not in edge_names]
+            left_out = {*options["ignore"]} - {id_name}
+            frame = table.read([name for name in table.names if name not in left_out], text=[id_name])
+            if not frame.height:
+                raise ValueError("it has a header but no rows")
+            fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
+            node_ids = sides.ids_of_nodes(ids.as_ids(_plain(frame[id_name]), typed=table.typed), fields)
+            ids.check_unique(node_ids)
+        return cls(node_ids, fields, {name: frame[name] for name in names if name in frame.columns})
+
+
+def _add_derived(
+    fields: dict[str, Any], rows: EdgeRows, n_nodes: int, kinds: Sequence[str], notices: list[str] | None
+) -> None:
+    """Put derived attributes beside those of the node table."""
+    if kinds:
+        matrix, names = derive(rows, n_nodes, kinds)
+        if names:
+            notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(kinds)}.", notices)
+        known = fields.get("attributes")
+        if known is not None:
+            stack = sp.csr_array(sp.hstack([known, matrix])) if sp.issparse(known) else np.hstack([known, matrix])
+            matrix, names = stack, distinct([*fields["attribute_names"], *names])
+        fields["attributes"], fields["attribute_names"] = matrix, names
+    if "attributes" not in fields:
+        raise ValueError(f"{NO_ATTRIBUTES}; give a node table (--nodes), or leave out --derive none")
+    if not fields["attributes"].shape[1]:
+        raise ValueError("there is nothing to learn from: the nodes do not differ in any attribute")
 
 
 def _by_normalized_name(names: Sequence[str]) -> dict[str, str]:

@@ -76,12 +76,15 @@ def propagation(
 
 
 def smoothed(adjacency: Any, values: Tensor) -> Tensor:
-    """Return Â @ values for a symmetric 0/1 CSR adjacency without building Â.
+    """Return Â @ values for a symmetric CSR adjacency without building Â; degrees are sums of absolute weights.
 
     >>> smoothed(sp.csr_array(np.array([[0, 1], [1, 0]])), torch.tensor([[1.0], [3.0]])).round(decimals=5).tolist()
     [[2.0], [2.0]]
     """
-    degrees = torch.from_numpy(np.diff(adjacency.indptr).astype(np.float32)).to(values.device)
+    counts = np.diff(adjacency.indptr).astype(np.float32)
+    weighted = bool((adjacency.data != 1.0).any())
+    strengths = np.asarray(abs(adjacency).sum(axis=1), dtype=np.float32).ravel() if weighted else counts
+    degrees = torch.from_numpy(strengths).to(values.device)
     scale = torch.rsqrt(degrees + 1.0)[:, None]
     scaled = values * scale
     return (torch_csr(adjacency, values.device) @ scaled).add_(scaled).mul_(scale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -86,6 +86,11 @@ class AttributeTransform:
         if self.axes is not None:
             return len(self.axes)
         return len(self.names) * (2 if self.scaling == "mixed" else 1)
+
+    def columns_of(self, names: Collection[str]) -> NDArray[np.bool_]:
+        """Return which columns of :meth:`apply` come from these attributes alone; none if columns are projected."""
+        mine = np.array([name in names for name in self.names], dtype=np.bool_)
+        return np.resize(mine, self.n_outputs) if self.axes is None else np.zeros(self.n_outputs, dtype=np.bool_)
 
     def apply(self, attributes: Any, names: Sequence[str]) -> Any:
         """Transform the attributes of any graph that has the columns of the fit.

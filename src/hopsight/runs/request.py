@@ -25,7 +25,16 @@ class Source:
     source_column: str | None = None
     target_column: str | None = None
     id_column: str | None = None
-    missing: str = "refuse"
+    weight_column: str | None = None
+    time_column: str | None = None
+    type_column: str | None = None
+    name_column: str | None = None
+    category: tuple[str, ...] = ()
+    derive: str | None = None
+    duplicates: str | None = None
+    bipartite: bool | None = None
+    header: bool | None = None
+    missing: str = "fill"
     data_dir: str | None = None
 
     @classmethod
@@ -35,7 +44,8 @@ class Source:
         try:
             folder = record["data_dir"]
             exists = folder is not None and Path(folder).is_dir()
-            return cls(**{**record, "ignore": tuple(record["ignore"]), "data_dir": folder if exists else None})
+            lists = {name: tuple(record.get(name, ())) for name in ("ignore", "category")}
+            return cls(**{**record, **lists, "data_dir": folder if exists else None})
         except (KeyError, TypeError) as error:
             raise _unrepeatable(error) from None
 
@@ -117,5 +127,9 @@ def _unrepeatable(reason: object) -> ValueError:
 
 
 def _absolute(path: str | None) -> str | None:
-    """Return the absolute path of an existing file; a name of the catalog is left as it is."""
-    return str(Path(path).resolve()) if path is not None and Path(path).exists() else path
+    """Return a source that means the same from any folder; a name of the catalog is left as it is."""
+    if path is None:
+        return None
+    from hopsight.io.sources import absolute
+
+    return str(Path(path).resolve()) if Path(path).exists() else absolute(path)

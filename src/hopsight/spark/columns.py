@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 from hopsight.io import rules
+from hopsight.io.columns import NO_ATTRIBUTES
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, check_column
+from hopsight.io.roles import FEWEST_ROWS, LEAST_ROWS, TYPE_NAMES, first_known, is_row_id_name
 from hopsight.io.rules import Cell, Flags, NumberSummary, Summary, TextSummary
 
 if TYPE_CHECKING:
@@ -59,9 +61,10 @@ class Plan:
     """How a column becomes attributes."""
 
     column: str
-    how: Literal["numbers", "booleans", "categories", "vectors"]
+    how: Literal["numbers", "booleans", "dates", "categories", "vectors"]
     names: tuple[str, ...]
-    fill: tuple[float, ...] = ()  # the number for an empty cell, per attribute
+    fill: tuple[float, ...] = ()  # the number for an empty cell, per column of numbers
+    flagged: tuple[bool, ...] = ()  # whether another attribute flags its empty cells
     values: tuple[str, ...] = ()  # the categories, in order
 
 
@@ -71,7 +74,7 @@ def plan_attributes(
     *,
     label: str | None = None,
     ignore: Sequence[str] = (),
-    missing: str = "refuse",
+    missing: str = "fill",
     notices: list[str] | None = None,
 ) -> list[Plan]:
     """Decide what each column of the node table becomes; column ``c`` is called ``_c`` in ``nodes``.
@@ -85,7 +88,8 @@ def plan_attributes(
     for parameter, name in (("label", label), *(("ignore", name) for name in ignore)):
         check_column(parameter, name, columns)
     truth = label if label is not None else LABEL_COLUMN
-    left_out = {truth, LABEL_COLUMN, KIND_COLUMN, *ignore}
+    typing = first_known(columns, TYPE_NAMES)  # the local engine keeps them, and makes no attribute of them
+    left_out = {truth, LABEL_COLUMN, KIND_COLUMN, typing, *ignore}
     used = [name for name in columns if name not in left_out]
     flags = {name: allowed for name, allowed in ((truth, rules.LABELS), (KIND_COLUMN, rules.KINDS)) if name in columns}
     facts = collect_facts(nodes, used, flags)
@@ -102,7 +106,7 @@ def plan_attributes(
     decided = (plan_column(name, types[name], facts[name], n_values, missing, notices) for name in used)
     plans = [plan for plan in decided if plan is not None]
     if not plans:
-        raise ValueError("there is no attribute column; every node needs at least one number or category")
+        raise ValueError(NO_ATTRIBUTES)
     return plans
 
 
@@ -165,6 +169,8 @@ def summarize(column: pl.Series, rows: RowArray, flags: Flags | None = None) -> 
         return facts | _summarize_lists(column, rows)
     if kind in (pl.String, pl.Categorical, pl.Enum):
         return facts | _summarize_text(column.cast(pl.String), rows)
+    if kind.is_temporal():
+        return facts | {"numbers": NumberSummary.of(rules.as_days(column), rows)}
     if kind == pl.Boolean or kind.is_numeric():
         return facts | {"numbers": NumberSummary.of(column.cast(pl.Float64), rows)}
     return facts
@@ -176,6 +182,7 @@ def _summarize_text(column: pl.Series, rows: RowArray) -> Facts:
         "text": TextSummary.of(column, rows),
         "numbers": NumberSummary.of(rules.text_numbers(column, "numbers"), rows),
         "booleans": NumberSummary.of(rules.text_numbers(column, "booleans"), rows),
+        "dates": NumberSummary.of(rules.text_numbers(column, "dates"), rows),
         "values": Values(words.unique().head(rules.MAX_CATEGORIES + 1).to_list()),
     }
 
@@ -212,11 +219,16 @@ def plan_column(
         return _plan_lists(name, kind, facts, missing, notices)
     if "numbers" not in facts:
         return _left_out(name, f"holds neither numbers nor text but {kind}", notices)
+    if _is_row_id(name, kind, facts, n_values):
+        rules.leave_out_row_id(name, notices)
+        return None
     how = rules.text_kind(name, facts["text"]) if "text" in facts else "numbers"
     if how == "empty":
         return _left_out(name, "has no value at all", notices)
+    if rules.leave_out_truth(name, how == "categories" or facts[how].all_whole, notices):
+        return None
     if how != "categories":
-        return Plan(name, how, (name,), fill=(_fill(name, facts[how], missing, notices),))
+        return _plan_numbers(name, how, {name: facts[how]}, missing, notices)
     text, found = facts["text"], facts["values"].found
     n_found = n_values(name) if len(found) > rules.MAX_CATEGORIES else len(found)
     if not rules.check_categories(name, n_found, text.n_empty, text.first_empty, missing, notices):
@@ -232,17 +244,37 @@ def _plan_lists(name: str, kind: pl.DataType, facts: Facts, missing: str, notice
     widths = facts["widths"].found
     if len(widths) != 1 or not widths[0]:
         return _left_out(name, "holds lists of different lengths, or empty ones", notices)
-    names = tuple(f"{name}_{entry}" for entry in range(widths[0]))
-    fill = [_fill(entry, facts[str(position)], missing, notices) for position, entry in enumerate(names)]
-    return Plan(name, "vectors", names, fill=tuple(fill))
+    return _plan_numbers(
+        name, "vectors", {f"{name}_{entry}": facts[str(entry)] for entry in range(widths[0])}, missing, notices
+    )
 
 
-def _fill(name: str, summary: NumberSummary, missing: str, notices: list[str] | None) -> float:
-    """Check a column of numbers and return the number for its empty cells."""
-    rules.check_numbers(name, summary, missing, notices)
-    fill = summary.mean if summary.n_empty else 0.0
-    rules.notice_label(name, summary.all_binary and fill in (0.0, 1.0), notices)
-    return fill
+def _plan_numbers(
+    name: str,
+    how: Literal["numbers", "booleans", "dates", "vectors"],
+    columns: Mapping[str, NumberSummary],
+    missing: str,
+    notices: list[str] | None,
+) -> Plan:
+    """Check columns of numbers, and plan what their empty cells become."""
+    names: list[str] = []
+    for each, summary in columns.items():
+        rules.check_numbers(each, summary, missing, notices)
+        names += [each, rules.missing_name(each)] if missing == "fill" and summary.n_empty else [each]
+    fill = tuple(summary.mean if summary.n_empty else 0.0 for summary in columns.values())
+    flagged = tuple(missing == "fill" and summary.n_empty > 0 for summary in columns.values())
+    return Plan(name, how, tuple(names), fill=fill, flagged=flagged)
+
+
+def _is_row_id(name: str, kind: pl.DataType, facts: Facts, n_values: Callable[[str], int]) -> bool:
+    """Return whether a column only tells rows apart, as :func:`hopsight.io.roles.is_row_id` does."""
+    n_rows, is_text = facts["cells"].n_rows - facts["cells"].n_nulls, "text" in facts
+    if n_rows < FEWEST_ROWS or not (is_text or kind.is_integer()):
+        return False
+    if is_row_id_name(name):
+        return n_values(name) > (n_rows / 2 if n_rows >= LEAST_ROWS else n_rows - 1)
+    numbers = facts["numbers"]
+    return numbers.may_be_gapless and numbers.n_known == n_rows and n_values(name) == n_rows
 
 
 def _left_out(name: str, reason: str, notices: list[str] | None) -> Plan | None:
@@ -260,12 +292,18 @@ def encode_column(column: pl.Series, plan: Plan) -> NDArray[np.float64]:
         places = np.array([codes[word or rules.MISSING_CATEGORY] for word in words])
         return (places[:, None] == np.arange(len(plan.values))).astype(np.float64)
     if plan.how == "vectors":
-        matrix = column.cast(pl.List(pl.Float64)).list.explode().to_numpy().reshape(len(column), len(plan.names))
-        return np.where(np.isnan(matrix), np.array(plan.fill), matrix)
-    is_text = column.dtype in (pl.String, pl.Categorical, pl.Enum)
-    numbers = rules.text_numbers(column.cast(pl.String), plan.how) if is_text else column.cast(pl.Float64)
-    values = numbers.fill_nan(None).fill_null(plan.fill[0]).to_numpy()
-    return np.asarray(values, dtype=np.float64)[:, None]
+        matrix = column.cast(pl.List(pl.Float64)).list.explode().to_numpy().reshape(len(column), len(plan.fill))
+    else:
+        is_text = column.dtype in (pl.String, pl.Categorical, pl.Enum)
+        plain = rules.as_days(column) if column.dtype.is_temporal() else column
+        numbers = rules.text_numbers(column.cast(pl.String), plan.how) if is_text else plain.cast(pl.Float64)
+        matrix = numbers.fill_null(np.nan).to_numpy()[:, None]
+    empty = np.isnan(matrix)
+    columns = []
+    for place, flagged in enumerate(plan.flagged):
+        columns.append(np.where(empty[:, place], plan.fill[place], matrix[:, place]))
+        columns += [empty[:, place].astype(np.float64)] if flagged else []
+    return np.column_stack(columns)
 
 
 def _as_polars(batch: pa.RecordBatch) -> pl.DataFrame:

@@ -57,7 +57,7 @@ def detect(
     source_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
-    missing: str = "refuse",
+    missing: str = "fill",
     typed: bool = True,
     n_blocks: int | None = None,
     folder: str | None = None,
@@ -117,7 +117,7 @@ def detect(
             scores = computed(node_table(rows, graph.nodes, judged.fitted["threshold_"]))
             ranked = computed(edge_table(judged.edges, graph, rows, judged.fitted))
             rows.unpersist()
-    notice_merged(graph.n_duplicates, graph.n_self_loops, notices)
+    notice_merged(graph, notices)
     sizes = graph.sizes() | {"n_attributes": len(names)}
     found = judged.groups, judged.fitted
     return Detection(scores, ranked, *found, sizes, measured.stages, notices, features, names)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import check_choice, check_count, plural
-from hopsight.io.files import TABLE_SUFFIXES, reading
+from hopsight.io.files import WRITTEN_SUFFIXES, reading
 from hopsight.io.frames import open_table
 from hopsight.io.rules import MISSING
+from hopsight.io.tables import find_ends
 from hopsight.runs.console import console, show_ranking
 from hopsight.runs.folder import RECORD, claim
 from hopsight.runs.outputs import guarded
@@ -31,6 +33,7 @@ FILES = (
     RECORD,
 )  # fmt: skip
 DETECTOR = "cross_hcm"
+LOCAL_ONLY = ("weight_column", "time_column", "type_column", "name_column", "category", "duplicates", "bipartite")
 
 
 def detect_files(
@@ -92,6 +95,12 @@ def _check(request: Request, resume: bool) -> None:
         raise ValueError("the Spark engine reads undirected edges only; leave out --directed")
     if request.source.path is None or request.source.nodes is None:
         raise ValueError("the Spark engine needs an edge list and a node table; pass EDGES --nodes NODES")
+    for option in LOCAL_ONLY:
+        if getattr(request.source, option) not in (None, (), False):
+            flag = f"--{option.replace('_', '-')}"
+            raise ValueError(f"the Spark engine has no weights, times, kinds or declared categories; leave out {flag}")
+    if request.source.derive not in (None, "none"):
+        raise ValueError("the Spark engine derives no attributes; pass --derive none")
 
 
 def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
@@ -103,13 +112,20 @@ def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
     if "://" in path or local.is_dir():
         return spark.read.parquet(path), True
     with reading(local):
-        if not local.name.lower().endswith(TABLE_SUFFIXES):
-            raise ValueError(f"its name must end in one of {', '.join(TABLE_SUFFIXES)}")
+        if not local.name.lower().endswith(WRITTEN_SUFFIXES):
+            raise ValueError(
+                f"on Spark its name must end in one of {', '.join(WRITTEN_SUFFIXES)}; use hopsight convert"
+            )
         with open_table(local) as table:
             if table.typed:
                 return spark.read.parquet(str(local.resolve())), True
+            text = table.text
+            assert text is not None
+            gzipped = local.name.lower().endswith(".gz")
+            if text.comment is not None or text.is_changed or (text.content is not None and not gzipped):
+                raise ValueError("Spark reads UTF-8 text without comments; convert it with hopsight convert first")
             rows = spark.read.csv(
-                str(local.resolve()), header=table.has_header, sep=table.separator, quote='"', escape='"',
+                str(local.resolve()), header=text.has_header, sep=text.separator, quote='"', escape='"',
                 multiLine=True, inferSchema=False,
             )  # fmt: skip
             return rows.toDF(*table.names).dropna(how="all"), False
@@ -122,6 +138,7 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
 
     source = request.source
     (edges, edges_typed), (nodes, nodes_typed) = (_frame(spark, str(path)) for path in (source.path, source.nodes))
+    _check_columns(edges.columns, request)
     options = ("label", "ignore", "source_column", "target_column", "id_column", "missing")
     try:
         return detect(
@@ -136,6 +153,18 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
     except TableError as error:
         path = source.path if error.table == "edges" else source.nodes
         raise ValueError(f"cannot read {path}: {error}") from None
+
+
+def _check_columns(names: Sequence[str], request: Request) -> None:
+    """Refuse an edge list from whose other columns the local engine would derive attributes."""
+    source = request.source
+    ends = find_ends(names, source.source_column, source.target_column)
+    others = [name for name in names if name not in ends and name not in source.ignore]
+    if others and source.derive is None:
+        raise ValueError(
+            f"cannot read {source.path}: the Spark engine does not use its column {others[0]!r}, from which the local "
+            "engine derives attributes; pass --derive none to leave such columns out"
+        )
 
 
 def _record(spark: SparkSession, request: Request, detector: Any, found: Detection) -> dict[str, Any]:

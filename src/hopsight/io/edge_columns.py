@@ -1,0 +1,217 @@
+"""Decide what the columns of an edge table are: weight, time, numbers, categories, or nothing to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.checks import plural, shortened
+from hopsight.io.notices import notice
+from hopsight.io.roles import (
+    FEWEST_ROWS,
+    SECONDS_PER_DAY,
+    TIME_NAMES,
+    WEIGHT_NAMES,
+    as_seconds,
+    first_known,
+    is_row_id,
+    is_time,
+    is_truth_name,
+)
+from hopsight.io.rules import TextSummary, first_cell, leave_out, leave_out_row_id, text_kind, text_numbers
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class EdgeColumns:
+    """The usable columns of an edge table, one cell per row.
+
+    Attributes
+    ----------
+    weight, time
+        Names of the columns among the others that hold the weight and the time of an edge, or None.
+    numbers
+        Columns of numbers, null where a cell is empty.
+    times
+        Columns of times: seconds since 1970, or the table's own numbers.
+    dated
+        Names of the columns of times that hold dates.
+    categories
+        Columns of text.
+    """
+
+    weight: str | None = None
+    time: str | None = None
+    numbers: dict[str, pl.Series] = field(default_factory=dict)
+    times: dict[str, pl.Series] = field(default_factory=dict)
+    categories: dict[str, pl.Series] = field(default_factory=dict)
+    dated: set[str] = field(default_factory=set)
+
+    def summarized(self) -> tuple[list[pl.Series], ...]:
+        """Return the columns of numbers, of times and of categories, with dates in days, as people count."""
+        days = [column / SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
+        return [*self.numbers.values()], days, [*self.categories.values()]
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.times or self.categories)
+
+    def edge_fields(self, notices: list[str] | None) -> dict[str, Any]:
+        """Return weight, time and attributes of every row, empty cells filled, for ``AttributedGraph.from_edges``."""
+        weight = None if self.weight is None else _filled(self.numbers[self.weight], notices)
+        time = None if self.time is None else _filled(self.times[self.time], notices)
+        names = [name for name in self.numbers if name != self.weight]
+        columns = [_filled(self.numbers[name], notices) for name in names]
+        return {
+            "edge_weight": weight,
+            "edge_time": time,
+            "edge_attributes": np.column_stack(columns) if columns else None,
+            "edge_attribute_names": names,
+        }
+
+
+def edge_columns(
+    frame: pl.DataFrame,
+    names: Sequence[str],
+    *,
+    weight_column: str | None = None,
+    time_column: str | None = None,
+    category: Collection[str] = (),
+    notices: list[str] | None = None,
+) -> EdgeColumns:
+    """Return what these columns of an edge table hold.
+
+    A column called ``weight`` is the weight of an edge, and the first column of dates, or called ``timestamp``,
+    ``time``, ``date`` and the like, is its time, unless others are named. Columns that look like ground truth, only
+    tell rows apart, or cannot be used are left out with a notice.
+    """
+    weight = weight_column or first_known(names, WEIGHT_NAMES)
+    time = time_column or _find_time(frame, [name for name in names if name != weight])
+    found = EdgeColumns(weight, time)
+    named = {weight_column, time_column, *category}
+    for name in names:
+        column = frame[name]
+        if column.null_count() == len(column):
+            leave_out(name, "has no value at all", notices)
+        elif name in category:
+            found.categories[name] = _words(column)
+        elif name == time:
+            _put_times(column, found)
+        elif name == weight:
+            found.numbers[name] = _weights(column)
+        elif name not in named and not _is_left_out(column, notices):
+            _sort_in(column, found, notices)
+    for guessed, role, given in ((weight, "weight", weight_column), (time, "time", time_column)):
+        if guessed is not None and given is None:
+            notice(f"Read column {guessed!r} as the {role} of each edge.", notices)
+    return found
+
+
+def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
+    dated = next((name for name in names if frame[name].dtype.is_temporal()), None)
+    known = first_known([name for name in names if frame[name].dtype.is_numeric() or is_time(frame[name])], TIME_NAMES)
+    return dated or known
+
+
+def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
+    """Return whether a column looks like ground truth or only tells rows apart, with a notice if so."""
+    fractions = column.dtype.is_float() and bool((column != column.floor()).any())
+    if is_truth_name(column.name) and not fractions:
+        leave_out(column.name, "of the edge list looks like ground truth", notices)
+        return True
+    if is_row_id(column):
+        leave_out_row_id(column.name, notices)
+        return True
+    return False
+
+
+def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
+    """Put a column where it belongs by its type and its values."""
+    import polars as pl
+
+    name, kind = column.name, column.dtype
+    if kind.is_temporal():
+        _put_times(column, found)
+    elif kind == pl.Boolean or kind.is_numeric():
+        found.numbers[name] = _finite(column.cast(pl.Float64))
+    elif kind in (pl.Categorical, pl.Enum, pl.String):
+        column = column.cast(pl.String)
+        holds = text_kind(name, TextSummary.of(column)) if kind == pl.String else "categories"
+        if holds == "categories" and FEWEST_ROWS <= len(column) == column.n_unique():
+            leave_out_row_id(name, notices)
+        elif holds == "categories":
+            found.categories[name] = _words(column)
+        elif holds == "dates":
+            _put_times(column, found)
+        elif holds == "empty":
+            leave_out(name, "has no value at all", notices)
+        else:
+            found.numbers[name] = _finite(text_numbers(column, holds))
+    else:
+        leave_out(name, f"holds neither numbers nor text but {kind}", notices)
+
+
+def _weights(column: pl.Series) -> pl.Series:
+    import polars as pl
+
+    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    numbers = column.cast(pl.Float64) if column.dtype.is_numeric() else numbers
+    wrong = first_cell(numbers.is_null() & column.is_not_null(), column=column)
+    if wrong is not None:
+        raise ValueError(f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a number, so no weight")
+    return _finite(numbers)
+
+
+def _put_times(column: pl.Series, found: EdgeColumns) -> None:
+    """Add a column of times: numbers as they are, dates as seconds."""
+    import polars as pl
+
+    is_text = column.dtype in (pl.String, pl.Categorical)
+    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
+    if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
+        found.times[column.name] = _finite(numbers.cast(pl.Float64))
+        return
+    seconds = as_seconds(column)
+    wrong = first_cell(seconds.is_null() & column.is_not_null(), column=column)
+    if wrong is not None:
+        raise ValueError(
+            f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a time; write numbers, or dates such "
+            "as 2024-05-31 17:30"
+        )
+    found.times[column.name] = seconds
+    found.dated.add(column.name)
+
+
+def _words(column: pl.Series) -> pl.Series:
+    import polars as pl
+
+    words = column.cast(pl.String).str.strip_chars()
+    return words.replace("", None)
+
+
+def _finite(numbers: pl.Series) -> pl.Series:
+    """Refuse infinite numbers, and return NaN as null."""
+    infinite = numbers.is_infinite().fill_null(False)
+    if infinite.any():
+        row = int(infinite.arg_true()[0])
+        raise ValueError(f"column {numbers.name!r}, row {row + 1} is infinite; edges need finite numbers")
+    return numbers.fill_nan(None)
+
+
+def _filled(column: pl.Series, notices: list[str] | None) -> NDArray[np.float64]:
+    """Return numbers with the median in empty cells."""
+    n_empty = column.null_count()
+    if n_empty:
+        median = column.median()
+        notice(
+            f"Column {column.name!r} of the edge list: filled {plural(n_empty, 'empty cell')} with the median, "
+            f"{shortened(median)}.",
+            notices,
+        )
+        column = column.fill_null(median)
+    return column.to_numpy()

@@ -1,0 +1,263 @@
+"""Read CSV and its relatives: any usual encoding, compression and separator, comments, with or without a header."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopsight.io.files import check_loaded
+from hopsight.io.header import has_header
+from hopsight.io.notices import notice
+from hopsight.io.unpack import ZLIB, unpacked
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SEPARATORS = (",", "\t", ";", "|", " ")
+COMMENTS = ("#", "%")
+SAMPLE = 2**20  # bytes in which the separator and the header are recognized
+LONGEST_LINE = 16 * 2**20  # bytes of a header; 100,000 columns need less
+_PIECE = 16 * 2**20
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
+_SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A text table whose header has been read and whose rows have not."""
+
+    path: Path
+    names: tuple[str, ...]
+    separator: str
+    has_header: bool
+    comment: str | None = None
+    content: bytes | None = None  # the table in UTF-8, if it is not the file itself
+    is_changed: bool = False  # whether the content is not just the unpacked file
+
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
+        """Return these columns; those named in ``text`` are never read as numbers, and empty rows are left out."""
+        import polars as pl
+
+        try:  # letting polars infer the types saves much memory, but it looks at the first rows only
+            frame = self._read(guess=True, text=text)
+        except pl.exceptions.PolarsError:
+            frame = self._read_as_text()
+        return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))
+
+    def _read_as_text(self) -> pl.DataFrame:
+        import polars as pl
+
+        try:
+            return self._read(guess=False, text=self.names)
+        except pl.exceptions.NoDataError:
+            return pl.DataFrame(schema=dict.fromkeys(self.names, pl.String))
+        except pl.exceptions.PolarsError as error:
+            if "more fields" in str(error):
+                raise ValueError(
+                    "one of its rows has more cells than its header; put cells that contain the separator in quotes"
+                ) from None
+            raise ValueError("one of its quotes is never closed; double the quotes inside a quoted cell") from None
+
+    def _read(self, *, guess: bool, text: Sequence[str]) -> pl.DataFrame:
+        import polars as pl
+
+        options: dict[str, Any] = {
+            "has_header": self.has_header,
+            "separator": self.separator,
+            "comment_prefix": self.comment,
+            "glob": False,
+        }
+        source = self.content if self.content is not None else str(self.path)
+        # polars does not undouble the quotes in a name, so columns are matched by position.
+        theirs = pl.read_csv(source, n_rows=0, infer_schema=False, **options).columns
+        if len(theirs) != len(self.names):
+            raise ValueError("its first line is not the header of a table")
+        wanted = set(text)
+        overrides = {their: pl.String for their, name in zip(theirs, self.names, strict=True) if name in wanted}
+        frame = pl.read_csv(source, infer_schema=guess, schema_overrides=overrides, **options)
+        frame.columns = list(self.names)
+        return frame
+
+
+def open_text(
+    path: Path, *, header: bool | None = None, encoding: str | None = None, notices: list[str] | None = None
+) -> TextTable:
+    """Read the header of a text table.
+
+    Parameters
+    ----------
+    path
+        The file, which may be compressed.
+    header
+        Whether the first line holds names. By default it does, unless it looks like all other lines; the columns are
+        then called ``column1, column2, …``.
+    encoding
+        Encoding of the text. By default UTF-8, UTF-16 with a byte order mark, or else Windows-1252 with a notice.
+    notices
+        List that receives the notices.
+    """
+    content, is_changed = _content(path, encoding, notices)
+    start = _start(path, content)
+    lines = [
+        line for line in io.StringIO(start.decode(errors="replace").removeprefix("\ufeff"), newline="") if line.strip()
+    ]
+    comment = lines[0][0] if lines and lines[0].startswith(COMMENTS) else None
+    remarks = [line for line in lines if comment and line.startswith(comment)]
+    lines = [line for line in lines if not (comment and line.startswith(comment))]
+    if not lines:
+        raise ValueError("it has no rows")
+    separator = _separator(lines, path)
+    rows = _rows(lines, separator)
+    if separator == " ":
+        content = _single_spaces(path if content is None else content)
+    if content is not None:
+        n_rows = content.count(b"\n")
+        check_loaded(path.stat().st_size, n_nodes=n_rows, n_numbers=n_rows + content.count(separator.encode()))
+    named = has_header(rows) if header is None else header
+    names = tuple(rows[0]) if named else _remark_names(remarks, separator, len(rows[0]))
+    if not named and header is None:
+        notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
+    return TextTable(path, names, separator, named, comment, content, is_changed or separator == " ")
+
+
+def text_content(path: Path, encoding: str | None = None, notices: list[str] | None = None) -> bytes | None:
+    """Return the text of a file as UTF-8 with usual line ends, or None if the file itself is that already."""
+    return _content(path, encoding, notices)[0]
+
+
+def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tuple[bytes | None, bool]:
+    """Return the text, or None, and whether it is another one than that of the unpacked file."""
+    content = unpacked(path)
+    with io.BytesIO(content) if content is not None else path.open("rb") as file:
+        start = file.read(4)
+        if content is None and start[:2] in ZLIB:
+            raise ValueError("it is not a text table; unpack it first")
+        found = encoding or next((name for mark, name in _BOMS if start.startswith(mark)), "utf-8")
+        file.seek(0)
+        fits, line_ends = _scan(file, found)
+    if not fits and encoding is None and found == "utf-8":
+        found = "cp1252"
+        notice(f"{path.name} is not UTF-8; read it as Windows-1252 (Latin-1). Name another with '?encoding='.", notices)
+    elif not fits:
+        raise ValueError(f"its text is not {found.upper()}; name its encoding, such as '{path.name}?encoding=cp1251'")
+    if found in ("utf-8", "utf-8-sig") and line_ends != "\r":
+        return content, False
+    content = path.read_bytes() if content is None else content
+    text = _decoded(content, found)
+    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode(), True
+
+
+def _decoded(content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError:  # five bytes mean nothing in Windows-1252; Latin-1 has a character for each
+        return content.decode("latin-1")
+
+
+def _scan(file: Any, encoding: str) -> tuple[bool, str]:
+    """Return whether a file can be decoded, and its line end if that is not the usual one; refuse binary files."""
+    try:
+        with suppress(UnicodeError):
+            b"a".decode(encoding)  # refuses codecs that are not encodings, such as zip
+        decoder = codecs.getincrementaldecoder(encoding)()
+    except LookupError:
+        raise ValueError(f"there is no encoding {encoding!r}; try utf-8, cp1252, utf-16 or shift_jis") from None
+    newline = carriage = False
+    fits, is_utf_8 = True, encoding.startswith("utf-8")
+    while piece := file.read(_PIECE):
+        if not newline and is_utf_8 and _is_binary(piece[:SAMPLE]):
+            raise ValueError("it is not a text table: it has NUL bytes; if it is UTF-16, append '?encoding=utf-16'")
+        newline |= b"\n" in piece
+        carriage |= b"\r" in piece
+        if not fits or (is_utf_8 and piece.isascii() and not decoder.getstate()[0]):
+            continue
+        try:
+            decoder.decode(piece)
+        except UnicodeError:
+            if encoding == "utf-8" and _CONTROL.search(piece):
+                raise ValueError("it is not a text table: it is not UTF-8 and has control characters") from None
+            fits = False
+    try:
+        decoder.decode(b"", final=True)
+    except UnicodeError:
+        fits = False
+    return fits, "\r" if carriage and not newline else "\n"
+
+
+def _is_binary(start: bytes) -> bool:
+    """Return whether a file begins with or is full of NUL bytes; single ones are allowed in cells."""
+    return b"\0" in start[:4] or start.count(b"\0") > len(start) / 5
+
+
+def _start(path: Path, content: bytes | None) -> bytes:
+    """Return whole lines from the beginning, about SAMPLE bytes of them."""
+    if content is not None:
+        file: Any = io.BytesIO(content)
+    else:
+        file = path.open("rb")
+    with file:
+        start = file.read(SAMPLE)
+        rest = file.readline(LONGEST_LINE)
+        if len(rest) == LONGEST_LINE:
+            raise ValueError("one of its first lines has more than 16 million characters; it is not a table")
+    return bytes(start + rest)
+
+
+def _separator(lines: list[str], path: Path) -> str:
+    """Return the first separator that cuts the first lines into equally many cells, at least two."""
+    usual = "\t" if ".tsv" in path.name.lower() or ".tab" in path.name.lower() else ","
+    candidates = (usual, *(mark for mark in SEPARATORS if mark != usual))
+    for same in (True, False):
+        for mark in candidates:
+            try:
+                counts = [len(row) for row in _rows(lines[:50], mark)]
+            except ValueError:
+                continue
+            usual_count = counts.count(max(set(counts), key=counts.count)) if counts else 0
+            regular = usual_count == len(counts) if same else mark != " " or usual_count > 0.8 * len(counts)
+            if counts and counts[0] > 1 and regular:
+                return mark
+    return usual
+
+
+def _rows(lines: list[str], separator: str) -> list[list[str]]:
+    """Return the cells of the first rows."""
+    if separator == " " and not any('"' in line for line in lines[:200]):
+        return [line.split() for line in lines[:200]]
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(lines, delimiter=separator, skipinitialspace=separator == " "):
+            rows.append(row)
+            if len(rows) == 200:
+                break
+    except csv.Error:  # a cell of more than 131,072 characters
+        if not rows:
+            raise ValueError("its first line is not the header of a table") from None
+    return rows
+
+
+def _single_spaces(source: Path | bytes) -> bytes:
+    """Return a table separated by runs of spaces with one space between cells; quoted cells stay as they are."""
+    content = source if isinstance(source, bytes) else source.read_bytes()
+    return content if b'"' in content else _PADDING.sub(b"", _SPACES.sub(b" ", content))
+
+
+def _remark_names(remarks: list[str], separator: str, count: int) -> tuple[str, ...]:
+    """Return the names in the last comment before the data, as SNAP writes them, or else numbered names."""
+    words = remarks[-1].strip()[1:].split(separator) if remarks and separator != " " else []
+    names = tuple(word.strip() for word in words)
+    if len(names) == count and len(set(names)) == count and all(names):
+        return names
+    return tuple(f"column{number + 1}" for number in range(count))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")

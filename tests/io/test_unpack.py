@@ -1,0 +1,76 @@
+"""Compressed tables: the same bytes, several frames, nothing truncated, no bombs."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from hopsight.io.unpack import unpacked
+
+CONTENT = b"source,target\n" + b"".join(b"%d,%d\n" % (i, i * i % 97) for i in range(5000))
+PACKERS: dict[str, Any] = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.compress,
+}
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_contents_are_the_same_and_a_truncated_file_is_refused(tmp_path: Path, kind: str) -> None:
+    pack, path = PACKERS[kind], tmp_path / "t.csv"
+    path.write_bytes(pack(CONTENT))
+    assert unpacked(path) == CONTENT
+    path.write_bytes(pack(CONTENT[:1000]) + pack(CONTENT[1000:]))  # as parallel packers write it
+    assert unpacked(path) == CONTENT
+    path.write_bytes(pack(CONTENT)[:-9])
+    with pytest.raises((ValueError, EOFError), match=r"truncated|damaged|ended before"):
+        unpacked(path)
+
+
+def test_a_file_that_is_not_compressed_stays_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(CONTENT)
+    assert unpacked(tmp_path / "t.csv") is None
+
+
+@pytest.mark.parametrize("kind", [*PACKERS, "zip"])
+def test_bombs_are_refused(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hopsight.io.files.UNPACKED_FREE", 2**20)
+    path, content = tmp_path / "bomb", b"0" * 8 * 2**20
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("t.csv", content)
+    else:
+        path.write_bytes(PACKERS[kind](content))
+    with pytest.raises(ValueError, match="unpack to"):
+        unpacked(path)
+
+
+def test_zip_archives_of_several_or_locked_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("folder/", "")
+        archive.writestr("folder/t.csv", CONTENT)
+        archive.writestr("__MACOSX/t.csv", "x")
+    assert unpacked(path) == CONTENT
+    locked = bytearray(path.read_bytes())
+    start = locked.rfind(b"folder/t.csv") - 46  # its entry in the directory at the end
+    locked[start + 8] |= 1
+    path.write_bytes(locked)
+    with pytest.raises(ValueError, match="protected by a password; unpack it first"):
+        unpacked(path)
+
+
+def test_without_zstandard_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.csv.zst").write_bytes(zstandard.compress(CONTENT))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(ValueError, match=r"needs the package zstandard; run pip install 'hopsight\[zstd\]'"):
+        unpacked(tmp_path / "t.csv.zst")
