@@ -45,7 +45,7 @@ def score_blocks(readings: DataFrame, layout: Layout, laws: NodeLaws, evidence: 
 
     highest = sum_to_driver(readings, largest, op=np.maximum)[0]
 
-    def combine(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def scored(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         rows = piece_matrix(row, layout, np.float64)
         nodes = node_readings(rows)
         shares = [
@@ -58,7 +58,7 @@ def score_blocks(readings: DataFrame, layout: Layout, laws: NodeLaws, evidence: 
         columns += [p_values(nodes, laws, (kind,)) for kind in KINDS]
         yield {**row, "kind": "scores", "payload": np.column_stack(columns).astype(np.float64)}
 
-    return _filled(cached(readings.mapInArrow(each_row(combine, BLOCK), BLOCK)), layout)
+    return _filled(cached(readings.mapInArrow(each_row(scored, BLOCK), BLOCK)), layout)
 
 
 def _filled(scores: DataFrame, layout: Layout) -> DataFrame:
