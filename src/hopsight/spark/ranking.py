@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import KINDS, NodeLaws, p_values, weigh
+from hopsight.hcm.evidence import KINDS, NodeLaws, combine, p_values, weigh
 from hopsight.spark.blocks import (
     BLOCK,
     PIECE,
