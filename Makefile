@@ -8,7 +8,7 @@ DEMO := hopsight-demo
 LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
 
-.PHONY: help demo test test-long test-postgres test-lowest audit lint bench paper peers browser clean
+.PHONY: help demo results test test-long test-postgres test-lowest audit lint bench paper peers browser clean
 
 help:
 	@echo "make demo         find the planted anomalies in the built-in graph; the report is in $(DEMO)/"
@@ -19,9 +19,13 @@ help:
 	@echo "make audit        check the versions in constraints.txt for known vulnerabilities (needs PyPI)"
 	@echo "make lint         run the linter, type checker and import checks only"
 	@echo "make bench        compare all detectors on small graphs in minutes; results in bench-out/"
+	@echo "make results      rebuild the tables of RESULTS.md that have raw results under experiments/results/"
 	@echo "make paper        run the paper's experiments; takes many hours and can be resumed; results in bench-paper/"
 	@echo "make peers        compare with the detectors of PyGOD and PyOD; can be resumed; results in bench-peers/"
 	@echo "make clean        remove everything that the other targets created, except bench-paper/ and bench-peers/"
+
+results: $(VENV)/.installed
+	$(BIN)/python experiments/results.py
 
 demo: $(VENV)/.installed
 	$(BIN)/hopsight detect --out $(DEMO)

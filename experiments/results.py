@@ -1,0 +1,177 @@
+"""Rebuild the tables of RESULTS.md that have raw results under ``experiments/results/``.
+
+    python experiments/results.py            rewrite the tables between the marks, and docs/reliability.svg
+    python experiments/results.py --check    exit with 1 if RESULTS.md is not what the raw results say
+
+A table stands between ``<!-- table NAME -->`` and ``<!-- end -->``. Rows of ``evidence_others.json`` come from
+``experiments/others.py``: DOMINANT on the development graphs, CrossHCM of commit afb7e4c on all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+RAW = ROOT / "experiments" / "results"
+DEVELOPMENT = ("BlogCatalog", "Flickr", "inj_cora", "amazon_fraud", "Amazon", "Disney", "Enron")
+RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
+FIRST = "cross_hcm afb7e4c"
+NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
+SETTINGS = {"5x12": "5 communities, 12 attributes", "12x40": "12 and 40, weakly separated", "2x2": "2 and 2"}
+
+Row = dict[str, Any]
+
+
+def main() -> int:
+    """Rewrite or check RESULTS.md."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    page = ROOT / "RESULTS.md"
+    before = page.read_text(encoding="utf-8")
+    after = filled(before)
+    if parser.parse_args().check:
+        return int(before != after)
+    page.write_text(after, encoding="utf-8")
+    draw_reliability(raw("evidence_dev"), ROOT / "docs" / "reliability.svg")
+    return 0
+
+
+def filled(text: str) -> str:
+    """Return the page with every marked table made again from the raw results."""
+    return re.sub(
+        r"(<!-- table (\w+) -->\n).*?(\n<!-- end -->)",
+        lambda match: f"{match[1]}\n{TABLES[match[2]]()}\n{match[3]}",
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def raw(name: str) -> list[Row]:
+    """Return the rows of one file of raw results."""
+    rows: list[Row] = json.loads((RAW / f"{name}.json").read_text(encoding="utf-8"))
+    return rows
+
+
+def development() -> str:
+    """ROC-AUC on the development graphs, every ablation, every kind alone, and the calibration error."""
+    rows, others = raw("evidence_dev"), raw("evidence_others")
+    found: dict[str, list[float]] = {}
+    for detector, source in (("cross_hcm", rows), (FIRST, others), ("dominant", others)):
+        chosen = [row for row in source if row["detector"] == detector]
+        found[NAMES[detector]] = [mean([row["auc"] for row in chosen if row["graph"] == g]) for g in DEVELOPMENT]
+    for name in rows[0]["ablation"]:
+        found[name] = [mean([row["ablation"][name] for row in rows if row["graph"] == g]) for g in DEVELOPMENT]
+    for kind in rows[0]["evidence"]:
+        found[f"{kind} alone"] = [
+            mean([row["evidence"][kind] for row in rows if row["graph"] == g]) for g in DEVELOPMENT
+        ]
+    found["calibration error of p(one hop)"] = [
+        mean([row["calibration"]["error"] for row in rows if row["graph"] == g and row["calibration"]])
+        for g in DEVELOPMENT
+    ]
+    counts = [sum(row["graph"] == g for row in rows) for g in DEVELOPMENT]
+    head = ["", *(f"{graph} ({count})" for graph, count in zip(DEVELOPMENT, counts, strict=True)), "mean"]
+    return markdown(head, [[name, *map(digits, values), digits(mean(values))] for name, values in found.items()])
+
+
+def reserved() -> str:
+    """ROC-AUC on the reserved graphs."""
+    rows = raw("evidence_reserved") + raw("evidence_others")
+    lines = []
+    for detector, name in NAMES.items():
+        values = [[row["auc"] for row in rows if (row["graph"], row["detector"]) == (g, detector)] for g in RESERVED]
+        count = min(len(each) for each in values)
+        means = [mean(each) for each in values]
+        lines.append([f"{name} ({count})", *map(digits, means), digits(mean(means))])
+    return markdown(["", *RESERVED, "mean"], lines)
+
+
+def textbook() -> str:
+    """Percentile of the planted nodes, and the share of them among the first 2k."""
+    rows = raw("evidence_textbook")
+    kinds = list(dict.fromkeys(row["graph"].split("/")[1] for row in sorted(rows, key=lambda row: row["graph"])))
+    lines = []
+    for kind in kinds:
+        line = [kind]
+        for setting in SETTINGS:
+            mine = [row for row in rows if row["graph"] == f"{setting}/{kind}"]
+            figures = [mean([row[name] for row in mine]) for name in ("percentile", "among_first_2k")]
+            line.append(" / ".join(map(digits, figures)))
+        lines.append(line)
+    return markdown(["", *SETTINGS.values()], lines)
+
+
+def threshold() -> str:
+    """Share flagged, false among the flagged, and recall, by the share of planted anomalies."""
+    rows, lines = raw("evidence_threshold"), []
+    for planted in sorted({row["graph"] for row in rows}, key=lambda name: float(name.split("%")[0])):
+        mine = [row for row in rows if row["graph"] == planted]
+        flagged, false, true = (sum(row[name] for row in mine) for name in ("n_flagged", "n_false", "n_planted"))
+        lines.append(
+            [
+                planted.split()[0],
+                f"{flagged / (10 * len(mine)):.2f}%",  # the graphs have 1,000 nodes
+                digits(false / flagged) if flagged else "–",
+                digits((flagged - false) / true) if true else "–",
+            ]
+        )
+    return markdown(["planted", "flagged", "false among flagged", "recall"], lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "development": development, "reserved": reserved, "textbook": textbook, "threshold": threshold,
+}  # fmt: skip
+
+
+def draw_reliability(rows: Sequence[Row], file: Path) -> None:
+    """Draw the share of edges among pairs against their predicted probability of being one hop apart."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "reliability"
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(DEVELOPMENT), figsize=(12, 2.2), sharey=True, layout="constrained")
+    for axis, graph in zip(axes, DEVELOPMENT, strict=True):
+        mine = [row["calibration"] for row in rows if row["graph"] == graph and row["calibration"]]
+        axis.plot([0, 1], [0, 1], color="#999999", linewidth=0.8)
+        axis.set(title=graph, xlim=(0, 1), ylim=(0, 1), xlabel="predicted")
+        if mine:
+            count = np.array([each["n"] for each in mine], dtype=float)
+            x, y = (
+                (np.array([each[name] for each in mine]) * count).sum(0) / np.maximum(count.sum(0), 1)
+                for name in ("mean", "share")
+            )
+            shown = count.sum(0) >= 50
+            axis.plot(x[shown], y[shown], marker="o", markersize=3, color="#0072B2")
+    axes[0].set_ylabel("share one hop apart")
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
+
+
+def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table."""
+    rule = "|---" * len(head) + "|"
+    return "\n".join([f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean; NaN of nothing."""
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def digits(value: float) -> str:
+    """Return three digits, without the zero before the point."""
+    return "–" if np.isnan(value) else f"{value:.3f}".removeprefix("0")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
