@@ -143,3 +143,19 @@ def test_a_category_that_no_new_node_has_is_a_column_of_zeros(kind: str) -> None
     assert applied.tolist() == [[5.0, 1.0, 0.0], [6.0, 0.0, 0.0]]
     with pytest.raises(ValueError, match=r"lacks 2 attributes that the model was fitted on, first 'color=blue'"):
         transform.apply(new, ["age", "size=1", "size=2"])
+
+
+def test_a_graph_without_empty_cells_can_be_judged_by_a_model_that_saw_some() -> None:
+    rng = np.random.default_rng(0)
+    X = np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 1.0]])
+    transform = AttributeTransform.fit(X, ["age", "age=(missing)"], scaling="none", rng=rng)
+    assert transform.apply(np.array([[7.0]]), ["age"]).tolist() == [[7.0, 0.0]]
+
+
+def test_columns_are_found_by_the_names_of_their_attributes() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3))
+    mixed = AttributeTransform.fit(X, ["a", "b", "c"], scaling="mixed", rng=rng)
+    assert mixed.columns_of(["b", "z"]).tolist() == [False, True, False] * 2
+    projected = AttributeTransform.fit(X, ["a", "b", "c"], scaling="mixed", n_components=2, rng=rng)
+    assert not projected.columns_of(["b"]).any()

@@ -126,7 +126,7 @@ def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> A
     if list(names) == list(wanted):
         return attributes
     position = {name: column for column, name in enumerate(names)}
-    coded = {name.partition("=")[0] for name in names if "=" in name}
+    coded = {name.partition("=")[0] for name in names if "=" in name or f"{name}=(missing)" in wanted}
     absent = [name for name in wanted if name not in position]
     missing = [name for name in absent if "=" not in name or name.partition("=")[0] not in coded]
     if missing:
