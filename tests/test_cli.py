@@ -502,7 +502,7 @@ def test_an_edge_list_alone_is_ranked_and_its_options_reach_the_record(run: Run,
         for row, (a, b) in enumerate(ends)
     ]
     write_csv(tmp_path / "tx.csv", ("tx_id", "payer", "payee", "amount", "when", "channel", "is_fraud"), rows)
-    code, out, err = run(
+    code, _, err = run(
         "detect", tmp_path / "tx.csv", "--detector", "lof", "--out", tmp_path / "out",
         "--weight-column", "amount", "--category", "channel", "--duplicates", "count", "--derive", "structure,sent",
     )  # fmt: skip
