@@ -91,6 +91,8 @@ def test_an_encoding_can_be_named(tmp_path: Path) -> None:
     assert graph.attribute_names[1:3] == ("town=Москва", "town=Тверь")
     with pytest.raises(ValueError, match="no encoding 'klingon'; try utf-8"):
         load(edges, nodes=f"{tmp_path}/people.csv?encoding=klingon")
+    with pytest.raises(ValueError, match="no encoding 'zip'"):
+        load(edges, nodes=f"{tmp_path}/people.csv?encoding=zip")
     with pytest.raises(ValueError, match="its text is not ASCII; name its encoding"):
         load(edges, nodes=f"{tmp_path}/people.csv?encoding=ascii")
 
@@ -341,6 +343,19 @@ def test_a_source_means_the_same_from_any_folder(tmp_path: Path, monkeypatch: py
     assert without_password("postgresql://host/bank?table=a:b@c") == "postgresql://host/bank?table=a:b@c"
     assert not is_source("blogcatalog")
     assert not is_source((np.eye(2), np.eye(2)))
+
+
+def test_the_command_line_reads_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from hopsight.cli import main
+
+    (tmp_path / "edges.txt").write_text("ann bo\ncy dee\n")
+    (tmp_path / "people.csv").write_bytes("id;age\nann;1\nbo;2\ncy;3\ndee;5\n".encode("utf-16"))
+    source, out = str(tmp_path / "edges.txt"), str(tmp_path / "g.npz")
+    options = ["--nodes", str(tmp_path / "people.csv"), "--no-header"]
+    assert main(["convert", source, out, *options]) == 0
+    assert "4 nodes, 2 undirected edges" in capsys.readouterr().out
+    assert main(["convert", f"{source}?table=x", out]) == 2
+    assert capsys.readouterr().err.startswith("hopsight: cannot read ")
 
 
 def test_json_lines(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_both_engines_refuse_an_edge_to_an_unknown_node_in_the_same_words(
     tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with tables[0].open("a") as file:
-        file.write("nobody,somebody\n")
+        file.write("nobody,1-16\n")
     local, spark = refusals(tables, tmp_path, capsys)
     assert spark == local
     assert "'nobody' is in an edge but has no row" in local

@@ -62,11 +62,13 @@ def _cause(unknown: pl.Series, ids: pl.Series, others: Mapping[str, pl.Series]) 
 
     words, known = (column.head(LARGEST).cast(pl.String) for column in (unknown, ids))
     for difference, plain in _FORMS.items():
-        table = pl.DataFrame({"form": plain(known), "id": known}).unique("form", keep="first", maintain_order=True)
-        match = pl.DataFrame({"form": plain(words)}).join(table, on="form", how="inner", maintain_order="left")
-        if match.height >= MOST * len(words) and match.height:
-            alike = "write them alike in both tables"
-            return f"it has {_listed(match['id'])} instead, so they differ in {difference}: {alike}"
+        by_form = dict(zip(plain(known).to_list(), known.to_list(), strict=True))
+        alike = [by_form[form] for form in plain(words).to_list() if form in by_form]
+        if alike and len(alike) >= MOST * len(words):
+            return (
+                f"it has {_listed(pl.Series(alike))} instead, so they differ in {difference}: write them alike in both "
+                "tables"
+            )
     for name, column in others.items():
         if column.dtype.is_nested() or column.dtype.is_float():
             continue

@@ -7,6 +7,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ class TextTable:
     has_header: bool
     comment: str | None = None
     content: bytes | None = None  # the table in UTF-8, if it is not the file itself
+    is_changed: bool = False  # whether the content is not just the unpacked file
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns; those named in ``text`` are never read as numbers, and empty rows are left out."""
@@ -102,7 +104,7 @@ def open_text(
     notices
         List that receives the notices.
     """
-    content = text_content(path, encoding, notices)
+    content, is_changed = _content(path, encoding, notices)
     start = _start(path, content)
     lines = [
         line for line in io.StringIO(start.decode(errors="replace").removeprefix("\ufeff"), newline="") if line.strip()
@@ -123,11 +125,16 @@ def open_text(
     names = tuple(rows[0]) if named else _remark_names(remarks, separator, len(rows[0]))
     if not named and header is None:
         notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
-    return TextTable(path, names, separator, named, comment, content)
+    return TextTable(path, names, separator, named, comment, content, is_changed or separator == " ")
 
 
 def text_content(path: Path, encoding: str | None = None, notices: list[str] | None = None) -> bytes | None:
     """Return the text of a file as UTF-8 with usual line ends, or None if the file itself is that already."""
+    return _content(path, encoding, notices)[0]
+
+
+def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tuple[bytes | None, bool]:
+    """Return the text, or None, and whether it is another one than that of the unpacked file."""
     content = unpacked(path)
     with io.BytesIO(content) if content is not None else path.open("rb") as file:
         start = file.read(4)
@@ -142,10 +149,10 @@ def text_content(path: Path, encoding: str | None = None, notices: list[str] | N
     elif not fits:
         raise ValueError(f"its text is not {found.upper()}; name its encoding, such as '{path.name}?encoding=cp1251'")
     if found in ("utf-8", "utf-8-sig") and line_ends != "\r":
-        return content
+        return content, False
     content = path.read_bytes() if content is None else content
     text = _decoded(content, found)
-    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode()
+    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode(), True
 
 
 def _decoded(content: bytes, encoding: str) -> str:
@@ -158,6 +165,8 @@ def _decoded(content: bytes, encoding: str) -> str:
 def _scan(file: Any, encoding: str) -> tuple[bool, str]:
     """Return whether a file can be decoded, and its line end if that is not the usual one; refuse binary files."""
     try:
+        with suppress(UnicodeError):
+            b"a".decode(encoding)  # refuses codecs that are not encodings, such as zip
         decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError:
         raise ValueError(f"there is no encoding {encoding!r}; try utf-8, cp1252, utf-16 or shift_jis") from None

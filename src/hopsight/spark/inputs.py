@@ -101,8 +101,10 @@ def check_known(ends: DataFrame) -> None:
     for end in ("source", "target"):
         unknown = ends.filter(f"{end}_place is null").orderBy("row").select(end).first()
         if unknown is not None:
-            message = f"node {shortened(unknown[end])} is in an edge but has no row in the node table"
-            raise TableError(message, "edges")
+            node = shortened(unknown[end])
+            raise TableError(
+                f"node {node} is in an edge but has no row in the node table; add one, or remove its edges", "edges"
+            )
 
 
 def with_row_numbers(frame: DataFrame) -> DataFrame:

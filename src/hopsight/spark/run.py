@@ -121,7 +121,8 @@ def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
                 return spark.read.parquet(str(local.resolve())), True
             text = table.text
             assert text is not None
-            if text.comment is not None or (text.content is not None and not local.name.lower().endswith(".gz")):
+            gzipped = local.name.lower().endswith(".gz")
+            if text.comment is not None or text.is_changed or (text.content is not None and not gzipped):
                 raise ValueError("Spark reads UTF-8 text without comments; convert it with hopsight convert first")
             rows = spark.read.csv(
                 str(local.resolve()), header=text.has_header, sep=text.separator, quote='"', escape='"',
