@@ -492,3 +492,28 @@ def test_names_cannot_control_the_terminal(run: Run, tables: Path) -> None:
     assert code == 0, err
     assert "\x1b[2J" not in out + err
     assert "[red]x\\x1b[2J" in out
+
+
+def test_an_edge_list_alone_is_ranked_and_its_options_reach_the_record(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    ends = [rng.choice(30, size=2, replace=False) for _ in range(150)]
+    rows = [
+        (f"t{row}", f"p{a}", f"p{b}", round(10 * rng.exponential(), 2), f"2024-05-{1 + row % 28:02d}", row % 3, row % 2)
+        for row, (a, b) in enumerate(ends)
+    ]
+    write_csv(tmp_path / "tx.csv", ("tx_id", "payer", "payee", "amount", "when", "channel", "is_fraud"), rows)
+    code, _, err = run(
+        "detect", tmp_path / "tx.csv", "--detector", "lof", "--out", tmp_path / "out",
+        "--weight-column", "amount", "--category", "channel", "--duplicates", "count", "--derive", "structure,sent",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "Read edges from column 'payer' to column 'payee'." in err
+    assert "Column 'is_fraud' of the edge list looks like ground truth and is left out." in err
+    assert "Column 'tx_id' only tells rows apart and is left out." in err
+    source = json.loads((tmp_path / "out" / "run.json").read_text())["request"]["source"]
+    assert (source["weight_column"], source["category"], source["derive"]) == ("amount", ["channel"], "structure,sent")
+    graph = read_npz(tmp_path / "out" / "graph.npz")
+    assert {"amount sent, median", "channel sent, share 1", "clustering"} <= set(graph.attribute_names)
+    assert not any("received" in name or "is_fraud" in name for name in graph.attribute_names)
+    assert graph.edge_weight.sum() == 150
+    assert graph.edge_time.min() == 1714521600.0

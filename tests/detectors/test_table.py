@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 import hopsight as hs
-from hopsight.detectors.table import KINDS, decided_by, own_columns, score_table
+from hopsight.detectors.table import KINDS, decided_by, own_columns, score_table, to_frame
 from hopsight.graph import AttributedGraph
 from hopsight.hcm import evidence
+from toys import quick, two_groups
 
 
 @pytest.fixture
@@ -77,3 +79,11 @@ def test_a_detector_gives_its_table_as_a_frame(graph: AttributedGraph) -> None:
     del model.graph_
     with pytest.raises(ValueError, match="loaded from disk without its graph"):
         model.to_frame()
+
+
+def test_names_of_nodes_are_the_last_column() -> None:
+    graph = replace(two_groups(0), node_names=[f"Name {i}" for i in range(80)])
+    frame = to_frame(quick("lof").fit(graph), graph)
+    assert frame.columns[-1] == "name"
+    first = frame.row(0, named=True)
+    assert first["name"] == f"Name {graph.index_of(first['node'])}"

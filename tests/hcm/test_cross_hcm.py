@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
 from hopsight.hcm.folds import Fold, edge_hashes
 from hopsight.hops.pool import PairPool
+from hopsight.io.derive import COUNTS, STRUCTURE
 from toys import quick, renumbered, two_groups
 
 CPU = torch.device("cpu")
@@ -301,3 +303,35 @@ def test_views_of_many_nodes_are_kept_in_half_precision(monkeypatch: pytest.Monk
     monkeypatch.setattr(cross_hcm, "HALF_PRECISION_NODES", 10)
     assert {view.dtype for mine in folds_of(graph) for fold in mine for view in fold.view} == {torch.float16}
     assert spearmanr(quick("cross_hcm").fit(graph).decision_score_, whole).statistic > 0.99
+
+
+def test_weights_matter_to_cross_hcm_but_their_unit_does_not_and_hcm_ignores_them() -> None:
+    plain = two_groups(0)
+    weights = np.random.default_rng(0).exponential(size=plain.n_edges)
+    scores = {
+        name: [quick(name).fit(graph).decision_score_ for graph in (plain, *weighted)]
+        for name, weighted in {
+            "cross_hcm": [replace(plain, edge_weight=unit * weights) for unit in (1.0, 1024.0)],
+            "hcm": [replace(plain, edge_weight=weights)],
+        }.items()
+    }
+    assert not np.allclose(scores["cross_hcm"][0], scores["cross_hcm"][1])
+    np.testing.assert_array_equal(scores["cross_hcm"][1], scores["cross_hcm"][2])
+    np.testing.assert_array_equal(scores["hcm"][0], scores["hcm"][1])
+
+
+def test_equal_weights_are_as_good_as_none() -> None:
+    plain = two_groups(0)
+    equal = replace(plain, edge_weight=np.full(plain.n_edges, 8.0))
+    found = [quick("cross_hcm").fit(graph).decision_score_ for graph in (plain, equal)]
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+def test_derived_structure_makes_no_outlier_and_explains_no_degree() -> None:
+    plain = two_groups(0)
+    names = (*plain.attribute_names, STRUCTURE[0], COUNTS[0])
+    hub = np.where(np.arange(plain.n_nodes) == 7, 50.0, 0.0)[:, None]
+    derived = replace(plain, attributes=np.hstack([plain.attributes, hub, hub]), attribute_names=names)
+    own = replace(plain, attributes=np.hstack([plain.attributes, hub, hub]), attribute_names=None)
+    raw = [prepared(graph)._deviation_of(prepared(graph)._transformed(graph))[7] for graph in (derived, own)]
+    assert raw[0] < 0.5 * raw[1]

@@ -74,3 +74,14 @@ def test_laws_of_a_saved_model_are_the_same(tmp_path: Path) -> None:
     assert isinstance(laws, EdgeLaws)
     for name in ("levels", "robust", "null"):
         assert np.array_equal(getattr(laws, name), getattr(model.edge_laws_, name))
+
+
+def test_an_edge_counts_by_its_absolute_weight() -> None:
+    edges = np.array([[0, 0, 3], [1, 2, 4]])
+    readings = EdgeReadings(np.array([1.0, 2.0, 5.0]), np.array([0.0, 1.0, 5.0]), np.array([0.2, 0.4, 5.0]))
+    laws = EdgeLaws.fit(readings)
+    means = laws.node_means(edges, readings, 5, np.array([3.0, -1.0, 0.0]))
+    np.testing.assert_allclose(means[:, 0], [1.25, 0.25, 0.25])
+    np.testing.assert_allclose(means[:, 3], [5.0, 5.0, 5.0])  # no weight at all: all edges alike
+    same = laws.node_means(edges, readings, 5, np.full(3, 7.0))
+    np.testing.assert_allclose(same, laws.node_means(edges, readings, 5))

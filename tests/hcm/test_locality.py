@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.hop_detector import adjacency_of
 from hopsight.hcm.locality import edges_at, local_operator
-from hopsight.nn.gcn import normalized_adjacency
+from hopsight.nn.gcn import normalized_adjacency, smoothed
 from toys import two_groups
 
 
@@ -30,3 +33,16 @@ def test_local_operator_is_a_part_of_the_whole(directed: bool, rng: np.random.Ge
 def test_edges_at_some_nodes() -> None:
     path = AttributedGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], np.zeros((5, 1)))
     assert edges_at(path, np.array([0, 3])).tolist() == [0, 2, 3]
+
+
+def test_weights_enter_the_local_operator_as_they_enter_the_views() -> None:
+    graph = two_groups(0)
+    weighted = replace(graph, edge_weight=np.random.default_rng(0).normal(size=graph.n_edges))
+    everything = np.ones(graph.n_edges, dtype=np.bool_)
+    rows = np.array([3, 17])
+    around = np.union1d(rows, graph.edges[:, edges_at(graph, rows)])
+    edges = edges_at(graph, around)
+    part = local_operator(graph.edges[:, edges], rows, around, directed=False, weight=weighted.relative_weight[edges])
+    values = np.random.default_rng(1).normal(size=(graph.n_nodes, 2)).astype(np.float32)
+    whole = smoothed(adjacency_of(weighted, everything, directed=False, weighted=True), torch.from_numpy(values))
+    np.testing.assert_allclose(part @ values[around], whole.numpy()[rows], rtol=1e-4, atol=1e-5)

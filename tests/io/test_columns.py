@@ -133,7 +133,9 @@ def test_an_unknown_imputation_is_refused() -> None:
         encode([pl.Series("x", [1.0])], 1, missing="median")
 
 
-@pytest.mark.parametrize("values", [[0, 1, 0], ["1", "0", ""], ["fraud", "ok", "ok"], [True, False, True]])
+@pytest.mark.parametrize(
+    "values", [[0, 1, 0], ["1", "0", ""], ["fraud", "ok", "ok"], ["1", "0", "unknown"], [True, False, True]]
+)
 @pytest.mark.parametrize("name", ["is_fraud", "Label", "label_target", "class", "y", "attack"])
 def test_a_column_that_looks_like_ground_truth_is_left_out(name: str, values: Any) -> None:
     names, _, notices = encoded(name, values)

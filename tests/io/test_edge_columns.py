@@ -30,7 +30,7 @@ def test_every_column_finds_its_place() -> None:
             "nothing": [None, None, None],
         }
     )
-    assert (found.weight, found.time) == ("weight", None)
+    assert (found.weight, found.time) == ("weight", "When")
     assert list(found.numbers) == ["amount", "weight", "hot"]
     assert found.times["When"].to_list() == [1717176600.0, 1717200000.0, 1717286400.0]
     assert list(found.categories) == ["how"]
@@ -39,6 +39,7 @@ def test_every_column_finds_its_place() -> None:
         "Column 'ref' only tells rows apart and is left out.",
         "Column 'nothing' has no value at all and is left out.",
         "Read column 'weight' as the weight of each edge.",
+        "Read column 'When' as the time of each edge.",
     ]
 
 

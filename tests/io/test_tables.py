@@ -252,3 +252,28 @@ def test_unused_columns_of_an_edge_list_are_named() -> None:
     notice_unused(list("abcdef"), notices)
     assert notices[0] == "Left out the column 'weight' of the edge list: edges have no attributes."
     assert "columns 'a', 'b', 'c', 'd', 'e', … of" in notices[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "n_nodes", "n_edges", "expected", "left_out"),
+    [
+        ("bitcoin_alpha", 3_783, 14_124, "rating sent, share negative", ["label_source", "label_target"]),
+        ("uci_messages", 1_899, 13_838, "chars received, median", []),
+        ("enron_email", 156, 1_843, "t sent, burstiness for its count", ["mid"]),
+    ],
+)
+def test_real_edge_lists_are_read_as_they_are(
+    data_dir: Path, name: str, n_nodes: int, n_edges: int, expected: str, left_out: list[str]
+) -> None:
+    nodes = data_dir / "links" / "enron_employees.tsv" if name == "enron_email" else None
+    notices: list[str] = []
+    graph = read_tables(data_dir / "links" / f"{name}.parquet", nodes, notices=notices)
+    assert (graph.n_nodes, graph.n_edges) == (n_nodes, n_edges)
+    assert graph.edge_time is not None
+    assert expected in graph.attribute_names
+    assert ("clustering" in graph.attribute_names) == (nodes is None)
+    for column in left_out:
+        assert any(f"Column {column!r}" in notice and "left out" in notice for notice in notices)
+        assert not any(column in attribute for attribute in graph.attribute_names)
+    if nodes is not None:
+        assert graph.node_names[0] == "John Arnold"

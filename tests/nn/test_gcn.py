@@ -91,3 +91,11 @@ def test_smoothing_is_propagation(random_graph: AttributedGraph) -> None:
     values = torch.from_numpy(random_graph.attributes.astype(np.float32))
     wanted = propagation(random_graph.adjacency, directed=False, device=CPU)(values)
     torch.testing.assert_close(smoothed(random_graph.adjacency, values), wanted)
+
+
+def test_weights_enter_the_smoothing_by_their_size_and_sign() -> None:
+    weights = sp.csr_array(np.array([[0.0, 3.0, 0.0], [3.0, 0.0, -1.0], [0.0, -1.0, 0.0]]))
+    values = torch.tensor([[1.0], [2.0], [4.0]])
+    scale = 1.0 / np.sqrt(np.array([4.0, 5.0, 2.0]))  # one more than the absolute weights of a node
+    wanted = scale[:, None] * ((weights.toarray() + np.eye(3)) @ (scale[:, None] * values.numpy()))
+    torch.testing.assert_close(smoothed(weights, values).double(), torch.from_numpy(wanted), rtol=1e-6, atol=1e-6)

@@ -143,3 +143,55 @@ def test_a_category_that_no_new_node_has_is_a_column_of_zeros(kind: str) -> None
     assert applied.tolist() == [[5.0, 1.0, 0.0], [6.0, 0.0, 0.0]]
     with pytest.raises(ValueError, match=r"lacks 2 attributes that the model was fitted on, first 'color=blue'"):
         transform.apply(new, ["age", "size=1", "size=2"])
+
+
+def test_a_graph_without_empty_cells_can_be_judged_by_a_model_that_saw_some() -> None:
+    rng = np.random.default_rng(0)
+    X = np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 1.0]])
+    transform = AttributeTransform.fit(X, ["age", "age=(missing)"], scaling="none", rng=rng)
+    assert transform.apply(np.array([[7.0]]), ["age"]).tolist() == [[7.0, 0.0]]
+
+
+def test_columns_are_found_by_the_names_of_their_attributes() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3))
+    mixed = AttributeTransform.fit(X, ["a", "b", "c"], scaling="mixed", rng=rng)
+    assert mixed.columns_of(["b", "z"]).tolist() == [False, True, False] * 2
+    projected = AttributeTransform.fit(X, ["a", "b", "c"], scaling="mixed", n_components=2, rng=rng)
+    assert not projected.columns_of(["b"]).any()
+
+
+@pytest.mark.parametrize("scaling", ["standard", "clipped", "rank", "mixed"])
+def test_nodes_are_compared_with_nodes_of_their_own_type(scaling: str) -> None:
+    rng = np.random.default_rng(0)
+    types = np.array(["user", "item"] * 50, dtype=object)
+    X = rng.normal(size=(100, 2)) * [1.0, 3.0] + np.where(types == "item", 40.0, 0.0)[:, None]
+    X[types == "user", 1] = 7.0  # users lack the second attribute
+    transform = AttributeTransform.fit(X, ["a", "b"], scaling=scaling, types=types, rng=rng)
+    found = transform.apply(X, ["a", "b"], types)
+    for kind in ("user", "item"):
+        np.testing.assert_allclose(found[types == kind].mean(axis=0), 0.0, atol=0.05)
+    assert np.ptp(found[types == "user", 1]) < 1e-9
+    moved = X + np.where(types == "user", 5.0, 0.0)[:, None]  # as a whole, a type may lie anywhere
+    again = AttributeTransform.fit(moved, ["a", "b"], scaling=scaling, types=types, rng=rng)
+    np.testing.assert_allclose(again.apply(moved, ["a", "b"], types), found, atol=1e-9)
+
+
+def test_types_of_another_graph_must_be_known() -> None:
+    rng = np.random.default_rng(0)
+    types = np.array(["a", "b"] * 5, dtype=object)
+    transform = AttributeTransform.fit(rng.normal(size=(10, 1)), ["x"], scaling="mixed", types=types, rng=rng)
+    for others in (None, np.array(["c"], dtype=object)):
+        with pytest.raises(ValueError, match="fitted on nodes of the types a, b; the graph has others"):
+            transform.apply(np.ones((1, 1)), ["x"], others)
+
+
+def test_one_type_is_as_good_as_none() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    found = [
+        AttributeTransform.fit(X, list("abc"), scaling="mixed", types=types, rng=np.random.default_rng(0)).apply(
+            X, "abc"
+        )
+        for types in (None, np.array(["user"] * 30, dtype=object))
+    ]
+    np.testing.assert_array_equal(*found)

@@ -241,7 +241,7 @@ class DOMINANT(Detector):
         if not hasattr(self, "weights_"):
             raise ValueError("DOMINANT is not fitted yet: call fit first")
         graph = graph_of(source)
-        attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
+        attributes = self.transform_.apply(graph.attributes, graph.attribute_names, graph.node_types)
         inputs, edges = self._inputs(graph, attributes, resolve_device(self.device))
         network = self._network(inputs, Generator())
         set_weights(network, self.weights_)

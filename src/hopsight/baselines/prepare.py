@@ -20,6 +20,7 @@ def transformed(
 ) -> tuple[Any, AttributeTransform]:
     """Scale the attributes and project them on ``n_components`` principal axes; return them and the transformation."""
     transform = AttributeTransform.fit(
-        graph.attributes, graph.attribute_names, scaling=scaling, n_components=n_components, rng=rng
-    )
-    return transform.apply(graph.attributes, graph.attribute_names), transform
+        graph.attributes, graph.attribute_names, scaling=scaling, n_components=n_components, types=graph.node_types,
+        rng=rng,
+    )  # fmt: skip
+    return transform.apply(graph.attributes, graph.attribute_names, graph.node_types), transform

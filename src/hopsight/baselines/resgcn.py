@@ -154,7 +154,7 @@ class ResGCN(Detector):
         if not hasattr(self, "weights_"):
             raise ValueError("ResGCN is not fitted yet: call fit first")
         graph = graph_of(source)
-        attributes = self.transform_.apply(graph.attributes, graph.attribute_names)
+        attributes = self.transform_.apply(graph.attributes, graph.attribute_names, graph.node_types)
         inputs = Inputs.of(symmetric_adjacency(graph), attributes / self.unit_, resolve_device(self.device))
         network = self._network(inputs, torch.Generator())
         set_weights(network, self.weights_)

@@ -20,7 +20,7 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     """Return the columns node, rank, score, flagged, judged and degree, then the detector's own, in order of rank.
 
     The detector's own columns are the values per node that its class names (such as ahp), one per kind of evidence,
-    ``decided_by``, and ``stability`` after repeated fits.
+    ``decided_by``, and ``stability`` after repeated fits. The last column is the ``name`` of nodes that have one.
     """
     scores = np.asarray(model.decision_score_, dtype=np.float64)
     order = ranking(scores)
@@ -33,7 +33,8 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
         "judged": judged[order].astype(np.int8),
         "degree": graph.degrees[order],
     }
-    return table | {name: np.asarray(values)[order] for name, values in own_columns(model).items()}
+    table |= {name: np.asarray(values)[order] for name, values in own_columns(model).items()}
+    return table if graph.node_names is None else table | {"name": graph.node_names[order]}
 
 
 def own_columns(model: Any) -> dict[str, NDArray[Any]]:

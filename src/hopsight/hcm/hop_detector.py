@@ -222,6 +222,7 @@ class HopDetector(HopParameters):
             graph.attribute_names,
             scaling=self.resolve_scaling(graph),
             n_components=self.n_components,
+            types=graph.node_types,
             rng=rng,
         )
         self.magnitude_ = 1.0
@@ -232,7 +233,8 @@ class HopDetector(HopParameters):
     def _transformed(self, graph: AttributedGraph, rows: NDArray[np.int64] | None = None) -> FloatArray:
         """Return dense attributes (of some rows), in a unit that single precision can hold."""
         chosen = graph.attributes if rows is None else graph.attributes[rows]
-        attributes = self.transform_.apply(chosen, graph.attribute_names)
+        types = None if graph.node_types is None else graph.node_types if rows is None else graph.node_types[rows]
+        attributes = self.transform_.apply(chosen, graph.attribute_names, types)
         dense = attributes.toarray() if sp.issparse(attributes) else attributes
         return dense if self.magnitude_ == 1.0 else dense / self.magnitude_
 

@@ -154,12 +154,13 @@ def _text(column: pl.Series, missing: str, notices: list[str] | None) -> Block |
     numbers = column.cast(pl.Float64, strict=False)
     if not numbers.null_count():  # most columns: no summary is needed
         return _numbers(numbers, missing, notices)
+    known = column.str.strip_chars().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+    if leave_out_truth(column.name, are_whole(known[np.isfinite(known)]), notices):  # also 1, 0 and "unknown"
+        return None
     summary = TextSummary.of(column)
     kind = text_kind(column.name, summary)
     if kind == "empty":
         leave_out(column.name, "has no value at all", notices)
-        return None
-    if kind in ("categories", "booleans") and leave_out_truth(column.name, True, notices):
         return None
     if kind == "categories":
         return _categories(column.str.strip_chars(), summary, missing, notices)

@@ -113,9 +113,9 @@ def edge_columns(
 
 
 def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
-    dated = next((name for name in names if frame[name].dtype.is_temporal()), None)
-    known = first_known([name for name in names if frame[name].dtype.is_numeric() or is_time(frame[name])], TIME_NAMES)
-    return dated or known
+    dated = [name for name in names if is_time(frame[name].head(100)) and is_time(frame[name])]
+    numeric = [name for name in names if frame[name].dtype.is_numeric()]
+    return first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
 
 
 def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:

@@ -31,7 +31,8 @@ FloatArray = NDArray[np.float64]
 class AttributeTransform:
     """Scaling and, if there are more columns than ``n_components``, projection on principal axes.
 
-    Create it with :meth:`fit`. Columns are matched by name, in any order.
+    Create it with :meth:`fit`. Columns are matched by name, in any order. If nodes are of several types, every column
+    is first standardized among the nodes of a type, so that a node is compared with its own kind.
 
     Examples
     --------
@@ -48,6 +49,9 @@ class AttributeTransform:
     quantiles: FloatArray | None = None  # (1001, n_columns), for ranks
     axes: FloatArray | None = None  # (n_components, n_columns)
     origin: FloatArray | None = None  # (n_components,) position of the mean on the axes
+    types: Sequence[str] = ()
+    type_center: FloatArray | None = None  # (n_types, n_columns)
+    type_scale: FloatArray | None = None  # (n_types, n_columns)
 
     @classmethod
     def fit(
@@ -57,9 +61,13 @@ class AttributeTransform:
         *,
         scaling: str = "auto",
         n_components: int | None = None,
+        types: NDArray[np.object_] | None = None,
         rng: np.random.Generator,
     ) -> Self:
-        """Learn the transformation; ``scaling="auto"`` standardizes all attributes except bags of words."""
+        """Learn the transformation; ``scaling="auto"`` standardizes all attributes except bags of words.
+
+        ``types`` are those of the nodes; they do not matter if attributes are not standardized.
+        """
         check_choice("scaling", scaling, SCALINGS)
         if n_components is not None:
             check_count("n_components", n_components)
@@ -67,6 +75,9 @@ class AttributeTransform:
             scaling = choose_scaling(attributes)
         n_columns = attributes.shape[1]
         scaled = cls(list(names), scaling, np.zeros(n_columns), np.ones(n_columns))
+        if types is not None and scaling not in ("none", "row") and len(set(types.tolist())) > 1:
+            scaled = scaled._with_types(attributes, types)
+            attributes = scaled._within_types(attributes, types)
         if scaling in ("rank", "mixed"):
             scaled = replace(scaled, quantiles=column_quantiles(attributes))
         if scaling in ("standard", "clipped", "mixed"):
@@ -92,12 +103,30 @@ class AttributeTransform:
         mine = np.array([name in names for name in self.names], dtype=np.bool_)
         return np.resize(mine, self.n_outputs) if self.axes is None else np.zeros(self.n_outputs, dtype=np.bool_)
 
-    def apply(self, attributes: Any, names: Sequence[str]) -> Any:
+    def _with_types(self, attributes: Any, types: NDArray[np.object_]) -> Self:
+        known = sorted(set(types.tolist()))
+        moments = [column_moments(attributes[types == each]) for each in known]
+        center, scale = (np.stack(part) for part in zip(*moments, strict=True))
+        return replace(self, types=known, type_center=center, type_scale=scale)
+
+    def _within_types(self, attributes: Any, types: NDArray[np.object_] | None) -> Any:
+        """Return each column as deviations from the mean of the node's type."""
+        if self.type_center is None or self.type_scale is None:
+            return attributes
+        if types is None or not set(types.tolist()) <= set(self.types):
+            raise ValueError(
+                f"the model was fitted on nodes of the types {', '.join(self.types)}; the graph has others"
+            )
+        place = np.searchsorted(np.array(self.types, dtype=object), types)
+        dense = attributes.toarray() if sp.issparse(attributes) else attributes
+        return dense / self.type_scale[place] - (self.type_center / self.type_scale)[place]
+
+    def apply(self, attributes: Any, names: Sequence[str], types: NDArray[np.object_] | None = None) -> Any:
         """Transform the attributes of any graph that has the columns of the fit.
 
         Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centered nor projected.
         """
-        prepared, center, scale = self.prepared(_in_order(attributes, names, self.names))
+        prepared, center, scale = self.prepared(self._within_types(_in_order(attributes, names, self.names), types))
         if self.axes is not None:
             return np.asarray(prepared @ (self.axes / scale).T) - self.origin
         if self.scaling != "standard":
@@ -126,7 +155,7 @@ def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> A
     if list(names) == list(wanted):
         return attributes
     position = {name: column for column, name in enumerate(names)}
-    coded = {name.partition("=")[0] for name in names if "=" in name}
+    coded = {name.partition("=")[0] for name in names if "=" in name or f"{name}=(missing)" in wanted}
     absent = [name for name in wanted if name not in position]
     missing = [name for name in absent if "=" not in name or name.partition("=")[0] not in coded]
     if missing:

@@ -34,6 +34,8 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
     order = result.order[:top].tolist()
     ranked = [(graph.node_ids[node], result.scores[node], graph.degrees[node]) for node in order]
     more: dict[str, list[str]] = {}
+    if graph.node_names is not None:
+        more["name"] = [str(shown(name)) for name in graph.node_names[order]]
     if "decided_by" in result.own:
         more["decided by"] = result.own["decided_by"][order].tolist()
     if "stability" in result.own:

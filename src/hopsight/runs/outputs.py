@@ -40,7 +40,7 @@ def unguarded(cell: str) -> str:
 def write_scores(path: Path, graph: AttributedGraph, model: Any) -> None:
     """Write one row per node, most anomalous first: node, rank, score, flagged, judged, degree, the detector's own."""
     table = score_table(model, graph)
-    _write(path, table | {"node": _cells(table["node"])})
+    _write(path, table | {name: _cells(table[name]) for name in ("node", "name") if name in table})
 
 
 def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:

@@ -222,11 +222,11 @@ def plan_column(
     if _is_row_id(name, kind, facts, n_values):
         rules.leave_out_row_id(name, notices)
         return None
+    if rules.leave_out_truth(name, facts["numbers"].all_whole, notices):
+        return None
     how = rules.text_kind(name, facts["text"]) if "text" in facts else "numbers"
     if how == "empty":
         return _left_out(name, "has no value at all", notices)
-    if rules.leave_out_truth(name, how == "categories" or facts[how].all_whole, notices):
-        return None
     if how != "categories":
         return _plan_numbers(name, how, {name: facts[how]}, missing, notices)
     text, found = facts["text"], facts["values"].found
