@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from evidence import DEVELOPMENT, INJECTED, RESERVED, Cell, make
 
 SEEDS = 10
@@ -72,7 +73,7 @@ def fit(job: tuple[Any, ...]) -> dict[str, Any]:
     from hopsight.detectors import DETECTORS
 
     torch.set_num_threads(1)
-    edges, attributes, labels, ids = pickle.loads(Path(file).read_bytes())  # noqa: S301 (written by this script)
+    edges, attributes, labels, ids = pickle.loads(Path(file).read_bytes())
     graph = hs.AttributedGraph.from_edges(*edges, attributes, node_ids=ids)
     start = time.perf_counter()
     scores = DETECTORS[detector](seed=seed, device=device).fit(graph).decision_score_
