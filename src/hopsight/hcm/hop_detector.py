@@ -217,17 +217,17 @@ class HopDetector(HopParameters):
 
     def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         """Learn how to transform the attributes, and return them transformed."""
-        self.transform_ = AttributeTransform.fit(
+        self.transform_, attributes = AttributeTransform.fit_apply(
             graph.attributes,
             graph.attribute_names,
             scaling=self.resolve_scaling(graph),
             n_components=self.n_components,
             rng=rng,
+            device=resolve_device(self.device),
         )
-        self.magnitude_ = 1.0
-        attributes = self._transformed(graph)
-        self.magnitude_ = unit_of(attributes)
-        return attributes / self.magnitude_
+        dense: FloatArray = attributes.toarray() if sp.issparse(attributes) else attributes
+        self.magnitude_ = unit_of(dense)
+        return dense if self.magnitude_ == 1.0 else dense / self.magnitude_
 
     def _transformed(self, graph: AttributedGraph, rows: NDArray[np.int64] | None = None) -> FloatArray:
         """Return dense attributes (of some rows), in a unit that single precision can hold."""
