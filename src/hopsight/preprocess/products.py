@@ -116,8 +116,10 @@ class DeviceMatrix:
             warnings.filterwarnings(
                 "ignore", message="Sparse CSR tensor support is in beta|Sparse invariant checks are"
             )
-            arrays = (torch.from_numpy(part) for part in parts)
-            return torch.sparse_csr_tensor(*arrays, size=values.shape, device=self.device, check_invariants=False)
+            start, columns, data = (torch.from_numpy(part) for part in parts)
+            return torch.sparse_csr_tensor(
+                start, columns, data, size=values.shape, device=self.device, check_invariants=False
+            )
 
     def forward(self, vectors: Any) -> Any:
         """Return M times the columns of a matrix."""
