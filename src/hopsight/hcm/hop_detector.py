@@ -21,7 +21,7 @@ from hopsight.detectors.base import Callback, FloatArray
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
-from hopsight.hcm.folds import Fold, node_hashes, split_seed
+from hopsight.hcm.folds import HALF_PRECISION_NODES, Fold, node_hashes, split_seed
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
 from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
@@ -55,10 +55,11 @@ class HopDetector(HopParameters):
             it and gives the same result as if it had never been interrupted. The caller removes it.
         """
         self._checkpoint = checkpoint
+        self._held: tuple[AttributedGraph, FloatArray] | None = None
         try:
             return super().fit(source, callback=callback)
         finally:
-            del self._checkpoint
+            del self._checkpoint, self._held
 
     @abstractmethod
     def build_network(self, n_inputs: int, n_classes: int, *, directed: bool, generator: torch.Generator) -> HopNetwork:
@@ -109,6 +110,8 @@ class HopDetector(HopParameters):
         clock = StageClock(callback)
         clock.begin("attributes")
         attributes = self._fit_transform(graph, for_transform)
+        if graph.n_nodes <= HALF_PRECISION_NODES:  # in a large graph, memory is scarcer than time
+            self._held = graph, attributes
         clock.begin("hops")
         checkpoint = Checkpoint(self._checkpoint, self._key(graph))
         alike = edge_similarity(attributes, graph.edges, self.resolve_similarity(self.transform_.scaling))
@@ -231,6 +234,9 @@ class HopDetector(HopParameters):
 
     def _transformed(self, graph: AttributedGraph, rows: NDArray[np.int64] | None = None) -> FloatArray:
         """Return dense attributes (of some rows), in a unit that single precision can hold."""
+        held = getattr(self, "_held", None)
+        if held is not None and held[0] is graph:
+            return held[1] if rows is None else held[1][rows]
         chosen = graph.attributes if rows is None else graph.attributes[rows]
         attributes = self.transform_.apply(chosen, graph.attribute_names)
         dense = attributes.toarray() if sp.issparse(attributes) else attributes
