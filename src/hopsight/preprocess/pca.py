@@ -87,6 +87,8 @@ def _top(products: Any, n_components: int) -> Any:
         import torch
 
         return torch.linalg.eigh(products)[1][:, size - n_components :].flip(1)
+    if size <= SMALL:
+        return np.linalg.eigh(products)[1][:, ::-1][:, :n_components]
     chosen = [size - n_components, size - 1] if 2 * n_components < size else None
     vectors = scipy.linalg.eigh(products, subset_by_index=chosen, overwrite_a=True, check_finite=False)[1]
     return vectors[:, ::-1][:, :n_components]

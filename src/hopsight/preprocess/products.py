@@ -14,7 +14,8 @@ from hopsight.system.threads import in_order
 FloatArray = NDArray[np.float64]
 
 BLOCK_VALUES = 1 << 21  # numbers in a block of rows
-LEAST_BLOCKS = 8  # so that several threads have work
+LEAST_BLOCKS = 8  # so that several threads have work,
+NARROW = 512  # unless there are so few columns that it does not matter
 
 
 class CenteredMatrix:
@@ -31,7 +32,9 @@ class CenteredMatrix:
         self.center, self.scale = center, scale
         self.shape = values.shape
         width = values.nnz / values.shape[0] if sp.issparse(values) else values.shape[1]
-        step = int(max(64, min(BLOCK_VALUES / max(width, 1.0), -(-values.shape[0] // LEAST_BLOCKS))))
+        step = int(max(64.0, BLOCK_VALUES / max(width, 1.0)))
+        if values.shape[1] > NARROW:
+            step = max(64, min(step, -(-values.shape[0] // LEAST_BLOCKS)))
         self.blocks = [slice(start, start + step) for start in range(0, values.shape[0], step)]
         self.parts = [self.values[rows] for rows in self.blocks]
 
