@@ -4,11 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := hopsight-demo
+# pyspark is published as source, takes minutes to build and cannot run without Java: its tests then skip with a reason.
+DEV := dev$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
 LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
 
-.PHONY: help demo results test test-long test-postgres test-lowest audit lint bench paper peers browser clean
+.PHONY: help demo results test test-long test-postgres test-lowest audit lint bench bench-speed paper peers browser clean
 
 help:
 	@echo "make demo         find the planted anomalies in the built-in graph; the report is in $(DEMO)/"
@@ -20,6 +22,7 @@ help:
 	@echo "make lint         run the linter, type checker and import checks only"
 	@echo "make bench        compare all detectors on small graphs in minutes; results in bench-out/"
 	@echo "make results      rebuild the tables of RESULTS.md that have raw results under experiments/results/"
+	@echo "make bench-speed  compare our speed with scikit-learn's, SciPy's and other forms, and with the last commit"
 	@echo "make paper        run the paper's experiments; takes many hours and can be resumed; results in bench-paper/"
 	@echo "make peers        compare with the detectors of PyGOD and PyOD; can be resumed; results in bench-peers/"
 	@echo "make clean        remove everything that the other targets created, except bench-paper/ and bench-peers/"
@@ -60,6 +63,9 @@ lint: $(VENV)/.installed-dev
 bench: $(VENV)/.installed
 	$(BIN)/hopsight bench --suite quick --out bench-out
 
+bench-speed: $(VENV)/.installed
+	$(BIN)/python experiments/speed.py
+
 paper: $(VENV)/.installed
 	$(BIN)/python experiments/bench.py --suite paper --out bench-paper
 
@@ -88,7 +94,7 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "Installing hopsight and its tools into $(VENV)"
-	$(PIP) install -c constraints.txt -e ".[dev]"
+	$(PIP) install -c constraints.txt -e ".[$(DEV)]"
 	touch $(VENV)/.installed $@
 
 $(VENV)/.installed-peers: $(VENV)/.made pyproject.toml constraints.txt
@@ -107,7 +113,7 @@ $(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	  needs = project['dependencies'] + sum((extras[name] for name in ('pyg', 'networkx', 'excel', 'sql', 'zstd', 'frames', 'spark')), []); \
 	  print(*[need.replace('>=', '==') for need in needs if not need.startswith('torch>')], sep='\n')" \
 	  >> $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install -c $(LOWEST)/constraints.txt -e ".[dev]"
+	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install -c $(LOWEST)/constraints.txt -e ".[$(DEV)]"
 	touch $@
 
 $(AUDIT)/.installed: $(VENV)/.made

@@ -1,4 +1,4 @@
-"""DOMINANT's network against dense convolutions and PyTorch Geometric's, and its ReLU with dropout."""
+"""DOMINANT's network against dense convolutions and PyTorch Geometric's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from hopsight.baselines.autoencoder import Autoencoder, relu_drop
+from hopsight.baselines.autoencoder import Autoencoder
 from hopsight.graph import AttributedGraph
 from hopsight.nn.layers import Inputs, Layers
 from toys import dense_propagation
@@ -104,36 +104,3 @@ def test_equals_pytorch_geometric_convolutions(random_graph: AttributedGraph) ->
     expected = theirs(torch.tensor(random_graph.attributes), index)
     output = network(Inputs.of(random_graph.adjacency, random_graph.attributes, CPU, torch.float64))
     torch.testing.assert_close(output.encoding, expected, atol=1e-6, rtol=1e-6)  # our Â is rounded to single precision
-
-
-def test_without_a_share_or_a_generator_nothing_is_dropped() -> None:
-    values = torch.tensor([[-1.0, 0.0, 2.0]])
-    for share, generator in ((0.0, torch.Generator()), (0.5, None)):
-        assert relu_drop(values, share, generator).tolist() == [[0.0, 0.0, 2.0]]
-
-
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.75])
-def test_share_is_dropped_evenly_and_the_mean_is_kept(share: float) -> None:
-    out = relu_drop(torch.ones(40_000, 5), share, torch.Generator().manual_seed(1))
-    assert (out == 0).float().mean().item() == pytest.approx(share, abs=0.005)
-    assert out.mean().item() == pytest.approx(1.0, abs=0.01)
-    by_column = (out == 0).float().mean(dim=0)
-    torch.testing.assert_close(by_column, torch.full((5,), share), atol=0.01, rtol=0.0)
-    pairs = ((out[:, 0] == 0) & (out[:, 1] == 0)).float().mean().item()  # neighbors share a draw but drop independently
-    assert pairs == pytest.approx(share**2, abs=0.01)
-
-
-def test_gradient_is_that_of_relu_where_a_unit_is_kept() -> None:
-    values = torch.randn((7, 3), dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    out = relu_drop(values, 0.4, torch.Generator().manual_seed(2))
-    kept = (out > 0).double() / 0.6
-    torch.testing.assert_close(out, values.detach() * kept)
-    out.square().sum().backward()  # type: ignore[no-untyped-call]
-    torch.testing.assert_close(values.grad, 2 * out.detach() * kept)
-
-
-def test_same_seed_drops_the_same_units_and_the_global_state_is_untouched() -> None:
-    values, state = torch.ones(50, 4), torch.get_rng_state()
-    first, again, other = (relu_drop(values, 0.5, torch.Generator().manual_seed(seed)) for seed in (3, 3, 4))
-    assert torch.equal(first, again) and not torch.equal(first, other)
-    assert torch.equal(torch.get_rng_state(), state)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.network import GCNHopNetwork, HopNetwork, ViewHopNetwork
+from hopsight.hcm.network import GCNHopNetwork, HopNetwork, Mapped, ViewHopNetwork
 from hopsight.nn.gcn import GCN, propagation
 
 CPU = torch.device("cpu")
@@ -49,6 +49,18 @@ def test_views_are_mapped_side_by_side(random_graph: AttributedGraph, dtype: tor
     difference = network.difference(network.represent(view), pairs)
     assert difference.shape == (2, 15) and difference.dtype == torch.float32
     torch.testing.assert_close(difference, z[pairs[0]] - z[pairs[1]])
+
+
+@pytest.mark.parametrize(("n_pairs", "mapped"), [(60, False), (61, True)])
+def test_nodes_are_mapped_first_where_pairs_are_more(
+    n_pairs: int, mapped: bool, random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopsight.hcm.network.ROWS_AT_ONCE", 7)  # several blocks, the last one short
+    network, pairs = view_network(0), torch.tensor([[0, 7], [1, 3]])
+    nodes = network.represent(views(random_graph)["views"])
+    found = network.mapped(nodes, n_pairs)
+    assert isinstance(found, Mapped) == mapped
+    torch.testing.assert_close(network(found, pairs), network(nodes, pairs))
 
 
 def test_a_view_too_few_is_refused(random_graph: AttributedGraph) -> None:

@@ -143,13 +143,13 @@ def test_networks_side_by_side_train_as_each_would_alone() -> None:
 def test_each_network_trains_on_its_own_pairs_and_its_folds_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Epoch t of network k: the pairs that were drawn for it, and fold t mod n_folds."""
     seen: list[tuple[int, float, list[list[int]]]] = []
-    step = training._step
+    step = training.Step
 
-    def note(mine: Any, fold: Fold, pairs: Tensor, *others: Any) -> Tensor:
+    def note(mine: Any, fold: Fold, pairs: Tensor, *others: Any) -> training.Step:
         seen.append((networks.index(mine), float(fold.view[0][0, 0]), pairs.tolist()))
         return step(mine, fold, pairs, *others)
 
-    monkeypatch.setattr(training, "_step", note)
+    monkeypatch.setattr(training, "Step", note)
     networks = [network(0), network(1)]
     drawn = torch.randint(0, 5, (3, 2, 2, 4), generator=torch.Generator().manual_seed(0))
     task = HopTask(networks, folds_of(2, 2), lambda epoch, n: drawn, LABELS)
@@ -248,3 +248,20 @@ def test_predictions_come_in_blocks_of_the_chosen_pairs(monkeypatch: pytest.Monk
 def test_a_loss_that_explodes_says_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"no longer finite after epoch .*: use a smaller lr"):
         train(optimizer="sgd", lr=1e30, n_epochs=12)
+
+
+@pytest.mark.parametrize("n_networks", [1, 2])
+def test_dropout_gives_the_same_bits_for_any_number_of_threads(
+    n_networks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every block of pairs has its own generator, in training and in judging."""
+    monkeypatch.setattr(training, "AT_ONCE", 2)  # two blocks of pairs and of edges
+    found = []
+    for count in (1, 2, 4):
+        monkeypatch.setattr("hopsight.system.threads.n_threads", lambda count=count: count)
+        settings = {"dropout": 0.5, "dropout_at_prediction": True}
+        samples = train(n_networks, **settings).samples
+        found.append((samples, judge(samples, n_networks, **settings).probability))
+    for samples, probability in found[1:]:
+        assert np.array_equal(samples, found[0][0]) and torch.equal(probability, found[0][1])
+    assert not np.array_equal(found[0][0], train(n_networks).samples)  # units are really dropped

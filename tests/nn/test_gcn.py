@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.nn.gcn import GCN, draw_weights, drop, normalized_adjacency, propagation, smoothed
+from hopsight.nn.gcn import GCN, draw_weights, normalized_adjacency, propagation, smoothed
 
 CPU = torch.device("cpu")
 
@@ -77,14 +77,6 @@ def test_weights_come_from_the_generator_alone() -> None:
     assert torch.equal(torch.get_rng_state(), state)
     assert first.abs().max() <= (6 / 50) ** 0.5  # Glorot's bound
     assert abs(float(first.var()) - 2 / 50) < 0.005
-
-
-def test_dropped_units_keep_their_expectation() -> None:
-    values = torch.ones(200, 100)
-    dropped = drop(values, 0.25, torch.Generator().manual_seed(0))
-    assert sorted(set(dropped.flatten().tolist())) == pytest.approx([0.0, 4 / 3])
-    assert abs(float(dropped.mean()) - 1) < 4 * (1 / 3 / values.numel()) ** 0.5  # four standard errors
-    assert drop(values, 0.0, torch.Generator()) is values and drop(values, 0.5, None) is values
 
 
 def test_smoothing_is_propagation(random_graph: AttributedGraph) -> None:

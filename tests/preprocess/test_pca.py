@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
-from hopsight.preprocess.pca import SMALL, principal_axes
+from hopsight.preprocess.pca import FEW, SMALL, principal_axes
+from hopsight.preprocess.products import CenteredMatrix, DeviceMatrix
 from hopsight.preprocess.scale import column_moments
 
 
@@ -80,3 +81,46 @@ def test_few_nodes_with_many_columns_need_no_large_matrix(kind: str, rng: np.ran
     assert axes.shape == (60, 2000) and peak < 2e7
     wanted = PCA(59, svd_solver="full").fit(X).components_
     np.testing.assert_allclose(abs(np.sum(axes[:59] * wanted, axis=1)), 1.0, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("turned", [True, False])
+def test_many_rows_and_columns_have_the_axes_of_the_dense_decomposition(
+    kind: str, turned: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopsight.preprocess.pca.FEW", 100)
+    monkeypatch.setattr("hopsight.preprocess.pca.SMALL", 100)
+    X = matrix_of(*((150, 260) if turned else (260, 150)), 0.9, rng)
+    center, scale = column_moments(X)
+    axes = principal_axes(sp.csr_array(X) if kind == "sparse" else X, center, scale, 30, rng=rng)
+    wanted = np.linalg.svd((X - center) / scale, full_matrices=False)[2][:30]
+    np.testing.assert_allclose(abs((axes[:4] * wanted[:4]).sum(axis=1)), 1.0, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.svd(axes @ wanted.T)[1], 1.0, atol=1e-12)  # the same subspace
+
+
+@pytest.mark.parametrize("shape", [(700, 600), (FEW + 60, FEW + 40)])
+def test_axes_are_the_same_for_any_number_of_threads(
+    shape: tuple[int, int], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = sp.random_array(shape, density=0.02, rng=rng, format="csr")
+    center = np.asarray(X.mean(axis=0)).ravel()
+    found = []
+    for count in (1, 2, 3):
+        monkeypatch.setattr("hopsight.system.threads.n_threads", lambda count=count: count)
+        found.append(principal_axes(X, center, np.ones(shape[1]), 4, rng=np.random.default_rng(0)))
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_products_on_a_device_are_those_on_the_cpu(kind: str, rng: np.random.Generator) -> None:
+    X = matrix_of(40, 30, 0.5, rng)
+    center, scale = column_moments(X)
+    given: Any = sp.csr_array(X) if kind == "sparse" else X
+    here, there = CenteredMatrix(given, center, scale), DeviceMatrix(given, center, scale, "cpu")
+    M, left, right = (X - center) / scale, rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
+    wanted = [M @ right, M.T @ left, M.T @ M, M @ M.T, M.T @ (M @ right)]
+    for matrix in (here, there):
+        found = [matrix.forward(matrix.array(right)), matrix.backward(matrix.array(left)), matrix.column_products(),
+                 matrix.row_products(), matrix.squared(matrix.array(right))]  # fmt: skip
+        for ours, theirs in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(np.asarray(ours), theirs, atol=1e-10)

@@ -21,7 +21,7 @@ from hopsight.detectors.base import Callback, FloatArray
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
-from hopsight.hcm.folds import Fold, node_hashes, split_seed
+from hopsight.hcm.folds import HALF_PRECISION_NODES, Fold, node_hashes, split_seed
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
 from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
@@ -55,10 +55,11 @@ class HopDetector(HopParameters):
             it and gives the same result as if it had never been interrupted. The caller removes it.
         """
         self._checkpoint = checkpoint
+        self._held: tuple[AttributedGraph, FloatArray] | None = None
         try:
             return super().fit(source, callback=callback)
         finally:
-            del self._checkpoint
+            del self._checkpoint, self._held
 
     @abstractmethod
     def build_network(self, n_inputs: int, n_classes: int, *, directed: bool, generator: torch.Generator) -> HopNetwork:
@@ -109,6 +110,8 @@ class HopDetector(HopParameters):
         clock = StageClock(callback)
         clock.begin("attributes")
         attributes = self._fit_transform(graph, for_transform)
+        if graph.n_nodes <= HALF_PRECISION_NODES:  # in a large graph, memory is scarcer than time
+            self._held = graph, attributes
         clock.begin("hops")
         checkpoint = Checkpoint(self._checkpoint, self._key(graph))
         alike = edge_similarity(attributes, graph.edges, self.resolve_similarity(self.transform_.scaling))
@@ -217,21 +220,24 @@ class HopDetector(HopParameters):
 
     def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         """Learn how to transform the attributes, and return them transformed."""
-        self.transform_ = AttributeTransform.fit(
+        self.transform_, attributes = AttributeTransform.fit_apply(
             graph.attributes,
             graph.attribute_names,
             scaling=self.resolve_scaling(graph),
             n_components=self.n_components,
             types=graph.node_types,
             rng=rng,
+            device=resolve_device(self.device),
         )
-        self.magnitude_ = 1.0
-        attributes = self._transformed(graph)
-        self.magnitude_ = unit_of(attributes)
-        return attributes / self.magnitude_
+        dense: FloatArray = attributes.toarray() if sp.issparse(attributes) else attributes
+        self.magnitude_ = unit_of(dense)
+        return dense if self.magnitude_ == 1.0 else dense / self.magnitude_
 
     def _transformed(self, graph: AttributedGraph, rows: NDArray[np.int64] | None = None) -> FloatArray:
         """Return dense attributes (of some rows), in a unit that single precision can hold."""
+        held = getattr(self, "_held", None)
+        if held is not None and held[0] is graph:
+            return held[1] if rows is None else held[1][rows]
         chosen = graph.attributes if rows is None else graph.attributes[rows]
         types = None if graph.node_types is None else graph.node_types if rows is None else graph.node_types[rows]
         attributes = self.transform_.apply(chosen, graph.attribute_names, types)

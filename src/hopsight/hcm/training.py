@@ -30,7 +30,7 @@ from hopsight.hcm.training_state import Generators, TrainingState
 from hopsight.system.threads import Run, workers
 
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
-AT_ONCE = 1 << 13
+AT_ONCE = 1 << 12
 AT_ONCE_ON_GPU = 1 << 20
 PAIRS_IN_MEMORY = 1 << 23
 
@@ -136,7 +136,7 @@ def sample_weights(
     sampled = set(schedule.sample_epochs(len(task.folds[0])))
     chunk = max(1, min(schedule.n_epochs, PAIRS_IN_MEMORY // (n_pairs * len(task.networks))))
     pairs = None
-    with workers(_n_blocks(n_pairs, task.labels.device, schedule)) as run:
+    with workers(_n_blocks(n_pairs, task.labels.device) * len(task.networks)) as run:
         for epoch in range(first, schedule.n_epochs):
             if epoch % chunk == 0:
                 state.before_draw = generators.pairs.bit_generator.state
@@ -145,11 +145,16 @@ def sample_weights(
                 observer.clock.begin("pairs")
                 pairs = task.draw(start, min(chunk, schedule.n_epochs - start))
             observer.clock.begin("train")
-            losses = []
-            for k, network in enumerate(task.networks):
-                fold = task.folds[k][epoch % len(task.folds[k])]
-                mine = pairs[epoch % chunk, k]
-                losses.append(_step(network, fold, mine, task.labels, optimizers[k], schedule, epoch, generators, run))
+            steps = [
+                Step(network, task.folds[k][epoch % len(task.folds[k])], pairs[epoch % chunk, k], task.labels, schedule,
+                     generators.dropout)
+                for k, network in enumerate(task.networks)
+            ]  # fmt: skip
+            losses = descend(steps, run)
+            for optimizer in optimizers:
+                for group in optimizer.param_groups:
+                    group["lr"] = schedule.lr_at(epoch)
+                optimizer.step()
             state.losses[epoch] = _finite(losses, epoch)
             if epoch in sampled:
                 state.samples.append(torch.stack([network.flat_weights() for network in task.networks]).cpu())
@@ -196,7 +201,7 @@ def judge_edges(
     checkpoint = checkpoint or Checkpoint(None, "")
     first = posterior.restore(checkpoint)
     epochs = schedule.sample_epochs(len(folds[0]))
-    with workers(_n_blocks(edges.shape[1], edges.device, schedule)) as run:
+    with workers(_n_blocks(edges.shape[1], edges.device)) as run:
         for number, (epoch, weights) in enumerate(zip(epochs, samples, strict=True)):
             if number < first:
                 continue
@@ -204,9 +209,13 @@ def judge_edges(
                 network.set_flat_weights(weights[k])
                 fold = folds[k][epoch % len(folds[k])]
                 dropout = judging_generator(judging_seed, epoch, edges.device)
-                for part, logits in predict(network, fold.view, edges, fold.judged, schedule, dropout, run):
+
+                def judge(part: Tensor, logits: Tensor, k: int = k) -> None:
                     fair = logits if calibrations is None else calibrated(logits, calibrations[k])
                     posterior.add(part, fair, schedule.prediction)
+
+                for _ in predict(network, fold.view, edges, fold.judged, schedule, dropout, run, use=judge):
+                    pass
             if checkpoint.due:
                 posterior.save(checkpoint, number + 1)
     return posterior
@@ -221,17 +230,24 @@ def predict(
     schedule: Schedule,
     dropout: torch.Generator | None = None,
     run: Run = map,
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield blocks of the chosen columns of ``pairs`` and the logits of their hop classes."""
+    use: Callable[[Tensor, Tensor], Any] | None = None,
+) -> Iterator[tuple[Tensor, Any]]:
+    """Yield blocks of the chosen columns of ``pairs`` and the logits of their hop classes, or what ``use`` returns.
+
+    ``use`` is called with a block and its logits in the thread that computed them; blocks have no pair in common.
+    """
     share = schedule.dropout if schedule.dropout_at_prediction else 0.0
     nodes = network.represent(view, dropout=share, generator=dropout)
+    nodes = network.mapped(nodes, chosen.numel(), run)
     parts = torch.split(chosen, _at_once(pairs.device.type))
+    generators = block_generators(dropout if share else None, len(parts))
 
-    def classify(part: Tensor) -> Tensor:
+    def classify(part: Tensor, generator: torch.Generator | None) -> Any:
         with torch.no_grad():  # each thread has its own setting
-            return network(nodes, pairs[:, part], dropout=share, generator=dropout)
+            logits = network(nodes, pairs[:, part], dropout=share, generator=generator)
+            return logits if use is None else use(part, logits)
 
-    yield from zip(parts, run(classify, parts), strict=True)
+    yield from zip(parts, run(classify, parts, generators), strict=True)
 
 
 def judging_generator(seed: int, epoch: int, device: torch.device) -> torch.Generator:
@@ -239,51 +255,77 @@ def judging_generator(seed: int, epoch: int, device: torch.device) -> torch.Gene
     return torch.Generator(device).manual_seed((seed + epoch) % 2**63)
 
 
-def _n_blocks(n_items: int, device: torch.device, schedule: Schedule) -> int:
-    """Return how many blocks of pairs or edges may run side by side; dropout draws its masks block after block."""
-    return 1 if schedule.dropout or device.type != "cpu" else n_items // AT_ONCE + 1
+def block_generators(source: torch.Generator | None, n_blocks: int) -> Sequence[torch.Generator | None]:
+    """Return one generator of dropout masks per block, so that blocks do not wait for each other's masks."""
+    if source is None:
+        return [None] * n_blocks
+    seeds = torch.randint(2**62, (n_blocks,), generator=source, device=source.device).tolist()
+    return [torch.Generator(source.device).manual_seed(seed) for seed in seeds]
 
 
-def _step(
-    network: HopNetwork,
-    fold: Fold,
-    pairs: Tensor,
-    labels: Tensor,
-    optimizer: Optimizer,
-    schedule: Schedule,
-    epoch: int,
-    generators: Generators,
-    run: Run = map,
-) -> Tensor:
-    """Descend the hop loss once and return it; gradients add up over blocks of pairs that fit a processor's cache."""
-    for group in optimizer.param_groups:
-        group["lr"] = schedule.lr_at(epoch)
-    dropout = generators.dropout
-    device, half = labels.device.type, schedule.dtype == torch.bfloat16
-    optimizer.zero_grad()
-    view, pairs = network.focus(fold.view, pairs)
-    with torch.autocast(device, torch.bfloat16, enabled=half):
-        nodes = network.represent(view, dropout=schedule.dropout, generator=dropout)
-    leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in nodes]
-    learned = [tensor for tensor in (*leaves, *network.parameters()) if tensor.requires_grad]
+def _n_blocks(n_items: int, device: torch.device) -> int:
+    """Return how many blocks of pairs or edges may run side by side."""
+    return 1 if device.type != "cpu" else -(-n_items // AT_ONCE)
 
-    def gradients(block: Tensor, wanted: Tensor) -> tuple[Tensor, Sequence[Tensor | None]]:
-        with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
-            logits = network(leaves, block, dropout=schedule.dropout, generator=dropout)
-        loss = cross_entropy(logits.float(), wanted, reduction="sum") / labels.numel()
-        return loss.detach(), torch.autograd.grad(loss, learned, allow_unused=True)
 
-    total = torch.zeros((), device=labels.device)
-    for loss, parts in run(gradients, *(torch.split(t, _at_once(device), dim=-1) for t in (pairs, labels))):
-        total += loss
-        for tensor, part in zip(learned, parts, strict=True):
+class Step:
+    """One step of one network: blocks of pairs that fit a processor's cache, and the gradients that they add up to."""
+
+    def __init__(
+        self,
+        network: HopNetwork,
+        fold: Fold,
+        pairs: Tensor,
+        labels: Tensor,
+        schedule: Schedule,
+        dropout: torch.Generator,
+    ) -> None:
+        self.network, self.schedule, self.n_pairs = network, schedule, labels.numel()
+        self.device, self.half = labels.device.type, schedule.dtype == torch.bfloat16
+        view, pairs = network.focus(fold.view, pairs)
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
+            self.nodes = network.represent(view, dropout=schedule.dropout, generator=dropout)
+        self.leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in self.nodes]
+        self.learned = [tensor for tensor in (*self.leaves, *network.parameters()) if tensor.requires_grad]
+        for tensor in self.learned:
+            tensor.grad = None
+        size = _at_once(self.device)
+        blocks = torch.split(pairs, size, dim=-1)
+        masks = block_generators(dropout if schedule.dropout else None, len(blocks))
+        self.blocks = list(zip(blocks, torch.split(labels, size), masks, strict=True))
+        self.loss = torch.zeros((), device=labels.device)
+
+    def gradients(
+        self, pairs: Tensor, labels: Tensor, dropout: torch.Generator | None
+    ) -> tuple[Tensor, Sequence[Tensor | None]]:
+        """Return the loss of a block, and its gradients."""
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.half, cache_enabled=False):
+            logits = self.network(self.leaves, pairs, dropout=self.schedule.dropout, generator=dropout)
+        loss = cross_entropy(logits.float(), labels, reduction="sum") / self.n_pairs
+        return loss.detach(), torch.autograd.grad(loss, self.learned, allow_unused=True)
+
+    def add(self, loss: Tensor, gradients: Sequence[Tensor | None]) -> None:
+        """Add the loss and the gradients of a block."""
+        self.loss += loss
+        for tensor, part in zip(self.learned, gradients, strict=True):
             if part is not None:
                 tensor.grad = part if tensor.grad is None else tensor.grad.add_(part)
-    for rows, leaf in zip(nodes, leaves, strict=True):
-        if leaf.grad is not None:
-            rows.backward(leaf.grad)  # type: ignore[no-untyped-call]
-    optimizer.step()
-    return total
+
+    def finish(self) -> Tensor:
+        """Pass the gradients on to what represents the nodes, and return the loss."""
+        for rows, leaf in zip(self.nodes, self.leaves, strict=True):
+            if leaf.grad is not None:
+                rows.backward(leaf.grad)  # type: ignore[no-untyped-call]
+        return self.loss
+
+
+def descend(steps: Sequence[Step], run: Run = map) -> list[Tensor]:
+    """Leave the gradients of some networks, all blocks of all of them side by side, and return their losses."""
+    tasks = [(step, block) for step in steps for block in step.blocks]
+    found = run(lambda task: task[0].gradients(*task[1]), tasks)
+    for (step, _), (loss, gradients) in zip(tasks, found, strict=True):
+        step.add(loss, gradients)
+    return [step.finish() for step in steps]
 
 
 def _at_once(device: str) -> int:

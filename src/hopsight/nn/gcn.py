@@ -14,6 +14,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from hopsight.nn.dropout import relu_drop
+
 
 @dataclass(frozen=True)
 class Propagation:
@@ -139,7 +141,7 @@ class GCN(nn.Module):
         """
         hidden = propagated @ self.weights[0] + self.biases[0]
         for weight, bias, propagate in zip(list(self.weights)[1:], list(self.biases)[1:], propagates, strict=True):
-            hidden = drop(torch.relu(hidden), dropout, generator)
+            hidden = relu_drop(hidden, dropout, generator)
             n_out, n_in = propagate.forward.shape
             hidden = (propagate(hidden @ weight) if n_out == n_in else propagate(hidden) @ weight) + bias
         return hidden
@@ -157,14 +159,6 @@ def draw_weights(shape: tuple[int, int], generator: torch.Generator) -> Tensor:
     """Return a Glorot uniform matrix from an explicit generator; torch's own layers use the global random state."""
     bound = (6.0 / sum(shape)) ** 0.5
     return (torch.rand(shape, generator=generator) * 2 - 1) * bound
-
-
-def drop(values: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
-    """Apply dropout with an explicit generator; do nothing when the share is 0 or no generator is given."""
-    if share == 0.0 or generator is None:
-        return values
-    keep = torch.rand(values.shape, generator=generator, device=values.device) >= share
-    return values * keep / (1.0 - share)
 
 
 class _Propagate(torch.autograd.Function):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from hopsight.nn.gcn import draw_layers, drop
+from hopsight.nn.dropout import relu_drop
+from hopsight.nn.gcn import draw_layers
 
 
 class HopMLP(nn.Module):
@@ -31,6 +32,5 @@ class HopMLP(nn.Module):
     def forward(self, difference: Tensor, *, dropout: float = 0.0, generator: torch.Generator | None = None) -> Tensor:
         """Return logits from z_m − z_n. Shapes: (n_pairs, n_inputs) -> (n_pairs, n_classes)."""
         distance = difference if self.directed else difference.abs()
-        hidden = torch.relu(torch.addmm(self.biases[0], distance, self.weights[0]))
-        hidden = drop(hidden, dropout, generator)
+        hidden = relu_drop(torch.addmm(self.biases[0], distance, self.weights[0]), dropout, generator)
         return torch.addmm(self.biases[1], hidden, self.weights[1])

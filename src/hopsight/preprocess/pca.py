@@ -5,66 +5,90 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy.linalg
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, svds
-from threadpoolctl import threadpool_limits
+
+from hopsight.preprocess.krylov import leading_eigenvectors
+from hopsight.preprocess.products import CenteredMatrix, DeviceMatrix
+from hopsight.system.threads import few_threads
 
 FloatArray = NDArray[np.float64]
 
-SMALL = 512  # columns up to which the covariance matrix is the faster way
+SMALL = 512  # columns up to which a cluster adds up the covariance matrix
+FEW = 2048  # rows or columns up to which the matrix of their products is decomposed at once
 
 
 def principal_axes(
-    attributes: Any, center: FloatArray, scale: FloatArray, n_components: int, *, rng: np.random.Generator
+    attributes: Any,
+    center: FloatArray,
+    scale: FloatArray,
+    n_components: int,
+    *,
+    rng: np.random.Generator,
+    device: Any = "cpu",
 ) -> FloatArray:
     """Return the ``(n_components, n_attributes)`` principal axes of ``(attributes − center) / scale``.
 
-    A sparse X is not centered to M = (X − 1μᵀ)D⁻¹ unless nearly all axes of many columns are wanted. With few columns
-    the axes come from MᵀM, with many from products of M and Mᵀ with vectors (Lanczos). The largest entry of each axis
-    is made positive.
+    A sparse X is not centered to M = (X − 1μᵀ)D⁻¹. With few columns the axes are eigenvectors of MᵀM, with few rows
+    they come from those of MMᵀ. With many of both, from products of M and Mᵀ with blocks of vectors (block Lanczos)
+    until the residuals show that they span the right subspace. The largest entry of each axis is made positive.
+
+    Sums are added up in fixed blocks, so that the axes are the same for any number of threads. ``device`` is a torch
+    device; a GPU without enough memory leaves the work to the CPU.
     """
-    n_nodes, n_columns = attributes.shape
-    n_components = min(n_components, n_columns, n_nodes)
-    if n_columns <= SMALL:
-        axes = _from_covariance(attributes, center, scale, n_components)
-    elif n_components >= min(n_nodes, n_columns) - 1:
-        dense = attributes.toarray() if sp.issparse(attributes) else attributes
-        axes = np.linalg.svd((dense - center) / scale, full_matrices=False)[2][:n_components]
+    n_components = min(n_components, *attributes.shape)
+    if str(device).startswith("cuda"):
+        axes = _on_device(attributes, center, scale, n_components, rng, device)
     else:
-        axes = _from_products(attributes, center, scale, n_components, rng)
+        with few_threads(1):  # each block of rows has a thread of its own
+            axes = _axes(CenteredMatrix(attributes, center, scale), n_components, rng)
     largest = axes[np.arange(len(axes)), abs(axes).argmax(axis=1)]
     return axes * np.where(largest < 0, -1.0, 1.0)[:, None]
 
 
-def _from_covariance(attributes: Any, center: FloatArray, scale: FloatArray, n_components: int) -> FloatArray:
-    if sp.issparse(attributes):
-        gram = np.asarray((attributes.T @ attributes).todense(), dtype=np.float64)
-        gram -= attributes.shape[0] * np.outer(center, center)
-        gram /= np.outer(scale, scale)
-    else:
-        centered = (attributes - center) / scale
-        gram = centered.T @ centered
-    _, vectors = np.linalg.eigh(gram)
-    return vectors[:, ::-1][:, :n_components].T
-
-
-def _from_products(
-    attributes: Any, center: FloatArray, scale: FloatArray, n_components: int, rng: np.random.Generator
+def _on_device(
+    attributes: Any, center: FloatArray, scale: FloatArray, n_components: int, rng: np.random.Generator, device: Any
 ) -> FloatArray:
-    matrix = sp.csr_array(attributes).astype(np.float64)
-    transposed = sp.csr_array(matrix.T)
+    import torch
 
-    def forward(v: FloatArray) -> Any:
-        v = v.ravel() / scale
-        return matrix @ v - center @ v
+    try:
+        return np.asarray(_axes(DeviceMatrix(attributes, center, scale, device), n_components, rng).cpu())
+    except torch.OutOfMemoryError:
+        torch.cuda.empty_cache()
+    with few_threads(1):
+        return np.asarray(_axes(CenteredMatrix(attributes, center, scale), n_components, rng))
 
-    def backward(u: FloatArray) -> Any:
-        u = u.ravel()
-        return (transposed @ u - center * u.sum()) / scale
 
-    operator = LinearOperator(matrix.shape, matvec=forward, rmatvec=backward, dtype=np.float64)
-    start = rng.normal(size=min(matrix.shape))
-    with threadpool_limits(1, user_api="blas"):  # a second thread does not help with single vectors
-        _, values, axes = svds(operator, k=n_components, v0=start, solver="arpack", return_singular_vectors="vh")
-    return np.asarray(axes[np.argsort(-values)])
+def _axes(matrix: Any, n_components: int, rng: np.random.Generator) -> Any:
+    """Return the axes as rows; the matrix decides whether NumPy or torch computes them."""
+    n_rows, n_columns = matrix.shape
+    if n_columns <= FEW and (n_columns <= n_rows or n_columns <= SMALL):
+        return _top(matrix.column_products(), n_components).T
+    if n_rows <= FEW:
+        vectors = _top(matrix.row_products(), n_components)
+    else:
+        start = matrix.array(rng.normal(size=(min(n_rows, n_columns), _block_width(n_components))))
+        vectors = leading_eigenvectors(matrix.squared, start, n_components)
+    if vectors.shape[0] == n_columns and n_columns < n_rows:
+        return vectors.T
+    # Mᵀ times the left vectors, longest first, so that directions without variance do not disturb the others.
+    return matrix.linalg.qr(matrix.backward(vectors))[0].T
+
+
+def _block_width(n_components: int) -> int:
+    """Return how many vectors to multiply at once: enough for fast products, few enough for a high degree."""
+    return max(8, min(16, n_components // 4))
+
+
+def _top(products: Any, n_components: int) -> Any:
+    """Return the eigenvectors of the largest eigenvalues of a symmetric matrix as columns, largest first."""
+    size = products.shape[0]
+    if not isinstance(products, np.ndarray):
+        import torch
+
+        return torch.linalg.eigh(products)[1][:, size - n_components :].flip(1)
+    if size <= SMALL:
+        return np.linalg.eigh(products)[1][:, ::-1][:, :n_components]
+    chosen = [size - n_components, size - 1] if 2 * n_components < size else None
+    vectors = scipy.linalg.eigh(products, subset_by_index=chosen, overwrite_a=True, check_finite=False)[1]
+    return vectors[:, ::-1][:, :n_components]

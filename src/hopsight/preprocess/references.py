@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.system.threads import few_threads
+from hopsight.system.threads import few_threads, in_order
 
 FloatArray = NDArray[np.float64]
 
 N_REFERENCES = 256
 N_KNOTS = 33
-ROWS_AT_ONCE = 1 << 14
+ROWS_AT_ONCE = 1 << 12  # few enough for a cache
 NEARLY, ROUNDING = 1e-6, 1e-12  # relative to a squared distance, and to the largest one
 
 
@@ -40,14 +40,17 @@ class References:
 
     def knots(self, attributes: FloatArray) -> NDArray[np.float32]:
         """Return (n_nodes, n_knots) quantiles of the squared distances from each node to the references."""
-        found = np.empty((attributes.shape[0], N_KNOTS), dtype=np.float32)
         places = np.linspace(0, self.rows.shape[0] - 1, N_KNOTS).round().astype(np.int64)
+        lengths = (self.rows**2).sum(axis=1)
+
+        def quantiles(start: int) -> NDArray[np.float32]:
+            rows = self._prepared(attributes[start : start + ROWS_AT_ONCE])
+            squares = (rows**2).sum(axis=1)[:, None] + lengths - 2.0 * rows @ self.rows.T
+            squares.sort(axis=1)
+            return squares[:, places].astype(np.float32)
+
         with few_threads(1):
-            for start in range(0, found.shape[0], ROWS_AT_ONCE):
-                rows = self._prepared(attributes[start : start + ROWS_AT_ONCE])
-                squares = (rows**2).sum(axis=1)[:, None] + (self.rows**2).sum(axis=1) - 2.0 * rows @ self.rows.T
-                found[start : start + ROWS_AT_ONCE] = np.sort(squares, axis=1)[:, places]
-        return found
+            return np.concatenate(list(in_order(quantiles, range(0, max(1, attributes.shape[0]), ROWS_AT_ONCE))))
 
     def relative_dissimilarity(self, attributes: FloatArray, edges: NDArray[np.int64]) -> FloatArray:
         """Return, for each edge, the share of references that are nearer to one end than the other end is.
@@ -58,7 +61,8 @@ class References:
         """
         knots = self.knots(attributes)
         found = np.zeros(edges.shape[1])
-        for start in range(0, found.size, ROWS_AT_ONCE):
+
+        def judge(start: int) -> None:
             first, second = edges[:, start : start + ROWS_AT_ONCE]
             apart = ((self._prepared(attributes[first]) - self._prepared(attributes[second])) ** 2).sum(axis=1)
             for end in (first, second):
@@ -66,6 +70,9 @@ class References:
                 tie = NEARLY * apart[:, None] + ROUNDING * knots[end, -1:]
                 nearer = ((gap > tie).mean(axis=1) + (gap >= -tie).mean(axis=1)) / 2.0
                 found[start : start + ROWS_AT_ONCE] += nearer / 2.0
+
+        for _ in in_order(judge, range(0, found.size, ROWS_AT_ONCE)):
+            pass
         return found
 
     def _prepared(self, rows: FloatArray) -> FloatArray:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.system.threads import in_order
+
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
 LIMIT = 5.0  # standard deviations at which "clipped" clips
 RANK_WEIGHT = 0.5  # "mixed" adds ranks to "clipped" with this weight
+COLUMNS_AT_ONCE = 16
 TINY = float(np.finfo(np.float64).tiny)  # smaller numbers lose digits, and NumPy 1.26 warns when dividing them
 
 FloatArray = NDArray[np.float64]
@@ -64,24 +68,40 @@ def row_scaled(attributes: Any) -> Any:
 def column_quantiles(attributes: Any, n_points: int = 1001) -> FloatArray:
     """Return ``(n_points, n_columns)`` quantiles of every column, the reference for ranks."""
     levels = np.linspace(0.0, 1.0, n_points)
-    columns = attributes.tocsc() if sp.issparse(attributes) else attributes
     out = np.empty((n_points, attributes.shape[1]))
-    for column in range(attributes.shape[1]):
-        values = columns[:, [column]].toarray().ravel() if sp.issparse(columns) else columns[:, column]
-        out[:, column] = np.quantile(values, levels)
+    for columns, values in _columns(attributes, lambda rows, _: np.quantile(rows, levels, axis=1)):
+        out[:, columns] = values
     return out
 
 
 def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
     """Replace every value by its mid-rank among the reference quantiles, from −½ to ½."""
-    dense = attributes.toarray() if sp.issparse(attributes) else np.asarray(attributes)
     last = len(quantiles)
-    out = np.empty(dense.shape, dtype=np.float64)
-    for column in range(dense.shape[1]):
-        below = np.searchsorted(quantiles[:, column], dense[:, column], side="left")
-        upto = np.searchsorted(quantiles[:, column], dense[:, column], side="right")
-        out[:, column] = (below + upto) / (2.0 * last) - 0.5
+    out = np.empty(attributes.shape, dtype=np.float64)
+
+    def ranks(rows: FloatArray, columns: slice) -> FloatArray:
+        places = np.empty(rows.shape)
+        for row, known, place in zip(rows, np.ascontiguousarray(quantiles[:, columns].T), places, strict=True):
+            place[:] = np.searchsorted(known, row, side="left")
+            place += np.searchsorted(known, row, side="right")
+        return (places / (2.0 * last) - 0.5).T
+
+    for columns, values in _columns(attributes, ranks):
+        out[:, columns] = values
     return out
+
+
+def _columns(attributes: Any, work: Callable[..., FloatArray]) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield blocks of columns, and the result of the work on them: each column as a row, so that it is contiguous."""
+    by_column: Any = attributes.tocsc() if sp.issparse(attributes) else np.asarray(attributes)
+    parts = [slice(start, start + COLUMNS_AT_ONCE) for start in range(0, attributes.shape[1], COLUMNS_AT_ONCE)]
+
+    def prepared(columns: slice) -> FloatArray:
+        chosen = by_column[:, columns]
+        rows = np.ascontiguousarray(chosen.toarray().T if sp.issparse(chosen) else chosen.T)
+        return work(rows, columns)
+
+    yield from zip(parts, in_order(prepared, parts), strict=True)
 
 
 def standard_ranks(attributes: Any, quantiles: FloatArray) -> FloatArray:

@@ -23,8 +23,11 @@ from hopsight.preprocess.scale import (
     row_scaled,
     standard_ranks,
 )
+from hopsight.system.threads import few_threads, in_order
 
 FloatArray = NDArray[np.float64]
+
+ROWS_AT_ONCE = 1024  # projected by one thread at a time
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,30 @@ class AttributeTransform:
         n_components: int | None = None,
         types: NDArray[np.object_] | None = None,
         rng: np.random.Generator,
+        device: Any = "cpu",
     ) -> Self:
         """Learn the transformation; ``scaling="auto"`` standardizes all attributes except bags of words.
 
         ``types`` are those of the nodes; they do not matter if attributes are not standardized.
+        """
+        options = {"scaling": scaling, "n_components": n_components, "types": types, "rng": rng, "device": device}
+        return cls.fit_apply(attributes, names, **options)[0]
+
+    @classmethod
+    def fit_apply(
+        cls,
+        attributes: Any,
+        names: Sequence[str],
+        *,
+        scaling: str = "auto",
+        n_components: int | None = None,
+        types: NDArray[np.object_] | None = None,
+        rng: np.random.Generator,
+        device: Any = "cpu",
+    ) -> tuple[Self, Any]:
+        """Return the transformation and what it makes of the attributes, which are scaled only once for both.
+
+        ``device`` is the torch device that finds the principal axes.
         """
         check_choice("scaling", scaling, SCALINGS)
         if n_components is not None:
@@ -83,13 +106,12 @@ class AttributeTransform:
         if scaling in ("standard", "clipped", "mixed"):
             center, scale = column_moments(attributes)
             scaled = replace(scaled, center=center, scale=scale)
-        if n_components is None or n_components >= scaled.n_outputs:
-            return scaled
         prepared, center, scale = scaled.prepared(attributes)
-        if scaling != "standard":
-            center = np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
-        axes = principal_axes(prepared, center, scale, n_components, rng=rng)
-        return replace(scaled, axes=axes, origin=(axes / scale) @ center)
+        if n_components is not None and n_components < scaled.n_outputs:
+            middle = center if scaling == "standard" else np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
+            axes = principal_axes(prepared, middle, scale, n_components, rng=rng, device=device)
+            scaled = replace(scaled, axes=axes, origin=(axes / scale) @ middle)
+        return scaled, scaled._finished(prepared, center, scale)
 
     @property
     def n_outputs(self) -> int:
@@ -126,9 +148,16 @@ class AttributeTransform:
 
         Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centered nor projected.
         """
-        prepared, center, scale = self.prepared(self._within_types(_in_order(attributes, names, self.names), types))
+        return self._finished(*self.prepared(self._within_types(_in_order(attributes, names, self.names), types)))
+
+    def _finished(self, prepared: Any, center: FloatArray, scale: FloatArray) -> Any:
+        """Project prepared attributes on the axes, or do the centering and division left to do."""
         if self.axes is not None:
-            return np.asarray(prepared @ (self.axes / scale).T) - self.origin
+            turned = np.ascontiguousarray((self.axes / scale).T)
+            starts = range(0, prepared.shape[0], ROWS_AT_ONCE)
+            with few_threads(1):
+                parts = in_order(lambda row: np.asarray(prepared[row : row + ROWS_AT_ONCE] @ turned), starts)
+                return np.concatenate(list(parts)) - self.origin
         if self.scaling != "standard":
             return prepared
         dense = prepared.toarray() if sp.issparse(prepared) else prepared

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -72,14 +73,31 @@ def workers(n_tasks: int) -> Iterator[Run]:
         yield map
         return
     with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        yield partial(_ahead, pool, 2 * count)
 
-        def run(function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterator[Any]:
-            ahead: deque[Future[Any]] = deque()
-            for chosen in zip(*arguments, strict=False):
-                ahead.append(pool.submit(function, *chosen))
-                if len(ahead) > 2 * count:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
 
-        yield run
+def in_order(function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterator[Any]:
+    """Map a function over items like ``map``, in threads; at most a few results wait until the caller takes them.
+
+    The function must release the interpreter's lock to gain from it, as NumPy does. Around products of matrices, limit
+    BLAS to one thread, so that the result is the same for any number of threads.
+    """
+    count = n_threads()
+    if count < 2:
+        yield from map(function, *arguments)
+        return
+    with ThreadPoolExecutor(count) as pool:
+        yield from _ahead(pool, 2 * count, function, *arguments)
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, most: int, function: Callable[..., Any], *arguments: Iterable[Any]
+) -> Iterator[Any]:
+    """Map over items with a pool, at most a few results ahead of the caller."""
+    waiting: deque[Future[Any]] = deque()
+    for chosen in zip(*arguments, strict=False):
+        waiting.append(pool.submit(function, *chosen))
+        if len(waiting) > most:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
