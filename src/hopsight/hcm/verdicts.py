@@ -220,12 +220,13 @@ def queue(
     n_needed = n + judged.size + n  # no order needs to be followed further
     waiting = {kind: iter([i for i in order[:n_needed].tolist() if left[i]]) for kind, order in orders.items()}
     kinds, found, taken = list(evidence), [], set()
+    first = set(orders[None][:n_needed][left[orders[None][:n_needed]]][:n].tolist())
     for place in range(min(n, int(left.sum()))):
         turn = place % TEACHING == TEACHING - 1
         kind = kinds[(place // TEACHING) % len(kinds)] if turn and kinds else None
         node = next(i for i in waiting[kind] if i not in taken)
         taken.add(node)
-        found.append((node, kind))
+        found.append((node, None if node in first else kind))  # asked anyway: it teaches no kind in particular
     return found
 
 

@@ -109,6 +109,6 @@ def _table(path: str | Path) -> Any:
     if not file.is_file():
         raise ValueError(f"there is no file {file}")
     try:
-        return pl.read_csv(file, infer_schema=False, missing_utf8_is_empty_string=True)
+        return pl.read_csv(file, infer_schema=False).fill_null("")
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
         raise ValueError(f"{file} is not a CSV file: {str(error).splitlines()[0]}") from None

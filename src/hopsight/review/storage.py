@@ -105,7 +105,7 @@ class Store:
 
     def rows(self) -> list[Decision]:
         """Return all decisions about this graph, in the order in which they were made."""
-        with self._connection() as connection:
+        with self._connection(write=False) as connection:
             return self._select(connection, "graph = ? ORDER BY number", (self.graph,))
 
     def _written(self, connection: Any, request: str) -> Decision:
@@ -133,11 +133,12 @@ class Store:
         return connection.execute(query.replace("?", "%s") if self.shared else query, tuple(values))
 
     @contextmanager
-    def _connection(self) -> Iterator[Any]:
+    def _connection(self, *, write: bool = True) -> Iterator[Any]:
         """Open one transaction; it is on the disk when the block ends."""
         if self.shared:
             with _postgres(self.place) as connection:
-                connection.execute(f"SELECT pg_advisory_xact_lock({POSTGRES_LOCK})")
+                if write:
+                    connection.execute(f"SELECT pg_advisory_xact_lock({POSTGRES_LOCK})")
                 yield connection
             return
         try:
@@ -145,7 +146,7 @@ class Store:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA foreign_keys = ON")
-                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 yield connection
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
