@@ -67,7 +67,10 @@ class Taught(Detector):
             company=company_of(graph.edges, judged, anomalous, graph.n_nodes),
             resemblance=resemblance_of(taught._attribute_rows(graph), judged, anomalous, chosen),
         )
-        return taught._with(replace(found, key=np.array([_key(graph)]))) if found else taught
+        if found is not None:
+            taught.learned_ = replace(found, key=np.array([_key(graph)]))
+            taught._finish(taught._taught(taught.decision_score_, taught.threshold_, found.association))
+        return taught
 
     def untaught(self) -> Self:
         """Return the detector as it was before it learned from verdicts."""
@@ -106,22 +109,20 @@ class Taught(Detector):
         """How much each kind of evidence counts after learning, in a sentence; None if nothing was learned."""
         return in_words(self.learned_, self.evidence) if hasattr(self, "learned_") else None
 
-    def _with(self, learned: Learned) -> Self:
-        """Set what was learned, and keep what it replaces."""
-        names = ("decision_score_", "p_value_", "label_", "decided_by_")
-        self.before_ = {name: getattr(self, name) for name in names} | {"threshold_": np.array([self.threshold_])}
-        self.learned_ = learned
-        return self._finish(self._taught(self.decision_score_, learned.association))
-
-    def _taught(self, default: FloatArray, association: FloatArray | float = 0.0) -> FloatArray:
-        """Return the scores by what was learned; the default if nothing was.
+    def _taught(self, default: FloatArray, threshold: float, association: FloatArray) -> FloatArray:
+        """Return the scores by what was learned, and keep what they replace.
 
         As many nodes are flagged as before, because p-values go with the ranks.
         """
-        if not hasattr(self, "learned_"):
-            return default
         evidence = np.stack([self.evidence_[kind] for kind in self.evidence])
         scores = self.learned_.scores(evidence) + association
+        self.before_ = {
+            "decision_score_": default,
+            "p_value_": self.p_value_,
+            "decided_by_": self.decided_by_,
+            "label_": (default > threshold).astype(np.int64),
+            "threshold_": np.array([threshold]),
+        }
         self.rank_before_ = ranks(default)
         self.decided_by_ = (evidence * self.learned_.weights[:, None]).argmax(axis=0)
         p_values = np.empty_like(self.p_value_)
@@ -130,14 +131,21 @@ class Taught(Detector):
         return scores
 
     def _taught_again(self, graph: AttributedGraph, default: FloatArray, *, refit: bool) -> FloatArray:
-        """Return the scores after a fit, which forgets what was learned, or of a graph to judge."""
+        """Return the scores after a fit, which forgets what was learned, or of a graph to judge.
+
+        In another graph only what was learned about kinds of evidence counts: its nodes are not those with verdicts.
+        """
         learned = getattr(self, "learned_", None)
         if learned is None:
             return default
         if refit:
             del self.learned_, self.before_, self.rank_before_
             return default
-        return self._taught(default, learned.association if learned.key[0] == _key(graph) else 0.0)
+        if learned.key[0] != _key(graph):
+            nobody = np.zeros(0, dtype=np.int64)
+            learned = replace(learned, judged=nobody, association=np.zeros(graph.n_nodes))
+            self.learned_ = learned
+        return self._taught(default, float(self.before_["threshold_"][0]), learned.association)
 
     def _taught_node(self, evidence: Mapping[str, FloatArray], default: float, node: int) -> float:
         """Return the score of one node of the graph of the fit, given its evidence without some edges."""

@@ -71,10 +71,10 @@ def position_of(graph: AttributedGraph, node: Hashable) -> int:
         return graph.index_of(node[1:])
 
 
-def known_good(verdicts: Mapping[int, str]) -> str:
+def count_words(verdicts: Mapping[int, str]) -> str:
     """Say how many verdicts of each kind there are.
 
-    >>> known_good({3: "anomalous", 4: "normal", 9: "normal"})
+    >>> count_words({3: "anomalous", 4: "normal", 9: "normal"})
     '1 anomalous, 2 normal, 0 unsure'
     """
     counts = [sum(verdict == kind for verdict in verdicts.values()) for kind in VERDICTS]
@@ -88,7 +88,7 @@ def _pairs(source: Any) -> Iterable[tuple[Hashable, Any]]:
         if missing:
             raise ValueError(f"{source} has no column {missing[0]}; verdicts are in the columns node and verdict")
         return zip(table["node"], table["verdict"], strict=True)
-    columns = getattr(source, "columns", source)
+    columns = getattr(source, "columns", source if isinstance(source, Mapping) else ())
     if set(columns) >= {"node", "verdict"} and not isinstance(source["node"], str):
         nodes, verdicts = list(source["node"]), list(source["verdict"])
         if len(nodes) != len(verdicts):

@@ -6,6 +6,7 @@ const KEYS = { a: "anomalous", n: "normal", u: "unsure" };
 const NAMES = { anomalous: "Anomalous", normal: "Normal", unsure: "Unsure" };
 const VIEWS = { queue: "What to look at next", flagged: "Flagged nodes", judged: "All verdicts", anomalous: "Judged anomalous", normal: "Judged normal", unsure: "Judged unsure" };
 const POLL = 2000;
+const TESTS = { misfit: "its neighbors", ring: "rings", outlier: "own attributes", activity: "number of edges", lockstep: "near-copies" };
 
 const state = { view: "queue", rows: [], place: null, shown: null, last: -1, learning: -1, query: "", busy: false };
 const parts = {
@@ -151,8 +152,8 @@ function drawList() {
   parts.list.replaceChildren(...state.rows.map((row) => el("li", null,
     el("a", { href: `#n${row.place}`, "aria-current": row.place === state.place ? "true" : null },
       el("span", { class: "rank" }, `${whole(row.rank)}${moved(row)}`), name(row.name),
-      el("span", { class: `mark ${row.verdict || ""}`, title: row.teaches ? `a verdict here shows whether ${row.teaches} counts` : null },
-        row.verdict || (row.teaches ? `tests ${row.teaches}` : ""))))));
+      el("span", { class: `mark ${row.verdict || ""}`, title: row.teaches ? `its verdict would show how much the evidence of ${TESTS[row.teaches]} is worth in this graph` : null },
+        row.verdict || (row.teaches ? `tests ${TESTS[row.teaches]}` : ""))))));
   if (!state.rows.length) parts.list.append(el("li", { class: "none" }, state.query ? "No node has this name." : "Nothing here."));
 }
 
@@ -192,13 +193,13 @@ function draw() {
   const typed = document.getElementById("note")?.dataset.place === String(shown.place) ? document.getElementById("note").value : "";
   parts.node.replaceChildren(...[
     el("h2", { id: "chosen", tabindex: "-1" }, name(shown.row.name), badge(shown.row)),
-    shown.row.teaches && el("p", { class: "soft" }, `Asked because its verdict would show whether ${shown.row.teaches} counts.`),
     el("div", { class: "sentences" }, reasons.sentences.map((text) => el("p", null, text))),
     verdictButtons(shown),
     el("label", { for: "note" }, "Note (saved with the verdict)"),
     el("textarea", { id: "note", maxlength: "2000", "data-place": shown.place }, typed),
     history(shown.history),
-    el("div", { class: "ego after" }, el("h3", null, "Its neighborhood"), egoNetwork(all, 0), egoLegend(all, 0)),
+    el("div", { class: "ego after" }, el("h3", null, "Its neighborhood"),
+      el("p", { class: "soft small" }, "The farther out a neighbor is drawn, the less it seems to belong beside this node."), egoNetwork(all, 0), egoLegend(all, 0)),
     shown.group && group(all, shown.group),
     reasons.attributes.length > 0 && el("div", { class: "after" }, el("h3", null, "Its attributes beside its neighbors’"), attributes(reasons.attributes)),
     reasons.own.length > 0 && el("div", { class: "after" }, el("h3", null, "Unusual attributes of the node itself"), ownValues(reasons.own)),
