@@ -109,6 +109,8 @@ def test_association_raises_the_neighbors_of_confirmed_nodes_only_if_verdicts_su
 def test_the_queue_is_the_ranking_with_every_third_node_from_a_kind_in_turn() -> None:
     ring = np.array([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 0.0, 0.0, 0.0])
     outlier = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0])
-    found = queue(np.maximum(ring, outlier), {"outlier": outlier, "ring": ring}, np.array([1]), 4)
-    assert found == [(0, None), (2, None), (8, "outlier"), (3, None)]
+    kinds, scores = {"outlier": outlier, "ring": ring}, np.maximum(ring, outlier)
+    nobody = np.zeros(0, dtype=np.int64)
+    assert queue(scores, kinds, nobody, 4) == [(0, None), (1, None), (8, "outlier"), (2, None)]
+    assert queue(scores, kinds, np.array([0]), 3) == [(1, None), (8, "outlier"), (2, None)]  # the rest keeps its order
     assert len(queue(ring, {"ring": ring}, np.array([0, 1]), 100)) == 7

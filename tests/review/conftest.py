@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +21,8 @@ from hopsight.review.server import make_app
 from hopsight.review.session import Session, open_session
 from hopsight.runs.detect import detect
 from hopsight.runs.request import Request, Source
+from review_served import IMAGE, TOKEN, Served
 
-IMAGE = "<img src=x onerror=alert(1)>"
-TOKEN = "a-token-for-the-tests"
 SETTINGS = {**CrossHCM.quick, "n_epochs": 12, "burn_in": 6, "n_samples": 6}
 
 
@@ -55,19 +54,6 @@ def run_folder(finished: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def session(run_folder: Path) -> Session:
     return open_session(run_folder)
-
-
-class Served(NamedTuple):
-    """A running server."""
-
-    address: str
-    port: int
-    session: Session
-
-    @property
-    def url(self) -> str:
-        """The address with its token, as it is opened in the browser."""
-        return f"{self.address}/?token={TOKEN}"
 
 
 @pytest.fixture

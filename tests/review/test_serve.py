@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review.conftest import TOKEN
 
 from hopsight.review.serve import serve
 from hopsight.review.storage import FILE
 from hopsight.runs.explain import open_run
+from review_served import TOKEN
 
 
 def start(folder: Path, port: int, *options: str) -> subprocess.Popen[str]:

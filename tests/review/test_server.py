@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pytest
-from review.conftest import TOKEN, Served
 
 from hopsight.review.server import MAX_BODY, Guard, check_reviewer
+from review_served import TOKEN, Served
 
 JSON = {"Content-Type": "application/json"}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from review.conftest import IMAGE
 
 from hopsight.review.session import LEARNED, Session, open_session
+from review_served import IMAGE
 
 
 def judge(session: Session, count: int) -> None:

@@ -221,7 +221,9 @@ def queue(
     waiting = {kind: iter([i for i in order[:n_needed].tolist() if left[i]]) for kind, order in orders.items()}
     kinds, found, taken = list(evidence), [], set()
     first = set(orders[None][:n_needed][left[orders[None][:n_needed]]][:n].tolist())
-    for place in range(min(n, int(left.sum()))):
+    for place in range(
+        judged.size, judged.size + min(n, int(left.sum()))
+    ):  # so that a verdict does not reorder the rest
         turn = place % TEACHING == TEACHING - 1
         kind = kinds[(place // TEACHING) % len(kinds)] if turn and kinds else None
         node = next(i for i in waiting[kind] if i not in taken)

@@ -58,8 +58,10 @@ async function send(path, body) {
   }
 }
 
-async function guarded(work) {
-  if (state.busy) return;
+// A verdict counts for the node that is shown: while the next one is on its way, keys for verdicts are ignored.
+async function guarded(work, waits = false) {
+  if (state.busy && !waits) return;
+  while (state.busy) await new Promise((done) => setTimeout(done, 20));
   state.busy = true;
   try { await work(); } catch (error) { tell(error.message, true); } finally { state.busy = false; }
 }
@@ -73,8 +75,8 @@ function decide(verdict) {
     await send("/api/decide", { place: shown.place, verdict, note });
     tell(`${NAMES[verdict]}: ${shown.row.name}. Saved.`);
     await refresh();
-    if (next !== null) go(next);
-    else await show(shown.place);
+    if (next !== null && location.hash !== `#n${next}`) history.pushState(null, "", `#n${next}`);
+    await show(next ?? shown.place);
   });
 }
 
@@ -89,10 +91,10 @@ function undo() {
     const { place } = await send("/api/undo", {});
     if (place === null) return tell("There is nothing of yours to undo.");
     await refresh();
-    go(place);
+    if (location.hash !== `#n${place}`) history.pushState(null, "", `#n${place}`);
     await show(place);
     tell(`Undone: ${state.shown.row.name} has no verdict of yours now.`);
-  });
+  }, true);
 }
 
 function learn() {
@@ -104,7 +106,7 @@ function learn() {
     await refresh();
     if (state.rows.length) go(state.rows[0].place);
     tell(words);
-  });
+  }, true);
 }
 
 let searching = 0;
@@ -197,7 +199,7 @@ function draw() {
     verdictButtons(shown),
     el("label", { for: "note" }, "Note (saved with the verdict)"),
     el("textarea", { id: "note", maxlength: "2000", "data-place": shown.place }, typed),
-    history(shown.history),
+    past(shown.history),
     el("div", { class: "ego after" }, el("h3", null, "Its neighborhood"),
       el("p", { class: "soft small" }, "The farther out a neighbor is drawn, the less it seems to belong beside this node."), egoNetwork(all, 0), egoLegend(all, 0)),
     shown.group && group(all, shown.group),
@@ -221,7 +223,7 @@ function verdictButtons(shown) {
       NAMES[verdict], el("kbd", { "aria-hidden": "true" }, key.toUpperCase()))));
 }
 
-function history(rows) {
+function past(rows) {
   if (!rows.length) return null;
   return el("ul", { class: "history" }, rows.map(([verdict, who, when, note, undone]) => {
     const line = [`${verdict}, by `, name(who), ` on ${when.slice(0, 16).replace("T", " ")} UTC`, note && [": ", name(note)], undone && " (undone)"];
