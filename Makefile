@@ -24,7 +24,8 @@ help:
 
 demo: $(VENV)/.installed
 	$(BIN)/hopsight detect --out $(DEMO)
-	@echo "Open $(DEMO)/report.html in a browser."
+	@echo "Open $(DEMO)/report.html in a browser, or judge the suspects yourself:"
+	@echo "  $(PIP) install -c constraints.txt -e '.[review]' && $(BIN)/hopsight review $(DEMO)"
 
 test: lint browser
 	$(BIN)/python -m pytest
@@ -93,7 +94,7 @@ $(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	$(PYTHON) -c "import pathlib, tomllib; \
 	  project = tomllib.loads(pathlib.Path('pyproject.toml').read_text())['project']; \
 	  extras = project['optional-dependencies']; \
-	  needs = project['dependencies'] + extras['pyg'] + extras['networkx'] + extras['spark']; \
+	  needs = project['dependencies'] + extras['pyg'] + extras['networkx'] + extras['review'] + extras['spark']; \
 	  print(*[need.replace('>=', '==') for need in needs if not need.startswith('torch>')], sep='\n')" \
 	  >> $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install -c $(LOWEST)/constraints.txt -e ".[dev]"

@@ -91,7 +91,8 @@ def test_learning_gives_a_new_order_that_a_reload_and_a_second_window_show(opene
     expect(opened.locator("#progress")).to_contain_text("18 verdicts")
     before = listed(opened)
     opened.keyboard.press("l")
-    says(opened, "Learned from")
+    says(opened, "Ranked again")
+    assert "Learned from" in opened.locator("#learned").inner_text()
     after = listed(opened)
     assert after != before and not set(after) & {row["name"] for row in rows[:18]}
     assert opened.locator("#learned").is_visible()

@@ -6,7 +6,7 @@ const KEYS = { a: "anomalous", n: "normal", u: "unsure" };
 const NAMES = { anomalous: "Anomalous", normal: "Normal", unsure: "Unsure" };
 const VIEWS = { queue: "What to look at next", flagged: "Flagged nodes", judged: "All verdicts", anomalous: "Judged anomalous", normal: "Judged normal", unsure: "Judged unsure" };
 const POLL = 2000;
-const TESTS = { misfit: "its neighbors", ring: "rings", outlier: "own attributes", activity: "number of edges", lockstep: "near-copies" };
+const TESTS = { misfit: "its neighbors", ring: "rings", outlier: "own attributes", activity: "edge count", lockstep: "near-copies" };
 
 const state = { view: "queue", rows: [], place: null, shown: null, last: -1, learning: -1, query: "", busy: false };
 const parts = {
@@ -105,7 +105,7 @@ function learn() {
     parts.view.value = "queue";
     await refresh();
     if (state.rows.length) go(state.rows[0].place);
-    tell(words);
+    tell(parts.learned.hidden ? words : "Ranked again by the verdicts.");
   }, true);
 }
 
