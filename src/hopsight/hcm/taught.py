@@ -58,7 +58,8 @@ class Taught(Detector):
         taught = self.untaught()
         if not 0 < anomalous.sum() < anomalous.size:
             return taught
-        chosen = np.argsort(node_hashes(graph.node_ids), kind="stable")[:N_SAMPLED]
+        hashes = node_hashes(graph.node_ids)
+        chosen = np.argsort(hashes, kind="stable")[:N_SAMPLED]
         found = learn(
             np.stack([taught.evidence_[kind] for kind in taught.evidence]),
             judged,
@@ -68,7 +69,7 @@ class Taught(Detector):
             resemblance=resemblance_of(taught._attribute_rows(graph), judged, anomalous, chosen),
         )
         if found is not None:
-            taught.learned_ = replace(found, key=np.array([_key(graph)]))
+            taught.learned_ = replace(found, key=np.array([_key(hashes)]))
             taught._finish(taught._taught(taught.decision_score_, taught.threshold_, found.association))
         return taught
 
@@ -141,7 +142,7 @@ class Taught(Detector):
         if refit:
             del self.learned_, self.before_, self.rank_before_
             return default
-        if learned.key[0] != _key(graph):
+        if learned.key[0] != _key(node_hashes(graph.node_ids)):
             nobody = np.zeros(0, dtype=np.int64)
             learned = replace(learned, judged=nobody, association=np.zeros(graph.n_nodes))
             self.learned_ = learned
@@ -172,8 +173,7 @@ class Taught(Detector):
         raise NotImplementedError
 
 
-def _key(graph: AttributedGraph) -> int:
-    """Return a number that tells the nodes of a graph, and their order, from others."""
-    hashes = node_hashes(graph.node_ids).astype(np.uint64)
-    places = np.arange(1, graph.n_nodes + 1, dtype=np.uint64)
-    return int((hashes * places).sum(dtype=np.uint64) >> np.uint64(2))
+def _key(hashes: NDArray[Any]) -> int:
+    """Return a number that tells the nodes of a graph, and their order, from others, given the hashes of their ids."""
+    places = np.arange(1, hashes.size + 1, dtype=np.uint64)
+    return int((hashes.astype(np.uint64) * places).sum(dtype=np.uint64) >> np.uint64(2))

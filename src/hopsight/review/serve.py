@@ -7,6 +7,7 @@ import secrets
 import socket
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 LOCAL = "127.0.0.1"
@@ -58,7 +59,7 @@ def serve(
         session = open_session(folder, place)
         port = listener.getsockname()[1]
         local = is_local(host)
-        hosts = frozenset(f"{each}:{port}" for each in (host, LOCAL, "localhost", "[::1]")) if local else None
+        hosts = _own_hosts(host, port) if local else None
         app = make_app(session, token=secret, hosts=hosts, reviewer=name)
         address = f"http://{'localhost' if host in ('0.0.0.0', '::') else _bracketed(host)}:{port}/?token={secret}"
         if not local:
@@ -70,7 +71,8 @@ def serve(
         if browser:
             webbrowser.open(address)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
-        uvicorn.Server(config).run(sockets=[listener])
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def is_local(host: str) -> bool:
@@ -83,6 +85,12 @@ def is_local(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _own_hosts(host: str, port: int) -> frozenset[str]:
+    """Return the Host headers of browsers on this machine; they leave port 80 out."""
+    names = (host.lower(), LOCAL, "localhost", "[::1]")
+    return frozenset(f"{name}:{port}" for name in names) | frozenset(names if port == 80 else ())
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -80,6 +80,8 @@ def _reads(session: Session) -> list[Route]:
                 return _json(await run_in_threadpool(call, request))
             except ValueError as error:
                 return _json({"error": str(error)}, 400)
+            except OSError as error:
+                return _json({"error": str(error.strerror or error)}, 503)
 
         return respond
 

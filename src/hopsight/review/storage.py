@@ -170,16 +170,26 @@ def is_uri(place: str) -> bool:
     return place.startswith(("postgresql://", "postgres://"))
 
 
-def _postgres(uri: str) -> Any:
+@contextmanager
+def _postgres(uri: str) -> Iterator[Any]:
+    """Open one transaction of a PostgreSQL database."""
     try:
         import psycopg
     except ModuleNotFoundError:
         raise ValueError("a PostgreSQL database needs psycopg: install hopsight[review]") from None
     try:
-        return psycopg.connect(uri, connect_timeout=10)
+        opened = psycopg.connect(uri, connect_timeout=10)
     except psycopg.Error as error:
-        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
-        raise ValueError(f"cannot connect to the PostgreSQL database: {reason}") from None
+        raise ValueError(f"cannot connect to the PostgreSQL database: {_last_line(error)}") from None
+    try:
+        with opened as connection:
+            yield connection
+    except psycopg.Error as error:
+        raise OSError(None, f"cannot keep verdicts in the PostgreSQL database ({_last_line(error)})") from error
+
+
+def _last_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
 def _now() -> str:
