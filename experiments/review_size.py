@@ -3,8 +3,8 @@
     python experiments/review_size.py make FOLDER --nodes 300000
     python experiments/review_size.py time FOLDER
 
-``make`` writes a run of a random graph with communities, three edges per node and 16 attributes, with few epochs: what is
-timed does not depend on how well the model is trained. ``time`` prints wall and CPU seconds of each answer.
+``make`` writes a run of a random graph with communities, three edges per node and 16 attributes, with few epochs: what
+is timed does not depend on how well the model is trained. ``time`` prints wall and CPU seconds of each answer.
 """
 
 from __future__ import annotations

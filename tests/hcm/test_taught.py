@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,22 @@ def test_what_was_learned_is_saved_with_the_model(taught: CrossHCM, tmp_path: Pa
     assert np.allclose(loaded.judge(taught.graph_).decision_score_, taught.decision_score_)
     with pytest.raises(ValueError, match="pass learn graph="):
         loaded.learn({})
+
+
+def test_a_saved_detector_whose_learned_parts_do_not_fit_is_refused(taught: CrossHCM) -> None:
+    taught.check_learned()
+    for change in (
+        {"judged": np.array([10_000])}, {"association": np.zeros(3)}, {"factors": -taught.learned_.factors},
+        {"shares": np.ones(1)},
+    ):  # fmt: skip
+        broken = copy.copy(taught)
+        broken.learned_ = dataclasses.replace(taught.learned_, **change)
+        with pytest.raises(ValueError, match="what was learned"):
+            broken.check_learned()
+    broken = copy.copy(taught)
+    broken.before_ = {}
+    with pytest.raises(ValueError, match="has the wrong length"):
+        broken.check_learned()
 
 
 def test_another_graph_is_judged_by_the_learned_weights_alone(taught: CrossHCM) -> None:

@@ -229,4 +229,7 @@ def open_session(folder: Path, place: str | None = None) -> Session:
     from hopsight.review.storage import FILE, graph_key
 
     run = open_run(folder)
-    return Session(folder, Store(place or folder / FILE, graph_key(run[1])), run)
+    session = Session(folder, Store(place or folder / FILE, graph_key(run[1])), run)
+    for row in session.listed("queue")[:1]:
+        session.node(row["place"])  # computes what all nodes share, so that the page need not wait for it
+    return session
