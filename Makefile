@@ -32,7 +32,8 @@ results: $(VENV)/.installed
 
 demo: $(VENV)/.installed
 	$(BIN)/hopsight detect --out $(DEMO)
-	@echo "Open $(DEMO)/report.html in a browser."
+	@echo "Open $(DEMO)/report.html in a browser, or judge the suspects yourself:"
+	@echo "  $(PIP) install -c constraints.txt -e '.[review]' && $(BIN)/hopsight review $(DEMO)"
 
 test: lint browser
 	$(BIN)/python -m pytest
@@ -110,7 +111,7 @@ $(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	$(PYTHON) -c "import pathlib, tomllib; \
 	  project = tomllib.loads(pathlib.Path('pyproject.toml').read_text())['project']; \
 	  extras = project['optional-dependencies']; \
-	  needs = project['dependencies'] + sum((extras[name] for name in ('pyg', 'networkx', 'excel', 'sql', 'zstd', 'frames', 'spark')), []); \
+	  needs = project['dependencies'] + sum((extras[name] for name in ('pyg', 'networkx', 'excel', 'sql', 'zstd', 'frames', 'review', 'spark')), []); \
 	  print(*[need.replace('>=', '==') for need in needs if not need.startswith('torch>')], sep='\n')" \
 	  >> $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install -c $(LOWEST)/constraints.txt -e ".[$(DEV)]"

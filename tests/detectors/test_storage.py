@@ -100,7 +100,8 @@ def test_dataclasses_and_dictionaries_are_restored(
 
 def test_every_part_of_cross_hcm_is_restored(tmp_path: Path) -> None:
     small = two_groups(0, n_each=20)
-    fitted = quick("cross_hcm").fit(small)
+    first, second = small.node_ids[:2].tolist()
+    fitted = quick("cross_hcm").fit(small).learn({first: "anomalous", second: "normal"})
     fitted.save(tmp_path)
     loaded = load_detector(tmp_path)
     for name, kind in type(fitted).parts.items():

@@ -36,6 +36,7 @@ from hopsight.cli.options import (
 from hopsight.cli.support import StoppedError, show_progress
 
 DEFAULT_DETECTOR = "cross_hcm"
+DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
 
 
 def detect(
@@ -72,6 +73,10 @@ def detect(
         float | None, typer.Option(help="Expected share of false alarms among the flagged nodes.", show_default="0.1")
     ] = None,
     contamination: Annotated[float | None, typer.Option(help="Flag this share of the nodes instead.")] = None,
+    verdicts: Annotated[
+        str | None, typer.Option(help="Learn from this CSV file with the columns node and verdict.")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help="Rank only the nodes that this file lists.")] = None,
     repeat: Annotated[int, typer.Option(help="Number of fits, each with another seed; nodes rank by the mean.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
@@ -99,15 +104,21 @@ def detect(
             split_settings(settings or ()), evidence=evidence or (), false_alarms=false_alarms,
             contamination=contamination,
         ),
-        memory_limit=memory_limit, engine=engine, repeat=repeat,
+        memory_limit=memory_limit, engine=engine, repeat=repeat, verdicts=verdicts, only=only,
     )  # fmt: skip
     if engine == "spark":
         from hopsight.spark import run as on_spark
 
+        if only is not None:
+            raise ValueError("--only is for --engine local: filter the table of scores of a Spark run instead")
         if repeat != 1:
             raise ValueError("repeat is for --engine local: on Spark, run the command with several seeds")
         with show_progress(quiet) as progress:
             on_spark.detect_files(request, out, resume=resume, master=master, progress=progress)
+        if verdicts is not None:
+            from hopsight.runs.learned_table import write_learned
+
+            typer.echo(write_learned(out, verdicts, evidence or DEFAULT_EVIDENCE))
         return
     if master is not None:
         raise ValueError(f"master is for --engine spark, got {master!r}")

@@ -20,14 +20,15 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     """Return the columns node, rank, score, flagged, judged and degree, then the detector's own, in order of rank.
 
     The detector's own columns are the values per node that its class names (such as ahp), one per kind of evidence,
-    ``decided_by``, and ``stability`` after repeated fits. The last column is the ``name`` of nodes that have one.
+    ``decided_by``, ``rank_before`` after learning from verdicts, and ``stability`` after repeated fits. The last column is
+    the ``name`` of nodes that have one.
     """
     scores = np.asarray(model.decision_score_, dtype=np.float64)
-    order = ranking(scores)
+    order = shown_order(model)
     judged = np.asarray(getattr(model, "judged_", np.ones(graph.n_nodes, dtype=bool)))
     table = {
         "node": graph.node_ids[order],
-        "rank": np.arange(1, graph.n_nodes + 1),
+        "rank": np.arange(1, order.size + 1),
         "score": scores[order],
         "flagged": (scores > model.threshold_)[order].astype(np.int8),
         "judged": judged[order].astype(np.int8),
@@ -35,6 +36,12 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     }
     table |= {name: np.asarray(values)[order] for name, values in own_columns(model).items()}
     return table if graph.node_names is None else table | {"name": graph.node_names[order]}
+
+
+def shown_order(model: Any) -> NDArray[np.int64]:
+    """Return node positions from the most to the least anomalous, of the nodes that the run is asked to rank."""
+    order = ranking(np.asarray(model.decision_score_, dtype=np.float64))
+    return order[model.only_[order]] if hasattr(model, "only_") else order
 
 
 def own_columns(model: Any) -> dict[str, NDArray[Any]]:
@@ -45,6 +52,8 @@ def own_columns(model: Any) -> dict[str, NDArray[Any]]:
     decided = decided_by(model)
     if decided is not None:
         found["decided_by"] = decided
+    if hasattr(model, "rank_before_"):
+        found["rank_before"] = model.rank_before_
     if hasattr(model, "stability_"):
         found["stability"] = model.stability_
     return found

@@ -33,7 +33,9 @@ from hopsight.hcm.hop_detector import HopDetector, adjacency_of, as_float64
 from hopsight.hcm.laws import AttributeLaws
 from hopsight.hcm.locality import edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
+from hopsight.hcm.taught import Taught
 from hopsight.hcm.training import Schedule, predict
+from hopsight.hcm.verdicts import Learned
 from hopsight.hops.pool import PairPool, pair_pool
 from hopsight.io.derive import COUNTS, STRUCTURE
 from hopsight.nn.gcn import smoothed
@@ -47,7 +49,7 @@ LAW_EDGES = 1 << 20  # and to as many edges
 
 
 @dataclass(kw_only=True)
-class CrossHCM(HopDetector):
+class CrossHCM(Taught, HopDetector):
     """HCM with real cross-fitting, calibrated probabilities and five kinds of evidence.
 
     An edge is judged only by a network that never trained on it, and whose views leave it out. A hash of (seed, edge)
@@ -97,6 +99,7 @@ class CrossHCM(HopDetector):
     parts: ClassVar[Mapping[str, type]] = {
         **HopDetector.parts,
         "attribute_laws_": AttributeLaws, "edge_laws_": EdgeLaws, "node_laws_": NodeLaws, "references_": References,
+        "learned_": Learned,
     }  # fmt: skip
 
     evidence: tuple[str, ...] = DEFAULT_EVIDENCE
@@ -331,6 +334,7 @@ class CrossHCM(HopDetector):
             )
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
+        strength = self._taught_again(graph, strength, refit=refit)
         return strength if self.score == "evidence" else scores
 
     @property
@@ -369,7 +373,11 @@ class CrossHCM(HopDetector):
             self._deviation_of(attributes),
             laws.residual(attributes, degrees, node_folds(graph.node_ids[[node]])),
         )
-        return float(combine(weigh(alone, self.node_laws_), self.evidence)[0][0])
+        evidence = weigh(alone, self.node_laws_)
+        return self._taught_node(evidence, float(combine(evidence, self.evidence)[0][0]), node)
+
+    def _attribute_rows(self, graph: AttributedGraph) -> FloatArray:
+        return self._transformed(graph)
 
     def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
         """Return what is known of each node."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -41,6 +42,17 @@ class Neighborhoods:
         self._numbers: dict[int, int] = {}
         self._scores = np.asarray(model.decision_score_, dtype=np.float64)
         self._ranks = ranks(self._scores)
+
+    def fresh(self) -> Neighborhoods:
+        """Return an empty collection of the same graph and model, without computing again what they share."""
+        other = copy.copy(self)
+        other.nodes, other.n_edges, other._numbers = [], 0, {}
+        return other
+
+    @property
+    def positions(self) -> list[int]:
+        """The positions of the collected nodes in the graph, in the order of their numbers."""
+        return list(self._numbers)
 
     def number(self, position: int) -> int:
         """Return the small number of a node, adding the node if it is new."""

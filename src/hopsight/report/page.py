@@ -65,7 +65,7 @@ def report_data(
     positions = [graph.index_of(each.node) for each in explanations]
     egos = {shown.number(position): shown.around(position) for position in positions}
     reasons = {
-        shown.number(position): _reasons(shown, graph, each)
+        shown.number(position): node_reasons(shown, graph, each)
         for position, each in zip(positions, explanations, strict=True)
     }
     edges = shown.edges.ranking[:N_EDGES]
@@ -84,7 +84,7 @@ def report_data(
         "summary": summary(model, graph, explanations, run),
         "facts": _facts(graph, model),
         "scores": _histogram(scores) | {"threshold": float(model.threshold_)},
-        "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": _hop_range(model)},
+        "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": hop_range(model)},
         "columns": columns,
         "kinds": [[kind, kind in model.evidence, MEANINGS[kind]] for kind in kinds],
         "evidence": {
@@ -145,7 +145,8 @@ def _out_of_place(shown: Neighborhoods, differing: AttributeComparison, edge: in
     ]
 
 
-def _reasons(shown: Neighborhoods, graph: AttributedGraph, explanation: Explanation) -> dict[str, Any]:
+def node_reasons(shown: Neighborhoods, graph: AttributedGraph, explanation: Explanation) -> dict[str, Any]:
+    """Return what the panel of one node shows beside its neighborhood."""
     neighbors = explanation.neighbors[:MAX_NEIGHBORS]
     without = explanation.without
     return {
@@ -181,7 +182,7 @@ def _histogram(scores: Any) -> dict[str, Any]:
     return {"edges": edges, "counts": counts}
 
 
-def _hop_range(model: Any) -> list[float]:
+def hop_range(model: Any) -> list[float]:
     """Return the hop counts that are drawn nearest and farthest."""
     hops = getattr(model, "edge_hop_", None)
     return [1.0, 2.0] if hops is None or not len(hops) else [1.0, max(2.0, float(np.max(hops)))]

@@ -25,18 +25,21 @@ def write_page(path: Path, title: str, data: Mapping[str, Any], scripts: Sequenc
     write_whole(path, render_page(title, data, scripts))
 
 
-def render_page(title: str, data: Mapping[str, Any], scripts: Sequence[str]) -> str:
+def render_page(
+    title: str, data: Mapping[str, Any], scripts: Sequence[str], *, styles: Sequence[str] = (), served: bool = False
+) -> str:
     """Return the HTML of a page whose scripts read ``data``.
 
     The content security policy allows the hashes of exactly this style and this script and nothing else: no request
-    leaves the page, and a name that looks like markup could not run even if it were inserted as such.
+    leaves the page (a ``served`` page may ask its own server), and a name that looks like markup could not run even if
+    it were inserted as such.
     """
-    style = _read(STYLES)
+    style = _read((*STYLES, *styles))
     script = '(() => {\n"use strict";\n' + _read((*SCRIPTS, *scripts)) + "})();\n"
     shell = Template(files("hopsight.report").joinpath("templates", "shell.html").read_text(encoding="utf-8"))
     return shell.substitute(
         title=html.escape(title),
-        policy=_policy(style, script),
+        policy=_policy(style, script) + ("; connect-src 'self'" if served else ""),
         icon=_icon(),
         style=style,
         data=embedded_json(data),

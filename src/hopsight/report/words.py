@@ -49,6 +49,8 @@ def summary(
             f"Scores and evidence are means of {plural(run.get('repeat', 1), 'fit')} with different seeds; stability "
             "is the share of them in which a node is among the first. Edges are those of the first fit."
         )
+    if getattr(model, "learned_words", None):
+        paragraphs.append(f"The ranking has learned from verdicts. {model.learned_words}")
     n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
     if n_unjudged:
         have, were = ("has", "was") if n_unjudged == 1 else ("have", "were")

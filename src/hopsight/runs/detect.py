@@ -19,6 +19,7 @@ from hopsight.runs.repeats import fit_repeats
 from hopsight.runs.request import Request
 from hopsight.runs.results import FILES, Result, now, record_of, write_results
 from hopsight.runs.settings import make_detector
+from hopsight.runs.subsets import asked_for, check_files
 
 ENGINES = ("local", "spark")
 
@@ -33,6 +34,7 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
     detector = make_detector(
         request.detector, preset=request.preset, seed=request.seed, device=request.device, settings=request.settings
     )
+    check_files(request, detector)
     if request.repeat > 1 and detector.deterministic:
         raise ValueError(f"{request.detector} gives the same scores with every seed: leave out --repeat")
     limit = None if request.memory_limit is None else parse_size(request.memory_limit)
@@ -49,9 +51,10 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
         check_need(need, limit)
         with stages.stage("fit"):
             shown = _fit(detector, graph, claimed, request, resume=resume, progress=show)
+        shown, saved = asked_for(request, graph, shown, detector, show.say)
         record = record_of(request.source, graph, shown) | {
             "command": "detect",
-            "request": dataclasses.asdict(dataclasses.replace(request, source=request.source.repeatable())),
+            "request": dataclasses.asdict(request.repeatable()),
             "detector": request.detector,
             "seed": request.seed,
             "repeat": request.repeat,
@@ -61,7 +64,7 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
             "fit_seconds": getattr(detector, "seconds_", {}),
             "warnings": warnings,
         }
-        write_results(claimed.staging, graph, shown, request.top, record, stages, saved=detector)
+        write_results(claimed.staging, graph, shown, request.top, record, stages, saved=saved)
         claimed.publish()
     return Result.of(folder, graph, shown, record)
 

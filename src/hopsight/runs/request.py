@@ -92,6 +92,8 @@ class Request:
     settings: Mapping[str, str] = field(default_factory=dict)
     memory_limit: str | None = None
     engine: str = "local"
+    verdicts: str | None = None  # a file of verdicts to learn from
+    only: str | None = None  # a file of the nodes to rank
     repeat: int = 1  # number of fits, each with another seed, whose mean score ranks the nodes
 
     @classmethod
@@ -103,6 +105,12 @@ class Request:
             return cls(**{**asked, "source": Source.from_record(asked["source"])})
         except (KeyError, TypeError) as error:
             raise _unrepeatable(error) from None
+
+    def repeatable(self) -> Self:
+        """Return the same request with absolute paths, so that the run can be repeated from any folder."""
+        return dataclasses.replace(
+            self, source=self.source.repeatable(), verdicts=_absolute(self.verdicts), only=_absolute(self.only)
+        )
 
 
 def check_types(kind: type, values: Any) -> None:

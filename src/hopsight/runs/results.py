@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.table import own_columns
+from hopsight.detectors.table import own_columns, shown_order
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
@@ -25,7 +25,17 @@ from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
 from hopsight.system.versions import versions
 
-FILES = ("scores.csv", "edges.csv", "groups.csv", "explanations.json", "report.html", "model", "graph.npz", RECORD)
+FILES = (
+    "scores.csv",
+    "scores-learned.csv",
+    "edges.csv",
+    "groups.csv",
+    "explanations.json",
+    "report.html",
+    "model",
+    "graph.npz",
+    RECORD,
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class Result:
     def of(cls, folder: Path, graph: AttributedGraph, model: Any, record: dict[str, Any]) -> Result:
         """Return the result of a model that is fitted to the graph."""
         scores = model.decision_score_
-        return cls(folder, graph, scores, model.threshold_, ranking(scores), record, own_columns(model))
+        return cls(folder, graph, scores, model.threshold_, shown_order(model), record, own_columns(model))
 
 
 def now() -> str:
@@ -57,7 +67,7 @@ def now() -> str:
 
 def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: bool = False) -> dict[str, Any]:
     """Return the part of the record that every command with scores has; ``scored`` by a model fitted elsewhere."""
-    n_flagged = int(model.label_.sum())
+    n_flagged = int(model.label_[shown_order(model)].sum())
     return {
         "inputs": checksums(*source.files()),
         "parameters": dataclasses.asdict(model),
@@ -67,7 +77,8 @@ def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: boo
         "threshold": model.threshold_,
         "n_flagged": n_flagged,
         "flagged": flagged_sentence(model, n_flagged, graph.n_nodes, scored=scored),
-        "labels": compare_with_labels(graph, model.decision_score_),
+        "labels": compare_with_labels(graph, model.decision_score_, judged_or_left_out(model)),
+        "learned": getattr(model, "learned_words", None),
     }
 
 
@@ -95,20 +106,35 @@ def write_results(
     write_record(folder / RECORD, record)
 
 
-def compare_with_labels(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, Any] | None:
+def compare_with_labels(
+    graph: AttributedGraph, scores: NDArray[np.float64], left_out: NDArray[np.bool_] | None = None
+) -> dict[str, Any] | None:
     """Return how well the ranking finds the labeled anomalies, or None without labels; it is only reported."""
-    if graph.labels is None or not {0, 1} <= set(np.unique(graph.labels).tolist()):
+    if graph.labels is None:
+        return None
+    labels = graph.labels if left_out is None else np.where(left_out, -1, graph.labels)
+    if not {0, 1} <= set(np.unique(labels).tolist()):
         return None
     from hopsight.metrics import roc_auc
 
-    n_anomalies = int((graph.labels == 1).sum())
-    labeled = graph.labels >= 0
+    n_anomalies = int((labels == 1).sum())
+    labeled = labels >= 0
     first = ranking(scores[labeled])[:n_anomalies]
     return {
         "n_anomalies": n_anomalies,
-        "n_found": int(graph.labels[labeled][first].sum()),
-        "roc_auc": float(roc_auc(graph.labels, scores)),
+        "n_found": int(labels[labeled][first].sum()),
+        "roc_auc": float(roc_auc(labels, scores)),
     }
+
+
+def judged_or_left_out(model: Any) -> NDArray[np.bool_] | None:
+    """Return the nodes that quality is not measured on: those with a verdict, and those that are not ranked."""
+    left_out = np.zeros(model.decision_score_.size, dtype=np.bool_)
+    if hasattr(model, "learned_"):
+        left_out[model.learned_.judged] = True
+    if hasattr(model, "only_"):
+        left_out |= ~model.only_
+    return left_out if left_out.any() else None
 
 
 def _write_tables(folder: Path, graph: AttributedGraph, model: Any) -> None:
@@ -127,7 +153,7 @@ def _write_reasons(folder: Path, graph: AttributedGraph, model: Any, top: int, r
     from hopsight.report.page import write_report
 
     explainer = Explainer(model, graph)
-    most_anomalous = graph.node_ids[ranking(model.decision_score_)[:top]].tolist()
+    most_anomalous = graph.node_ids[shown_order(model)[:top]].tolist()
     explanations = [explainer.node(node) for node in most_anomalous]
     reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
     (folder / "explanations.json").write_text(reasons, encoding="utf-8")

@@ -118,10 +118,11 @@ function spot(page, node, place, labeled, count) {
   const r = place.center ? 13 : clamp(11 - count / 10, 5, 9.5);
   const dot = svg("circle", { class: flagged ? "dot warm" : "dot", cx: place.x, cy: place.y, r });
   dot.style.fill = ramp((score - low) / (high - low || 1));
-  const known = node in page.egos && !place.center;
+  const href = place.center ? null : address(page, node);
+  const known = href !== null;
   const spoken = `${label}, score ${number(score)}, rank ${whole(rank)}`;
   const made = svg(known ? "a" : "g", {
-    class: "spot", href: known ? `#n${node}` : null, tabindex: "0", role: known ? "link" : "img", "aria-label": spoken,
+    class: "spot", href, tabindex: "0", role: known ? "link" : "img", "aria-label": spoken,
   }, svg("circle", { class: "halo", cx: place.x, cy: place.y, r: r + 6 }), dot, labeled && caption(label, place, r));
   const lines = [`score ${number(score)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, plural(degree, "edge")];
   if (place.hop) lines.unshift(`looks ${fixed(place.hop, 2)} hops away`);

@@ -97,9 +97,16 @@ function withoutEdges(page, node, without) {
     `, the score would be ${number(without.score)} instead of ${number(score)} and the rank ${whole(without.rank)} instead of ${whole(rank)}.`);
 }
 
+// Where a node is shown: a report has the nodes with a drawing, a server (which says their places) every node.
+function address(page, node) {
+  if (page.places) return `#n${page.places[node]}`;
+  return node in page.egos ? `#n${node}` : null;
+}
+
 function nodeLink(page, node) {
   const label = name(page.nodes[node][0]);
-  return node in page.egos ? el("a", { href: `#n${node}` }, label) : label;
+  const href = address(page, node);
+  return href ? el("a", { href }, label) : label;
 }
 
 function neighbors(page, node, reasons) {

@@ -1,0 +1,327 @@
+"""What verdicts teach: a small Bayesian model of how much each kind of evidence counts in this graph.
+
+The default score is a root of squares of the evidence. A hypothesis says how else it might be: every kind counts half,
+as it does or double; the strongest kind decides (power ∞), or kinds that agree add up (powers 2 and 1); nodes connected to judged
+ones, and nodes with attributes like theirs, count more or less. Each of these choices has a prior that prefers the
+default, and a quarter of the prior belongs to the default alone. How well a hypothesis predicts the verdicts is a
+logistic regression of them on its scores, where every node is predicted without its own verdict. The learned score is
+the mean of the hypotheses' scores by their posterior probability, so that verdicts that say little change little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.metrics import ranking
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+FACTORS = (0.5, 1.0, 2.0)  # of one kind of evidence
+USUAL_POWER = 2.0  # of the default score
+POWERS = (2.0, np.inf, 1.0)  # ∞: the strongest kind decides; 1: kinds add up
+COMPANY = (0.0, 0.3, 0.6)  # added to the score of a node connected to an anomalous one
+RESEMBLANCE = (0.0, 1.0, 2.0)  # added to the score of a node with the attributes of an anomalous one
+PRIOR_FACTOR, PRIOR_POWER, PRIOR_TIES = 0.5, 1.0, 0.7  # log prior odds that a choice loses against the default
+DEFAULT_SHARE = 0.25  # prior probability of the default alone
+REACH = 0.4  # of the median distance of two nodes: attributes so near resemble each other
+N_KEPT = 60  # hypotheses that the learned score is the mean of
+MAX_VERDICTS = 256  # more than that are thinned out, so that learning stays quick
+TEACHING = 3  # every third node of the queue is asked for what its verdict would teach
+NOTICEABLE = 0.05  # ties that add less to a score are not worth a word
+SLOPE = 1.0  # prior mean of the slope of the logistic regression
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned from verdicts.
+
+    Attributes
+    ----------
+    shares
+        (m,) posterior probabilities of the kept hypotheses; the first is the default.
+    powers, scales
+        (m,) how each combines the kinds, and the factor that puts its scores on the scale of the default.
+    factors
+        (m, n_kinds) how much each kind counts.
+    ties
+        (2,) posterior means of what company and resemblance add to a score.
+    association
+        (n_nodes,) what they add to each node of the graph of the fit.
+    judged, anomalous
+        Positions of the nodes with a verdict of anomalous or normal, and which of them are anomalous (1 or 0).
+    key
+        (1,) tells the nodes of that graph from others.
+    """
+
+    shares: FloatArray
+    powers: FloatArray
+    scales: FloatArray
+    factors: FloatArray
+    ties: FloatArray
+    association: FloatArray
+    judged: IntArray
+    anomalous: IntArray
+    key: IntArray
+
+    def scores(self, evidence: FloatArray) -> FloatArray:
+        """Return the score of each node from its evidence, an array of (n_kinds, n_nodes), without association."""
+        total = np.zeros(evidence.shape[1])
+        for power in np.unique(self.powers):
+            mine = self.powers == power
+            shares = self.shares[mine] * self.scales[mine]
+            for rows in _blocks(evidence.shape[1], int(mine.sum())):
+                total[rows] += shares @ combined(evidence[:, rows], self.factors[mine], power)
+        return total
+
+    @property
+    def weights(self) -> FloatArray:
+        """How much each kind counts by the posterior, 1 as before the verdicts (the geometric mean of the factors)."""
+        return np.asarray(np.exp(self.shares @ np.log(self.factors)))
+
+
+def combined(evidence: FloatArray, factors: FloatArray, power: float) -> FloatArray:
+    """Return the scores of all nodes by hypotheses with one power: (n_hypotheses, n_nodes).
+
+    >>> combined(np.array([[3.0], [4.0]]), np.array([[1.0, 1.0], [2.0, 1.0]]), np.inf).tolist()
+    [[4.0], [6.0]]
+    >>> combined(np.array([[3.0], [4.0]]), np.array([[1.0, 1.0]]), 2.0).tolist()
+    [[5.0]]
+    """
+    if power == np.inf:
+        return np.asarray((factors[:, :, None] * evidence).max(axis=1))
+    return np.asarray((factors**power @ np.maximum(evidence, 0.0) ** power) ** (1.0 / power))
+
+
+def learn(
+    evidence: FloatArray,
+    judged: IntArray,
+    anomalous: IntArray,
+    *,
+    sample: IntArray,
+    company: FloatArray | None = None,
+    resemblance: FloatArray | None = None,
+) -> Learned | None:
+    """Return what verdicts teach; None unless there are verdicts of both kinds.
+
+    Parameters
+    ----------
+    evidence
+        (n_kinds, n_nodes) the evidence of the chosen kinds.
+    judged, anomalous
+        Positions of the judged nodes, and whether each is anomalous (1) or normal (0).
+    sample
+        Some nodes that scales are compared on.
+    company, resemblance
+        How close each node is to judged ones, from −1 (normal ones) to 1 (anomalous ones), without its own verdict; see
+        :func:`company_of` and :func:`resemblance_of`. Left out on a table of scores, which has neither.
+    """
+    if not 0 < anomalous.sum() < anomalous.size:
+        return None
+    nothing = np.zeros(evidence.shape[1])
+    ties = [nothing if values is None else values for values in (company, resemblance)]
+    choices = [(0.0,) if values is None else strengths for values, strengths in
+               ((company, COMPANY), (resemblance, RESEMBLANCE))]  # fmt: skip
+    factors = np.array(list(product(FACTORS, repeat=evidence.shape[0])))
+    prior = -PRIOR_FACTOR * (np.log2(factors) ** 2).sum(axis=1)
+    plain = np.ones((1, evidence.shape[0]))
+    usual = _level(combined(evidence[:, sample], plain, USUAL_POWER))
+    chosen = _thinned(judged, anomalous, evidence)
+    near = judged[chosen]
+    rows, priors, kinds = [], [], []
+    for power in POWERS:
+        scales = usual / _level(combined(evidence[:, sample], factors, power))
+        scores = combined(evidence[:, near], factors, power) * scales[:, None]
+        for strengths in product(*choices):
+            rows.append(scores + sum(each * tie[near] for each, tie in zip(strengths, ties, strict=True)))
+            priors.append(prior - PRIOR_POWER * (power != USUAL_POWER) - PRIOR_TIES * np.count_nonzero(strengths))
+            kinds.append((power, scales, strengths))
+    y = anomalous[chosen].astype(np.float64)
+    fits = log_likelihood(np.concatenate(rows), y)
+    default = log_likelihood(combined(evidence[:, near], plain, USUAL_POWER), y)[0]
+    shares, kept = _posterior(fits, np.concatenate(priors), float(default))
+    return _mean(shares, kept, factors, kinds, ties, judged, anomalous)
+
+
+def log_likelihood(scores: FloatArray, y: FloatArray) -> FloatArray:
+    """Return how well scores predict verdicts: the penalized maximum of log P(y | σ(a + b · score)), for many scores.
+
+    The slope b is not negative and has a normal prior with mean and variance 1; a is nearly free. Newton's method.
+    """
+    centered = scores - scores.mean(axis=1, keepdims=True)
+    share = (y.sum() + 0.5) / (y.size + 1.0)
+    a = np.full(len(scores), np.log(share / (1.0 - share)))
+    b = np.full(len(scores), SLOPE)
+    for _ in range(20):
+        odds = np.clip(a[:, None] + b[:, None] * centered, -30.0, 30.0)
+        p = 1.0 / (1.0 + np.exp(-odds))
+        spread, miss = p * (1.0 - p), y - p
+        toward_a, toward_b = miss.sum(axis=1) - 0.01 * a, (miss * centered).sum(axis=1) - (b - SLOPE)
+        aa, ab = spread.sum(axis=1) + 0.01, (spread * centered).sum(axis=1)
+        bb = (spread * centered**2).sum(axis=1) + 1.0
+        determinant = aa * bb - ab**2
+        a += np.clip((bb * toward_a - ab * toward_b) / determinant, -2.0, 2.0)
+        b = np.maximum(b + np.clip((aa * toward_b - ab * toward_a) / determinant, -2.0, 2.0), 0.0)
+    odds = a[:, None] + b[:, None] * centered
+    fit = (y * odds - np.logaddexp(0.0, odds)).sum(axis=1)
+    return np.asarray(fit - 0.5 * (b - SLOPE) ** 2 - 0.005 * a**2)
+
+
+def company_of(edges: IntArray, judged: IntArray, anomalous: IntArray, n_nodes: int) -> FloatArray:
+    """Return for each node a sum over its judged neighbors: 1 per anomalous, −½ per normal one, between −½ and 1.
+
+    >>> company_of(np.array([[0, 0, 1], [1, 2, 2]]), np.array([0, 1]), np.array([1, 0]), 4).tolist()
+    [-0.5, 1.0, 0.5, 0.0]
+    """
+    signs = np.zeros(n_nodes)
+    signs[judged] = np.where(anomalous == 1, 1.0, -0.5)
+    source, target = edges
+    total = np.bincount(source, signs[target], n_nodes) + np.bincount(target, signs[source], n_nodes)
+    return np.asarray(np.clip(total, -0.5, 1.0))
+
+
+def resemblance_of(attributes: FloatArray, judged: IntArray, anomalous: IntArray, sample: IntArray) -> FloatArray:
+    """Return for each node how much its attributes resemble those of judged nodes, from −1 (normal) to 1 (anomalous).
+
+    That is exp(−d² / r²) of the nearest anomalous one minus that of the nearest normal one, with d the distance and r
+    0.4 of the median distance of two nodes; a judged node is not compared with itself.
+    """
+    some = attributes[sample[:512]]
+    apart = _squared(some, some)[np.triu_indices(len(some), 1)]
+    unit = float(np.median(apart)) * REACH**2 if apart.size else 0.0
+    nearest = {1: np.zeros(len(attributes)), 0: np.zeros(len(attributes))}
+    if unit <= 0.0:
+        return nearest[1]
+    for start in range(0, judged.size, 32):
+        block = judged[start : start + 32]
+        alike = np.exp(-_squared(attributes, attributes[block]) / unit)
+        alike[block, np.arange(block.size)] = 0.0
+        for verdict, best in nearest.items():
+            mine = anomalous[start : start + 32] == verdict
+            if mine.any():
+                np.maximum(best, alike[:, mine].max(axis=1), out=best)
+    return nearest[1] - nearest[0]
+
+
+def queue(
+    scores: FloatArray, evidence: Mapping[str, FloatArray], judged: IntArray, n: int
+) -> list[tuple[int, str | None]]:
+    """Return which nodes to ask about next: position, and the kind of evidence that its verdict would teach about.
+
+    Two of three nodes are the next of the ranking, and teach no kind in particular (None). The third is the strongest
+    node of one kind of evidence: kinds take turns, because a kind that never reaches the top is never judged.
+    """
+    left = np.ones(scores.size, dtype=np.bool_)
+    left[judged] = False
+    orders = {None: ranking(scores)} | {kind: ranking(values) for kind, values in evidence.items()}
+    n_needed = n + judged.size + n  # no order needs to be followed further
+    waiting = {kind: iter([i for i in order[:n_needed].tolist() if left[i]]) for kind, order in orders.items()}
+    kinds, found, taken = list(evidence), [], set()
+    first = set(orders[None][:n_needed][left[orders[None][:n_needed]]][:n].tolist())
+    for place in range(
+        judged.size, judged.size + min(n, int(left.sum()))
+    ):  # so that a verdict does not reorder the rest
+        turn = place % TEACHING == TEACHING - 1
+        kind = kinds[(place // TEACHING) % len(kinds)] if turn and kinds else None
+        node = next(i for i in waiting[kind] if i not in taken)
+        taken.add(node)
+        found.append((node, None if node in first else kind))  # asked anyway: it teaches no kind in particular
+    return found
+
+
+def in_words(learned: Learned, kinds: Sequence[str]) -> str:
+    """Say how much each kind of evidence counts now.
+
+    >>> one = np.ones(1)
+    >>> known = {"judged": np.array([3, 4]), "anomalous": np.array([1, 0]), "key": one}
+    >>> in_words(Learned(one, one, one, np.array([[2.0, 0.5]]), np.zeros(2), one, **known), ("ring", "outlier"))
+    'Ring counts double, outlier counts half. Learned from 1 anomalous and 1 normal node.'
+    """
+    named = ((kind, _counts(float(weight))) for kind, weight in zip(kinds, learned.weights, strict=True))
+    clauses = [f"{kind} {words}" for kind, words in named if words]
+    others = "nodes judged anomalous"
+    for strength, what in zip(
+        learned.ties, ("being connected to {}", "having attributes like those of {}"), strict=True
+    ):
+        if strength >= NOTICEABLE:
+            clauses.append(f"{what.format(others)} counts")
+            others = "such nodes"
+    n_bad = int(learned.anomalous.sum())
+    n_good = learned.anomalous.size - n_bad
+    what = ", ".join(clauses) if clauses else "every kind of evidence counts about as before"
+    noun = "node" if n_good == 1 else "nodes"
+    return f"{what[0].upper()}{what[1:]}. Learned from {n_bad:,} anomalous and {n_good:,} normal {noun}."
+
+
+def _counts(weight: float) -> str:
+    """Say how much a kind of evidence counts; nothing if about as before."""
+    for limit, words in ((1.6, "counts double"), (1.15, "counts more"), (0.87, ""), (0.62, "counts less")):
+        if weight >= limit:
+            return words
+    return "counts half"
+
+
+def _posterior(fits: FloatArray, prior: FloatArray, default: float) -> tuple[FloatArray, IntArray]:
+    """Return the share of the default followed by those of the kept hypotheses, and the positions of these."""
+    prior = prior - np.log(np.exp(prior).sum()) + np.log(1.0 - DEFAULT_SHARE)
+    weight = fits + prior
+    first = default + np.log(DEFAULT_SHARE)
+    top = max(float(weight.max()), first)
+    mass = np.exp(weight - top)
+    kept = np.argsort(-mass, kind="stable")[:N_KEPT]
+    rest = mass.sum() / mass[kept].sum()  # those left out are represented by those kept
+    shares = np.concatenate([[np.exp(first - top)], mass[kept] * rest])
+    return shares / shares.sum(), kept
+
+
+def _mean(
+    shares: FloatArray,
+    kept: IntArray,
+    factors: FloatArray,
+    kinds: Sequence[tuple[float, FloatArray, tuple[float, ...]]],
+    ties: Sequence[FloatArray],
+    judged: IntArray,
+    anomalous: IntArray,
+) -> Learned:
+    family, place = np.divmod(kept, len(factors))
+    powers = np.array([USUAL_POWER, *(kinds[k][0] for k in family)])
+    scales = np.array([1.0, *(kinds[k][1][i] for k, i in zip(family, place, strict=True))])
+    strengths = np.array([(0.0, 0.0), *(kinds[k][2] for k in family)])
+    means = shares @ strengths
+    association = means[0] * ties[0] + means[1] * ties[1]
+    chosen = np.concatenate([np.ones((1, factors.shape[1])), factors[place]])
+    return Learned(shares, powers, scales, chosen, means, association, judged, anomalous, np.zeros(1, dtype=np.int64))
+
+
+def _level(scores: FloatArray) -> FloatArray:
+    """Return the score that one node in a hundred exceeds, for each hypothesis."""
+    return np.maximum(np.quantile(scores, 0.99, axis=1), 1e-9)
+
+
+def _thinned(judged: IntArray, anomalous: IntArray, evidence: FloatArray) -> IntArray:
+    """Return places of the verdicts to learn from: of many, an even choice of each kind from strong to weak."""
+    if judged.size <= MAX_VERDICTS:
+        return np.arange(judged.size)
+    strength = evidence[:, judged].max(axis=0)
+    chosen = []
+    for verdict in (1, 0):
+        mine = np.flatnonzero(anomalous == verdict)
+        mine = mine[np.lexsort((judged[mine], -strength[mine]))]
+        n = min(mine.size, max(MAX_VERDICTS // 2, MAX_VERDICTS - int((anomalous != verdict).sum())))
+        chosen.append(mine[np.linspace(0, mine.size - 1, n).round().astype(np.int64)])
+    return np.sort(np.concatenate(chosen))
+
+
+def _squared(rows: FloatArray, others: FloatArray) -> FloatArray:
+    squares = (rows**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2.0 * rows @ others.T
+    return np.asarray(np.maximum(squares, 0.0))
+
+
+def _blocks(n_nodes: int, n_hypotheses: int) -> list[slice]:
+    step = max(1, (1 << 21) // max(1, n_hypotheses))
+    return [slice(start, start + step) for start in range(0, n_nodes, step)]

@@ -1,0 +1,288 @@
+// The review of a run: a list of suspects, one of them in full, and keys for verdicts.
+
+const page = data();
+const TOKEN = new URLSearchParams(location.search).get("token") || "";
+const KEYS = { a: "anomalous", n: "normal", u: "unsure" };
+const NAMES = { anomalous: "Anomalous", normal: "Normal", unsure: "Unsure" };
+const VIEWS = { queue: "What to look at next", flagged: "Flagged nodes", judged: "All verdicts", anomalous: "Judged anomalous", normal: "Judged normal", unsure: "Judged unsure" };
+const POLL = 2000;
+const TESTS = { misfit: "its neighbors", ring: "rings", outlier: "own attributes", activity: "edge count", lockstep: "near-copies" };
+
+const state = { view: "queue", rows: [], place: null, shown: null, last: -1, learning: -1, query: "", busy: false };
+const parts = {
+  told: el("p", { id: "told", role: "status", "aria-live": "polite" }),
+  progress: el("p", { class: "soft small", id: "progress" }),
+  learned: el("p", { class: "notice", id: "learned", hidden: true }),
+  list: el("ol", { class: "suspects", id: "suspects" }),
+  listTitle: el("h2", { id: "list-title" }, VIEWS.queue),
+  node: el("section", { id: "node", "aria-labelledby": "chosen", tabindex: "-1" }),
+  learn: el("button", { type: "button", id: "learn", onclick: () => learn() }, "Learn", el("kbd", { "aria-hidden": "true" }, "L")),
+  undo: el("button", { type: "button", id: "undo", onclick: () => undo() }, "Undo", el("kbd", { "aria-hidden": "true" }, "Z")),
+  find: el("input", { type: "search", id: "find", placeholder: "Find any node", "aria-label": "Find any node", autocomplete: "off", spellcheck: "false", oninput: () => search() }),
+  view: el("select", { id: "view", "aria-label": "Which nodes to list", onchange: (event) => { state.view = event.target.value; refresh(); } },
+    page.views.map((view) => el("option", { value: view }, VIEWS[view]))),
+};
+
+function tell(text, bad = false) {
+  parts.told.textContent = text;
+  parts.told.className = bad ? "bad" : "";
+}
+
+async function ask(path, parameters) {
+  const answer = await fetch(`${path}?${new URLSearchParams(parameters || {})}`, { headers: { "X-Hopsight-Token": TOKEN } });
+  return told(answer);
+}
+
+async function told(answer) {
+  const text = await answer.text();
+  let value = null;
+  try { value = JSON.parse(text); } catch { /* a refusal is plain text */ }
+  if (answer.ok) return value;
+  const error = new Error(value?.error || text || `the server answered ${answer.status}`);
+  error.final = answer.status < 500;
+  throw error;
+}
+
+// A request keeps its id until it is confirmed, so that a verdict sent twice is written once.
+async function send(path, body) {
+  const content = JSON.stringify({ ...body, request: crypto.randomUUID() });
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const headers = { "Content-Type": "application/json", "X-Hopsight-Token": TOKEN };
+      return await told(await fetch(path, { method: "POST", headers, body: content }));
+    } catch (error) {
+      if (error.final || attempt >= 60) throw error;
+      tell("Not saved yet: the server does not answer. Trying again …", true);
+      await new Promise((done) => setTimeout(done, Math.min(2000, 200 * 2 ** attempt)));
+    }
+  }
+}
+
+// A verdict counts for the node that is shown: while the next one is on its way, keys for verdicts are ignored.
+async function guarded(work, waits = false) {
+  if (state.busy && !waits) return;
+  while (state.busy) await new Promise((done) => setTimeout(done, 20));
+  state.busy = true;
+  try { await work(); } catch (error) { tell(error.message, true); } finally { state.busy = false; }
+}
+
+function decide(verdict) {
+  return guarded(async () => {
+    const shown = state.shown;
+    if (!shown) return;
+    const note = document.getElementById("note")?.value || "";
+    const next = following(shown.place);
+    await send("/api/decide", { place: shown.place, verdict, note });
+    tell(`${NAMES[verdict]}: ${shown.row.name}. Saved.`);
+    await refresh();
+    if (next !== null && location.hash !== `#n${next}`) history.pushState(null, "", `#n${next}`);
+    await show(next ?? shown.place);
+  });
+}
+
+function following(place) {
+  const open = state.rows.filter((row) => !row.verdict || row.place === place);
+  const here = open.findIndex((row) => row.place === place);
+  return (open[here + 1] ?? open.find((row) => row.place !== place))?.place ?? null;
+}
+
+function undo() {
+  return guarded(async () => {
+    const { place } = await send("/api/undo", {});
+    if (place === null) return tell("There is nothing of yours to undo.");
+    await refresh();
+    if (location.hash !== `#n${place}`) history.pushState(null, "", `#n${place}`);
+    await show(place);
+    tell(`Undone: ${state.shown.row.name} has no verdict of yours now.`);
+  }, true);
+}
+
+function learn() {
+  return guarded(async () => {
+    tell("Learning from the verdicts …");
+    const { words } = await send("/api/learn", {});
+    state.view = "queue";
+    parts.view.value = "queue";
+    await refresh();
+    if (state.rows.length) go(state.rows[0].place);
+    tell(parts.learned.hidden ? words : "Ranked again by the verdicts.");
+  }, true);
+}
+
+let searching = 0;
+async function search() {
+  state.query = parts.find.value.trim();
+  const mine = ++searching;
+  if (!state.query) return refresh();
+  try {
+    const rows = await ask("/api/search", { text: state.query });
+    if (mine !== searching) return;
+    state.rows = rows;
+    drawList();
+  } catch (error) { tell(error.message, true); }
+}
+
+async function refresh() {
+  const [now, rows] = await Promise.all([ask("/api/state"), state.query ? ask("/api/search", { text: state.query }) : ask("/api/list", { view: state.view })]);
+  Object.assign(state, { rows, last: now.last, learning: now.learning });
+  Object.assign(page, { scores: { threshold: now.threshold }, range: now.range });
+  const { anomalous, normal, unsure } = now.counts;
+  parts.progress.textContent = `${plural(anomalous + normal + unsure, "verdict")}: ${whole(anomalous)} anomalous, ${whole(normal)} normal, ${whole(unsure)} unsure · ${plural(now.n_flagged, "flagged node")} of ${whole(page.n_nodes)}`;
+  parts.learn.disabled = !now.can_learn || !anomalous || !normal;
+  parts.learn.title = parts.learn.disabled ? "needs at least one anomalous and one normal verdict" : "re-rank by the verdicts";
+  parts.learned.hidden = !now.learned;
+  parts.learned.textContent = now.learned || "";
+  drawList();
+}
+
+// Other windows and other reviewers write to the same place.
+async function poll() {
+  if (!document.hidden && !state.busy) {
+    try {
+      const now = await ask("/api/state");
+      if (now.last !== state.last || now.learning !== state.learning) {
+        await refresh();
+        if (state.place !== null && !document.getElementById("note")?.value) await show(state.place);
+      }
+    } catch { /* the next verdict says so */ }
+  }
+  setTimeout(poll, POLL);
+}
+
+function drawList() {
+  parts.listTitle.textContent = state.query ? `Nodes with “${state.query}”` : VIEWS[state.view];
+  parts.list.replaceChildren(...state.rows.map((row) => el("li", null,
+    el("a", { href: `#n${row.place}`, "aria-current": row.place === state.place ? "true" : null },
+      el("span", { class: "rank" }, `${whole(row.rank)}${moved(row)}`), name(row.name),
+      el("span", { class: `mark ${row.verdict || ""}`, title: row.teaches ? `its verdict would show how much the evidence of ${TESTS[row.teaches]} is worth in this graph` : null },
+        row.verdict || (row.teaches ? `tests ${TESTS[row.teaches]}` : ""))))));
+  if (!state.rows.length) parts.list.append(el("li", { class: "none" }, state.query ? "No node has this name." : "Nothing here."));
+}
+
+function moved(row) {
+  if (row.before === null || row.before === row.rank) return "";
+  return row.before > row.rank ? " ↑" : " ↓";
+}
+
+function go(place) {
+  if (location.hash === `#n${place}`) return show(place);
+  location.hash = `#n${place}`;
+}
+
+async function follow() {
+  const match = /^#n(\d+)$/.exec(location.hash);
+  if (match) await show(Number(match[1])).catch((error) => tell(error.message, true));
+}
+
+let asked = 0;
+async function show(place) {
+  const mine = ++asked;
+  state.place = place;
+  const shown = await ask("/api/node", { place });
+  if (mine !== asked) return;
+  state.shown = shown;
+  draw();
+  drawList();
+}
+
+// Sentences first, then the picture, then the numbers.
+function draw() {
+  hideTip();
+  const { shown } = state;
+  if (!shown) return;
+  const all = { ...page, ...shown.page };
+  const reasons = all.reasons[0];
+  const typed = document.getElementById("note")?.dataset.place === String(shown.place) ? document.getElementById("note").value : "";
+  parts.node.replaceChildren(...[
+    el("h2", { id: "chosen", tabindex: "-1" }, name(shown.row.name), badge(shown.row)),
+    el("div", { class: "sentences" }, reasons.sentences.map((text) => el("p", null, text))),
+    verdictButtons(shown),
+    el("label", { for: "note" }, "Note (saved with the verdict)"),
+    el("textarea", { id: "note", maxlength: "2000", "data-place": shown.place }, typed),
+    past(shown.history),
+    el("div", { class: "ego after" }, el("h3", null, "Its neighborhood"),
+      el("p", { class: "soft small" }, "The farther out a neighbor is drawn, the less it seems to belong beside this node."), egoNetwork(all, 0), egoLegend(all, 0)),
+    shown.group && group(all, shown.group),
+    reasons.attributes.length > 0 && el("div", { class: "after" }, el("h3", null, "Its attributes beside its neighbors’"), attributes(reasons.attributes)),
+    reasons.own.length > 0 && el("div", { class: "after" }, el("h3", null, "Unusual attributes of the node itself"), ownValues(reasons.own)),
+    el("div", { class: "after" }, el("h3", null, "Evidence in numbers"), evidenceBars(all, 0), values(all, 0, reasons)),
+    reasons.without && withoutEdges(all, 0, reasons.without),
+    el("div", { class: "after" }, el("h3", null, "Neighbors"), neighbors(all, 0, reasons)),
+    reasons.notes.map((note) => el("p", { class: "soft small" }, `Note: ${note}`)),
+  ].flat(Infinity).filter(Boolean));
+}
+
+function badge(row) {
+  if (row.verdict) return el("span", { class: row.verdict === "anomalous" ? "badge warm" : "badge" }, row.verdict);
+  return el("span", { class: row.flagged ? "badge warm" : "badge" }, row.flagged ? "flagged" : "not flagged");
+}
+
+function verdictButtons(shown) {
+  return el("div", { class: "verdicts", role: "group", "aria-label": "Verdict" }, Object.entries(KEYS).map(([key, verdict]) =>
+    el("button", { type: "button", "data-verdict": verdict, "aria-pressed": String(shown.row.verdict === verdict), "aria-keyshortcuts": key, onclick: () => decide(verdict) },
+      NAMES[verdict], el("kbd", { "aria-hidden": "true" }, key.toUpperCase()))));
+}
+
+function past(rows) {
+  if (!rows.length) return null;
+  return el("ul", { class: "history" }, rows.map(([verdict, who, when, note, undone]) => {
+    const line = [`${verdict}, by `, name(who), ` on ${when.slice(0, 16).replace("T", " ")} UTC`, note && [": ", name(note)], undone && " (undone)"];
+    return el("li", null, undone ? el("s", null, line) : line);
+  }));
+}
+
+function group(all, { words, shared, members, size }) {
+  return el("div", { class: "after" }, el("h3", null, "Its group"), el("p", null, words),
+    el("p", { class: "soft small" }, `What they share: ${shared}.`),
+    el("p", null, members.map((node, i) => [i > 0 && ", ", nodeLink(all, node)]), size > members.length && ` and ${whole(size - members.length)} more`));
+}
+
+function step(by) {
+  const here = state.rows.findIndex((row) => row.place === state.place);
+  const next = state.rows[clamp(here + by, 0, state.rows.length - 1)];
+  if (next) go(next.place);
+}
+
+addEventListener("keydown", (event) => {
+  const typing = event.target.matches?.("input, textarea, select");
+  if (event.key === "Escape" && typing) return event.target.blur();
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return undefined;
+  const key = event.key.toLowerCase();
+  const does = key in KEYS ? () => decide(KEYS[key])
+    : { z: undo, l: () => !parts.learn.disabled && learn(), j: () => step(1), k: () => step(-1), "/": () => parts.find.focus() }[key];
+  if (!does) return undefined;
+  event.preventDefault();
+  return does();
+});
+
+document.getElementById("main").append(
+  el("header", null,
+    el("div", { class: "topbar" }, el("h1", null, "Review ", name(page.name)), el("span", { class: "push" }), parts.undo, parts.learn,
+      el("a", { class: "button", id: "export", href: `/verdicts.csv?${new URLSearchParams({ token: TOKEN })}`, download: "verdicts.csv" }, "Export CSV")),
+    parts.progress, parts.learned, parts.told,
+    el("details", { class: "small" }, el("summary", null, "How this works"),
+      el("p", null, "Look at one suspect at a time and decide: is it anomalous, normal, or are you unsure? Every verdict is saved at once. Learn ranks all nodes again by what your verdicts say about the kinds of evidence; most suspects are the next of the ranking, and some are asked because their verdict would teach most."),
+      el("p", null, "Keys: A anomalous, N normal, U unsure, Z undo, L learn, J next, K previous, / find a node, Esc leave a field."))),
+  el("div", { class: "review" },
+    el("nav", { "aria-labelledby": "list-title" }, el("div", { class: "controls" }, parts.find, parts.view), parts.listTitle, parts.list),
+    parts.node),
+  el("footer", { class: "page" }, `You review as ${page.reviewer}. ${page.method ? `The ${page.detector} score measures ${page.method}.` : ""}`));
+document.body.append(tip);
+
+async function begin() {
+  try {
+    await refresh();
+    if (/^#n\d+$/.test(location.hash)) await follow();
+    else if (state.rows.length) go(state.rows[0].place);
+  } catch (error) { tell(error.message, true); }
+  setTimeout(poll, POLL);
+}
+
+addEventListener("hashchange", follow);
+let drawnFor = room();
+addEventListener("resize", () => {
+  if (room() === drawnFor) return;
+  drawnFor = room();
+  draw();
+});
+begin();

@@ -1,0 +1,1 @@
+"""Look at suspects in the browser, record verdicts, and have the ranking learn from them."""

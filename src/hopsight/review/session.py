@@ -1,0 +1,235 @@
+"""What the page asks for: the queue, one node with its reasons, a search, verdicts, learning."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hopsight.checks import check_choice
+from hopsight.detectors.table import decided_by, evidence_of
+from hopsight.explanations import Explainer
+from hopsight.explanations.evidence import MEANINGS
+from hopsight.explanations.groups import shared
+from hopsight.hcm.taught import Taught
+from hopsight.io.verdicts import VERDICTS, position_of
+from hopsight.metrics import ranking, ranks
+from hopsight.report.neighborhood import Neighborhoods, cut
+from hopsight.report.page import hop_range, node_reasons
+from hopsight.review.storage import UNDO, Decision, Store, current
+from hopsight.review.words import group_words, sentences
+from hopsight.runs.explain import open_run
+from hopsight.runs.outputs import guarded, write_scores
+from hopsight.system.files import replacing
+
+VIEWS = ("queue", "flagged", "judged", *VERDICTS)
+N_LISTED = 50
+N_FOUND = 20
+N_MEMBERS = 40
+LEARNED = "scores-learned.csv"
+
+
+class Session:
+    """A finished run, the verdicts on it, and the ranking that was learned from them; for several windows at once."""
+
+    def __init__(self, folder: Path, store: Store, run: tuple[Any, Any]) -> None:
+        self.folder, self.store = folder, store
+        self.fitted, self.graph = run
+        self.lock = threading.RLock()  # explaining uses torch and fills caches
+        self._use(self.fitted)
+        if (folder / LEARNED).is_file():  # learned before the server was restarted
+            self.learn(write=False)
+
+    @property
+    def can_learn(self) -> bool:
+        """Whether this detector re-weighs its evidence."""
+        return isinstance(self.fitted, Taught) and getattr(self.fitted, "score", "evidence") == "evidence"
+
+    def state(self) -> dict[str, Any]:
+        """Return what changes while people review: progress, and what was learned."""
+        rows = self.store.rows()
+        counts = Counter(decision.verdict for decision in current(rows).values())
+        return {
+            "last": rows[-1].number if rows else 0,
+            "counts": {verdict: counts[verdict] for verdict in VERDICTS},
+            "learning": self.learning,
+            "learned": getattr(self.model, "learned_words", None),
+            "can_learn": self.can_learn,
+            "threshold": float(self.model.threshold_),
+            "range": {"scores": np.quantile(self.model.decision_score_, (0.5, 0.995)), "hops": hop_range(self.model)},
+            "n_flagged": int(self.model.label_.sum()),
+        }
+
+    def listed(self, view: str) -> list[dict[str, Any]]:
+        """Return the nodes of a view: the queue, the flagged nodes, or those with a verdict."""
+        check_choice("view", view, VIEWS)
+        known = self.decisions()
+        if view == "queue":
+            return [self._row(place, known, kind) for place, kind in self._questions(list(known))]
+        if view == "flagged":
+            order = ranking(self.model.decision_score_)
+            return [
+                self._row(place, known) for place in order[: min(N_LISTED * 4, int(self.model.label_.sum()))].tolist()
+            ]
+        chosen = [place for place, row in known.items() if view in ("judged", row.verdict)]
+        return [self._row(place, known) for place in reversed(chosen)]
+
+    def node(self, place: int) -> dict[str, Any]:
+        """Return everything about one node."""
+        if not 0 <= place < self.graph.n_nodes:
+            raise ValueError(f"there is no node at place {place}")
+        with self.lock:
+            found = self.explainer.node(self.graph.node_ids[place])
+            shown = self._shown.fresh()
+            ego = {shown.number(place): shown.around(place)}
+            reasons = node_reasons(shown, self.graph, found) | {"sentences": sentences(found, self._association(place))}
+            group = self._group(shown, place)
+        kinds, decided = evidence_of(self.model), decided_by(self.model)
+        evidence = {0: [None if decided is None else str(decided[place]), *(each[place] for each in kinds.values())]}
+        rows = [row for row in self.store.rows() if row.node == self._name(place)]
+        undone = {row.undoes for row in rows}
+        return {
+            "place": place,
+            "row": self._row(place, self.decisions()),
+            "page": {
+                "nodes": shown.nodes, "places": shown.positions, "egos": ego, "reasons": {0: reasons},
+                "evidence": evidence if kinds else {},
+                "kinds": [[kind, kind in self.model.evidence, MEANINGS[kind]] for kind in kinds],
+                "facts": [["Nodes", self.graph.n_nodes]],
+            },
+            "group": group,
+            "history": [[row.verdict, row.reviewer, row.decided, row.note, row.number in undone] for row in rows
+                        if row.verdict != UNDO],
+        }  # fmt: skip
+
+    def search(self, text: str) -> list[dict[str, Any]]:
+        """Return nodes whose name has the text, the exact name and beginnings first."""
+        wanted = text.strip().casefold()
+        if not wanted:
+            return []
+        found = [place for place, name in enumerate(self._folded) if wanted in name]
+        found.sort(key=lambda place: (self._folded[place] != wanted, not self._folded[place].startswith(wanted), place))
+        known = self.decisions()
+        return [self._row(place, known) for place in found[:N_FOUND]]
+
+    def decide(self, request: str, place: int, verdict: str, note: str, reviewer: str) -> Decision:
+        """Write a verdict on a node."""
+        if not 0 <= place < self.graph.n_nodes:
+            raise ValueError(f"there is no node at place {place}")
+        return self.store.add(request, self._name(place), verdict, note, reviewer)
+
+    def undo(self, request: str, reviewer: str) -> int | None:
+        """Take back the reviewer's latest verdict, and return the place of its node."""
+        row = self.store.undo(request, reviewer)
+        return None if row is None else position_of(self.graph, row.node)
+
+    def learn(self, *, write: bool = True) -> str:
+        """Re-rank by all verdicts, write ``scores-learned.csv`` beside the old ranking, and say what was learned."""
+        if not self.can_learn:
+            raise ValueError(f"{type(self.fitted).__name__} has no kinds of evidence to re-weigh")
+        with self.lock:
+            verdicts = {row.node: row.verdict for row in self.decisions().values()}
+            self._use(self.fitted.learn(verdicts, graph=self.graph))
+            words: str | None = self.model.learned_words
+            if words is None:
+                (self.folder / LEARNED).unlink(missing_ok=True)
+                return "Nothing was learned yet: it takes verdicts of both kinds, anomalous and normal."
+            if write:
+                with replacing(self.folder / LEARNED) as file:
+                    write_scores(file, self.graph, self.model)
+            return words
+
+    def export(self) -> str:
+        """Return the verdicts that stand as CSV: node, verdict, reviewer, decided, note."""
+        import polars as pl
+
+        rows = list(current(self.store.rows()).values())
+        columns = ("node", "verdict", "reviewer", "decided", "note")
+        table = {name: [guarded(getattr(row, name)) for row in rows] for name in columns}
+        text = io.StringIO()
+        pl.DataFrame(table, schema=dict.fromkeys(columns, pl.String)).write_csv(text)
+        return text.getvalue()
+
+    def decisions(self) -> dict[int, Decision]:
+        """Return the decision that stands for each node, by its position, the latest last."""
+        return dict(self._placed(current(self.store.rows())))
+
+    def _placed(self, rows: dict[str, Decision]) -> Iterator[tuple[int, Decision]]:
+        for node, row in sorted(rows.items(), key=lambda item: item[1].number):
+            try:
+                yield position_of(self.graph, node), row
+            except ValueError:
+                continue  # a verdict on a node that this graph no longer has
+
+    def _use(self, model: Any) -> None:
+        """Rank by a model; ``learning`` counts, so that other windows notice."""
+        self.model = model
+        self.learning = getattr(self, "learning", -1) + 1
+        self.explainer = Explainer(model, self.graph)
+        self._shown = Neighborhoods(self.graph, model)
+        self._ranks = ranks(model.decision_score_)
+
+    def _questions(self, judged: list[int]) -> list[tuple[int, str | None]]:
+        n = min(N_LISTED, self.graph.n_nodes)
+        if self.can_learn:
+            return list(self.model.questions(n, judged))
+        order = ranking(self.model.decision_score_)[: n + len(judged)]
+        left: list[tuple[int, str | None]] = [(place, None) for place in order.tolist() if place not in set(judged)]
+        return left[:n]
+
+    def _row(self, place: int, known: dict[int, Decision], kind: str | None = None) -> dict[str, Any]:
+        before = getattr(self.model, "rank_before_", None)
+        decision = known.get(place)
+        return {
+            "place": place,
+            "name": cut(self._name(place)),
+            "rank": int(self._ranks[place]),
+            "before": None if before is None else int(before[place]),
+            "flagged": bool(self.model.label_[place]),
+            "teaches": kind,
+            "verdict": None if decision is None else decision.verdict,
+        }
+
+    def _association(self, place: int) -> float:
+        learned = getattr(self.model, "learned_", None)
+        return 0.0 if learned is None else float(learned.association[place])
+
+    def _group(self, shown: Neighborhoods, place: int) -> dict[str, Any] | None:
+        """Return the group of a node, with its members under the numbers of the page."""
+        for number, group in enumerate(self._groups, start=1):
+            if place in group.members:
+                return {
+                    "words": group_words(group, number),
+                    "shared": cut(shared(self.graph, group.members)),
+                    "members": [shown.number(each) for each in group.members[:N_MEMBERS].tolist()],
+                    "size": int(group.members.size),
+                }
+        return None
+
+    @cached_property
+    def _groups(self) -> list[Any]:
+        return list(getattr(self.fitted, "groups_", ()))
+
+    @cached_property
+    def _folded(self) -> list[str]:
+        return [str(node).casefold() for node in self.graph.node_ids.tolist()]
+
+    def _name(self, place: int) -> str:
+        return str(self.graph.node_ids[place])
+
+
+def open_session(folder: Path, place: str | None = None) -> Session:
+    """Open a finished run and its verdicts, in the run folder unless a PostgreSQL URI is given."""
+    from hopsight.review.storage import FILE, graph_key
+
+    run = open_run(folder)
+    session = Session(folder, Store(place or folder / FILE, graph_key(run[1])), run)
+    for row in session.listed("queue")[:1]:
+        session.node(row["place"])  # computes what all nodes share, so that the page need not wait for it
+    return session

@@ -1,0 +1,196 @@
+"""Where verdicts are kept: one row per decision, never changed; taking a decision back is another row.
+
+The rows are in SQLite (with a write-ahead log) in the run folder, or in a PostgreSQL database that a team shares, with
+the same schema. A row is written once, whatever happens: the window chooses an id for its request, and repeats the
+request with that id until it is confirmed. A confirmed row is on the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hopsight.checks import check_choice
+from hopsight.graph import AttributedGraph
+from hopsight.io.verdicts import VERDICTS
+
+FILE = "verdicts.sqlite"
+UNDO = "undo"
+WAIT = 30.0  # seconds to wait for another writer
+MAX_NOTE, MAX_NODE, MAX_REVIEWER, MAX_REQUEST = 2000, 4000, 100, 100  # characters
+
+COLUMNS = ("number", "request", "graph", "node", "verdict", "note", "reviewer", "decided", "undoes")
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS decisions (
+  number {identity},
+  request TEXT NOT NULL UNIQUE,
+  graph TEXT NOT NULL,
+  node TEXT NOT NULL,
+  verdict TEXT NOT NULL CHECK (verdict IN ('anomalous', 'normal', 'unsure', 'undo')),
+  note TEXT NOT NULL,
+  reviewer TEXT NOT NULL,
+  decided TEXT NOT NULL,
+  undoes BIGINT UNIQUE REFERENCES decisions (number),
+  CHECK ((verdict = 'undo') = (undoes IS NOT NULL))
+)
+"""
+SQLITE_IDENTITY = "INTEGER PRIMARY KEY AUTOINCREMENT"
+POSTGRES_IDENTITY = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+POSTGRES_LOCK = 7_034_221  # any fixed number: numbers are given in the order in which rows become visible
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One row: a verdict on a node, or the undoing of an earlier row."""
+
+    number: int
+    request: str
+    graph: str
+    node: str
+    verdict: str
+    note: str
+    reviewer: str
+    decided: str
+    undoes: int | None
+
+
+class Store:
+    """The decisions about one graph, in a SQLite file or a PostgreSQL database.
+
+    Parameters
+    ----------
+    place
+        A path, or a URI that begins with ``postgresql://``.
+    graph
+        What tells this graph from others in a shared database, see :func:`graph_key`.
+    """
+
+    def __init__(self, place: str | Path, graph: str) -> None:
+        self.place, self.graph = str(place), graph
+        self.shared = is_uri(self.place)
+        with self._connection() as connection:
+            identity = POSTGRES_IDENTITY if self.shared else SQLITE_IDENTITY
+            self._run(connection, SCHEMA.format(identity=identity))
+
+    def add(self, request: str, node: str, verdict: str, note: str, reviewer: str) -> Decision:
+        """Write a verdict, unless this request is already written, and return its row."""
+        check_choice("verdict", verdict, VERDICTS)
+        with self._connection() as connection:
+            self._insert(connection, (request, self.graph, node, verdict, note, reviewer, _now(), None))
+            return self._written(connection, request)
+
+    def undo(self, request: str, reviewer: str) -> Decision | None:
+        """Take back the reviewer's latest decision that still stands; None if there is none."""
+        with self._connection() as connection:
+            known = self._select(connection, "request = ?", (request,))
+            if known:
+                return self._own(known[0])
+            last = self._select(
+                connection,
+                "graph = ? AND reviewer = ? AND verdict <> ? AND number NOT IN "
+                "(SELECT undoes FROM decisions WHERE undoes IS NOT NULL) ORDER BY number DESC LIMIT 1",
+                (self.graph, reviewer, UNDO),
+            )
+            if not last:
+                return None
+            row = (request, self.graph, last[0].node, UNDO, "", reviewer, _now(), last[0].number)
+            self._insert(connection, row)
+            return self._written(connection, request)
+
+    def rows(self) -> list[Decision]:
+        """Return all decisions about this graph, in the order in which they were made."""
+        with self._connection(write=False) as connection:
+            return self._select(connection, "graph = ? ORDER BY number", (self.graph,))
+
+    def _written(self, connection: Any, request: str) -> Decision:
+        return self._own(self._select(connection, "request = ?", (request,))[0])
+
+    def _own(self, row: Decision) -> Decision:
+        if row.graph != self.graph:
+            raise ValueError("this request was used for another graph: choose a new request id")
+        return row
+
+    def _insert(self, connection: Any, values: Sequence[Any]) -> None:
+        names = COLUMNS[1:]
+        marks = ", ".join("?" * len(names))
+        self._run(
+            connection,
+            f"INSERT INTO decisions ({', '.join(names)}) VALUES ({marks}) ON CONFLICT (request) DO NOTHING",
+            values,
+        )
+
+    def _select(self, connection: Any, where: str, values: Sequence[Any]) -> list[Decision]:
+        query = f"SELECT {', '.join(COLUMNS)} FROM decisions WHERE {where}"
+        return [Decision(*row) for row in self._run(connection, query, values).fetchall()]
+
+    def _run(self, connection: Any, query: str, values: Sequence[Any] = ()) -> Any:
+        return connection.execute(query.replace("?", "%s") if self.shared else query, tuple(values))
+
+    @contextmanager
+    def _connection(self, *, write: bool = True) -> Iterator[Any]:
+        """Open one transaction; it is on the disk when the block ends."""
+        if self.shared:
+            with _postgres(self.place) as connection:
+                if write:
+                    connection.execute(f"SELECT pg_advisory_xact_lock({POSTGRES_LOCK})")
+                yield connection
+            return
+        try:
+            with closing(sqlite3.connect(self.place, timeout=WAIT, isolation_level=None)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA foreign_keys = ON")
+                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                yield connection
+                connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise OSError(None, f"cannot keep verdicts ({error})", self.place) from error
+
+
+def current(rows: Sequence[Decision]) -> dict[str, Decision]:
+    """Return the decision that stands for each node: the latest that was not undone, whoever made it."""
+    undone = {row.undoes for row in rows if row.undoes is not None}
+    return {row.node: row for row in rows if row.undoes is None and row.number not in undone}
+
+
+def graph_key(graph: AttributedGraph) -> str:
+    """Return a short key of a graph's nodes: runs on the same nodes share their verdicts."""
+    names = "\n".join(map(repr, graph.node_ids.tolist()))
+    return hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def is_uri(place: str) -> bool:
+    """Return whether a place is the URI of a PostgreSQL database."""
+    return place.startswith(("postgresql://", "postgres://"))
+
+
+@contextmanager
+def _postgres(uri: str) -> Iterator[Any]:
+    """Open one transaction of a PostgreSQL database."""
+    try:
+        import psycopg
+    except ModuleNotFoundError:
+        raise ValueError("a PostgreSQL database needs psycopg: install hopsight[review]") from None
+    try:
+        opened = psycopg.connect(uri, connect_timeout=10)
+    except psycopg.Error as error:
+        raise ValueError(f"cannot connect to the PostgreSQL database: {_last_line(error)}") from None
+    try:
+        with opened as connection:
+            yield connection
+    except psycopg.Error as error:
+        raise OSError(None, f"cannot keep verdicts in the PostgreSQL database ({_last_line(error)})") from error
+
+
+def _last_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

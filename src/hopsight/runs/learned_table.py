@@ -1,0 +1,82 @@
+"""Learn from verdicts with a table of scores alone, such as Spark's: no graph and no model are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopsight.graph import AttributedGraph
+from hopsight.hcm.evidence import DEFAULT_EVIDENCE
+from hopsight.hcm.verdicts import in_words, learn
+from hopsight.io.verdicts import read_verdicts
+from hopsight.metrics import ranks
+from hopsight.system.files import replacing
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+N_SAMPLED = 4096
+
+
+def learn_scores(
+    scores: str | Path | DataFrame, verdicts: Any, evidence: Sequence[str] = DEFAULT_EVIDENCE
+) -> tuple[DataFrame, str | None]:
+    """Return a table of scores in the order that verdicts teach, and what was learned in words (None: nothing yet).
+
+    The kinds of evidence are weighed as :meth:`hopsight.CrossHCM.learn` does; being connected to judged nodes, or
+    resembling them, cannot count here, because the table knows no edges and no attributes.
+
+    Parameters
+    ----------
+    scores
+        ``scores.csv`` or ``scores.parquet`` of a run, or the same as a table: the columns ``node``, ``rank``,
+        ``score`` and one per kind of evidence.
+    verdicts
+        As for :meth:`hopsight.CrossHCM.learn`.
+    evidence
+        The kinds that count.
+    """
+    import polars as pl
+
+    table = scores if isinstance(scores, pl.DataFrame) else _read(Path(scores))
+    missing = [name for name in ("node", "rank", "score", *evidence) if name not in table.columns]
+    if missing:
+        raise ValueError(f"the table of scores has no column {missing[0]}: verdicts need the evidence of cross_hcm")
+    nodes = AttributedGraph.from_edges([], [], np.zeros((table.height, 1)), node_ids=table["node"].to_list())
+    known = {place: word for place, word in read_verdicts(verdicts, nodes).items() if word != "unsure"}
+    judged = np.array(sorted(known), dtype=np.int64)
+    anomalous = np.array([known[place] == "anomalous" for place in judged.tolist()], dtype=np.int64)
+    strengths = table.select(evidence).to_numpy().T.astype(np.float64)
+    sample = np.linspace(0, table.height - 1, min(N_SAMPLED, table.height)).astype(np.int64)
+    learned = learn(strengths, judged, anomalous, sample=sample)
+    if learned is None:
+        return table, None
+    score = learned.scores(strengths)
+    changed = table.with_columns(
+        pl.col("rank").alias("rank_before"), pl.Series("score", score), pl.Series("rank", ranks(score))
+    )
+    return changed.sort("rank"), in_words(learned, evidence)
+
+
+def write_learned(folder: Path, verdicts: str | Path, evidence: Sequence[str]) -> str:
+    """Write ``scores-learned.csv`` beside the scores of a finished run, and say what was learned."""
+    parquet = folder / "scores.parquet"
+    table, words = learn_scores(parquet if parquet.exists() else folder / "scores.csv", verdicts, evidence)
+    if words is None:
+        return "Nothing is learned before there are verdicts of both kinds."
+    with replacing(folder / "scores-learned.csv") as file:
+        table.write_csv(file)
+    return words
+
+
+def _read(path: Path) -> DataFrame:
+    import polars as pl
+
+    if not path.exists():
+        raise ValueError(f"there is no file {path}")
+    if path.is_dir() or path.suffix == ".parquet":
+        return pl.read_parquet(path / "*.parquet" if path.is_dir() else path).sort("rank")
+    return pl.read_csv(path, schema_overrides={"node": pl.String})

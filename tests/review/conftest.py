@@ -1,0 +1,88 @@
+"""A finished run with a hostile node name, and a server for it."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hopsight as hs
+from hopsight.graph import AttributedGraph
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.io import write
+from hopsight.review.server import make_app
+from hopsight.review.session import Session, open_session
+from hopsight.runs.detect import detect
+from hopsight.runs.request import Request, Source
+from review_served import IMAGE, TOKEN, Served
+
+SETTINGS = {**CrossHCM.quick, "n_epochs": 12, "burn_in": 6, "n_samples": 6}
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished run; its most anomalous node has markup as its name."""
+    folder = tmp_path_factory.mktemp("review")
+    made = hs.make_graph(200, n_structural=10, n_attribute_anomalies=10, seed=5)
+    model = hs.CrossHCM(seed=0, **SETTINGS).fit(made)
+    names = [f"user-{i:03d}" for i in range(made.n_nodes)]
+    names[int(np.argmax(model.decision_score_))] = IMAGE
+    graph = AttributedGraph(
+        made.adjacency, made.attributes, node_ids=names, attribute_names=made.attribute_names, labels=made.labels,
+        name="shop",
+    )  # fmt: skip
+    write(graph, folder / "graph.npz")
+    settings = {name: str(value) for name, value in SETTINGS.items()}
+    source = Source(path=str(folder / "graph.npz"))
+    detect(Request(detector="cross_hcm", source=source, settings=settings, top=3), folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture
+def run_folder(finished: Path, tmp_path: Path) -> Path:
+    """Return a copy of the finished run, without verdicts."""
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+@pytest.fixture
+def session(run_folder: Path) -> Session:
+    return open_session(run_folder)
+
+
+@pytest.fixture
+def served(session: Session) -> Iterator[Served]:
+    """Serve a run in another thread."""
+    import uvicorn
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+        app = make_app(session, token=TOKEN, hosts=hosts, reviewer="ann")
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield Served(f"http://127.0.0.1:{port}", port, session)
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Return headless Chromium, or skip where there is none."""
+    found = [program for name in ("chromium", "chromium-browser", "google-chrome") if (program := shutil.which(name))]
+    if not found:
+        pytest.skip("no Chromium on this machine: install Debian's package chromium")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found[0], args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()

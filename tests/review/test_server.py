@@ -1,0 +1,98 @@
+"""The server refuses whatever did not come from its own page."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from typing import Any
+
+import pytest
+
+from hopsight.review.server import MAX_BODY, Guard, check_reviewer
+from review_served import TOKEN, Served
+
+JSON = {"Content-Type": "application/json"}
+
+
+def ask(served: Served, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, str, dict[str, str]]:
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, None if body is None else json.dumps(body), names)
+    answer = connection.getresponse()
+    found = answer.status, answer.read().decode(), {name.lower(): value for name, value in answer.getheaders()}
+    connection.close()
+    return found
+
+
+def post(served: Served, path: str, body: Any, **headers: str) -> tuple[int, str, dict[str, str]]:
+    own = {"Content-Type": "application/json", "X-Hopsight-Token": TOKEN, "Origin": served.address}
+    return ask(served, "POST", path, body, **{name.replace("-", "_"): value for name, value in own.items()} | headers)
+
+
+def test_the_page_has_a_strict_policy_and_nothing_is_answered_without_the_token(served: Served) -> None:
+    status, page, headers = ask(served, "GET", f"/?token={TOKEN}")
+    assert status == 200 and "<script" in page and TOKEN not in page
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff" and "access-control-allow-origin" not in headers
+    for path in ("/", "/api/state", "/api/list?view=queue", "/api/node?place=0", "/verdicts.csv", "/?token=wrong"):
+        status, text, headers = ask(served, "GET", path)
+        assert status == 403 and "token" in text and headers["content-security-policy"]
+
+
+def test_another_host_and_another_origin_are_refused(served: Served) -> None:
+    good = {"X_Hopsight_Token": TOKEN}
+    assert ask(served, "GET", "/api/state", **good)[0] == 200
+    assert ask(served, "GET", "/api/state", **good, Host=f"localhost:{served.port}")[0] == 200
+    for host in ("evil.example", f"evil.example:{served.port}", "127.0.0.1", f"127.0.0.1.evil.example:{served.port}"):
+        assert ask(served, "GET", "/api/state", **good, Host=host)[0] == 403
+    verdict = {"request": "r", "place": 1, "verdict": "normal"}
+    for changes in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}):
+        assert post(served, "/api/decide", verdict, **changes)[0] == 403
+    assert ask(served, "POST", f"/api/decide?token={TOKEN}", verdict, Content_Type="application/json")[0] == 403
+    assert post(served, "/api/decide", verdict, Content_Type="text/plain")[0] == 415
+    assert served.session.store.rows() == []
+
+
+def test_requests_are_bounded_and_bad_ones_are_sentences(served: Served) -> None:
+    assert post(served, "/api/decide", {"note": "x" * MAX_BODY})[0] == 413
+    assert ask(served, "GET", "/api/search?text=" + "x" * 5000, X_Hopsight_Token=TOKEN)[0] == 414
+    for body, message in (
+        ({"request": "r", "place": 1, "verdict": "guilty"}, "verdict must be one of"),
+        ({"request": "r", "place": "here", "verdict": "normal"}, "place must be a whole number"),
+        ({"request": "r", "place": 10**9, "verdict": "normal"}, "no node at place"),
+        ({"request": "", "place": 1, "verdict": "normal"}, "request must be a text"),
+        ({"request": "r", "place": 1, "verdict": "normal", "note": "x" * 3000}, "note must be a text"),
+        ([1], "not a JSON object"),
+    ):
+        status, text, _ = post(served, "/api/decide", body)
+        assert status == 400 and message in json.loads(text)["error"]
+    assert ask(served, "GET", "/api/node?place=x", X_Hopsight_Token=TOKEN)[0] == 400
+    assert ask(served, "GET", "/api/nothing", X_Hopsight_Token=TOKEN)[0] == 404
+    assert served.session.store.rows() == []
+
+
+def test_a_repeated_request_is_written_once(served: Served) -> None:
+    verdict = {"request": "same", "place": 1, "verdict": "normal", "note": "n"}
+    answers = [post(served, "/api/decide", verdict) for _ in range(3)]
+    assert {status for status, _, _ in answers} == {200} and len({text for _, text, _ in answers}) == 1
+    assert len(served.session.store.rows()) == 1
+    assert json.loads(post(served, "/api/undo", {"request": "u"})[1]) == {"place": 1}
+    status, text, headers = ask(served, "GET", f"/verdicts.csv?token={TOKEN}")
+    assert status == 200 and text == "node,verdict,reviewer,decided,note\n"
+    assert "attachment" in headers["content-disposition"]
+
+
+@pytest.mark.parametrize(
+    ("host", "own"), [("192.168.1.5:80", True), ("[::1]:80", True), ("evil.example:80", False), ("", False)]
+)
+def test_on_a_network_an_address_in_numbers_is_accepted_and_a_name_is_not(host: str, own: bool) -> None:
+    guard: Any = Guard(lambda *_: None, TOKEN, None)  # type: ignore[arg-type, return-value]
+    assert guard._is_own(host) is own
+
+
+def test_a_reviewer_has_a_name() -> None:
+    assert check_reviewer(" Zoë ") == "Zoë"
+    for name in ("", "  ", "x" * 101, "a\x1bb"):
+        with pytest.raises(ValueError, match="reviewer must be a name"):
+            check_reviewer(name)

@@ -1,0 +1,174 @@
+"""Rows that are never changed, in SQLite and in a real PostgreSQL; nothing confirmed is lost by a kill."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopsight.graph import AttributedGraph
+from hopsight.review.storage import UNDO, Store, current, graph_key
+
+WRITER = """
+import sys, uuid
+from hopsight.review.storage import Store
+store, who = Store(sys.argv[1], "g"), sys.argv[2]
+for number in range(100000):
+    row = store.add(f"{who}-{sys.argv[3]}-{number}", f"node-{number % 50}", "normal", "", who)
+    print(row.request, row.number, flush=True)
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "verdicts.sqlite", "g")
+
+
+def works_as_promised(store: Store, place: str | Path) -> None:
+    """Write, repeat, undo and read; the same for both databases."""
+    first = store.add("r1", "ann", "anomalous", "looks odd", "eve")
+    assert store.add("r1", "ann", "normal", "", "eve") == first  # the same request is written once
+    store.add("r2", "bob", "normal", "", "eve")
+    store.add("r3", "ann", "unsure", "", "dan")
+    assert {node: row.verdict for node, row in current(store.rows()).items()} == {"ann": "unsure", "bob": "normal"}
+    undone = store.undo("u1", "dan")
+    assert undone is not None and undone.node == "ann" and undone.verdict == UNDO
+    assert store.undo("u1", "dan") == undone  # repeated: nothing else is undone
+    assert store.undo("u2", "dan") is None
+    assert current(store.rows())["ann"].verdict == "anomalous"
+    assert [row.verdict for row in store.rows()] == ["anomalous", "normal", "unsure", UNDO]  # nothing is removed
+    assert Store(place, "another graph").rows() == []
+    with pytest.raises(ValueError, match="verdict must be one of"):
+        store.add("r9", "ann", "guilty", "", "eve")
+    hostile = "'; DROP TABLE decisions; --"
+    store.add("r4", hostile, "normal", hostile, hostile)
+    assert current(store.rows())[hostile].note == hostile
+
+
+def test_sqlite_keeps_every_row(store: Store) -> None:
+    works_as_promised(store, store.place)
+    with sqlite3.connect(store.place) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+def test_two_threads_write_at_once_and_every_row_has_its_own_number(store: Store) -> None:
+    def write(who: str) -> None:
+        for number in range(25):
+            store.add(f"{who}-{number}", f"node-{number}", "normal", "", who)
+
+    threads = [threading.Thread(target=write, args=(who,)) for who in ("ann", "bob")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = store.rows()
+    assert len(rows) == len({row.number for row in rows}) == 50
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="cannot keep verdicts"):
+        Store(tmp_path / "no-such-folder" / "verdicts.sqlite", "g")
+
+
+def test_runs_on_the_same_nodes_share_their_verdicts() -> None:
+    one, two, three = (
+        AttributedGraph.from_edges([0], [1], np.zeros((2, 1)), node_ids=ids)
+        for ids in (["a", "b"], ["a", "b"], ["a", "c"])
+    )
+    assert graph_key(one) == graph_key(two) != graph_key(three)
+
+
+def killed_writers(folder: Path, kills: int) -> None:
+    """Kill two writers again and again; every row that they had confirmed is there, once."""
+    place = folder / "verdicts.sqlite"
+    confirmed: list[str] = []
+    for attempt in range(kills):
+        writers = [
+            subprocess.Popen(
+                [sys.executable, "-c", WRITER, str(place), who, str(attempt)], stdout=subprocess.PIPE, text=True
+            )
+            for who in ("ann", "bob")
+        ]
+        for writer in writers:
+            assert writer.stdout is not None
+            confirmed += [writer.stdout.readline().strip() for _ in range(5 + attempt)]
+        for writer in writers:
+            os.kill(writer.pid, signal.SIGKILL)
+            assert writer.stdout is not None
+            confirmed += [line.strip() for line in writer.stdout if line.endswith("\n")]
+            writer.wait()
+            writer.stdout.close()
+    rows = {f"{row.request} {row.number}" for row in Store(place, "g").rows()}
+    assert len(confirmed) >= 10 * kills
+    assert set(confirmed) <= rows
+    assert len(rows) <= len(confirmed) + 2 * kills  # at most the row that each was confirming when it was killed
+    assert len({row.request for row in Store(place, "g").rows()}) == len(rows)
+
+
+def test_nothing_confirmed_is_lost_when_two_writers_are_killed(tmp_path: Path) -> None:
+    killed_writers(tmp_path, 2)
+
+
+@pytest.mark.slow
+def test_nothing_confirmed_is_lost_in_20_kills(tmp_path: Path) -> None:
+    killed_writers(tmp_path, 20)
+
+
+@pytest.fixture
+def postgres(tmp_path: Path) -> Iterator[str]:
+    """Start a real PostgreSQL server in a temporary folder, or skip where there is none."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [Path(shutil.which("pg_ctl") or "/").parent]
+    if not (programs[-1] / "initdb").is_file():
+        pytest.skip("no PostgreSQL server on this machine: install Debian's package postgresql")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    folder = tmp_path / "postgres"
+    run: Any = lambda *command: subprocess.run(command, check=True, capture_output=True, **user)  # noqa: E731
+    user: dict[str, Any] = {"cwd": "/"}
+    if os.getuid() == 0:  # the server refuses to run as root
+        import pwd
+
+        who = pwd.getpwnam("postgres")
+        folder.mkdir()
+        os.chown(folder, who.pw_uid, who.pw_gid)
+        for parent in folder.parents[:-1]:
+            if parent.stat().st_uid == 0 and str(parent) != "/tmp":
+                parent.chmod(0o755)
+        user |= {"user": who.pw_uid, "group": who.pw_gid}
+    run(str(programs[-1] / "initdb"), "-D", str(folder), "-U", "tester", "-A", "trust")
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
+    run(str(programs[-1] / "pg_ctl"), "-D", str(folder), "-o", options, "-l", str(folder / "log"), "-w", "start")
+    yield f"postgresql://tester@127.0.0.1:{port}/postgres"
+    run(str(programs[-1] / "pg_ctl"), "-D", str(folder), "-m", "immediate", "stop")
+
+
+@pytest.mark.slow
+def test_postgresql_keeps_every_row(postgres: str) -> None:
+    works_as_promised(Store(postgres, "g"), postgres)
+    shared = Store(postgres, "team")
+    threads = [
+        threading.Thread(target=lambda who=who: [shared.add(f"{who}{i}", "n", "normal", "", who) for i in range(20)])
+        for who in ("x", "y")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(shared.rows()) == 40
+
+
+def test_a_database_that_does_not_answer_is_one_sentence() -> None:
+    with pytest.raises(ValueError, match="cannot connect to the PostgreSQL database"):
+        Store("postgresql://nobody@127.0.0.1:1/none", "g")
