@@ -3,7 +3,7 @@
 The design
 ----------
 A stream is a list of events (source, target, time, perhaps an amount). It is cut into *windows* (a duration, or a number
-of events), each of 24 *ticks*. Everything is one pass over the events in order of time:
+of events), each of 96 *ticks*. Everything is one pass over the events in order of time:
 
 1. **Judge.** What was known of the two ends before this tick (earlier events of the pair in both directions, common
    neighbors, paths of three edges, degrees, how long ago each was active, whether it is new) goes into a small network
