@@ -5,8 +5,8 @@
 ``FOLDER`` has ``uci_messages.parquet``, ``bitcoin_alpha.parquet`` and ``darpa.parquet``.
 
 **Injected edges** (the protocol of NetWalk, AddGraph, StrGNN and TADDY, as in TADDY's published code): pairs without
-direction, each at its first appearance, self-loops left out; the earlier half is the past. Pairs that are never connected
-are drawn uniformly and placed at random into the later half, 1, 5 or 10% of its edges. ROC-AUC is over all edges of the
+direction, each at its first appearance, self-loops left out; the earlier half is the past. Pairs never connected are
+drawn uniformly and placed at random into the later half, 1, 5 or 10% of its edges. ROC-AUC is over all edges of the
 later half together. There, direction and time mean nothing: directions are drawn at random, and windows are numbers of
 events. Ours judges each edge by earlier ones only; the published methods also see the snapshot of 1,000 edges that the
 judged edge is in. Published figures are not printed beside ours: their tables could not be looked up and checked when
@@ -127,15 +127,17 @@ def darpa_rows(folder: Path) -> list[dict[str, Any]]:
     """Return ROC-AUC over all flows, by window, and of trivial scores."""
     frame = pl.read_parquet(folder / "darpa.parquet").rename({"minute": "time"}).sort("time", maintain_order=True)
     labels = frame["label"].to_numpy()
-    rows = []
+    rows: list[dict[str, Any]] = []
     counts = frame.select(
         pl.len().over("time").alias("edges in the same minute"),
         (pl.int_range(pl.len()).over("time")).alias("edges in the same minute so far"),
         (pl.int_range(pl.len()).over("source", "target") == 0).cast(pl.Int64).alias("new pair or not"),
         pl.int_range(pl.len()).over("target").alias("degree so far of the target"),
     )
-    for method in counts.columns:
-        rows.append({"data": "darpa", "method": method, "roc_auc": float(roc_auc(labels, counts[method].to_numpy()))})
+    rows += [
+        {"data": "darpa", "method": method, "roc_auc": float(roc_auc(labels, counts[method].to_numpy()))}
+        for method in counts.columns
+    ]
     for window in ("1h", "1d"):
         begin, cpu = time.perf_counter(), time.process_time()
         readings, state = judge(frame.select("source", "target", "time"), window, hours=True)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ def write_pieces(frame: pl.DataFrame, folder: Path, count: int) -> list[Path]:
     folder.mkdir(exist_ok=True)
     bounds = np.linspace(0, frame.height, count + 1).astype(int)
     paths = []
-    for number, (low, high) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for number, (low, high) in enumerate(pairwise(bounds)):
         paths.append(folder / f"piece{number:03}.parquet")
         frame[low:high].write_parquet(paths[-1])
     return paths

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from stream_toys import toy_events
 
 from hopsight.cli import main
+from stream_toys import toy_events
 
 
 def test_detect_then_watch_prints_alerts_as_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from stream_toys import toy_events
 
 from hopsight.streams.events import Columns
 from hopsight.streams.run import StreamRequest, detect
+from stream_toys import toy_events
 
 
 @pytest.fixture(scope="session")

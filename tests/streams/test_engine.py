@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
-from stream_toys import BURST, DAY, START, STRANGER, toy_events
 
 from hopsight.metrics import roc_auc
 from hopsight.streams.engine import advance
@@ -14,6 +15,7 @@ from hopsight.streams.kernel import KIND, SCORE
 from hopsight.streams.memory import N_LATE
 from hopsight.streams.state import State
 from hopsight.streams.tally import kind_names, new_laws
+from stream_toys import BURST, DAY, START, STRANGER, toy_events
 
 COLUMNS = Columns(time="time", amount="amount")
 NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}
@@ -47,7 +49,7 @@ def test_nothing_after_a_moment_changes_scores_up_to_it(frame: pl.DataFrame, rea
 def test_chunks_of_any_size_give_the_same_readings(frame: pl.DataFrame, readings: np.ndarray) -> None:
     events = read_events(frame, COLUMNS)
     cuts = [0, 1, 7, 500, 501, 1800, events.size]
-    parts = [events.part(low, high) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [events.part(low, high) for low, high in pairwise(cuts)]
     np.testing.assert_array_equal(judged(*parts)[0], readings)
 
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopsight.streams.memory import N_KNOWN, N_ORDER, SENT, SENT_NOW, WAYS, find, new_memory, node_slot, pair_key_of, pair_slot
+from hopsight.streams.memory import (
+    N_KNOWN,
+    N_ORDER,
+    SENT,
+    SENT_NOW,
+    WAYS,
+    find,
+    new_memory,
+    node_slot,
+    pair_key_of,
+    pair_slot,
+)
 
 
 def test_a_node_is_found_again_and_unknown_ones_are_not() -> None:

@@ -10,8 +10,8 @@ from hopsight.streams.reasons import event_reasons, node_story
 def test_events_in_words() -> None:
     kinds = ["hop", "pair", "sender", "receiver", "amount", "hour"]
     frame = pl.DataFrame(
-        {"decided_by": kinds, "source": ["ann"] * 6, "target": ["bob"] * 6, "count": 120.0, "usual": 2.0, "surprise": 4.6,
-         "past_hop": 4.0}
+        {"decided_by": kinds, "source": ["ann"] * 6, "target": ["bob"] * 6, "count": 120.0, "usual": 2.0,
+         "surprise": 4.6, "past_hop": 4.0}
     )  # fmt: skip
     reasons = event_reasons(frame, "1 hour").to_list()
     assert reasons[0] == (

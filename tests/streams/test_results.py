@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import polars as pl
+
 from stream_toys import BURST, STRANGER
 
 

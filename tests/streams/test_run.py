@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from stream_toys import run_command, toy_events, write_pieces
 
 from hopsight.streams import run as module
 from hopsight.streams.events import Columns
 from hopsight.streams.run import APPENDED, StreamRequest, detect, watch
+from stream_toys import run_command, toy_events, write_pieces
 
 
 def start(frame: pl.DataFrame, folder: Path) -> Path:
@@ -48,10 +48,11 @@ def test_one_run_over_all_gives_the_same_tables(begun: tuple, finished: Path) ->
     assert one.equals(two)
 
 
-def test_100_pieces_give_the_tables_of_one(begun: tuple, tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_pieces_give_the_tables_of_one(begun: tuple, tmp_path: Path, count: int) -> None:
     path, rest, expected = begun
     folder = shutil.copytree(path, tmp_path / "run")
-    for piece in write_pieces(rest, tmp_path / "pieces", 100):
+    for piece in write_pieces(rest, tmp_path / "pieces", count):
         watch(folder, piece)
     found = contents(folder)
     for name in ("alerts.csv", "windows.csv", "trajectories.csv"):
@@ -85,7 +86,7 @@ def test_failing_at_any_moment_loses_and_repeats_nothing(
         name = "append" if moment == "append" else "commit"
         real = getattr(module.Journal, name)
 
-        def failing(self: object, *arguments: object, real=real, calls=calls, allowed=allowed) -> None:  # noqa: ANN001
+        def failing(self: object, *arguments: object, real=real, calls=calls, allowed=allowed) -> None:
             calls["n"] += 1
             if moment == "after commit":
                 real(self, *arguments)
@@ -131,7 +132,9 @@ def test_the_cost_of_an_event_does_not_grow_with_the_history(tmp_path: Path) -> 
     for size in (20_000, 400_000):
         (tmp_path / str(size)).mkdir()
         folder = start(frame[:size].with_columns(pl.col("time") - pl.col("time").max()), tmp_path / str(size))
-        (piece,) = write_pieces(toy_events(20_000).with_columns(pl.col("time") - 1_700_000_000), tmp_path / f"p{size}", 1)
+        (piece,) = write_pieces(
+            toy_events(20_000).with_columns(pl.col("time") - 1_700_000_000), tmp_path / f"p{size}", 1
+        )
         begin = time.process_time()
         watch(folder, piece)
         seconds[size] = time.process_time() - begin

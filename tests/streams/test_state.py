@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stream_toys import toy_events
 
 from hopsight.streams.engine import advance
 from hopsight.streams.events import Columns, read_events
 from hopsight.streams.state import FILE, State
 from hopsight.streams.tally import new_laws
+from stream_toys import toy_events
 
 NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}
 

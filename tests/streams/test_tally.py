@@ -48,7 +48,7 @@ def test_a_window_unlike_the_ones_before_has_the_highest_score() -> None:
     counts = rng.poisson(100, 40)
     counts[30] = 900
     rows = pl.DataFrame(
-        {"window": np.arange(40), "events": counts, "surprise": counts * 1.0, "flagged": np.zeros(40, np.int64)}
+        {"window": np.arange(40), "events": counts, "surprise": counts * 1_000_000, "flagged": np.zeros(40, np.int64)}
     )
     scored = score_windows(rows, new_laws())
     assert scored["score"].arg_max() == 30

@@ -59,7 +59,9 @@ def detect(
     memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
     master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
-    time_column: Annotated[str | None, typer.Option(help="Column of the edge list with the time of each event.")] = None,
+    time_column: Annotated[
+        str | None, typer.Option(help="Column of the edge list with the time of each event.")
+    ] = None,
     weight_column: Annotated[str | None, typer.Option(help="Column of the edge list with an amount.")] = None,
     window: Annotated[
         str | None, typer.Option(help="Judge edges as events in windows such as 1d, 12h, 15m or 1000 events.")
@@ -77,9 +79,7 @@ def detect(
             raise ValueError("--window is not supported on Spark yet: leave out --engine spark")
         columns = {"time": time_column, "source": source_column, "target": target_column, "amount": weight_column,
                    "label": label}  # fmt: skip
-        detect_over_time(
-            out, path=source, columns=columns, window=window, seed=seed, alarm=alarm, top=top, quiet=quiet
-        )
+        detect_over_time(out, path=source, columns=columns, window=window, seed=seed, alarm=alarm, top=top, quiet=quiet)
         return
     from hopsight.runs import detect as run
     from hopsight.runs.console import show_result

@@ -34,7 +34,9 @@ def detect_over_time(out: Path, *, quiet: bool, **request: Any) -> None:
 
 def watch(
     folder: Annotated[Path, typer.Argument(help="The folder of a run with --window.", metavar="DIR")],
-    new_edges: Annotated[Path, typer.Argument(help="A table of new events, with the same columns.", metavar="NEW_EDGES")],
+    new_edges: Annotated[
+        Path, typer.Argument(help="A table of new events, with the same columns.", metavar="NEW_EDGES")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print each alert as one line of JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:

@@ -2,8 +2,8 @@
 
 The design
 ----------
-A stream is a list of events (source, target, time, perhaps an amount). It is cut into *windows* (a duration, or a number
-of events), each of 96 *ticks*. Everything is one pass over the events in order of time:
+A stream is a list of events (source, target, time, perhaps an amount). It is cut into *windows* (a duration, or a
+number of events), each of 96 *ticks*. Everything is one pass over the events in order of time:
 
 1. **Judge.** What was known of the two ends before this tick (earlier events of the pair in both directions, common
    neighbors, paths of three edges, degrees, how long ago each was active, whether it is new) goes into a small network
@@ -20,8 +20,8 @@ of events), each of 96 *ticks*. Everything is one pass over the events in order 
 The network learns from the past without labels: each event, as it looked before it came, against a random pair at the
 same moment. It is fitted again on a schedule, or when its loss on recent events has risen (`network.py`, `engine.py`).
 
-A score depends on earlier events only, to the bit. Therefore pieces of a stream (`hopsight watch`) give the alerts of one
-run. Within one file events are sorted by time; an event older than one of an earlier file is *late*: it is judged and
+A score depends on earlier events only, to the bit. Therefore pieces of a stream (`hopsight watch`) give the alerts of
+one run. Within one file events are sorted by time; an event older than one of an earlier file is *late*: it is judged and
 counted as if it came at the newest time so far. A piece is known by the hash of its content, so that one that was
 processed already is not processed again. Outputs are appended first and the state, which holds their lengths, replaces
 the old one last: whatever a killed process had appended beyond that is cut off (`journal.py`).

@@ -34,9 +34,7 @@ def advance(state: State, events: Events) -> tuple[Readings, NDArray[np.int64]]:
     readings = np.zeros((events.size, N_READINGS), np.float32)
     place = 0
     while True:
-        place = process(
-            memory, state.network, sources, targets, ticks, hours, events.amounts, place, seed, readings
-        )
+        place = process(memory, state.network, sources, targets, ticks, hours, events.amounts, place, seed, readings)
         if place >= events.size:
             break
         refit(state, float(moments[place]), seed)

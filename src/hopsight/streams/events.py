@@ -126,10 +126,7 @@ def as_seconds(column: pl.Series) -> FloatArray:
         raise ValueError(f"column {column.name!r}, row {int(empty.arg_true()[0]) + 1} has no time")
     if column.dtype == pl.String:
         numbers = column.cast(pl.Float64, strict=False)
-        if numbers.null_count():
-            column = _dates(column)
-        else:
-            column = numbers
+        column = _dates(column) if numbers.null_count() else numbers
     if column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time):
         return np.asarray(column.cast(pl.Datetime("us")).dt.epoch("us").to_numpy() / 1e6)
     if not column.dtype.is_numeric():
@@ -164,7 +161,9 @@ def _numbers(column: pl.Series) -> FloatArray:
     numbers = column.cast(pl.Float64, strict=False)
     wrong = (numbers.is_null() & column.is_not_null()).arg_true()
     if len(wrong):
-        raise ValueError(f"column {column.name!r}, row {int(wrong[0]) + 1}: {shortened(column[wrong[0]])} is not a number")
+        raise ValueError(
+            f"column {column.name!r}, row {int(wrong[0]) + 1}: {shortened(column[wrong[0]])} is not a number"
+        )
     values = numbers.fill_null(np.nan).to_numpy().astype(np.float64)
     return np.where(np.isfinite(values), values, np.nan)
 

@@ -19,7 +19,9 @@ class Journal:
         for name, size in self.state.notes["sizes"].items():
             path = self.folder / name
             if not path.is_file() or path.stat().st_size < size:
-                raise ValueError(f"{path} is shorter than it was: restore it, or start again with hopsight detect --window")
+                raise ValueError(
+                    f"{path} is shorter than it was: restore it, or start again with hopsight detect --window"
+                )
             if path.stat().st_size > size:
                 os.truncate(path, size)
 

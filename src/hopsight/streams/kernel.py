@@ -7,7 +7,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.streams.evidence import PAIR, RECEIVER, SENDER, amount_evidence, burst_evidence, hop_evidence, hour_evidence
+from hopsight.streams.evidence import (
+    PAIR,
+    SENDER,
+    amount_evidence,
+    burst_evidence,
+    hop_evidence,
+    hour_evidence,
+)
 from hopsight.streams.features import describe
 from hopsight.streams.memory import (
     BASE_LOSS,
@@ -20,10 +27,10 @@ from hopsight.streams.memory import (
     N_NEIGHBORS,
     N_ORDER,
     N_TRAINED,
+    NOW,
     RECEIVED_NOW,
     SENT_NOW,
     SINCE_FIT,
-    NOW,
     Memory,
     mixed,
     node_slot,
@@ -42,7 +49,22 @@ NEW_END = 0.1  # share of the ends of random pairs that are nodes never seen
 LN10 = math.log(10.0)
 
 # Columns of the readings of one event.
-HOP, SURPRISE, SCORE, KIND, PAST_HOP, NEW_PAIR, COUNT_SEEN, COUNT_USUAL, EV_HOP, EV_PAIR, EV_SENDER, EV_RECEIVER, EV_AMOUNT, EV_HOUR = range(14)
+(
+    HOP,
+    SURPRISE,
+    SCORE,
+    KIND,
+    PAST_HOP,
+    NEW_PAIR,
+    COUNT_SEEN,
+    COUNT_USUAL,
+    EV_HOP,
+    EV_PAIR,
+    EV_SENDER,
+    EV_RECEIVER,
+    EV_AMOUNT,
+    EV_HOUR,
+) = range(14)
 N_READINGS = 14
 
 
@@ -71,7 +93,9 @@ def process(
         past = describe(memory, source, target, sources[event], targets[event], tick, 8 * now, row)
         odds = judge(network, row)
         if clock[N_TRAINED] < DENSE or now % 10 == 0:
-            _learn(memory, network, row, random_row, odds, sources[event], source, targets[event], target, tick, now, seed)
+            _learn(
+                memory, network, row, random_row, odds, sources[event], source, targets[event], target, tick, now, seed
+            )
         _read(memory, readings[event], odds, past, row)
         _remember(memory, readings[event], sources[event], targets[event], source, target, tick, now,
                   hours[event], amounts[event])  # fmt: skip
@@ -159,8 +183,8 @@ def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float
 
 @compiled()
 def _remember(
-    memory: Memory, reading: NDArray[np.float32], source_key: np.uint64, target_key: np.uint64, source: int, target: int,
-    tick: int, now: int, hour: int, amount: float,
+    memory: Memory, reading: NDArray[np.float32], source_key: np.uint64, target_key: np.uint64,
+    source: int, target: int, tick: int, now: int, hour: int, amount: float,
 ) -> None:  # fmt: skip
     """Count the event, and read how unusual its count, its amount and its hour are."""
     slot = pair_slot(memory, pair_key_of(source_key, target_key), tick, now)

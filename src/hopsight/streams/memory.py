@@ -21,7 +21,7 @@ N_EXAMPLES = 20_000  # most recent pairs to train on
 EVENTS, NOW, N_ORDER, N_KNOWN, N_TRAINED, SINCE_FIT, N_LATE = range(7)
 # Positions in ``Memory.sums``.
 LOSS, BASE_LOSS, NEWEST, FITTED = range(4)
-# Columns of a row of ``bursts``: events in this tick, what is carried over, the tick, sum of log counts, number of ticks.
+# Columns of a row of ``bursts``: events in this tick, what is carried over, the tick, sum of log counts, ticks.
 COUNT, CARRY, TICK, LOGS, TICKS = range(5)
 # Columns of ``node_counts``: events sent and received before this tick, and in it.
 SENT, RECEIVED, SENT_NOW, RECEIVED_NOW = range(4)

@@ -95,7 +95,9 @@ def judge(network: Network, row: NDArray[np.float32]) -> float:
     for unit in range(network.offsets.size):
         value = network.offsets[unit]
         for column in range(row.size):
-            value += network.hidden[column, unit] * _limited((row[column] - network.center[column]) / network.scale[column])
+            value += network.hidden[column, unit] * _limited(
+                (row[column] - network.center[column]) / network.scale[column]
+            )
         total += network.output[unit] * np.tanh(value)
     return network.last[1] * total + network.last[2]
 
@@ -115,7 +117,12 @@ def _slopes(values: list[FloatArray], rows: FloatArray, truth: FloatArray) -> li
     inner = np.tanh(rows @ hidden + offsets)
     wrong = (1.0 / (1.0 + np.exp(-np.clip(inner @ output + last[0], -50, 50))) - truth) / len(rows)
     back = wrong[:, None] * output * (1.0 - inner**2)
-    return [rows.T @ back + DECAY * hidden, back.sum(axis=0), inner.T @ wrong + DECAY * output, wrong.sum(keepdims=True)]
+    return [
+        rows.T @ back + DECAY * hidden,
+        back.sum(axis=0),
+        inner.T @ wrong + DECAY * output,
+        wrong.sum(keepdims=True),
+    ]
 
 
 def _calibrated(network: Network, rows: FloatArray) -> Network:

@@ -26,7 +26,9 @@ def event_reasons(frame: pl.DataFrame, tick: str) -> pl.Series:
     )  # fmt: skip
     counted = f" within {tick}, where "
     sentences = {
-        "hop": pl.format("{} and {} {} before; such a pair becomes an edge with a chance of {}%.", source, target, path, chance),
+        "hop": pl.format(
+            "{} and {} {} before; such a pair becomes an edge with a chance of {}%.", source, target, path, chance
+        ),
         "pair": pl.format("{} events from {} to {}" + counted + "{} are usual.", count, source, target, usual),
         "sender": pl.format("{} sent {} events" + counted + "{} are usual.", source, count, usual),
         "receiver": pl.format("{} received {} events" + counted + "{} are usual.", target, count, usual),
@@ -43,13 +45,14 @@ def node_story(rows: list[dict[str, Any]]) -> str:
     """Return what a node did until its strongest window, and what it did then, from its rows per window in order.
 
     >>> usual = {"start": 0.0, "events": 4, "sent": 4, "new_pairs": 0, "far": 0, "score": 0.1}
-    >>> node_story([usual, {**usual, "start": 86400.0, "events": 37, "sent": 37, "new_pairs": 37, "far": 37, "score": 5.0}])
-    'Until 1970-01-02 it had 4 events per window; in the window of 1970-01-02 it had 37 (37 sent, 0 received), 37 of them with nodes that it had no known path to.'
+    >>> print(node_story([usual, {**usual, "start": 86400.0, "events": 37, "sent": 30, "score": 5.0}]))
+    Until 1970-01-02 it had 4 events per window; in the window of 1970-01-02 it had 37 (30 sent, 7 received).
     """
     peak = max(range(len(rows)), key=lambda place: rows[place]["score"])
     row, earlier = rows[peak], rows[:peak]
     when = moment_words(row["start"])
-    text = f"in the window of {when} it had {row['events']:,} ({row['sent']:,} sent, {row['events'] - row['sent']:,} received)"
+    received = row["events"] - row["sent"]
+    text = f"in the window of {when} it had {row['events']:,} ({row['sent']:,} sent, {received:,} received)"
     if row["far"]:
         text += f", {row['far']:,} of them with nodes that it had no known path to"
     elif row["new_pairs"]:

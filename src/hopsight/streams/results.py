@@ -40,12 +40,11 @@ def write_summary(
         scores = node_scores(trajectories)
         (folder / "scores.csv").write_bytes(csv_bytes(scores, header=True))
         first = scores["node"].head(top).to_list()
-        rows = {
-            name: trajectories.filter(pl.col("node") == name).sort("window").to_dicts() for name in first
-        }
+        rows = {name: trajectories.filter(pl.col("node") == name).sort("window").to_dicts() for name in first}
         stories = {name: node_story(rows[name]) for name in first}
         explained = [
-            {"node": name, "score": each["score"], "decided_by": each["decided_by"], "summary": stories[name], "windows": rows[name]}
+            {"node": name, "score": each["score"], "decided_by": each["decided_by"], "summary": stories[name],
+             "windows": rows[name]}
             for name, each in zip(first, scores.head(top).iter_rows(named=True), strict=True)
         ]  # fmt: skip
         (folder / "explanations.json").write_text(json.dumps(explained, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -64,7 +63,7 @@ def _whole(folder: Path, state: State, name: str) -> pl.DataFrame:
     if name == "windows.csv":
         laws = {key: list(law) for key, law in state.notes["laws"].items()}
         open_rows = score_windows(open_rows, laws)
-    closed = pl.read_csv(folder / name, schema_overrides=dict(open_rows.schema), null_values=[])
+    closed = pl.read_csv(folder / name, schema_overrides=dict(open_rows.schema))
     texts = [column for column, kind in open_rows.schema.items() if kind == pl.String]
     closed = closed.with_columns(pl.col(texts).fill_null("").str.replace(r"^'", ""))
     return pl.concat([closed, open_rows])
@@ -83,7 +82,10 @@ def _facts(state: State, windows: pl.DataFrame, labels: list[Any]) -> dict[str, 
         scores = np.concatenate([each for _, each in labels])
         known = truth >= 0
         if 0 < truth[known].sum() < known.sum():
-            facts["labels"] = {"roc_auc": float(roc_auc(truth[known], scores[known])), "n_anomalies": int(truth[known].sum())}
+            facts["labels"] = {
+                "roc_auc": float(roc_auc(truth[known], scores[known])),
+                "n_anomalies": int(truth[known].sum()),
+            }
     return facts
 
 
@@ -102,8 +104,8 @@ def _page(
     drift = [fit for fit in state.notes["fits"] if fit["reason"] == "drift"]
     counts = f"{plural(record['n_events'], 'event')} in {plural(windows.height, 'window')} of {state.notes['window']}"
     summary = [
-        f"hopsight judged {counts}, each by what was known before it, and flagged {plural(record['n_alerts'], 'event')}.",
-        f"The network was fitted {plural(record['n_fits'], 'time')}, {len(drift)} of them because its answers had drifted.",
+        f"hopsight judged {counts}, each by what was known before it, and flagged {record['n_alerts']:,} of them.",
+        f"The network was fitted {plural(record['n_fits'], 'time')}, {len(drift)} of them because it had drifted.",
     ]
     if record["n_late"]:
         summary.append(f"{plural(record['n_late'], 'event')} came late and counted as of the newest time so far.")
@@ -111,16 +113,25 @@ def _page(
         "name": Path(record["request"]["path"]).name,
         "summary": summary,
         "windows": [
-            [row["window"], moment_words(row["start"]), row["events"], row["new_pairs"], row["flagged"], row["surprise"], row["score"], row["decided_by"]]
+            [row["window"], moment_words(row["start"]), row["events"], row["new_pairs"], row["flagged"],
+             row["surprise"], row["score"], row["decided_by"]]
             for row in shown.iter_rows(named=True)
         ],
         "n_windows": windows.height,
         "alerts": strongest.select("window", "source", "target", "time", "score", "decided_by", "hop", "reason").rows(),
         "nodes": [
             [row["node"], row["score"], row["decided_by"], row["events"], row["flagged_events"], stories[row["node"]],
-             [[each["window"], moment_words(each["start"]), each["events"], each["score"]] for each in rows[row["node"]][-N_TRAJECTORY:]]]
+             _course(rows[row["node"]])]
             for row in scores.iter_rows(named=True)
         ],
-        "fits": [[fit["event"], moment_words(fit["time"]), fit["reason"], fit["loss_before"], fit["loss_after"]] for fit in state.notes["fits"]],
+        "fits": [
+            [fit["event"], moment_words(fit["time"]), fit["reason"], fit["loss_before"], fit["loss_after"]]
+            for fit in state.notes["fits"]
+        ],
         "run": record,
     }  # fmt: skip
+
+
+def _course(rows: list[dict[str, Any]]) -> list[list[Any]]:
+    """Return window, start, events and score of a node's last windows."""
+    return [[row["window"], moment_words(row["start"]), row["events"], row["score"]] for row in rows[-N_TRAJECTORY:]]

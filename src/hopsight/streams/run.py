@@ -112,6 +112,7 @@ def watch(
                 _tell_again(folder, state, tell)
             return Watched(folder, 0, 0, 0, repeated=True)
         events = read_events(path, dataclasses.replace(Columns(**record["request"]["columns"]), label=None))
+        show.begin("score")
         _continue(state, journal, events, digest, show, tell=tell)
         after = int(clock[EVENTS]), int(state.notes["alerts"]), int(clock[N_LATE])
     n_events, n_alerts, n_late = (last - first for last, first in zip(after, before, strict=True))
@@ -182,7 +183,7 @@ def _step(state: State, journal: Journal, events: Events) -> tuple[pl.DataFrame,
     last = int(windows[-1])
     for name, tally in (("trajectories.csv", node_tally), ("windows.csv", window_tally)):
         rows = tally(frame, state.tallies.get(name))
-        closed = rows.filter(pl.col("window") < last)
+        closed = rows.filter(pl.col("window") < last)  # late events fall into the open window
         state.tallies[name] = rows.filter(pl.col("window") >= last)
         if name == "windows.csv":
             closed = score_windows(closed, notes["laws"])

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, NODE_ARRAYS, PAIR_ARRAYS, SMALL_ARRAYS, Memory, new_memory
+from hopsight.streams.memory import (
+    N_EXAMPLES,
+    N_ORDER,
+    N_TRAINED,
+    NODE_ARRAYS,
+    PAIR_ARRAYS,
+    SMALL_ARRAYS,
+    Memory,
+    new_memory,
+)
 from hopsight.streams.network import Network, new_network
 from hopsight.system.files import replacing
 
@@ -67,13 +77,14 @@ class State:
             If there is none, or it is damaged or was written by another version.
         """
         try:
-            with np.load(path, allow_pickle=False) as values:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as values:
                 return cls._of({name: values[name] for name in values.files})
         except FileNotFoundError:
             raise ValueError(
-                f"there is no run over time in {path.parent}: {FILE} is missing; start one with hopsight detect --window"
+                f"there is no run over time in {path.parent}: {FILE} is missing; "
+                "start one with hopsight detect --window"
             ) from None
-        except (OSError, KeyError, ValueError, EOFError, IndexError) as error:
+        except (OSError, KeyError, ValueError, EOFError, IndexError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} is damaged or of another version: {error}") from None
 
     @classmethod

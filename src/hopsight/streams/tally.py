@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 LEAST_WINDOWS = 5.0
+UNIT = 1e6  # surprise is summed as whole numbers of this fraction, so that no order of adding changes the sum
 MEASURES = ("events", "surprise", "flagged")
 
 
@@ -27,20 +28,28 @@ def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFram
     for end, sent in (("source", 1), ("target", 0)):
         ends.append(
             events.select(
-                pl.col("window", "start"), pl.col(end).cast(pl.String).alias("node"), pl.lit(1).alias("events"),
-                pl.lit(sent).alias("sent"), pl.col("new_pair").alias("new_pairs"), pl.col("far"), "flagged", "score",
+                pl.col("window", "start"),
+                pl.col(end).cast(pl.String).alias("node"),
+                pl.lit(1).alias("events"),
+                pl.lit(sent).alias("sent"),
+                pl.col("new_pair").alias("new_pairs"),
+                "far",
+                "flagged",
                 "decided_by",
-            )  # fmt: skip
+                "score",
+            )
         )
     rows = [*([before] if before is not None else []), *ends]
-    schema = {name: pl.Int64 for name in ("events", "sent", "new_pairs", "far", "flagged")}
+    schema = dict.fromkeys(("events", "sent", "new_pairs", "far", "flagged"), pl.Int64)
     both = pl.concat([row.cast(schema) for row in rows])
     return both.group_by("window", "node", maintain_order=True).agg(
         pl.col("start").min(),
         pl.col("events", "sent", "new_pairs", "far", "flagged").sum(),
         pl.col("decided_by").sort_by("score", "decided_by").last(),
         pl.col("score").max(),
-    ).select("window", "start", "node", "events", "sent", "new_pairs", "far", "flagged", "decided_by", "score")  # fmt: skip
+    ).select("window", "start", "node", "events", "sent", "new_pairs", "far", "flagged", "decided_by", "score").sort(
+        "window", "node"
+    )  # fmt: skip
 
 
 def window_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame:
@@ -48,15 +57,16 @@ def window_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFr
     import polars as pl
 
     rows = events.select(
-        "window", "start", pl.col("start").alias("end"), pl.lit(1).alias("events"), pl.col("new_pair").alias("new_pairs"),
-        "flagged", pl.col("surprise").cast(pl.Float64), pl.col("score").alias("strongest"),
+        "window", "start", pl.col("start").alias("end"), pl.lit(1).alias("events"),
+        pl.col("new_pair").alias("new_pairs"), "flagged",
+        (pl.col("surprise").cast(pl.Float64) * UNIT).round().cast(pl.Int64), pl.col("score").alias("strongest"),
     )  # fmt: skip
-    schema = {name: pl.Int64 for name in ("events", "new_pairs", "flagged")}
+    schema = dict.fromkeys(("events", "new_pairs", "flagged"), pl.Int64)
     both = pl.concat([row.cast(schema) for row in ([rows] if before is None else [before, rows])])
     return both.group_by("window", maintain_order=True).agg(
         pl.col("start").min(), pl.col("end").max(), pl.col("events", "new_pairs", "flagged", "surprise").sum(),
         pl.col("strongest").max(),
-    )  # fmt: skip
+    ).sort("window")  # fmt: skip
 
 
 def score_windows(closed: pl.DataFrame, laws: dict[str, list[float]]) -> pl.DataFrame:
@@ -66,19 +76,20 @@ def score_windows(closed: pl.DataFrame, laws: dict[str, list[float]]) -> pl.Data
     """
     import polars as pl
 
-    scores, reasons = [], []
+    scores, reasons, means = [], [], []
     for row in closed.iter_rows(named=True):
         values = {
             "events": math.log1p(row["events"]),
-            "surprise": row["surprise"] / row["events"],
+            "surprise": row["surprise"] / UNIT / row["events"],
             "flagged": math.log1p(row["flagged"]),
         }
         found = {name: _unusual(laws[name], value) for name, value in values.items()}
+        means.append(values["surprise"])
         best = max(MEASURES, key=lambda name: found[name])
         scores.append(found[best] / math.log(10.0))
         reasons.append(best if found[best] > 0 else "")
     return closed.with_columns(
-        (pl.col("surprise") / pl.col("events")),
+        pl.Series("surprise", means, dtype=pl.Float64),
         pl.Series("score", scores, dtype=pl.Float64),
         pl.Series("decided_by", reasons, dtype=pl.String),
     )
@@ -106,7 +117,6 @@ def node_scores(trajectories: pl.DataFrame) -> pl.DataFrame:
     """Return one row per node, most anomalous first, from its rows per window."""
     import polars as pl
 
-    peak = pl.col("score").arg_max()
     nodes = trajectories.group_by("node", maintain_order=True).agg(
         pl.col("window", "start", "decided_by").sort_by("score", "window", descending=[True, False]).first(),
         pl.col("events", "sent", "new_pairs", "far").sum(),
@@ -114,12 +124,12 @@ def node_scores(trajectories: pl.DataFrame) -> pl.DataFrame:
         pl.len().alias("windows"),
         pl.col("score").max(),
     )
-    del peak
     nodes = nodes.sort("score", "flagged_events", "events", descending=True, maintain_order=True)
     return nodes.select(
-        "node", (pl.int_range(pl.len()) + 1).alias("rank"), "score", (pl.col("flagged_events") > 0).cast(pl.Int8).alias("flagged"),
-        pl.lit(1, dtype=pl.Int8).alias("judged"), pl.col("new_pairs").alias("degree"), "decided_by", "events", "sent", "far",
-        "flagged_events", "windows", pl.col("window").alias("peak_window"), pl.col("start").alias("peak_start"),
+        "node", (pl.int_range(pl.len()) + 1).alias("rank"), "score",
+        (pl.col("flagged_events") > 0).cast(pl.Int8).alias("flagged"), pl.lit(1, dtype=pl.Int8).alias("judged"),
+        pl.col("new_pairs").alias("degree"), "decided_by", "events", "sent", "far", "flagged_events",
+        "windows", pl.col("window").alias("peak_window"), pl.col("start").alias("peak_start"),
     )  # fmt: skip
 
 
