@@ -21,8 +21,10 @@ The network learns from the past without labels: each event, as it looked before
 same moment. It is fitted again on a schedule, or when its loss on recent events has risen (`network.py`, `engine.py`).
 
 A score depends on earlier events only, to the bit. Therefore pieces of a stream (`hopsight watch`) give the alerts of
-one run. Within one file events are sorted by time; an event older than one of an earlier file is *late*: it is judged and
-counted as if it came at the newest time so far. A piece is known by the hash of its content, so that one that was
+one run. Within one file events are sorted by time; an event older than one of an earlier file is *late*: it is judged
+and counted as if it came at the newest time so far. A piece is known by the hash of its content, so that one that was
 processed already is not processed again. Outputs are appended first and the state, which holds their lengths, replaces
 the old one last: whatever a killed process had appended beyond that is cut off (`journal.py`).
+
+Not used yet: attributes of nodes. Not supported yet: Spark.
 """

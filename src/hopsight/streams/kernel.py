@@ -31,6 +31,7 @@ from hopsight.streams.memory import (
     RECEIVED_NOW,
     SENT_NOW,
     SINCE_FIT,
+    STEP,
     Memory,
     mixed,
     node_slot,
@@ -118,6 +119,7 @@ def _fit_is_due(memory: Memory) -> bool:
 def _open_tick(memory: Memory, tick: int) -> None:
     """Let what has been learned so far count as known."""
     memory.clock[NOW] = tick
+    memory.clock[STEP] += 1  # ticks without any event do not count in bursts
     memory.clock[N_KNOWN] = memory.clock[N_ORDER]
     total = memory.surprises.sum()
     if total > FORGET:
@@ -195,7 +197,7 @@ def _remember(
             counts = memory.pair_bursts[slot]
         else:
             counts = memory.node_bursts[source, 0] if level == SENDER else memory.node_bursts[target, 1]
-        found, seen, usual = burst_evidence(counts, memory.population[level], tick)
+        found, seen, usual = burst_evidence(counts, memory.population[level], memory.clock[STEP])
         reading[EV_PAIR + level] = found
         if found >= strongest:
             strongest = found

@@ -18,7 +18,7 @@ N_BINS = 128  # of the histogram of surprise
 N_EXAMPLES = 20_000  # most recent pairs to train on
 
 # Positions in ``Memory.clock``.
-EVENTS, NOW, N_ORDER, N_KNOWN, N_TRAINED, SINCE_FIT, N_LATE = range(7)
+EVENTS, NOW, N_ORDER, N_KNOWN, N_TRAINED, SINCE_FIT, N_LATE, STEP = range(8)
 # Positions in ``Memory.sums``.
 LOSS, BASE_LOSS, NEWEST, FITTED = range(4)
 # Columns of a row of ``bursts``: events in this tick, what is carried over, the tick, sum of log counts, ticks.
@@ -93,7 +93,7 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         surprises=zeros(N_BINS),
         tail=zeros(N_BINS + 1),
         examples=zeros((N_EXAMPLES, 2, N_FEATURES), np.float32),
-        clock=zeros(7, np.int64),
+        clock=zeros(8, np.int64),
         sums=zeros(4),
     )
     memory.population[:] = (np.log(2.0), 1.0, 0.5, 1.0)  # until something is known: one event per tick, ± a factor of 2
@@ -116,7 +116,7 @@ def mixed(value: np.uint64) -> np.uint64:
 @compiled()
 def find(keys: NDArray[np.uint64], key: np.uint64) -> int:
     """Return the slot of a key, or −1."""
-    start = np.int64(mixed(key) % np.uint64(keys.size // WAYS)) * WAYS
+    start: Any = np.int64(mixed(key) % np.uint64(keys.size // WAYS)) * WAYS
     for slot in range(start, start + WAYS):
         if keys[slot] == key:
             return slot
@@ -126,7 +126,7 @@ def find(keys: NDArray[np.uint64], key: np.uint64) -> int:
 @compiled()
 def place_for(keys: NDArray[np.uint64], seen: NDArray[np.int64], key: np.uint64) -> int:
     """Return the slot that a new key takes: an empty one, or that of the least recently seen key of its bucket."""
-    start = np.int64(mixed(key) % np.uint64(keys.size // WAYS)) * WAYS
+    start: Any = np.int64(mixed(key) % np.uint64(keys.size // WAYS)) * WAYS
     best = start
     for slot in range(start, start + WAYS):
         if keys[slot] == np.uint64(0):

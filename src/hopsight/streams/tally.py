@@ -40,7 +40,7 @@ def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFram
             )
         )
     rows = [*([before] if before is not None else []), *ends]
-    schema = dict.fromkeys(("events", "sent", "new_pairs", "far", "flagged"), pl.Int64)
+    schema: Any = dict.fromkeys(("events", "sent", "new_pairs", "far", "flagged"), pl.Int64)
     both = pl.concat([row.cast(schema) for row in rows])
     return both.group_by("window", "node", maintain_order=True).agg(
         pl.col("start").min(),
@@ -61,7 +61,7 @@ def window_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFr
         pl.col("new_pair").alias("new_pairs"), "flagged",
         (pl.col("surprise").cast(pl.Float64) * UNIT).round().cast(pl.Int64), pl.col("score").alias("strongest"),
     )  # fmt: skip
-    schema = dict.fromkeys(("events", "new_pairs", "flagged"), pl.Int64)
+    schema: Any = dict.fromkeys(("events", "new_pairs", "flagged"), pl.Int64)
     both = pl.concat([row.cast(schema) for row in ([rows] if before is None else [before, rows])])
     return both.group_by("window", maintain_order=True).agg(
         pl.col("start").min(), pl.col("end").max(), pl.col("events", "new_pairs", "flagged", "surprise").sum(),
