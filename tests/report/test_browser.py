@@ -14,6 +14,7 @@ import pytest
 from hopsight.explanations import Explanation
 from hopsight.report.bench_page import write_bench_page
 from hopsight.report.page import write_report
+from hopsight.report.timeline import write_timeline
 
 ExplainTop = Callable[..., list[Explanation]]
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -294,3 +295,32 @@ def test_the_benchmark_page_sorts_numbers_and_shows_figures(browser: Any, tmp_pa
     page.close()
     assert seen.troubles == []
     assert [url for url in seen.requests if not url.startswith("data:")] == [path.as_uri()]
+
+
+def test_a_window_of_a_run_over_time_can_be_opened(browser: Any, tmp_path: Path) -> None:
+    windows = [[number, f"2024-01-0{number}", 30, 2, number == 2, 0.5, 1.0 + number, "events"] for number in (1, 2, 3)]
+    alerts = [
+        [2, IMAGE, "b", "2024-01-02", 3.5, "hop", 3.0, "They had no path."],
+        [3, "c", "d", "2024", 4.0, "pair", 1.0, "Many."],
+    ]
+    nodes = [
+        [SCRIPT, 3.5, "hop", 3, 1, "It was new.", [[2, "2024-01-02", 3, 3.5]]],
+        ["c", 3.0, "pair", 3, 1, "Calm.", []],
+    ]
+    page = {"name": "pay.csv", "summary": ["Judged."], "n_windows": 3, "fits": [[400, "2024", "first", 0.7, 0.3]],
+            "windows": windows, "alerts": alerts, "nodes": nodes, "run": {}}  # fmt: skip
+    write_timeline(tmp_path / "report.html", page)
+    shown = browser.new_page()
+    seen = Seen(shown)
+    shown.goto((tmp_path / "report.html").as_uri())
+    assert shown.get_by_text("They had no path.").count() == 1
+    assert shown.get_by_text("Many.").count() == 1
+    shown.locator("rect[role=button]").nth(1).click()
+    assert shown.get_by_text("They had no path.").count() == 1
+    assert shown.get_by_text("Many.").count() == 0
+    shown.get_by_role("button", name="c 3").click()
+    assert shown.get_by_text("Calm.").count() == 1
+    assert shown.locator("img").count() == 0
+    assert seen.troubles == []
+    assert len(seen.requests) == 1
+    shown.close()

@@ -13,6 +13,7 @@ import typer
 
 from hopsight.cli.detection import detect, rerun, score
 from hopsight.cli.graphs import bench, convert, data_fetch, data_info, data_list, inject
+from hopsight.cli.over_time import watch
 from hopsight.cli.reasons import explain
 from hopsight.cli.review import review
 from hopsight.cli.support import StoppedError
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
 )
 data = typer.Typer(help="The catalog of published graphs.", no_args_is_help=True)
-for command in (detect, score, explain, review, rerun, inject, bench, convert):
+for command in (detect, score, explain, review, watch, rerun, inject, bench, convert):
     app.command()(command)
 for name, data_command in (("list", data_list), ("fetch", data_fetch), ("info", data_info)):
     data.command(name)(data_command)

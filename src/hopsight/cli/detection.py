@@ -82,9 +82,24 @@ def detect(
     memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
     master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
+    window: Annotated[
+        str | None, typer.Option(help="Judge edges as events in windows such as 1d, 12h, 15m or 1000 events.")
+    ] = None,
+    alarm: Annotated[
+        float, typer.Option(help="With --window, flag events from this score on; 3 means one in a thousand.")
+    ] = 3.0,
     quiet: Quiet = False,
 ) -> None:
     """Fit a detector to a graph, rank and explain its nodes, write a report."""
+    if window is not None:
+        from hopsight.cli.over_time import detect_over_time
+
+        if engine != "local":
+            raise ValueError("--window is not supported on Spark yet: leave out --engine spark")
+        columns = {"time": time_column, "source": source_column, "target": target_column, "amount": weight_column,
+                   "label": label}  # fmt: skip
+        detect_over_time(out, path=source, columns=columns, window=window, seed=seed, alarm=alarm, top=top, quiet=quiet)
+        return
     from hopsight.runs import detect as run
     from hopsight.runs.console import show_result
     from hopsight.runs.folder import CHECKPOINT

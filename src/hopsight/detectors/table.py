@@ -20,8 +20,8 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     """Return the columns node, rank, score, flagged, judged and degree, then the detector's own, in order of rank.
 
     The detector's own columns are the values per node that its class names (such as ahp), one per kind of evidence,
-    ``decided_by``, ``rank_before`` after learning from verdicts, and ``stability`` after repeated fits. The last column is
-    the ``name`` of nodes that have one.
+    ``decided_by``, ``rank_before`` after learning from verdicts, and ``stability`` after repeated fits. The last column
+    is the ``name`` of nodes that have one.
     """
     scores = np.asarray(model.decision_score_, dtype=np.float64)
     order = shown_order(model)

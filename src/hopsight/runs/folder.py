@@ -97,6 +97,26 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
                 path.rmdir()
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock the folder of a finished run, so that only one process changes it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such folder, or another process is writing to it.
+    """
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}")
+    lock = _lock(folder)
+    try:
+        yield
+    finally:
+        with suppress(PermissionError):  # Windows does not remove an open file
+            (folder / LOCK).unlink(missing_ok=True)
+        lock.close()
+
+
 def _missing_folders(folder: Path) -> list[Path]:
     """Return the folders that do not exist yet, deepest first."""
     return [path for path in (folder, *folder.parents) if not path.exists()]

@@ -1,0 +1,30 @@
+"""Edges as events in time: each is judged by what was known before it.
+
+The design
+----------
+A stream is a list of events (source, target, time, perhaps an amount). It is cut into *windows* (a duration, or a
+number of events), each of 96 *ticks*. Everything is one pass over the events in order of time:
+
+1. **Judge.** What was known of the two ends before this tick (earlier events of the pair in both directions, common
+   neighbors, paths of three edges, degrees, how long ago each was active, whether it is new) goes into a small network
+   that gives P(one hop). The hop count that the ends should have had is P · 1 + (1 − P) · their distance in the past
+   graph; the surprise is −log P. Nothing of the same tick or later is used.
+2. **Count.** The events of this pair, of this sender and of this receiver in this tick (half of the count of the tick
+   before is carried over) are compared with what is usual for them and for everyone; a burst is not learned as usual.
+   The amount is compared with earlier ones of the pair and the sender, the hour with the sender's usual hours.
+3. **Decide.** Each kind of evidence becomes a tail probability, and the strongest decides: the score is −log₁₀ of the
+   chance that an ordinary event has as much, 3 being one in a thousand. An event is flagged from the alarm level on.
+4. **Remember.** Tables of fixed size hold nodes (with their last 32 neighbors) and pairs; the least recently seen make
+   room. So the cost of an event and the size of the state have a bound that the length of the history does not change.
+
+The network learns from the past without labels: each event, as it looked before it came, against a random pair at the
+same moment. It is fitted again on a schedule, or when its loss on recent events has risen (`network.py`, `engine.py`).
+
+A score depends on earlier events only, to the bit. Therefore pieces of a stream (`hopsight watch`) give the alerts of
+one run. Within one file events are sorted by time; an event older than one of an earlier file is *late*: it is judged
+and counted as if it came at the newest time so far. A piece is known by the hash of its content, so that one that was
+processed already is not processed again. Outputs are appended first and the state, which holds their lengths, replaces
+the old one last: whatever a killed process had appended beyond that is cut off (`journal.py`).
+
+Not used yet: attributes of nodes. Not supported yet: Spark.
+"""

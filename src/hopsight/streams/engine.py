@@ -1,0 +1,62 @@
+"""Judge events in order, and fit the network again when that is due."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.streams.events import Events
+from hopsight.streams.kernel import DRIFT, N_READINGS, process
+from hopsight.streams.memory import BASE_LOSS, EVENTS, FITTED, LOSS, N_EXAMPLES, N_LATE, N_TRAINED, NEWEST, SINCE_FIT
+from hopsight.streams.network import fit, loss_of
+from hopsight.streams.state import State
+from hopsight.streams.windows import TICKS, parse_window
+
+MAX_FITS = 500  # fits that the record lists
+
+Readings = NDArray[np.float32]
+
+
+def advance(state: State, events: Events) -> tuple[Readings, NDArray[np.int64]]:
+    """Judge events, which are in order of time, remember them, and return their readings and windows.
+
+    An event that is older than the newest one so far is late: it counts as if it came at the newest time.
+    """
+    memory, window = state.memory, parse_window(state.notes["window"])
+    seed = int(state.notes["seed"])
+    moments = np.maximum(np.maximum.accumulate(events.seconds), memory.sums[NEWEST])
+    memory.clock[N_LATE] += int((events.seconds < moments).sum())
+    ticks = window.ticks(moments, int(memory.clock[EVENTS]))
+    hours = (moments // 3600.0 % 24.0).astype(np.int64) if state.notes["hours"] else np.full(events.size, -1)
+    sources, targets = events.keys()
+    readings = np.zeros((events.size, N_READINGS), np.float32)
+    place = 0
+    while True:
+        place = process(memory, state.network, sources, targets, ticks, hours, events.amounts, place, seed, readings)
+        if place >= events.size:
+            break
+        refit(state, float(moments[place]), seed)
+    memory.sums[NEWEST] = moments[-1]
+    return readings, ticks // TICKS
+
+
+def refit(state: State, moment: float, seed: int) -> None:
+    """Fit the network to the most recent examples, and note when and why."""
+    memory = state.memory
+    examples = memory.examples[: min(int(memory.clock[N_TRAINED]), N_EXAMPLES)]
+    before = float(memory.sums[LOSS] / max(int(memory.clock[SINCE_FIT]), 1))
+    reason = "first" if memory.sums[FITTED] == 0.0 else "schedule"
+    if reason != "first" and before > memory.sums[BASE_LOSS] + DRIFT:
+        reason = "drift"
+    state.network = fit(state.network, examples, seed + int(memory.sums[FITTED]))
+    memory.sums[BASE_LOSS] = loss_of(state.network, examples)
+    memory.sums[LOSS] = 0.0
+    memory.sums[FITTED] += 1.0
+    memory.clock[SINCE_FIT] = 0
+    note: dict[str, Any] = {
+        "event": int(memory.clock[EVENTS]), "time": moment, "reason": reason,
+        "loss_before": before, "loss_after": float(memory.sums[BASE_LOSS]),
+    }  # fmt: skip
+    state.notes["fits"] = [*state.notes["fits"], note][-MAX_FITS:]

@@ -1,0 +1,91 @@
+"""What the past says of a pair of nodes, as numbers for the network; the cost has a fixed bound."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.streams.memory import (
+    N_NEIGHBORS,
+    RECEIVED,
+    SENT,
+    Memory,
+    find,
+    pair_key_of,
+    refresh_node,
+    refresh_pair,
+)
+from hopsight.system.compiled import compiled
+
+N_MIDDLE = 8  # neighbors whose own neighbors are searched for paths of three edges
+FAR = 4.0  # hop count of a pair without a known path of at most three edges
+
+
+@compiled()
+def describe(
+    memory: Memory, source: int, target: int, source_key: np.uint64, target_key: np.uint64, tick: int, stamp: int,
+    row: NDArray[np.float32],
+) -> float:  # fmt: skip
+    """Fill ``row`` with what was known of a pair before this tick, and return their hop count in the past graph.
+
+    A slot of −1 is a node that was never seen. ``stamp`` must be a multiple of 4 that was not used before.
+    """
+    row[:] = np.float32(0.0)
+    hop = FAR
+    known = np.zeros(2, np.bool_)
+    for end, slot in enumerate((source, target)):
+        if slot >= 0:
+            refresh_node(memory, slot, tick)
+            known[end] = memory.node_first[slot] < tick
+        if known[end]:
+            row[5 + end] = np.log1p(memory.node_counts[slot, SENT])
+            row[7 + end] = np.log1p(memory.node_counts[slot, RECEIVED])
+            row[9 + end] = np.log1p(memory.ring_size[slot, 1])
+            row[11 + end] = np.log1p(tick - memory.node_active[slot])
+        else:
+            row[13 + end] = 1.0
+    if known[0] and known[1]:
+        for turn in range(2):
+            first, second = (source_key, target_key) if turn == 0 else (target_key, source_key)
+            slot = find(memory.pair_key, pair_key_of(first, second))
+            if slot >= 0:
+                refresh_pair(memory, slot, tick)
+                row[turn] = np.log1p(memory.pair_counts[slot, 0])
+        paths, weighted, longer = _paths(memory, source, target, tick, stamp)
+        row[2], row[3], row[4] = np.log1p(paths), weighted, np.log1p(longer)
+        row[15] = row[9] * row[10] / 8.0  # preferential attachment
+        row[16] = abs(row[9] - row[10])
+        hop = 1.0 if row[0] + row[1] > 0 else 2.0 if paths > 0 else 3.0 if longer > 0 else FAR
+    row[17] = row[13] * row[14]
+    return hop
+
+
+@compiled()
+def _paths(memory: Memory, source: int, target: int, tick: int, stamp: int) -> tuple[float, float, float]:
+    """Return the number of common neighbors, the same weighted by log degree, and paths over two nodes, of a sample."""
+    marks, ring, size = memory.marks, memory.ring, memory.ring_size
+    for place in range(_oldest(size[source]), size[source, 1]):
+        marks[ring[source, place % N_NEIGHBORS]] = stamp + 1
+    paths, weighted, longer = 0.0, 0.0, 0.0
+    for place in range(_oldest(size[target]), size[target, 1]):
+        middle = ring[target, place % N_NEIGHBORS]
+        if marks[middle] == stamp + 1:
+            marks[middle] = stamp + 2
+            paths += 1.0
+            weighted += 1.0 / np.log(2.0 + size[middle, 0])
+    for place in range(max(_oldest(size[target]), size[target, 1] - N_MIDDLE), size[target, 1]):
+        middle = ring[target, place % N_NEIGHBORS]
+        if middle == source:
+            continue
+        refresh_node(memory, middle, tick)
+        for step in range(_oldest(size[middle]), size[middle, 1]):
+            end = ring[middle, step % N_NEIGHBORS]
+            if end != target and end != source and marks[end] > stamp:
+                longer += 1.0
+    return paths, weighted, longer
+
+
+@compiled()
+def _oldest(size: NDArray[np.int64]) -> int:
+    """Return the number of the oldest neighbor that the ring still holds."""
+    return max(0, size[0] - N_NEIGHBORS)

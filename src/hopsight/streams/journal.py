@@ -1,0 +1,38 @@
+"""Append to output files so that a killed process leaves no trace: their lengths are part of the saved state."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hopsight.streams.state import FILE, State
+
+
+class Journal:
+    """The files of a run over time; what was appended counts from :meth:`commit` on."""
+
+    def __init__(self, folder: Path, state: State) -> None:
+        self.folder, self.state = folder, state
+
+    def recover(self) -> None:
+        """Cut off what a killed process appended after its last commit."""
+        for name, size in self.state.notes["sizes"].items():
+            path = self.folder / name
+            if not path.is_file() or path.stat().st_size < size:
+                raise ValueError(
+                    f"{path} is shorter than it was: restore it, or start again with hopsight detect --window"
+                )
+            if path.stat().st_size > size:
+                os.truncate(path, size)
+
+    def append(self, name: str, content: bytes) -> None:
+        """Append to a file and wait until it is on the disk."""
+        with (self.folder / name).open("ab") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def commit(self, names: tuple[str, ...]) -> None:
+        """Save the state with the present lengths of the files."""
+        self.state.notes["sizes"] = {name: (self.folder / name).stat().st_size for name in names}
+        self.state.save(self.folder / FILE)

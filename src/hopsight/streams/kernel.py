@@ -1,0 +1,230 @@
+"""One pass over events in order: judge each by what was known, then remember it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.streams.evidence import (
+    PAIR,
+    SENDER,
+    amount_evidence,
+    burst_evidence,
+    hop_evidence,
+    hour_evidence,
+)
+from hopsight.streams.features import describe
+from hopsight.streams.memory import (
+    BASE_LOSS,
+    EVENTS,
+    FITTED,
+    LOSS,
+    N_BINS,
+    N_FEATURES,
+    N_KNOWN,
+    N_NEIGHBORS,
+    N_ORDER,
+    N_TRAINED,
+    NOW,
+    RECEIVED_NOW,
+    SENT_NOW,
+    SINCE_FIT,
+    STEP,
+    Memory,
+    mixed,
+    node_slot,
+    pair_key_of,
+    pair_slot,
+)
+from hopsight.streams.network import Network, judge
+from hopsight.system.compiled import compiled
+
+LARGEST_SURPRISE = 16.0
+DENSE = 50_000  # examples after which only every tenth event is one
+FIRST_FIT, LEAST_BETWEEN, MOST_BETWEEN = 400, 1000, 20_000  # examples between two fits
+DRIFT, LEAST_DRIFT = 0.15, 400  # nats that the loss may rise, and examples needed to say so
+FORGET = 20_000.0  # events of the histogram of surprise, after which old ones fade
+NEW_END = 0.1  # share of the ends of random pairs that are nodes never seen
+LN10 = math.log(10.0)
+
+# Columns of the readings of one event.
+(
+    HOP,
+    SURPRISE,
+    SCORE,
+    KIND,
+    PAST_HOP,
+    NEW_PAIR,
+    COUNT_SEEN,
+    COUNT_USUAL,
+    EV_HOP,
+    EV_PAIR,
+    EV_SENDER,
+    EV_RECEIVER,
+    EV_AMOUNT,
+    EV_HOUR,
+) = range(14)
+N_READINGS = 14
+
+
+@compiled()
+def process(
+    memory: Memory, network: Network, sources: NDArray[np.uint64], targets: NDArray[np.uint64],
+    ticks: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
+    start: int, seed: int, readings: NDArray[np.float32],
+) -> int:  # fmt: skip
+    """Judge events from ``start`` on; return where it stopped: at the end, or where the network is to be fitted again.
+
+    Hours below 0 and amounts that are NaN are left out.
+    """
+    row, random_row = np.zeros(N_FEATURES, np.float32), np.zeros(N_FEATURES, np.float32)
+    clock = memory.clock
+    for event in range(start, sources.size):
+        tick = ticks[event]
+        if tick != clock[NOW]:
+            if _fit_is_due(memory) and clock[SINCE_FIT] > 0:
+                return event
+            _open_tick(memory, tick)
+        clock[EVENTS] += 1
+        now = clock[EVENTS]
+        source = node_slot(memory, sources[event], tick, now)
+        target = node_slot(memory, targets[event], tick, now)
+        past = describe(memory, source, target, sources[event], targets[event], tick, 8 * now, row)
+        odds = judge(network, row)
+        if clock[N_TRAINED] < DENSE or now % 10 == 0:
+            _learn(
+                memory, network, row, random_row, odds, sources[event], source, targets[event], target, tick, now, seed
+            )
+        _read(memory, readings[event], odds, past, row)
+        _remember(memory, readings[event], sources[event], targets[event], source, target, tick, now,
+                  hours[event], amounts[event])  # fmt: skip
+        _decide(readings[event])
+    return sources.size
+
+
+@compiled()
+def _fit_is_due(memory: Memory) -> bool:
+    clock, sums = memory.clock, memory.sums
+    since = clock[SINCE_FIT]
+    if sums[FITTED] == 0.0:
+        return since >= FIRST_FIT
+    if since >= min(max(LEAST_BETWEEN, clock[N_TRAINED] // 8), MOST_BETWEEN):
+        return True
+    return since >= LEAST_DRIFT and sums[LOSS] / since > sums[BASE_LOSS] + DRIFT
+
+
+@compiled()
+def _open_tick(memory: Memory, tick: int) -> None:
+    """Let what has been learned so far count as known."""
+    memory.clock[NOW] = tick
+    memory.clock[STEP] += 1  # ticks without any event do not count in bursts
+    memory.clock[N_KNOWN] = memory.clock[N_ORDER]
+    total = memory.surprises.sum()
+    if total > FORGET:
+        memory.surprises[:] *= FORGET / total
+        total = FORGET
+    beyond = 0.0
+    for place in range(N_BINS, -1, -1):
+        if place < N_BINS:
+            beyond += memory.surprises[place]
+        memory.tail[place] = -math.log((beyond + 0.5) / (total + 1.0))
+
+
+@compiled()
+def _learn(
+    memory: Memory, network: Network, row: NDArray[np.float32], random_row: NDArray[np.float32], odds: float,
+    source_key: np.uint64, source: int, target_key: np.uint64, target: int, tick: int, now: int, seed: int,
+) -> None:  # fmt: skip
+    """Keep the features of this event and of a random pair at the same time as an example to train on."""
+    clock, sums = memory.clock, memory.sums
+    known = min(clock[N_KNOWN], memory.order.size)
+    if known < 2:
+        return
+    bits = mixed(np.uint64(now) ^ (np.uint64(seed) << np.uint64(40)))
+    replaced = np.int64(bits & np.uint64(3))  # 0 the source, 1 the target, 2 and 3 both
+    ends = (source, target)
+    slots, keys = np.empty(2, np.int64), np.empty(2, np.uint64)
+    slots[0], slots[1], keys[0], keys[1] = ends[0], ends[1], source_key, target_key
+    for end in range(2):
+        if replaced in (end, 2, 3):
+            bits = mixed(bits)
+            if np.float64(bits >> np.uint64(11)) / 2.0**53 < NEW_END:
+                slots[end] = -1
+            else:
+                bits = mixed(bits)
+                slots[end] = memory.order[np.int64(bits % np.uint64(known))]
+                keys[end] = memory.node_key[slots[end]]
+    if slots[0] == slots[1] and slots[0] >= 0:
+        return
+    describe(memory, slots[0], slots[1], keys[0], keys[1], tick, 8 * now + 4, random_row)
+    place = clock[N_TRAINED] % memory.examples.shape[0]
+    memory.examples[place, 0] = row
+    memory.examples[place, 1] = random_row
+    clock[N_TRAINED] += 1
+    clock[SINCE_FIT] += 1
+    sums[LOSS] += 0.5 * (_softplus(-odds) + _softplus(judge(network, random_row)))
+
+
+@compiled()
+def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float, row: NDArray[np.float32]) -> None:
+    near = 1.0 / (1.0 + math.exp(-min(max(odds, -50.0), 50.0)))
+    surprise = min(_softplus(-odds), LARGEST_SURPRISE)
+    reading[HOP] = near + (1.0 - near) * past
+    reading[SURPRISE] = surprise
+    reading[PAST_HOP] = past
+    reading[NEW_PAIR] = 1.0 if past > 1.0 else 0.0
+    if memory.sums[FITTED] > 0.0:
+        reading[EV_HOP] = hop_evidence(memory.tail, surprise / LARGEST_SURPRISE * N_BINS)
+        place = min(int(surprise / LARGEST_SURPRISE * N_BINS), N_BINS - 1)
+        memory.surprises[place] += 1.0
+    else:
+        reading[EV_HOP] = 0.0
+
+
+@compiled()
+def _remember(
+    memory: Memory, reading: NDArray[np.float32], source_key: np.uint64, target_key: np.uint64,
+    source: int, target: int, tick: int, now: int, hour: int, amount: float,
+) -> None:  # fmt: skip
+    """Count the event, and read how unusual its count, its amount and its hour are."""
+    slot = pair_slot(memory, pair_key_of(source_key, target_key), tick, now)
+    first = memory.pair_counts[slot, 0] + memory.pair_counts[slot, 1] == 0
+    strongest = 0.0
+    for level in range(3):
+        if level == PAIR:
+            counts = memory.pair_bursts[slot]
+        else:
+            counts = memory.node_bursts[source, 0] if level == SENDER else memory.node_bursts[target, 1]
+        found, seen, usual = burst_evidence(counts, memory.population[level], memory.clock[STEP])
+        reading[EV_PAIR + level] = found
+        if found >= strongest:
+            strongest = found
+            reading[COUNT_SEEN], reading[COUNT_USUAL] = seen, usual
+    reading[EV_AMOUNT] = amount_evidence(memory.node_amount[source], memory.pair_amount[slot], memory.amounts, amount)
+    reading[EV_HOUR] = hour_evidence(memory.node_hours[source], memory.hours, hour)
+    memory.pair_counts[slot, 1] += np.float32(1.0)
+    memory.node_counts[source, SENT_NOW] += np.float32(1.0)
+    memory.node_counts[target, RECEIVED_NOW] += np.float32(1.0)
+    if first and source != target:
+        memory.ring[source, memory.ring_size[source, 0] % N_NEIGHBORS] = target
+        memory.ring[target, memory.ring_size[target, 0] % N_NEIGHBORS] = source
+        memory.ring_size[source, 0] += 1
+        memory.ring_size[target, 0] += 1
+
+
+@compiled()
+def _decide(reading: NDArray[np.float32]) -> None:
+    """Let the strongest evidence decide; the score is −log₁₀ of the chance that an ordinary event has as much."""
+    best = EV_HOP
+    for column in range(EV_HOP, EV_HOUR + 1):
+        if reading[column] > reading[best]:
+            best = column
+    reading[SCORE] = reading[best] / LN10
+    reading[KIND] = best - EV_HOP
+
+
+@compiled()
+def _softplus(value: float) -> float:
+    return max(value, 0.0) + math.log1p(math.exp(-abs(value)))

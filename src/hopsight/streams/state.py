@@ -1,0 +1,117 @@
+"""The state of a stream: everything that the next events are judged by, saved as one file."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopsight.streams.memory import (
+    N_EXAMPLES,
+    N_ORDER,
+    N_TRAINED,
+    NODE_ARRAYS,
+    PAIR_ARRAYS,
+    SMALL_ARRAYS,
+    Memory,
+    new_memory,
+)
+from hopsight.streams.network import Network, new_network
+from hopsight.system.files import replacing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FILE = "state.npz"
+VERSION = 1
+
+
+@dataclass
+class State:
+    """What is kept between events; the compiled code changes ``memory`` in place.
+
+    ``notes`` are plain values: settings, fits of the network, lengths of the output files, pieces processed.
+    """
+
+    memory: Memory
+    network: Network
+    notes: dict[str, Any]
+    tallies: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def new(cls, notes: dict[str, Any], *, seed: int) -> State:
+        """Return the state before the first event."""
+        return cls(new_memory(), new_network(seed), notes)
+
+    def save(self, path: Path) -> None:
+        """Replace the saved state; after a power cut there is the old one or the new one.
+
+        Only used entries of the tables are written, so that a short stream has a small file.
+        """
+        memory = self.memory
+        values: dict[str, Any] = {name: getattr(memory, name) for name in SMALL_ARRAYS}
+        for names, keys in ((NODE_ARRAYS, memory.node_key), (PAIR_ARRAYS, memory.pair_key)):
+            used = np.flatnonzero(keys)
+            values |= {f"{names[0]}_slots": used} | {name: getattr(memory, name)[used] for name in names}
+        values["order"] = memory.order[: min(int(memory.clock[N_ORDER]), memory.order.size)]
+        values["examples"] = memory.examples[: min(int(memory.clock[N_TRAINED]), N_EXAMPLES)]
+        values |= {f"network_{name}": array for name, array in self.network._asdict().items()}
+        values |= {f"tally_{name}": _packed(frame) for name, frame in self.tallies.items()}
+        text = json.dumps({"version": VERSION, "tallies": list(self.tallies)} | self.notes)
+        values["notes"] = np.frombuffer(text.encode(), np.uint8)
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, **values)
+
+    @classmethod
+    def load(cls, path: Path) -> State:
+        """Read a saved state.
+
+        Raises
+        ------
+        ValueError
+            If there is none, or it is damaged or was written by another version.
+        """
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as values:
+                return cls._of({name: values[name] for name in values.files})
+        except FileNotFoundError:
+            raise ValueError(
+                f"there is no run over time in {path.parent}: {FILE} is missing; "
+                "start one with hopsight detect --window"
+            ) from None
+        except (OSError, KeyError, ValueError, EOFError, IndexError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} is damaged or of another version: {error}") from None
+
+    @classmethod
+    def _of(cls, values: dict[str, Any]) -> State:
+        notes = json.loads(values["notes"].tobytes())
+        if notes.pop("version") != VERSION:
+            raise ValueError("another version")
+        memory = new_memory()
+        for name in SMALL_ARRAYS:
+            getattr(memory, name)[...] = values[name]
+        for names in (NODE_ARRAYS, PAIR_ARRAYS):
+            slots = values[f"{names[0]}_slots"]
+            for name in names:
+                getattr(memory, name)[slots] = values[name]
+        memory.order[: len(values["order"])] = values["order"]
+        memory.examples[: len(values["examples"])] = values["examples"]
+        network = Network(*(values[f"network_{name}"] for name in Network._fields))
+        return cls(memory, network, notes, {name: _unpacked(values[f"tally_{name}"]) for name in notes.pop("tallies")})
+
+
+def _packed(frame: pl.DataFrame) -> Any:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return np.frombuffer(buffer.getvalue(), np.uint8)
+
+
+def _unpacked(values: Any) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_parquet(io.BytesIO(values.tobytes()))

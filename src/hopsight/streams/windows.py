@@ -1,0 +1,57 @@
+"""Windows of a stream: a duration such as 30d, 12h or 15m, or a number of events."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+TICKS = 96  # per window
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+NAMES = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
+_WINDOW = re.compile(r"\s*([0-9]+)\s*([smhdw]?)\s*")
+
+
+@dataclass(frozen=True)
+class Window:
+    """The length of a window, in seconds or in events."""
+
+    text: str
+    seconds: float | None
+    events: int | None
+
+    def ticks(self, seconds: FloatArray, first: int) -> IntArray:
+        """Return the tick of each event; ``first`` is the number of events before these."""
+        if self.events is not None:
+            return (first + np.arange(seconds.size, dtype=np.int64)) * TICKS // self.events
+        return np.floor(seconds * (TICKS / float(self.seconds or 1.0))).astype(np.int64)
+
+    @property
+    def tick_words(self) -> str:
+        """How long a tick is, in words."""
+        if self.events is not None:
+            return f"{max(1, self.events // TICKS)} events"
+        length = float(self.seconds or 1.0) / TICKS
+        unit = next(unit for unit in ("d", "h", "m", "s") if length >= UNITS[unit] or unit == "s")
+        count = length / UNITS[unit]
+        return f"{count:.3g} {NAMES[unit]}{'' if count == 1 else 's'}"
+
+
+def parse_window(text: str) -> Window:
+    """Return the window that a text such as ``1d`` or ``1000`` stands for.
+
+    >>> parse_window("12h").seconds, parse_window("1000").events
+    (43200.0, 1000)
+    """
+    match = _WINDOW.fullmatch(text)
+    if not match or int(match[1]) == 0:
+        raise ValueError(
+            f"window must be a duration such as 30d, 12h or 15m, or a number of events such as 1000, got {text!r}"
+        )
+    number, unit = int(match[1]), match[2]
+    return Window(text.strip(), None if not unit else number * UNITS[unit], None if unit else number)

@@ -1,0 +1,30 @@
+"""Sentences: of an event by its kind, and of a node over time."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from hopsight.streams.reasons import event_reasons, node_story
+
+
+def test_events_in_words() -> None:
+    kinds = ["hop", "pair", "sender", "receiver", "amount", "hour"]
+    frame = pl.DataFrame(
+        {"decided_by": kinds, "source": ["ann"] * 6, "target": ["bob"] * 6, "count": 120.0, "usual": 2.0,
+         "surprise": 4.6, "past_hop": 4.0}
+    )  # fmt: skip
+    reasons = event_reasons(frame, "1 hour").to_list()
+    assert reasons[0] == (
+        "ann and bob had no known path of at most 3 edges before; such a pair becomes an edge with a chance of 1.0%."
+    )
+    assert reasons[1] == "120 events from ann to bob within 1 hour, where 2.0 are usual."
+    assert reasons[2] == "ann sent 120 events within 1 hour, where 2.0 are usual."
+    assert reasons[3].startswith("bob received 120 events")
+    assert all(reason.endswith(".") for reason in reasons)
+
+
+def test_a_node_that_was_new() -> None:
+    row = {"start": 3600.0, "events": 9, "sent": 0, "new_pairs": 9, "far": 0, "score": 4.0}
+    assert node_story([row]) == (
+        "It was new: in the window of 1970-01-01 01:00 it had 9 (0 sent, 9 received), 9 of them with new partners."
+    )

@@ -1,0 +1,148 @@
+"""Detect and watch: pieces give the alerts of one run, kills lose and repeat nothing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hopsight.streams import run as module
+from hopsight.streams.events import Columns
+from hopsight.streams.run import APPENDED, StreamRequest, detect, watch
+from stream_toys import run_command, toy_events, write_pieces
+
+
+def start(frame: pl.DataFrame, folder: Path) -> Path:
+    frame.write_parquet(folder / "start.parquet")
+    columns = Columns(time="time", amount="amount")
+    detect(StreamRequest(path=str(folder / "start.parquet"), columns=columns, window="1d"), folder / "run")
+    return folder / "run"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in APPENDED}
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pl.DataFrame, dict[str, bytes]]:
+    """Return a run over the first third, the rest, and the tables after the rest in one piece."""
+    folder = tmp_path_factory.mktemp("begun")
+    frame = toy_events()
+    path = start(frame[:1000], folder)
+    whole = folder / "whole"
+    shutil.copytree(path, whole)
+    (rest,) = write_pieces(frame[1000:], folder / "one", 1)
+    assert watch(whole, rest).n_events == frame.height - 1000
+    return path, frame[1000:], contents(whole)
+
+
+def test_one_run_over_all_gives_the_same_tables(begun: tuple, finished: Path) -> None:
+    tables = contents(finished)
+    assert tables["alerts.csv"] == begun[2]["alerts.csv"]
+    assert tables["windows.csv"] == begun[2]["windows.csv"]
+    columns = ["source", "target", "time", "hop", "surprise", "score", "flagged"]
+    one, two = (pl.read_csv(text).select(columns) for text in (tables["edges.csv"], begun[2]["edges.csv"]))
+    assert one.equals(two)
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_pieces_give_the_tables_of_one(begun: tuple, tmp_path: Path, count: int) -> None:
+    path, rest, expected = begun
+    folder = shutil.copytree(path, tmp_path / "run")
+    for piece in write_pieces(rest, tmp_path / "pieces", count):
+        watch(folder, piece)
+    found = contents(folder)
+    for name in ("alerts.csv", "windows.csv", "trajectories.csv"):
+        assert found[name] == expected[name], name
+
+
+def test_a_piece_that_was_processed_is_not_processed_again(begun: tuple, tmp_path: Path) -> None:
+    path, rest, _ = begun
+    folder = shutil.copytree(path, tmp_path / "run")
+    (piece,) = write_pieces(rest, tmp_path / "pieces", 1)
+    told: list[dict] = []
+    watch(folder, piece, tell=told.append)
+    before = contents(folder)
+    again: list[dict] = []
+    assert watch(folder, piece, tell=again.append).repeated
+    assert contents(folder) == before
+    assert [row["alert"] for row in told] == [row["alert"] for row in again]
+
+
+@pytest.mark.parametrize("moment", ["append", "commit", "after commit"])
+def test_failing_at_any_moment_loses_and_repeats_nothing(
+    begun: tuple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Fail at the first and the third chunk, at each kind of moment, then call again."""
+    path, rest, expected = begun
+    folder = shutil.copytree(path, tmp_path / "run")
+    monkeypatch.setattr(module, "CHUNK", 400)
+    (piece,) = write_pieces(rest, tmp_path / "pieces", 1)
+    for allowed in (0, 2):
+        calls = {"n": 0}
+        name = "append" if moment == "append" else "commit"
+        real = getattr(module.Journal, name)
+
+        def failing(self: object, *arguments: object, real=real, calls=calls, allowed=allowed) -> None:
+            calls["n"] += 1
+            if moment == "after commit":
+                real(self, *arguments)
+            if calls["n"] > allowed:
+                raise KeyboardInterrupt
+            if moment != "after commit":
+                real(self, *arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module.Journal, name, failing)
+            with pytest.raises(KeyboardInterrupt):
+                watch(folder, piece)
+    watch(folder, piece)
+    found = contents(folder)
+    for name in ("alerts.csv", "windows.csv", "trajectories.csv"):
+        assert found[name] == expected[name], name
+
+
+@pytest.mark.slow
+def test_20_kills_lose_and_repeat_nothing(begun: tuple, tmp_path: Path) -> None:
+    path, rest, expected = begun
+    folder = shutil.copytree(path, tmp_path / "run")
+    rng = np.random.default_rng(0)
+    pieces = write_pieces(rest, tmp_path / "pieces", 20)
+    assert run_command("watch", folder, pieces[0]).returncode == 0
+    kills = 0
+    for piece in pieces[1:]:
+        for _ in range(2):
+            kills += run_command("watch", folder, piece, kill_after=float(rng.uniform(0.3, 4.0))).returncode == -9
+        assert run_command("watch", folder, piece).returncode == 0
+    assert kills >= 20
+    found = contents(folder)
+    for name in ("alerts.csv", "windows.csv", "trajectories.csv"):
+        assert found[name] == expected[name], name
+
+
+@pytest.mark.slow
+def test_the_cost_of_an_event_does_not_grow_with_the_history(tmp_path: Path) -> None:
+    import time
+
+    frame = toy_events(400_000, n_days=400)
+    seconds = {}
+    for size in (20_000, 400_000):
+        (tmp_path / str(size)).mkdir()
+        folder = start(frame[:size].with_columns(pl.col("time") - pl.col("time").max()), tmp_path / str(size))
+        (piece,) = write_pieces(
+            toy_events(20_000).with_columns(pl.col("time") - 1_700_000_000), tmp_path / f"p{size}", 1
+        )
+        begin = time.process_time()
+        watch(folder, piece)
+        seconds[size] = time.process_time() - begin
+    assert seconds[400_000] < 2.0 * seconds[20_000] + 0.5
+
+
+def test_refuses_a_folder_of_another_kind(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no folder"):
+        watch(tmp_path / "none", tmp_path)
+    with pytest.raises(ValueError, match="no finished run"):
+        watch(tmp_path, tmp_path)

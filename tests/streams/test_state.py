@@ -1,0 +1,47 @@
+"""The saved state: complete, small for a short stream, and refused when damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hopsight.streams.engine import advance
+from hopsight.streams.events import Columns, read_events
+from hopsight.streams.state import FILE, State
+from hopsight.streams.tally import new_laws
+from stream_toys import toy_events
+
+NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}
+
+
+def test_a_loaded_state_continues_to_the_bit(tmp_path: Path) -> None:
+    events = read_events(toy_events(2000), Columns(time="time", amount="amount"))
+    state = State.new(dict(NOTES), seed=0)
+    advance(state, events.part(0, 1200))
+    state.save(tmp_path / FILE)
+    again = State.load(tmp_path / FILE)
+    one, two = (advance(each, events.part(1200, events.size))[0] for each in (state, again))
+    np.testing.assert_array_equal(one, two)
+    assert again.notes == state.notes
+    assert (tmp_path / FILE).stat().st_size < 5_000_000
+
+
+def test_the_state_stops_growing(tmp_path: Path) -> None:
+    """Saved after events between ever new nodes, it is not larger than its tables allow."""
+    from hopsight.streams import memory
+
+    full = memory.new_memory(1024, 1024)
+    for number in range(1, 20_000):
+        memory.node_slot(full, np.uint64(number), number, number)
+        memory.pair_slot(full, np.uint64(number), number, number)
+    assert np.count_nonzero(full.node_key) == np.count_nonzero(full.pair_key) == 1024
+
+
+def test_refuses_a_missing_and_a_damaged_state(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no run over time"):
+        State.load(tmp_path / FILE)
+    (tmp_path / FILE).write_bytes(b"PK\x03\x04 nothing")
+    with pytest.raises(ValueError, match="damaged"):
+        State.load(tmp_path / FILE)

@@ -1,0 +1,56 @@
+"""What happened per window and node: sums by hand, the same in chunks; windows unlike the ones before."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from polars.testing import assert_frame_equal
+
+from hopsight.streams.tally import new_laws, node_scores, node_tally, score_windows, window_tally
+
+
+def events() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "source": ["a", "a", "b"], "target": ["b", "c", "c"], "window": [0, 0, 1], "start": [1.0, 2.0, 9.0],
+            "new_pair": [1, 1, 0], "far": [0, 1, 0], "flagged": np.array([0, 1, 0], np.int8),
+            "surprise": np.array([0.5, 2.5, 1.0], np.float32), "score": [0.2, 3.5, 1.0],
+            "decided_by": ["pair", "hop", "hour"],
+        }
+    )  # fmt: skip
+
+
+def test_rows_per_node_and_window() -> None:
+    rows = {(row["window"], row["node"]): row for row in node_tally(events(), None).to_dicts()}
+    assert rows[0, "a"] == {
+        "window": 0, "start": 1.0, "node": "a", "events": 2, "sent": 2, "new_pairs": 2, "far": 1, "flagged": 1,
+        "decided_by": "hop", "score": 3.5,
+    }  # fmt: skip
+    assert rows[0, "c"]["sent"] == 0
+    assert len(rows) == 5
+
+
+def test_chunks_give_the_same_rows() -> None:
+    for tally, by in ((node_tally, ["window", "node"]), (window_tally, ["window"])):
+        parts = tally(events()[1:], tally(events()[:1], None))
+        assert_frame_equal(parts.sort(by), tally(events(), None).sort(by))
+
+
+def test_nodes_rank_by_their_strongest_window() -> None:
+    scores = node_scores(node_tally(events(), None))
+    assert scores["node"].to_list()[:2] in (["a", "c"], ["c", "a"])
+    assert scores.filter(pl.col("node") == "a")["degree"].item() == 2
+    assert scores["flagged"].to_list() == [1, 1, 0]
+
+
+def test_a_window_unlike_the_ones_before_has_the_highest_score() -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(100, 40)
+    counts[30] = 900
+    rows = pl.DataFrame(
+        {"window": np.arange(40), "events": counts, "surprise": counts * 1_000_000, "flagged": np.zeros(40, np.int64)}
+    )
+    scored = score_windows(rows, new_laws())
+    assert scored["score"].arg_max() == 30
+    assert scored["decided_by"][30] == "events"
+    assert scored["score"].to_list()[:5] == [0.0] * 5  # too few to compare with
