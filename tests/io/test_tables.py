@@ -148,6 +148,27 @@ def test_everything_is_restored_from_the_two_files(hard_graph: AttributedGraph, 
     assert np.array_equal(again.kinds, hard_graph.kinds)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_edge_data_types_and_names_are_restored(tmp_path: Path, suffix: str) -> None:
+    graph = AttributedGraph.from_edges(
+        [0, 1, 2],
+        [1, 2, 3],
+        np.arange(4.0)[:, None],
+        edge_weight=[1.5, -2.0, 3.0],
+        edge_time=[10.0, 20.0, 30.5],
+        edge_attributes=[[0.5], [1.5], [0.5]],
+        edge_attribute_names=["speed"],
+        node_types=["user", "item", "user", "item"],
+        node_names=["Ann", "Ann", "Cy", "Di"],
+    )
+    write_tables(graph, tmp_path / f"g{suffix}")
+    again = read_tables(tmp_path / f"g{suffix}", notices=[])
+    assert again.attribute_names == graph.attribute_names
+    assert again.edge_attribute_names == ("speed",)
+    for field in ("edge_weight", "edge_time", "edge_attributes", "node_types", "node_names"):
+        assert getattr(again, field).tolist() == getattr(graph, field).tolist()
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=2, max_size=6, unique=True))
 def test_any_text_id_is_restored(tmp_path: Path, node_ids: list[str]) -> None:

@@ -78,7 +78,12 @@ def node_fields(
     if types is not None:
         fields["node_types"] = _texts(column(types))
         left_out.add(types)
-    shown = name_column or _find_names([name for name in names if name not in {*left_out, *category}], column, notices)
+    ours = NAME_COLUMN if NAME_COLUMN in names else None
+    shown = (
+        name_column
+        or ours
+        or _find_names([name for name in names if name not in {*left_out, *category}], column, notices)
+    )
     if shown is not None:
         fields["node_names"] = _texts(column(shown))
         left_out.add(shown)
@@ -111,8 +116,7 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
         least = 2 if normalized_name(name) in NAME_NAMES else LEAST_ROWS
         is_text = values.dtype == pl.String and len(values) >= least and not is_row_id_name(name)
         if is_text and not values.null_count() and values.n_unique() == len(values) and not _are_values(values):
-            if name != NAME_COLUMN:
-                notice(f"Show column {name!r} as the name of each node.", notices)
+            notice(f"Show column {name!r} as the name of each node.", notices)
             return name
     return None
 

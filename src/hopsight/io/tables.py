@@ -66,6 +66,7 @@ END_NAMES = (
     ("i", "j"),
     *PAIRS,
 )
+OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
 
 
@@ -120,7 +121,8 @@ def read_tables(
         source, target = ids.positions(node_ids, sources, targets, others=found.others)
     fields = found.fields
     if kinds is None:
-        kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if rows.others else ()
+        ours = any(name in OUR_COLUMNS for name in table.names)  # hopsight wrote it, with all attributes
+        kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if rows.others and not ours else ()
     _add_derived(fields, EdgeRows(source, target, *rows.others.summarized()), len(node_ids), kinds, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
@@ -149,7 +151,7 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
         end: pl.Series(graph.node_ids[positions].tolist(), dtype=kind)
         for end, positions in zip(("source", "target"), graph.edges, strict=True)
     }
-    data = {"hopsight_weight": graph.edge_weight, "hopsight_time": graph.edge_time}
+    data = dict(zip(OUR_COLUMNS, (graph.edge_weight, graph.edge_time), strict=True))
     others = distinct(graph.edge_attribute_names, (*ends, *data))
     data |= {name: graph.edge_attributes[:, place] for place, name in enumerate(others)}
     write_frame(pl.DataFrame(ends | {name: values for name, values in data.items() if values is not None}), path)
