@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import polars as pl
+import pytest
 
+from hopsight.streams.results import explain_node
 from stream_toys import BURST, STRANGER
 
 
@@ -43,3 +45,11 @@ def test_the_report_shows_windows_alerts_and_nodes(finished: Path) -> None:
     assert "each by what was known before it" in page
     assert BURST[0] in page
     assert "<script" in page
+
+
+def test_a_node_can_be_explained_later(finished: Path) -> None:
+    found = explain_node(finished, STRANGER)
+    assert "no known path" in found["summary"]
+    assert sum(row["events"] for row in found["windows"]) > 100
+    with pytest.raises(ValueError, match="'nobody' has no event"):
+        explain_node(finished, "nobody")

@@ -22,5 +22,11 @@ def explain(
 
     from hopsight.runs.explain import explain as explain_run
 
+    if (folder / "trajectories.csv").is_file() and node is not None and target is None and group is None:
+        from hopsight.streams.results import explain_node
+
+        found = explain_node(folder, node)
+        typer.echo(dumps(found, indent=1, ensure_ascii=False) if as_json else found["summary"])
+        return
     reasons = explain_run(folder, node, target, group=group)
     typer.echo(dumps(reasons.to_dict(), indent=1, ensure_ascii=False) if as_json else str(reasons))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopsight.checks import plural
+from hopsight.checks import plural, shortened
 from hopsight.metrics import roc_auc
 from hopsight.report.timeline import write_timeline
 from hopsight.runs.folder import RECORD
@@ -16,7 +16,7 @@ from hopsight.runs.record import Stages, write_record
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
 from hopsight.streams.outputs import csv_bytes
 from hopsight.streams.reasons import moment_words, node_story
-from hopsight.streams.state import State
+from hopsight.streams.state import FILE, State
 from hopsight.streams.tally import node_scores, score_windows
 from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
@@ -53,6 +53,23 @@ def write_summary(
         write_timeline(folder / "report.html", _page(folder, state, record, windows, scores.head(top), stories, rows))
     record["seconds"] = dict(stages.seconds)
     write_record(folder / RECORD, record)
+
+
+def explain_node(folder: Path, node: str) -> dict[str, Any]:
+    """Return what a node of a run over time did, as a sentence and as its rows per window.
+
+    Raises
+    ------
+    ValueError
+        If the run has no such node.
+    """
+    import polars as pl
+
+    trajectories = _whole(folder, State.load(folder / FILE), "trajectories.csv")
+    rows = trajectories.filter(pl.col("node") == node).sort("window").to_dicts()
+    if not rows:
+        raise ValueError(f"node {shortened(node)} has no event in {folder}")
+    return {"node": node, "score": max(row["score"] for row in rows), "summary": node_story(rows), "windows": rows}
 
 
 def _whole(folder: Path, state: State, name: str) -> pl.DataFrame:
@@ -101,17 +118,9 @@ def _page(
     )
     strongest = alerts.sort("score", descending=True).head(N_ALERTS)
     shown = windows.sort("score", descending=True).head(N_WINDOWS).sort("window")
-    drift = [fit for fit in state.notes["fits"] if fit["reason"] == "drift"]
-    counts = f"{plural(record['n_events'], 'event')} in {plural(windows.height, 'window')} of {state.notes['window']}"
-    summary = [
-        f"hopsight judged {counts}, each by what was known before it, and flagged {record['n_alerts']:,} of them.",
-        f"The network was fitted {plural(record['n_fits'], 'time')}, {len(drift)} of them because it had drifted.",
-    ]
-    if record["n_late"]:
-        summary.append(f"{plural(record['n_late'], 'event')} came late and counted as of the newest time so far.")
     return {
         "name": Path(record["request"]["path"]).name,
-        "summary": summary,
+        "summary": _summary(state, record),
         "windows": [
             [row["window"], moment_words(row["start"]), row["events"], row["new_pairs"], row["flagged"],
              row["surprise"], row["score"], row["decided_by"]]
@@ -135,3 +144,18 @@ def _page(
 def _course(rows: list[dict[str, Any]]) -> list[list[Any]]:
     """Return window, start, events and score of a node's last windows."""
     return [[row["window"], moment_words(row["start"]), row["events"], row["score"]] for row in rows[-N_TRAJECTORY:]]
+
+
+def _summary(state: State, record: dict[str, Any]) -> list[str]:
+    """Say what was judged, and how often the network was fitted."""
+    drift = [fit for fit in state.notes["fits"] if fit["reason"] == "drift"]
+    counts = (
+        f"{plural(record['n_events'], 'event')} in {plural(record['n_windows'], 'window')} of {state.notes['window']}"
+    )
+    summary = [
+        f"hopsight judged {counts}, each by what was known before it, and flagged {record['n_alerts']:,} of them.",
+        f"The network was fitted {plural(record['n_fits'], 'time')}, {len(drift)} of them because it had drifted.",
+    ]
+    if record["n_late"]:
+        summary.append(f"{plural(record['n_late'], 'event')} came late and counted as of the newest time so far.")
+    return summary

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopsight.streams.evidence import KINDS, normal_tail
+from hopsight.streams.evidence import KINDS
 
 if TYPE_CHECKING:
     import polars as pl
 
 LEAST_WINDOWS = 5.0
+LEAST_SPREAD = 0.1
 UNIT = 1e6  # surprise is summed as whole numbers of this fraction, so that no order of adding changes the sum
 MEASURES = ("events", "surprise", "flagged")
 
@@ -101,11 +102,14 @@ def new_laws() -> dict[str, list[float]]:
 
 
 def _unusual(law: list[float], value: float) -> float:
-    """Return −log of the chance of a value as large, and learn it (limited to 3 standard deviations)."""
+    """Return −log of the chance of a value as large by a heavy tail (Student's t, 4 degrees), and learn the value.
+
+    What is learned is limited to 3 standard deviations.
+    """
     number, mean, squares = law
-    spread = math.sqrt(max(squares / max(number - 1.0, 1.0), 1e-4))
+    spread = max(math.sqrt(squares / max(number - 1.0, 1.0)), LEAST_SPREAD)
     off = (value - mean) / spread
-    found = float(normal_tail(off)) if number >= LEAST_WINDOWS and off > 0 else 0.0
+    found = 2.0 * math.log1p(0.25 * off * off) if number >= LEAST_WINDOWS and off > 0 else 0.0
     learned = value if number < LEAST_WINDOWS else mean + spread * min(max(off, -3.0), 3.0)
     law[0] = number + 1.0
     law[1] = mean + (learned - mean) / law[0]
