@@ -9,9 +9,9 @@ import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm import cross_hcm
-from hopsight.hcm.cross_hcm import CrossHCM, law_edges, law_nodes
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-from hopsight.hcm.folds import node_folds
+from hopsight.hcm.folds import law_edges, law_nodes, node_folds
 from hopsight.hcm.laws import AttributeLaws
 from hopsight.spark import laws as module
 from spark_stages import FirstStages, cluster_numbers, edges_by_ends

@@ -7,6 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hopsight.system.threads import few_threads
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -42,13 +44,20 @@ def calibrate(logits: FloatArray, labels: IntArray) -> FloatArray:
     one hop apart: it minimizes −Σ log p₁ over such pairs − Σ log(1 − p₁) over the others. ``logits`` has the shape
     (n_samples, n_pairs, n_classes).
     """
+    with few_threads(1):  # several would add up in another order
+        return _calibrate(logits, labels)
+
+
+def _calibrate(logits: FloatArray, labels: IntArray) -> FloatArray:
     shares = np.bincount(labels, minlength=logits.shape[2]) / labels.size
+    centered = logits - logits.max(axis=2, keepdims=True)
     best, found, near = np.inf, np.empty(0), np.empty(0)
     for level in LOG_TEMPERATURES:
+        odds = np.exp(centered / np.exp(level))  # once per temperature: offsets only multiply them
         offsets = np.zeros(shares.size)
         for _ in range(SCALING_ROUNDS):
-            offsets += np.log(shares / _mean_probability(logits / np.exp(level) + offsets).mean(axis=0))
-        one_hop = np.clip(_mean_probability(logits / np.exp(level) + offsets)[:, 0], 1e-12, 1.0 - 1e-12)
+            offsets += np.log(shares / _mean_shares(odds, np.exp(offsets)))
+        one_hop = np.clip(_first_probability(odds, np.exp(offsets)), 1e-12, 1.0 - 1e-12)
         loss = -np.log(np.where(labels == 0, one_hop, 1.0 - one_hop)).mean()
         if loss < best:
             best, found, near = loss, np.concatenate([[np.exp(level)], offsets]), one_hop
@@ -73,7 +82,12 @@ def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:
     return curve if np.isfinite(curve).all() else UNCHANGED.copy()
 
 
-def _mean_probability(logits: FloatArray) -> FloatArray:
-    p = np.exp(logits - logits.max(axis=2, keepdims=True))
-    p /= p.sum(axis=2, keepdims=True)
-    return np.asarray(p.mean(axis=0))
+def _mean_shares(odds: FloatArray, factors: FloatArray) -> FloatArray:
+    """Return the mean probability of each class over samples and pairs."""
+    rows = odds.reshape(-1, factors.size)
+    return np.asarray(factors * ((1.0 / (rows @ factors)) @ rows) / len(rows))
+
+
+def _first_probability(odds: FloatArray, factors: FloatArray) -> FloatArray:
+    """Return the probability of the first class for each pair, as the mean over samples."""
+    return np.asarray((factors[0] * odds[:, :, 0] / (odds @ factors)).mean(axis=0))

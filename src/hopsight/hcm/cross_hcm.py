@@ -24,6 +24,8 @@ from hopsight.hcm.folds import (
     Fold,
     Splits,
     edge_hashes,
+    law_edges,
+    law_nodes,
     node_folds,
     node_hashes,
     pool_seed,
@@ -44,8 +46,6 @@ from hopsight.preprocess.scale import choose_scaling
 
 PRIOR_PAIRS = 10.0
 CALIBRATION_PAIRS = 1024  # of each hop class
-LAW_NODES = 1 << 16  # laws are fitted to the nodes with the smallest hashes, at most this many
-LAW_EDGES = 1 << 20  # and to as many edges
 
 
 @dataclass(kw_only=True)
@@ -391,13 +391,3 @@ class CrossHCM(Taught, HopDetector):
             self._deviation_of(attributes),
             laws.residual(attributes, graph.degrees, folds),
         )
-
-
-def law_nodes(graph: AttributedGraph) -> NDArray[np.int64]:
-    """Return the nodes that laws are fitted to, in the order of the hashes of their ids, whatever their positions."""
-    return np.argsort(node_hashes(graph.node_ids), kind="stable")[:LAW_NODES]
-
-
-def law_edges(graph: AttributedGraph) -> NDArray[np.int64]:
-    """Return the edges that laws are fitted to, in the order of their hashes."""
-    return np.argsort(edge_hashes(graph), kind="stable")[:LAW_EDGES]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 HashArray = NDArray[np.uint64]
 
+LAW_NODES = 1 << 16  # laws are fitted to the nodes with the smallest hashes, at most this many
+LAW_EDGES = 1 << 20  # and to as many edges
 HALF_PRECISION_NODES = 200_000  # in larger graphs the views of the folds are kept in half precision
 
 
@@ -121,3 +123,13 @@ def mix(values: HashArray | np.uint64) -> HashArray:
 def pool_seed(seed: int) -> np.uint64:
     """Return the word that selects the pool of :mod:`hopsight.hops.pool`."""
     return mix(np.uint64((seed + 1) % 2**64))[0]
+
+
+def law_nodes(graph: AttributedGraph) -> NDArray[np.int64]:
+    """Return the nodes that laws are fitted to, in the order of the hashes of their ids, whatever their positions."""
+    return np.argsort(node_hashes(graph.node_ids), kind="stable")[:LAW_NODES]
+
+
+def law_edges(graph: AttributedGraph) -> NDArray[np.int64]:
+    """Return the edges that laws are fitted to, in the order of their hashes."""
+    return np.argsort(edge_hashes(graph), kind="stable")[:LAW_EDGES]

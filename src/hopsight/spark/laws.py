@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.hcm.cross_hcm import LAW_EDGES, LAW_NODES
 from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-from hopsight.hcm.folds import mix, parts_of
+from hopsight.hcm.folds import LAW_EDGES, LAW_NODES, mix, parts_of
 from hopsight.hcm.laws import N_FOLDS, AttributeLaws
 from hopsight.preprocess.references import References
 from hopsight.spark.attributes import matrix_of
@@ -41,7 +40,7 @@ class LawNodes:
 
 
 def choose_law_nodes(nodes: DataFrame, layout: Layout, magnitude: float) -> LawNodes:
-    """Collect the nodes of :func:`hopsight.hcm.cross_hcm.law_nodes`."""
+    """Collect the nodes of :func:`hopsight.hcm.folds.law_nodes`."""
     limit = int(hash_limit(LAW_NODES, layout.n_nodes) >> np.uint64(1))
     chosen = nodes.filter(f"shiftrightunsigned(hash, 1) <= {limit}").select("block", "position", "hash", "x").toArrow()
     hashes = chosen.column("hash").to_numpy().view(np.uint64)
@@ -63,7 +62,7 @@ def choose_references(chosen: LawNodes, similarity: str) -> References:
 
 
 def fit_edge_laws(judged: DataFrame, n_edges: int) -> EdgeLaws:
-    """Fit the laws of edges to those of :func:`hopsight.hcm.cross_hcm.law_edges`."""
+    """Fit the laws of edges to those of :func:`hopsight.hcm.folds.law_edges`."""
     limit = hash_limit(LAW_EDGES, n_edges)
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
