@@ -1,0 +1,221 @@
+"""Detect, score and rerun: results on standard output and in the folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import Run, assert_refused, detect, left_behind, write_csv
+from hopsight.detectors import DETECTORS
+
+QUICK = ("--detector", "cross_hcm", "--quiet", *(
+    word for name, value in DETECTORS["cross_hcm"].quick.items() for word in ("--set", f"{name}={value}")
+))  # fmt: skip
+
+
+def test_detect_prints_a_table_and_writes_the_folder(run: Run, tables: Path, tmp_path: Path) -> None:
+    code, out, err = detect(run, tables, "--out", "result", "--top", 3)
+    assert code == 0, err
+    assert "The 3 most anomalous of 40 nodes" in out
+    assert str(Path("result") / "report.html") in out
+    assert "Reading the graph took" in err
+    assert "needs about" in err
+    files = {path.name for path in (tmp_path / "result").iterdir()}
+    assert files == {"scores.csv", "explanations.json", "report.html", "run.json", "model", "graph.npz"}
+
+
+def test_known_anomalies_are_counted_when_there_are_labels(run: Run, tables: Path) -> None:
+    header, *people = (line.split(",") for line in (tables / "people.csv").read_text().splitlines())
+    write_csv(tables / "people.csv", (*header, "fraud"), [(*row, int(row[0] == "p5")) for row in people])
+    code, out, err = detect(run, tables, "--label", "fraud")
+    assert code == 0, err
+    assert "Known anomalies: 1 of 1 are among the first 1, ROC-AUC 1.000 (labels are used only for this line)." in out
+    assert "fraud" not in json.loads(Path("hopsight-out/explanations.json").read_text())[0]["attributes"][0]["name"]
+
+
+def test_without_labels_nothing_is_said_about_them(run: Run, tables: Path) -> None:
+    assert "Known anomalies" not in detect(run, tables)[1]
+
+
+def test_hcm_writes_edges_and_its_own_columns(run: Run, tables: Path, tmp_path: Path) -> None:
+    code, _, err = detect(
+        run, tables, "--detector", "hcm", "--set", "n_epochs=6", "--set", "burn_in=3", "--set", "min_class_pairs=10"
+    )
+    assert code == 0, err
+    with (tmp_path / "hopsight-out" / "scores.csv").open() as file:
+        assert next(csv.reader(file)) == ["node", "rank", "score", "flagged", "judged", "degree", "ahp", "iv", "hav"]
+    with (tmp_path / "hopsight-out" / "edges.csv").open() as file:
+        edges = list(csv.DictReader(file))
+    assert len(edges) == 123
+    assert list(edges[0]) == ["source", "target", "rank", "hop", "probability", "variance", "surprise", "reason"]
+    assert len(json.loads((tmp_path / "hopsight-out" / "run.json").read_text())["losses"]) == 6
+
+
+def test_evidence_decides_and_is_a_column(run: Run, tables: Path, tmp_path: Path) -> None:
+    code, out, err = detect(run, tables, *QUICK, "--evidence", "outlier", "--evidence", "activity", "--top", 4)
+    assert code == 0, err
+    assert "decided by" in out
+    with (tmp_path / "hopsight-out" / "scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    kinds = ["misfit", "ring", "outlier", "activity", "lockstep"]
+    assert list(rows[0])[6:] == ["ahp", "iv", "hav", *kinds, "decided_by"]
+    assert {row["decided_by"] for row in rows} <= {"outlier", "activity"}
+    assert all(float(row["score"]) == float(row[row["decided_by"]]) for row in rows)
+    with (tmp_path / "hopsight-out" / "edges.csv").open() as file:
+        edges = list(csv.DictReader(file))
+    assert list(edges[0])[-4:] == ["surprise", "score", "flagged", "reason"]
+    scores = [float(row["score"]) for row in edges]
+    assert scores == sorted(scores, reverse=True)
+    assert (tmp_path / "hopsight-out" / "groups.csv").read_text().startswith("group,kind,members,density,score,shared")
+    code, out, err = run("explain", "hopsight-out", rows[0]["node"])
+    assert code == 0, err
+    assert f"decided by {rows[0]['decided_by']}" in out
+
+
+def test_repeated_fits_have_a_stability(run: Run, tables: Path, tmp_path: Path) -> None:
+    code, out, err = detect(run, tables, *QUICK, "--repeat", 2)
+    assert code == 0, err
+    assert "stability" in out
+    with (tmp_path / "hopsight-out" / "scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {float(row["stability"]) for row in rows} <= {0.0, 0.5, 1.0}
+    code, out, err = run("explain", "hopsight-out", rows[0]["node"])
+    assert code == 0, err
+    assert "Ranks 1 of 40" in out and "of the seeds" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--contamination", "0.05"), "): 5% of all, as asked."),
+        (("--false-alarms", "0.3"), "30%"),
+        ((), "10%"),
+    ],
+)
+def test_console_and_summary_say_which_rule_applied(
+    run: Run, tables: Path, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    code, out, err = detect(run, tables, *options)
+    assert code == 0, err
+    assert words in out
+    record = json.loads((tmp_path / "hopsight-out" / "run.json").read_text())
+    assert words in record["flagged"] and record["flagged"] in out
+    assert record["flagged"] in (tmp_path / "hopsight-out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("preset", ["paper", "authors"])
+def test_a_preset_is_recorded_with_its_parameters(run: Run, tables: Path, tmp_path: Path, preset: str) -> None:
+    settings = ("--set", "n_epochs=4", "--set", "burn_in=2", "--set", "min_class_pairs=10")
+    code, _, err = detect(run, tables, "--detector", "hcm", "--preset", preset, *settings)
+    assert code == 0, err
+    parameters = json.loads((tmp_path / "hopsight-out" / "run.json").read_text())["parameters"]
+    assert parameters["n_epochs"] == 4
+    assert parameters["prediction"] == "argmax"
+
+
+def test_an_unwritable_output_folder(run: Run, tables: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    assert_refused(detect(run, tables, "--out", "file/result"), "file")
+    assert_refused(detect(run, tables, "--out", "file"), "file")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--set", "contamination=0.9"), ("contamination", "0.9")),
+        (("--set", "contaminaton=0.1"), ("did you mean contamination?",)),
+        (("--set", "contamination"), ("name=value",)),
+        (("--detector", "lofff"), ("did you mean lof?",)),
+        (("--preset", "paper"), ("preset",)),
+        (("--seed", "-1"), ("seed", "-1")),
+        (("--seed", "x"), ("--seed", "integer")),
+        (("--top", "0"), ("top", "0")),
+        (("--missing", "median"), ("missing", "median")),
+        (("--memory-limit", "lots"), ("memory limit", "lots")),
+        (("--memory-limit", "1MB"), ("limit is 1 MB", "try")),
+        (("--engine", "spark", "--detector", "lof"), ("spark", "lof")),
+        (("--master", "local"), ("master", "--engine spark")),
+        (("--engine", "spark", "--repeat", "2"), ("repeat", "--engine local")),
+        (("--repeat", "0"), ("repeat", "0")),
+        (("--repeat", "3"), ("lof gives the same scores with every seed",)),
+        (("--false-alarms", "0.2", "--contamination", "0.1"), ("--false-alarms", "--contamination", "exclude")),
+        (("--false-alarms", "1.5"), ("false_alarms", "1.5")),
+        (("--contamination", "0.7"), ("contamination", "0.7")),
+        (("--evidence", "ring"), ("LOF has no parameter 'evidence'",)),
+        (("--detector", "cross_hcm", "--evidence", "rings"), ("evidence", "did you mean ring?")),
+        (("--engine", "dask"), ("engine", "dask")),
+        (("--no-such-option",), ("--no-such-option",)),
+        (("--detector", "hcm", "--set", "drop_ratio=1.5"), ("drop_ratio", "1.5")),
+        (("--detector", "hcm", "--set", "n_epochs=0"), ("n_epochs", "0")),
+    ],
+)
+def test_a_parameter_out_of_range(
+    run: Run, tables: Path, tmp_path: Path, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    assert_refused(detect(run, tables, *options), *words)
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize("detector", ["lof", "hcm"])
+def test_cuda_asked_for_and_absent(
+    run: Run, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, detector: str
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert_refused(detect(run, tables, "--detector", detector, "--device", "cuda"), "CUDA")
+    assert left_behind(tmp_path) == []
+
+
+def test_rerun_repeats_the_run_from_anywhere(
+    run: Run, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tables)
+    code, _, err = run(
+        "detect", "edges.csv", "--nodes", "people.csv", "--detector", "lof", "--out", tmp_path / "result"
+    )
+    assert code == 0, err
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("rerun", "result/run.json", "--quiet")
+    assert code == 0, err
+    again = tmp_path / "result-rerun"
+    assert (again / "scores.csv").read_bytes() == (tmp_path / "result" / "scores.csv").read_bytes()
+    assert_refused(run("rerun", "nowhere.json"), "nowhere.json")
+
+
+def test_score_writes_explanations_and_explain_reads_them(run: Run, tables: Path, tmp_path: Path) -> None:
+    settings = ("--set", "n_epochs=6", "--set", "burn_in=3", "--set", "min_class_pairs=10")
+    assert detect(run, tables, "--detector", "hcm", "--out", "result", *settings)[0] == 0
+    source = (tables / "edges.csv", "--nodes", tables / "people.csv")
+    code, out, err = run("score", "result", *source, "--out", "new", "--top", 3)
+    assert code == 0, err
+    assert "The 3 most anomalous of 40 nodes" in out
+    written = {path.name for path in (tmp_path / "new").iterdir()}
+    assert written == {
+        "scores.csv", "edges.csv", "explanations.json", "report.html", "run.json", "model", "graph.npz"
+    }  # fmt: skip
+    assert len(json.loads((tmp_path / "new" / "explanations.json").read_text())) == 3
+    code, out, err = run("explain", "new", "p5")
+    assert code == 0, err
+    assert "Node p5, judged by HCM" in out
+    assert_refused(run("score", "result", *source, "--out", "new", "--top", 0), "top")
+
+
+def test_score_applies_a_saved_model_to_a_new_graph(run: Run, tables: Path, tmp_path: Path) -> None:
+    settings = ("--set", "n_epochs=6", "--set", "burn_in=3", "--set", "min_class_pairs=10")
+    code, _, err = detect(run, tables, "--detector", "hcm", "--out", "result", *settings)
+    assert code == 0, err
+    code, out, err = run("score", "result", tables / "edges.csv", "--nodes", tables / "people.csv", "--out", "new")
+    assert code == 0, err
+    assert "of 40 nodes" in out
+    first, second = (
+        {
+            row["node"]: float(row["score"])
+            for row in csv.DictReader((tmp_path / name / "scores.csv").read_text().split())
+        }
+        for name in ("result", "new")
+    )
+    assert second == pytest.approx(first, abs=1e-4)

@@ -1,0 +1,59 @@
+"""Convert, inject, the catalog and bench."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commands import Run, assert_refused, left_behind
+from hopsight.io.npz import read_npz
+
+
+def test_convert_and_info(run: Run, tables: Path, tmp_path: Path) -> None:
+    code, out, err = run("convert", tables / "edges.csv", "network.npz", "--nodes", tables / "people.csv")
+    assert code == 0, err
+    assert "40 nodes, 123 undirected edges" in out
+    code, out, err = run("data", "info", "network.npz")
+    assert code == 0, err
+    assert "123" in out
+    assert_refused(run("convert", "network.npz", "network.docx"), "docx")
+    assert left_behind(tmp_path) == ["network.npz"]
+
+
+def test_inject_plants_what_was_asked_for(run: Run, tables: Path, tmp_path: Path) -> None:
+    run("convert", tables / "edges.csv", "network.npz", "--nodes", tables / "people.csv")
+    counts = ("--cliques", 1, "--clique-size", 4, "--candidates", 5, "--seed", 1)
+    planted = []
+    for option in ("--attribute-anomalies", "--attributes"):  # the second is the old name
+        code, out, err = run("inject", "network.npz", "planted.npz", *counts, option, 3)
+        assert code == 0, err
+        assert "7 planted anomalies" in out
+        planted.append(read_npz(tmp_path / "planted.npz").labels.tolist())
+    assert planted[0] == planted[1]
+    help_text = run("inject", "--help")[1]
+    assert "--attribute-anomalies" in help_text
+    assert "--attributes " not in help_text
+    assert_refused(run("inject", "network.npz", "more.npz", "--cliques", 100), "n_cliques")
+    assert left_behind(tmp_path) == ["network.npz", "planted.npz"]
+
+
+def test_the_catalog_is_listed(run: Run) -> None:
+    code, out, err = run("data", "list")
+    assert code == 0, err
+    assert "blogcatalog" in out
+    assert "5,196" in out
+    assert_refused(run("data", "fetch", "blogcatalogue"), "did you mean")
+
+
+def test_bench_writes_its_page_and_resumes(run: Run, tmp_path: Path) -> None:
+    choice = ("--graphs", "generated", "--detectors", "lof", "--repetitions", 1)
+    code, out, err = run("bench", "--suite", "quick", "--out", "bench", *choice)
+    assert code == 0, err
+    assert "0 of them from earlier runs" in out
+    assert {"results.csv", "tables.md", "report.html"} <= {path.name for path in (tmp_path / "bench").iterdir()}
+    old_name = ("--networks", *choice[1:])
+    code, out, err = run("bench", "--suite", "quick", "--out", "bench", "--quiet", *old_name)
+    assert (code, err) == (0, "")
+    assert "0 of them from earlier runs" not in out
+    assert_refused(run("bench", "--suite", "slow", "--out", "other"), "suite", "slow")
+    assert_refused(run("bench", "--memory-limit", "much", "--out", "other"), "memory limit")
+    assert left_behind(tmp_path) == ["bench"]
