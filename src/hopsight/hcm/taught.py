@@ -93,11 +93,11 @@ class Taught(Detector):
             "association": (n_nodes,), "key": (1,), "judged": np.shape(learned.judged)[:1],
         }  # fmt: skip
         wrong = [name for name, shape in shapes.items() if np.shape(getattr(learned, name)) != shape]
-        kept = self.before_ if isinstance(getattr(self, "before_", None), dict) else {}
-        columns = {**kept, "rank_before_": getattr(self, "rank_before_", None)}
+        kept: dict[str, Any] = self.before_ if isinstance(getattr(self, "before_", None), dict) else {}
+        columns: dict[str, Any] = {**kept, "rank_before_": getattr(self, "rank_before_", ())}
         names = ("decision_score_", "p_value_", "label_", "decided_by_", "rank_before_")
-        wrong += [name for name in names if np.shape(columns.get(name)) != (n_nodes,)]
-        if wrong or np.shape(kept.get("threshold_")) != (1,):
+        wrong += [name for name in names if np.shape(columns.get(name, ())) != (n_nodes,)]
+        if wrong or np.shape(kept.get("threshold_", ())) != (1,):
             raise ValueError(f"{(wrong or ['threshold_'])[0]} of what was learned has the wrong length")
         if not ((learned.judged >= 0) & (learned.judged < n_nodes)).all() or not (learned.factors > 0).all():
             raise ValueError("what was learned names nodes or factors that there are not")
