@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,11 @@ def free_port() -> int:
 
 
 def send(port: int, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     headers = {"Content-Type": "application/json", "X-Hopsight-Token": TOKEN, "Origin": f"http://127.0.0.1:{port}"}
-    connection.request("POST", path, json.dumps(body), headers)
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
+        connection.request("POST", path, json.dumps(body), headers)
+        with connection.getresponse() as answer:
+            text = answer.read().decode()
     assert answer.status == 200, text
     found: dict[str, Any] = json.loads(text)
     return found
@@ -70,6 +70,11 @@ def opened(folder: Path) -> list[Any]:
 
 @pytest.mark.slow
 def test_20_kills_of_the_server_while_two_windows_write_lose_nothing(run_folder: Path) -> None:
+    kill_servers(run_folder, 20)
+
+
+def kill_servers(run_folder: Path, kills: int) -> None:
+    """Kill the server again and again; every verdict that a window saw confirmed is there, once."""
     port, stop = free_port(), threading.Event()
     confirmed: dict[str, int] = {}
 
@@ -89,12 +94,12 @@ def test_20_kills_of_the_server_while_two_windows_write_lose_nothing(run_folder:
     windows = [threading.Thread(target=window, args=(name,)) for name in ("one", "two")]
     for each in windows:
         each.start()
-    for kill in range(20):
+    for kill in range(kills):
         server, before = start(run_folder, port), len(confirmed)
         while len(confirmed) < before + 7 + kill:
             assert server.poll() is None
             time.sleep(0.005)
-        if kill == 19:
+        if kill == kills - 1:
             stop.set()
             for each in windows:
                 each.join()

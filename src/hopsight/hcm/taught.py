@@ -94,7 +94,7 @@ class Taught(Detector):
         }  # fmt: skip
         wrong = [name for name, shape in shapes.items() if np.shape(getattr(learned, name)) != shape]
         kept: dict[str, Any] = self.before_ if isinstance(getattr(self, "before_", None), dict) else {}
-        columns: dict[str, Any] = {**kept, "rank_before_": getattr(self, "rank_before_", None)}
+        columns: dict[str, Any] = {**kept, "rank_before_": getattr(self, "rank_before_", ())}
         names = ("decision_score_", "p_value_", "label_", "decided_by_", "rank_before_")
         wrong += [name for name in names if np.shape(columns.get(name, ())) != (n_nodes,)]
         if wrong or np.shape(kept.get("threshold_", ())) != (1,):

@@ -17,7 +17,7 @@ from hopsight.runs.progress import Progress
 from hopsight.runs.record import Stages, notices
 from hopsight.runs.repeats import fit_repeats
 from hopsight.runs.request import Request
-from hopsight.runs.results import FILES, Result, now, record_of, write_results
+from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
 from hopsight.runs.settings import make_detector
 from hopsight.runs.subsets import asked_for, check_files
 
@@ -39,7 +39,7 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
         raise ValueError(f"{request.detector} gives the same scores with every seed: leave out --repeat")
     limit = None if request.memory_limit is None else parse_size(request.memory_limit)
     stages = Stages(show.begin, show.end)
-    with claim(folder, FILES) as claimed, limited(limit), notices(show.say) as warnings:
+    with claim(folder, REPLACED) as claimed, limited(limit), notices(show.say) as warnings:
         started = now()
         with stages.stage("load"):
             graph = request.source.read()

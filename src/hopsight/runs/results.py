@@ -25,17 +25,8 @@ from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
 from hopsight.system.versions import versions
 
-FILES = (
-    "scores.csv",
-    "scores-learned.csv",
-    "edges.csv",
-    "groups.csv",
-    "explanations.json",
-    "report.html",
-    "model",
-    "graph.npz",
-    RECORD,
-)
+FILES = ("scores.csv", "edges.csv", "groups.csv", "explanations.json", "report.html", "model", "graph.npz", RECORD)
+REPLACED = (*FILES, "scores-learned.csv")  # a new run also removes what was learned about the old one
 
 
 @dataclass(frozen=True)

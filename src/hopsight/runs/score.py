@@ -10,7 +10,7 @@ from hopsight.runs.folder import claim
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import Stages, notices
 from hopsight.runs.request import Source
-from hopsight.runs.results import FILES, Result, now, record_of, write_results
+from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
 
 
 def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, progress: Progress | None = None) -> Result:
@@ -26,7 +26,7 @@ def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, prog
     stages = Stages(show.begin, show.end)
     inside = model_path / "model"
     model = load_detector(inside if inside.is_dir() else model_path)
-    with claim(folder, FILES) as claimed, notices(show.say) as warnings:
+    with claim(folder, REPLACED) as claimed, notices(show.say) as warnings:
         started = now()
         with stages.stage("load"):
             graph = source.read()
