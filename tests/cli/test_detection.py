@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from commands import Run, assert_refused, detect, left_behind, write_csv
