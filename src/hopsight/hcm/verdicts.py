@@ -1,7 +1,7 @@
 """What verdicts teach: a small Bayesian model of how much each kind of evidence counts in this graph.
 
-The default score is a root of squares of the evidence. A hypothesis says how else it might be: every kind counts half,
-as it does or double; the strongest kind decides (power ∞), or kinds that agree add up (powers 2 and 1); nodes
+The default score is a root of squares of the evidence. A hypothesis says how else it might be: every kind counts a third,
+as it does or threefold; the strongest kind decides (power ∞), or kinds that agree add up (powers 2 and 1); nodes
 connected to judged ones, and nodes with attributes like theirs, count more or less. Each of these choices has a prior
 that prefers the default, and a quarter of the prior belongs to the default alone. How well a hypothesis predicts the
 verdicts is a logistic regression of them on its scores, where every node is predicted without its own verdict. The
@@ -23,12 +23,12 @@ from hopsight.metrics import ranking
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-FACTORS = (0.5, 1.0, 2.0)  # of one kind of evidence
+FACTORS = (1 / 3, 1.0, 3.0)  # of one kind of evidence
 USUAL_POWER = 2.0  # of the default score
 POWERS = (2.0, np.inf, 1.0)  # ∞: the strongest kind decides; 1: kinds add up
 COMPANY = (0.0, 0.3, 0.6)  # added to the score of a node connected to an anomalous one
 RESEMBLANCE = (0.0, 1.0, 2.0)  # added to the score of a node with the attributes of an anomalous one
-PRIOR_FACTOR, PRIOR_POWER, PRIOR_TIES = 0.5, 1.0, 0.7  # log prior odds that a choice loses against the default
+PRIOR_FACTOR, PRIOR_POWER, PRIOR_TIES = 0.25, 1.0, 0.3  # log prior odds that a choice loses against the default
 DEFAULT_SHARE = 0.25  # prior probability of the default alone
 REACH = 0.4  # of the median distance of two nodes: attributes so near resemble each other
 N_KEPT = 60  # hypotheses that the learned score is the mean of
