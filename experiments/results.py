@@ -126,8 +126,39 @@ def threshold() -> str:
     return markdown(["planted", "flagged", "false among flagged", "recall"], lines)
 
 
+def verdicts() -> str:
+    """Show what 20 verdicts change: precision among the next 50 nodes, and ROC-AUC, both without the judged nodes."""
+    rows, lines, gains = raw("verdicts"), [], []
+    for graph in DEVELOPMENT:
+        mine = [row for row in rows if row["graph"] == graph]
+        line = [graph, f"{mean([row['anomalous'] for row in mine]):.1f}"]
+        for measure in ("precision", "auc"):
+            pairs = np.array([row[measure] for row in mine if row[measure] is not None])
+            gain = pairs[:, 1] - pairs[:, 0]
+            line += [
+                " to ".join(map(digits, pairs.mean(axis=0))),
+                signed(gain.mean(), 2 * gain.std() / np.sqrt(gain.size)),
+            ]
+            gains.append(float(gain.mean()))
+        lines.append(line)
+    lines.append(["mean", "", "", signed(mean(gains[0::2])), "", signed(mean(gains[1::2]))])
+    return markdown(["", "anomalous verdicts", "precision", "gain", "ROC-AUC", "gain"], lines)
+
+
+def over_time() -> str:
+    """ROC-AUC of injected edges and of labeled flows."""
+    rows = raw("over_time")
+    columns = sorted({(row["data"], row.get("share") or 0.0) for row in rows})
+    columns.sort(key=lambda each: each[0] == "darpa")
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    found = {(row["method"], row["data"], row.get("share") or 0.0): row["roc_auc"] for row in rows}
+    lines = [[method, *(digits(found.get((method, *column), np.nan)) for column in columns)] for method in methods]
+    return markdown(["", *(f"{data} {share:.0%}" if share else data for data, share in columns)], lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "development": development, "reserved": reserved, "textbook": textbook, "threshold": threshold,
+    "verdicts": verdicts, "over_time": over_time,
 }  # fmt: skip
 
 
@@ -166,6 +197,12 @@ def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 def mean(values: Sequence[float]) -> float:
     """Return the mean; NaN of nothing."""
     return float(np.mean(values)) if len(values) else float("nan")
+
+
+def signed(value: float, error: float | None = None) -> str:
+    """Return a change with its sign, and what it may be off by."""
+    text = ("−" if value < 0 else "+") + digits(abs(float(value)))
+    return text if error is None else f"{text} ± {digits(float(error))}"
 
 
 def digits(value: float) -> str:

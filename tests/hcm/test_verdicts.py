@@ -101,7 +101,7 @@ def test_association_raises_the_neighbors_of_confirmed_nodes_only_if_verdicts_su
     helps = learn(evidence, judged, truth, sample=EVERYBODY, company=company)
     harms = learn(evidence, judged, 1 - truth, sample=EVERYBODY, company=company)
     assert helps is not None and harms is not None
-    assert helps.ties[0] > 0.2 > harms.ties[0]
+    assert helps.ties[0] > 0.28 and harms.ties[0] < 0.25  # without verdicts, a little over .2
     assert helps.association[5] == pytest.approx(helps.ties[0])
     assert helps.association[50] == 0.0
 

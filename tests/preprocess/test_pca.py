@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
 from hopsight.preprocess.pca import FEW, SMALL, principal_axes
-from hopsight.preprocess.products import CenteredMatrix, DeviceMatrix
 from hopsight.preprocess.scale import column_moments
 
 
@@ -109,18 +108,3 @@ def test_axes_are_the_same_for_any_number_of_threads(
         monkeypatch.setattr("hopsight.system.threads.n_threads", lambda count=count: count)
         found.append(principal_axes(X, center, np.ones(shape[1]), 4, rng=np.random.default_rng(0)))
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_products_on_a_device_are_those_on_the_cpu(kind: str, rng: np.random.Generator) -> None:
-    X = matrix_of(40, 30, 0.5, rng)
-    center, scale = column_moments(X)
-    given: Any = sp.csr_array(X) if kind == "sparse" else X
-    here, there = CenteredMatrix(given, center, scale), DeviceMatrix(given, center, scale, "cpu")
-    M, left, right = (X - center) / scale, rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
-    wanted = [M @ right, M.T @ left, M.T @ M, M @ M.T, M.T @ (M @ right)]
-    for matrix in (here, there):
-        found = [matrix.forward(matrix.array(right)), matrix.backward(matrix.array(left)), matrix.column_products(),
-                 matrix.row_products(), matrix.squared(matrix.array(right))]  # fmt: skip
-        for ours, theirs in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(np.asarray(ours), theirs, atol=1e-10)
