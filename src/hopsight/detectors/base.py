@@ -19,6 +19,7 @@ from hopsight.detectors.table import to_frame
 from hopsight.graph import AttributedGraph
 from hopsight.io import graph_of
 from hopsight.preprocess import AttributeTransform
+from hopsight.system.forks import safe_in_forks
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -64,6 +65,7 @@ class Detector(ABC):
     false_alarms: float = 0.1
     device: str = "auto"
 
+    @safe_in_forks
     def fit(self, source: Any, label: Any = None, *, callback: Callback | None = None) -> Self:
         """Learn from a graph (or a PyG ``Data``, NetworkX graph, ``(adjacency, attributes)`` pair) and score it.
 
@@ -111,6 +113,7 @@ class Detector(ABC):
         self.label_ = (self.decision_score_ > self.threshold_).astype(np.int64)
         return self
 
+    @safe_in_forks
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector with the scores of another graph and the threshold of the fit."""
         copied = copy.copy(self)

@@ -32,6 +32,7 @@ from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.preprocess.scale import unit_of
+from hopsight.system.forks import safe_in_forks
 from hopsight.system.threads import torch_threads
 
 NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"
@@ -284,6 +285,7 @@ class HopDetector(HopParameters):
                 posterior.add(part, logits, schedule.prediction)
         return copy.copy(self)._keep(graph, posterior)
 
+    @safe_in_forks
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector whose scores are those of another graph, judged with the same weights."""
         graph = graph_of(source)
@@ -301,6 +303,7 @@ class HopDetector(HopParameters):
         """Score a graph with the posterior samples and the attribute transformation of the fit."""
         return self.judge(source).decision_score_
 
+    @safe_in_forks
     def score_without(self, graph: AttributedGraph, node: int, edges: NDArray[np.int64]) -> float:
         """Return the score a node would have if some edges (positions in ``graph.edges``) were absent.
 
