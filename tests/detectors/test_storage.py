@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import json
+import os
 import pickle
 import shutil
 from collections.abc import Callable, Mapping
@@ -284,3 +285,15 @@ def test_a_full_disk_leaves_the_old_model(
         MADAN(t=3.0).fit(graph).save(folder)
     assert np.array_equal(load_detector(folder).decision_score_, before)
     assert sorted(path.name for path in folder.iterdir()) == ["arrays.safetensors", "detector.json"]
+
+
+@pytest.mark.parametrize("name", ["detector.json", "arrays.safetensors"])
+def test_a_pipe_or_a_device_is_no_model(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(ValueError, match=f"{name} is not a file but a folder, pipe or device"):
+        load_detector(folder)
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match=f"{name} is not a file but a folder, pipe or device"):
+        load_detector(folder)

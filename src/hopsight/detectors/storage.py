@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from hopsight.detectors.validation import check_fitted, check_parameters
-from hopsight.system.files import replacing
+from hopsight.system.files import read_regular, replacing
 
 FORMAT = "hopsight-detector"
 VERSION = 2
@@ -79,8 +79,8 @@ def load_detector(path: str | Path) -> Any:
 def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
     """Return the JSON record and the content of the arrays file of a model in this version of the format."""
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        content = (folder / ARRAYS).read_bytes()
+        record = json.loads(read_regular(folder / RECORD))
+        content = read_regular(folder / ARRAYS)
     except FileNotFoundError as error:
         raise ValueError(f"{folder} is not a saved detector: {Path(str(error.filename)).name} is missing") from None
     except (OSError, ValueError, RecursionError) as error:

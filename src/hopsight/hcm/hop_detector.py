@@ -163,8 +163,9 @@ class HopDetector(HopParameters):
         generators = Generators.spawn((for_pairs, for_dropout, for_noise), labels.device)
         self.judging_seed_ = generators.judging_seed
         known = {} if checkpoint is None else checkpoint.prepared("trained")
-        if known:
-            return Trained(known["samples"], known["losses"])
+        if checkpoint is not None and known:
+            with checkpoint.taking_up():
+                return Trained(known["samples"], known["losses"])
         with torch_threads(1) as hold, warnings.catch_warnings():  # each block of pairs has a thread of its own
             warnings.filterwarnings("ignore", message="mkldnn_matmul failed")  # bfloat16 on a CPU without it
 
