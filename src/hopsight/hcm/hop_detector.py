@@ -296,6 +296,7 @@ class HopDetector(HopParameters):
         device = resolve_device(self.device)
         edges = torch.from_numpy(graph.edges.copy()).to(device)
         copied = copy.copy(self)
+        vars(copied).pop("private_", None)  # the copy has the scores of a graph
         copied.graph_ = graph
         posterior = self._replay(self._folds(graph, self._transformed(graph), device), edges)
         return copied._finish(copied._keep(graph, posterior, refit=False), keep_threshold=True)

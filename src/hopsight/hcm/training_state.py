@@ -72,7 +72,9 @@ class TrainingState:
         with checkpoint.taking_up():
             for k, (network, optimizer) in enumerate(zip(self.networks, self.optimizers, strict=True)):
                 network.set_flat_weights(tensors[f"{k}.weights"])
-                mine = {name.removeprefix(f"{k}."): value for name, value in tensors.items() if name.startswith(f"{k}.")}
+                mine = {
+                    name.removeprefix(f"{k}."): value for name, value in tensors.items() if name.startswith(f"{k}.")
+                }
                 _restore_optimizer(optimizer, mine)
             self.losses[:] = tensors["losses"].numpy()
             self.samples += list(tensors["samples"]) if "samples" in tensors else []
