@@ -55,7 +55,7 @@ def kill_during(arguments: list[str], seconds: float) -> None:
 
 
 def check_killed_detect(folder: Path, times: int, *options: str) -> None:
-    detect = ["detect", "--out", str(folder), "--quiet", *options]
+    detect = ["detect", "--out", str(folder), "--quiet", "--restart", *options]
     usual = finish(*detect)
     whole = {path.name for path in folder.iterdir()}
     moments = random.Random(0)
@@ -78,6 +78,20 @@ def test_a_killed_detection_leaves_no_result_and_the_next_one_succeeds(tmp_path:
 @pytest.mark.slow
 def test_detection_killed_at_twenty_moments(tmp_path: Path) -> None:
     check_killed_detect(tmp_path / "out", 20, *HCM)
+
+
+def test_a_stopped_conversion_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Whoever stops a command by SIGTERM, as systems do when they shut down, finds no temporary file."""
+    source = tmp_path / "edges.csv"
+    source.write_text("source,target\n" + "".join(f"{i},{(i * i * 7 + 1) % 20_011}\n" for i in range(60_000)))
+    process = start("convert", str(source), str(tmp_path / "graph.graphml"))
+    while not list(tmp_path.glob(".*.part")):
+        assert process.poll() is None, "ended before it was stopped"
+        time.sleep(0.001)
+    process.send_signal(signal.SIGTERM)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130 and error.splitlines()[-1] == "hopsight: stopped"
+    assert list(tmp_path.iterdir()) == [source]
 
 
 def check_killed_inject(folder: Path, times: int) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Hashable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hopsight.system import forks as _forks  # noqa: F401 (notices when this process is forked)
+
 if TYPE_CHECKING:
     from hopsight.baselines.amen import AMEN
     from hopsight.baselines.anomalous import ANOMALOUS

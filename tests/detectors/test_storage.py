@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import json
+import os
 import pickle
 import shutil
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from hopsight.baselines.dominant import DOMINANT
 from hopsight.baselines.madan import MADAN
 from hopsight.detectors import DETECTORS, registry, storage
 from hopsight.detectors.base import Callback, Detector
-from hopsight.detectors.storage import load_detector
+from hopsight.detectors.storage import load_detector, with_edges
 from hopsight.graph import AttributedGraph
 from hopsight.preprocess.references import References
 from toys import quick, two_groups
@@ -112,7 +113,8 @@ def test_every_part_of_cross_hcm_is_restored(tmp_path: Path) -> None:
     assert all(np.array_equal(loaded.evidence_[kind], fitted.evidence_[kind]) for kind in fitted.evidence_)
     again = [each.judge(small) for each in (fitted, loaded)]
     assert np.array_equal(again[0].decision_score_, again[1].decision_score_)
-    assert [group.members.tolist() for group in loaded.groups_] == [group.members.tolist() for group in fitted.groups_]
+    groups = with_edges(loaded, small.edges).groups_
+    assert [group.members.tolist() for group in groups] == [group.members.tolist() for group in fitted.groups_]
 
 
 def test_a_model_of_the_first_format_is_refused(folder: Path) -> None:
@@ -285,3 +287,15 @@ def test_a_full_disk_leaves_the_old_model(
         MADAN(t=3.0).fit(graph).save(folder)
     assert np.array_equal(load_detector(folder).decision_score_, before)
     assert sorted(path.name for path in folder.iterdir()) == ["arrays.safetensors", "detector.json"]
+
+
+@pytest.mark.parametrize("name", ["detector.json", "arrays.safetensors"])
+def test_a_pipe_or_a_device_is_no_model(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(ValueError, match=f"{name} is not a file but a folder, pipe or device"):
+        load_detector(folder)
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match=f"{name} is not a file but a folder, pipe or device"):
+        load_detector(folder)

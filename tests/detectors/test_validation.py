@@ -164,3 +164,22 @@ def test_the_command_line_reports_what_is_wrong(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("hopsight: the saved detector in ") and words in line
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["hcm", "cross_hcm", "dominant"])
+def test_numbers_that_are_not_finite_are_refused(name: str, graph: AttributedGraph, tmp_path: Path) -> None:
+    """With NaN weights, scales or centers, every node would get the score 0."""
+    quick(name).fit(graph).save(tmp_path)
+    record, content = (
+        json.loads((tmp_path / "detector.json").read_text()),
+        (tmp_path / "arrays.safetensors").read_bytes(),
+    )
+    for part in load(content):
+        arrays = load(content)
+        if arrays[part].dtype.kind != "f" or not arrays[part].size:
+            continue
+        for value in (np.nan, np.inf):
+            arrays[part].flat[-1] = value
+            forge(tmp_path, record, save(arrays))
+            with pytest.raises(ValueError, match=f"{part} has values that are not finite numbers"):
+                load_detector(tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +128,40 @@ def test_a_checkpoint_of_something_else_is_refused(name: str, tmp_path: Path) ->
     quick(name).fit(graph, checkpoint=state)
     kept = state.read_bytes()
     for model, other in ((quick(name, seed=1), graph), (quick(name), two_groups(1)), (quick(name, lr=0.02), graph)):
-        with pytest.raises(ValueError, match="belongs to another graph or other parameters; run again without"):
+        with pytest.raises(ValueError, match="belongs to another graph or other parameters; run again with those"):
             model.fit(other, checkpoint=state)
-    for damaged in (kept[:100], kept[:-100], b"", b"x" * 50):
+    assert state.read_bytes() == kept  # whoever owns it can still resume
+
+
+@BOTH
+def test_a_damaged_checkpoint_is_refused_and_kept_aside(name: str, tmp_path: Path) -> None:
+    """One flipped bit anywhere is noticed, and so is a file that others wrote with a checksum of its own."""
+    graph, state, aside = two_groups(0), tmp_path / "state", tmp_path / "state-damaged"
+    quick(name).fit(graph, checkpoint=state)
+    kept = state.read_bytes()
+    flipped = [
+        kept[:place] + bytes([kept[place] ^ 1]) + kept[place + 1 :]
+        for place in (0, 40, 200, len(kept) // 2, len(kept) - 1)
+    ]
+    for damaged in (*flipped, kept[:100], kept[:-100], b"", b"x" * 50):
         state.write_bytes(damaged)
-        with pytest.raises(ValueError, match="cannot resume from state"):
+        with pytest.raises(ValueError, match="which is damaged .* and is now called state-damaged: run again without"):
             quick(name).fit(graph, checkpoint=state)
+        assert not state.exists() and aside.read_bytes() == damaged
+
+
+def test_a_state_that_does_not_fit_is_one_sentence_too(tmp_path: Path) -> None:
+    graph, state = two_groups(0), tmp_path / "state"
+    quick("hcm").fit(graph, checkpoint=state)
+    header = json.loads(state.read_bytes()[40 : 40 + int.from_bytes(state.read_bytes()[32:40], "little")])
+    ours = Checkpoint(state, header["__metadata__"]["key"])
+    for tensors in ({}, {"0.weights": torch.zeros(3)}):
+        ours.save(tensors, {"epoch": 2, "pairs": None})
+        with pytest.raises(ValueError, match="cannot resume from state, which is damaged"):
+            quick("hcm").fit(graph, checkpoint=state)
+
+
+def test_a_pipe_is_no_checkpoint(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "state")
+    with pytest.raises(ValueError, match="not a file but a folder, pipe or device"):
+        Checkpoint(tmp_path / "state", "key").load()

@@ -13,7 +13,7 @@ from hopsight.explanations import Explainer
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
 from hopsight.runs.detect import detect
-from hopsight.runs.folder import claim
+from hopsight.runs.folder import CHECKPOINT, claim
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import read_record
 from hopsight.runs.request import Request, Source
@@ -111,6 +111,49 @@ def test_resuming_a_detector_without_checkpoints_starts_again_and_says_so(labele
     request = Request(source=Source(path=str(labeled)), detector="lof")
     detect(request, tmp_path / "out", resume=True, progress=progress)
     assert any("LOF keeps no checkpoint" in text for text in progress.said)
+
+
+@pytest.fixture
+def stopped(labeled: Path, tmp_path: Path) -> tuple[Request, Path]:
+    """Return the request of a run that was stopped in its third epoch, and its folder."""
+
+    class Stop(Progress):
+        def epoch(self, epoch: object) -> None:
+            if epoch.number == 3:  # type: ignore[attr-defined]
+                raise KeyboardInterrupt
+
+    request = Request(source=Source(path=str(labeled)), detector="hcm", settings=FAST)
+    with pytest.raises(KeyboardInterrupt):
+        detect(request, tmp_path / "out", progress=Stop())
+    return request, tmp_path / "out"
+
+
+def test_only_a_run_that_owns_a_checkpoint_or_restart_removes_it(stopped: tuple[Request, Path]) -> None:
+    """A mistyped path or label, another seed or detector, or a forgotten --resume cost nothing."""
+    request, folder = stopped
+    state = (folder / CHECKPOINT).read_bytes()
+    missing = dataclasses.replace(request, source=Source(path="mistyped.npz"))
+    mistyped = dataclasses.replace(request, source=dataclasses.replace(request.source, label="mistyped"))
+    for other, resume in ((missing, True), (mistyped, True), (dataclasses.replace(request, seed=7), True)):
+        with pytest.raises((ValueError, OSError)):
+            detect(other, folder, resume=resume)
+        assert (folder / CHECKPOINT).read_bytes() == state
+    with pytest.raises(ValueError, match="pass --resume to continue it, --restart to discard it, or choose another"):
+        detect(request, folder)
+    with pytest.raises(ValueError, match="pass one of them"):
+        detect(request, folder, resume=True, restart=True)
+    detect(Request(source=request.source, detector="lof"), folder, resume=True)
+    assert (folder / CHECKPOINT).read_bytes() == state
+    progress = Messages()
+    detect(request, folder, resume=True, progress=progress)
+    assert not (folder / CHECKPOINT).exists()
+
+
+def test_restart_discards_an_interrupted_run(stopped: tuple[Request, Path]) -> None:
+    request, folder = stopped
+    progress = Messages()
+    detect(request, folder, restart=True, progress=progress)
+    assert progress.epochs == [1, 2, 3, 4, 5, 6] and not (folder / CHECKPOINT).exists()
 
 
 def test_a_folder_in_use_is_refused_before_anything_is_read(tmp_path: Path) -> None:

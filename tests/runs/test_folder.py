@@ -101,14 +101,27 @@ def test_a_run_killed_while_publishing_is_not_a_finished_run_and_can_be_repeated
     assert sorted(path.name for path in folder.iterdir()) == ["model", RECORD, "scores.csv"]
 
 
-def test_an_interrupted_run_keeps_its_checkpoint_and_a_finished_one_does_not(tmp_path: Path) -> None:
+def test_an_interrupted_run_keeps_its_checkpoint_whatever_others_do(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt), claim(folder, NAMES) as claimed:
-        claimed.checkpoint.mkdir()
+        claimed.checkpoint.write_text("state")
         raise KeyboardInterrupt
     assert [path.name for path in folder.iterdir()] == [CHECKPOINT]
-    write_run(folder, "done")
+    with pytest.raises(ValueError, match="bad"), claim(folder, NAMES):
+        raise ValueError("bad input")
+    write_run(folder, "another")
+    assert (folder / CHECKPOINT).read_text() == "state"
+    with claim(folder, NAMES) as claimed:
+        assert claimed.has_checkpoint
+        claimed.discard_checkpoint()
     assert not (folder / CHECKPOINT).exists()
+
+
+def test_a_run_that_cannot_succeed_leaves_no_checkpoint_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not finite"), claim(tmp_path / "out", NAMES) as claimed:
+        claimed.checkpoint.write_text("state")
+        raise ValueError("the loss is not finite")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:

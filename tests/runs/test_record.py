@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 import warnings
 from pathlib import Path
@@ -88,3 +89,11 @@ def test_notices_are_collected_once_from_logs_and_warnings() -> None:
         warnings.warn("for developers only", DeprecationWarning, stacklevel=1)
     assert seen == said == ["column weight is left out", "a library warns"]
     assert logging.getLogger("hopsight").level == level
+
+
+def test_a_pipe_or_a_device_is_no_record(tmp_path: Path) -> None:
+    """Neither does a pipe block nor a device fill the memory."""
+    os.mkfifo(tmp_path / "run.json")
+    for path in (tmp_path, tmp_path / "run.json", Path("/dev/zero")):
+        with pytest.raises(ValueError, match="is not a file but a folder, pipe or device"):
+            read_record(path)

@@ -33,6 +33,7 @@ from hopsight.nn.layers import Inputs
 from hopsight.nn.reconstruction import EPSILON, row_errors, row_loss, sample_rows
 from hopsight.nn.target import Target
 from hopsight.preprocess.scale import unit_of
+from hopsight.system.forks import safe_in_forks
 from hopsight.system.threads import Run
 
 FloatArray = NDArray[np.float64]
@@ -224,11 +225,13 @@ class DOMINANT(Detector):
         with block_workers(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), where) as run:
             return retry_if_collapsed("DOMINANT", attempt, for_training)
 
+    @safe_in_forks
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit."""
         return check_finite(self._scores(*self._trained(source)), "DOMINANT")
 
     @no_grad()
+    @safe_in_forks
     def embed(self, source: Any = None) -> FloatArray:
         """Return Z, the encoding of every node of a graph, or of the training graph."""
         if source is None and not hasattr(self, "graph_"):

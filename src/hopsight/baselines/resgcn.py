@@ -33,6 +33,7 @@ from hopsight.nn.layers import Inputs
 from hopsight.nn.reconstruction import row_loss, sample_rows
 from hopsight.nn.target import Target
 from hopsight.preprocess.scale import unit_of
+from hopsight.system.forks import safe_in_forks
 from hopsight.system.threads import Run
 
 FloatArray = NDArray[np.float64]
@@ -146,6 +147,7 @@ class ResGCN(Detector):
         with block_workers(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), device) as run:
             return retry_if_collapsed("ResGCN", attempt, for_training)
 
+    @safe_in_forks
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit.
 

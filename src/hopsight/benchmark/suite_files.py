@@ -13,6 +13,7 @@ from hopsight.benchmark.recipes import all_recipes, check_recipes, choose_recipe
 from hopsight.benchmark.suites import Options, Suite, SuiteGraph, checksum, comparison, injected_graph, named_graph
 from hopsight.checks import check_choice, check_count
 from hopsight.loading import files_of
+from hopsight.system.files import read_regular
 
 TOP = ("name", "graphs", "detectors", "repetitions", "seeds", "view", "parameters")
 GRAPH = ("name", "file", "nodes", "label", "directed", "ignore", "generate", "plant")
@@ -74,7 +75,7 @@ def read_suite(path: Path, options: Options) -> Suite:
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_regular(path).decode())
     except FileNotFoundError:
         raise ValueError(f"there is no suite file {path}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

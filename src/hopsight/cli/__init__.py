@@ -16,7 +16,7 @@ from hopsight.cli.graphs import bench, convert, data_fetch, data_info, data_list
 from hopsight.cli.over_time import watch
 from hopsight.cli.reasons import explain
 from hopsight.cli.review import review
-from hopsight.cli.support import StoppedError
+from hopsight.cli.support import StoppedError, stop_on_sigterm
 
 app = typer.Typer(
     help="Find the nodes and edges of an attributed graph that do not belong where they are.",
@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Idle threads sleep instead of spinning, which would slow down other programs; it counts until torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     _open_streams()
+    stop_on_sigterm()
     try:
         command = typer.main.get_command(app)
         code = int(command.main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)

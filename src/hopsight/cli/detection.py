@@ -79,6 +79,7 @@ def detect(
     only: Annotated[str | None, typer.Option(help="Rank only the nodes that this file lists.")] = None,
     repeat: Annotated[int, typer.Option(help="Number of fits, each with another seed; nodes rank by the mean.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Discard an interrupted run and start over.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
     master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
@@ -139,7 +140,7 @@ def detect(
         raise ValueError(f"master is for --engine spark, got {master!r}")
     try:
         with show_progress(quiet) as progress:
-            result = run.detect(request, out, resume=resume, progress=progress)
+            result = run.detect(request, out, resume=resume, restart=restart, progress=progress)
     except KeyboardInterrupt:
         if not (out / CHECKPOINT).exists():
             raise

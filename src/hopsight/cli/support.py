@@ -28,13 +28,17 @@ def load_graph(source: str, nodes: str | None, data_dir: str | None, **options: 
         return Source(path=source, nodes=nodes, data_dir=data_dir, **options).read()
 
 
-@contextmanager
-def show_progress(quiet: bool) -> Iterator[Progress]:
-    """Show progress on standard error; treat SIGTERM like Ctrl-C."""
-    from hopsight.runs.progress import make_progress
-
+def stop_on_sigterm() -> None:
+    """Treat SIGTERM like Ctrl-C, so that a command that is stopped removes its temporary files."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@contextmanager
+def show_progress(quiet: bool) -> Iterator[Progress]:
+    """Show progress on standard error."""
+    from hopsight.runs.progress import make_progress
+
     progress = make_progress(sys.stderr, quiet=quiet)
     try:
         yield progress

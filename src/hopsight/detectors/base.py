@@ -16,9 +16,11 @@ from hopsight.checks import check_count
 from hopsight.detectors.predict import answer, threshold
 from hopsight.detectors.storage import save_detector
 from hopsight.detectors.table import to_frame
+from hopsight.detectors.validation import is_private
 from hopsight.graph import AttributedGraph
 from hopsight.io import graph_of
 from hopsight.preprocess import AttributeTransform
+from hopsight.system.forks import safe_in_forks
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -64,6 +66,7 @@ class Detector(ABC):
     false_alarms: float = 0.1
     device: str = "auto"
 
+    @safe_in_forks
     def fit(self, source: Any, label: Any = None, *, callback: Callback | None = None) -> Self:
         """Learn from a graph (or a PyG ``Data``, NetworkX graph, ``(adjacency, attributes)`` pair) and score it.
 
@@ -111,9 +114,11 @@ class Detector(ABC):
         self.label_ = (self.decision_score_ > self.threshold_).astype(np.int64)
         return self
 
+    @safe_in_forks
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector with the scores of another graph and the threshold of the fit."""
         copied = copy.copy(self)
+        vars(copied).pop("private_", None)  # the copy has the scores of a graph
         for name in self.node_values:  # those of the fit are not those of another graph
             if hasattr(copied, f"{name}_"):
                 delattr(copied, f"{name}_")
@@ -150,6 +155,8 @@ class Detector(ABC):
         """
         if not hasattr(self, "decision_score_"):
             raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
+        if data is None and is_private(self):
+            raise ValueError("this model was saved without the scores of its own graph: pass a graph to predict")
         return answer(
             self,
             self.decision_score_ if data is None else self.decision_function(data),
@@ -172,9 +179,14 @@ class Detector(ABC):
             )
         return to_frame(self, self.graph_)
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted detector to a folder: safetensors and JSON, never a pickle."""
-        save_detector(self, Path(path))
+    def save(self, path: str | Path, *, private: bool = False) -> None:
+        """Write the fitted detector to a folder: safetensors and JSON, never a pickle.
+
+        The graph is not saved, but the model holds scores, what is known of each edge, the exact extremes of some
+        columns and the attributes of a few nodes. With ``private=True`` it holds only what scores other graphs, from at
+        least five nodes each (:mod:`hopsight.detectors.privacy`); it cannot explain the graph it was fitted on.
+        """
+        save_detector(self, Path(path), private=private)
 
 
 def _alike(graph: AttributedGraph, other: AttributedGraph) -> bool:

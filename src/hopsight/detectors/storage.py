@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -12,24 +13,33 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from hopsight.detectors.validation import check_fitted, check_parameters
-from hopsight.system.files import replacing
+from hopsight.detectors.privacy import private_state
+from hopsight.detectors.validation import check_finite, check_fitted, check_parameters
+from hopsight.system.files import read_regular, replacing
 
 FORMAT = "hopsight-detector"
 VERSION = 2
 RECORD, ARRAYS = "detector.json", "arrays.safetensors"
-NOT_SAVED = frozenset({"graph_", "seconds_"})  # users keep their graph themselves, and timings differ between runs
+# Users keep their graph themselves, its edges included, and timings differ between runs.
+NOT_SAVED = frozenset({"graph_", "edge_index_", "seconds_"})
 
 
-def save_detector(detector: Any, folder: Path) -> None:
-    """Write ``detector.json`` and ``arrays.safetensors``; an older model there remains until both are on the disk."""
+def save_detector(detector: Any, folder: Path, *, private: bool = False) -> None:
+    """Write ``detector.json`` and ``arrays.safetensors``; an older model there remains until both are on the disk.
+
+    ``private`` saves only what scores other graphs; see :mod:`hopsight.detectors.privacy` for what a model reveals.
+    """
     if not hasattr(detector, "decision_score_"):
         raise ValueError(f"{type(detector).__name__} is not fitted yet: there is nothing to save")
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     values: dict[str, Any] = {}
-    for name, value in vars(detector).items():
-        if name.endswith("_") and name not in NOT_SAVED:
-            _flatten(name, value, arrays, values)
+    state = {name: value for name, value in vars(detector).items() if name.endswith("_") and name not in NOT_SAVED}
+    if private:
+        state = private_state(detector, state)
+    elif hasattr(detector, "edge_index_"):
+        state["edge_digest_"] = edge_digest(detector.edge_index_)
+    for name, value in state.items():
+        _flatten(name, value, arrays, values)
     record = {
         "format": FORMAT,
         "version": VERSION,
@@ -62,6 +72,8 @@ def load_detector(path: str | Path) -> Any:
         if record.pop("checksum", None) != _checksum(record, content):
             raise ValueError("its checksum does not match its content")
         arrays = load(content)
+        check_finite(arrays)
+        check_finite(record["values"])
         parameters = {name: _tuple(value) for name, value in record["parameters"].items()}
         kind = get_detector(record["detector"])
         check_parameters(kind, parameters)
@@ -76,11 +88,29 @@ def load_detector(path: str | Path) -> Any:
     return detector
 
 
+def edge_digest(edges: Any) -> str:
+    """Return a checksum by which a model recognizes the edges it was fitted on, without containing them."""
+    return hashlib.sha256(np.ascontiguousarray(edges, dtype=np.int64).data).hexdigest()
+
+
+def with_edges(model: Any, edges: Any) -> Any:
+    """Return a model that has the edges it was fitted on: itself, or a copy of a loaded one, which lacks them."""
+    if hasattr(model, "edge_index_"):
+        same = np.array_equal(model.edge_index_, edges)
+    else:
+        same = model.edge_hop_.size == edges.shape[1] and getattr(model, "edge_digest_", "") == edge_digest(edges)
+        model = copy.copy(model)
+        model.edge_index_ = edges
+    if not same:
+        raise ValueError(f"graph must have the edges {type(model).__name__} was fitted on, it has others")
+    return model
+
+
 def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
     """Return the JSON record and the content of the arrays file of a model in this version of the format."""
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        content = (folder / ARRAYS).read_bytes()
+        record = json.loads(read_regular(folder / RECORD))
+        content = read_regular(folder / ARRAYS)
     except FileNotFoundError as error:
         raise ValueError(f"{folder} is not a saved detector: {Path(str(error.filename)).name} is missing") from None
     except (OSError, ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -76,6 +77,7 @@ def to_frame(model: Any, graph: AttributedGraph) -> DataFrame:
     """Return the table as a polars DataFrame."""
     import polars as pl
 
+    check_polars()
     columns = score_table(model, graph)
     return pl.DataFrame(
         {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}

@@ -43,11 +43,11 @@ def check_fitted(detector: Any) -> None:
     if not _fits(limit, float) or not math.isfinite(limit):
         raise ValueError(f"threshold_ cannot be {limit!r}")
     threshold(np.zeros(1), detector.contamination, detector.false_alarms)
-    for name, length, needed in _columns(detector):
+    for name, length, needed in columns_of(detector):
         values = getattr(detector, name, None)
         if not _is_column(name, values, length) and (needed or values is not None):
             raise ValueError(f"{name} has the wrong type or length")
-    if _weighs_evidence(detector):
+    if _weighs_evidence(detector) and not is_private(detector):
         _check_evidence(detector)
         if hasattr(detector, "learned_"):
             detector.check_learned()
@@ -58,22 +58,37 @@ def check_fitted(detector: Any) -> None:
     _rehearse(detector)
 
 
-def _columns(detector: Any) -> Iterator[tuple[str, int, bool]]:
+def columns_of(detector: Any) -> Iterator[tuple[str, int, bool]]:
     """Yield the name of every value per node or edge, its length, and whether the detector must have it."""
     n_nodes = np.size(getattr(detector, "decision_score_", ()))
     for name in ("decision_score_", "label_"):
         yield name, n_nodes, True
+    if is_private(detector):
+        return
     for name in ("judged", *type(detector).node_values):
         yield f"{name}_", n_nodes, False
     weighs = _weighs_evidence(detector)
     for name in ("p_value_", "decided_by_"):
         yield name, n_nodes, weighs
     if weighs or any(hasattr(detector, name) for name in EDGE_VALUES):
-        n_edges = (*np.shape(getattr(detector, "edge_index_", ())), 0)[1]
+        n_edges = np.size(getattr(detector, "edge_hop_", ()))
         for name in EDGE_VALUES:
             yield name, n_edges, True
         for name in SCORED_EDGES:
             yield name, n_edges, weighs
+
+
+def is_private(detector: Any) -> bool:
+    """Return whether a loaded model was saved without anything of the graph that it was fitted on."""
+    return getattr(detector, "private_", False) is True
+
+
+def check_finite(values: Mapping[str, Any]) -> None:
+    """Refuse a value that is not a finite number: with such weights every node would get the same score."""
+    for name, value in values.items():
+        if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f":
+            if not np.isfinite(value).all():
+                raise ValueError(f"{name} has values that are not finite numbers")
 
 
 def _weighs_evidence(detector: Any) -> bool:
@@ -108,7 +123,7 @@ def _rehearse(detector: Any) -> None:
         directed=getattr(detector, "directed_", False) is True,
     )
     calls: list[Callable[[], object]] = [lambda: detector.decision_function(path)]
-    if hasattr(detector, "score_without"):
+    if hasattr(detector, "score_without") and not is_private(detector):
         calls.append(lambda: detector.score_without(path, 1, np.array([0])))
     for call in calls:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,6 +140,7 @@ def edge_reasons(model: Any) -> pl.Series:
     """
     import polars as pl
 
+    check_polars()
     table = {"hop": model.edge_hop_}
     reason = pl.format("looks {} hops apart", pl.col("hop").round(1).cast(pl.String))
     unlike = unlikeness(model)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
+from hopsight.detectors.storage import with_edges
+from hopsight.detectors.validation import is_private
 from hopsight.explanations.attributes import AttributeComparison
 from hopsight.explanations.edges import JudgedEdges
 from hopsight.explanations.groups import GroupExplanation, Groups
@@ -95,6 +97,8 @@ class Explainer:
         name = type(model).__name__
         if not hasattr(model, "decision_score_"):
             raise ValueError(f"{name} is not fitted yet: call fit first")
+        if is_private(model):
+            raise ValueError(f"this {name} was saved without its own graph: judge(graph) returns one to explain")
         fitted_on = graph if graph is not None else getattr(model, "graph_", None)
         if fitted_on is None:
             raise ValueError(
@@ -105,8 +109,8 @@ class Explainer:
             raise ValueError(
                 f"graph must have the {n_scores:,} nodes {name} was fitted on, it has {fitted_on.n_nodes:,}"
             )
-        if hasattr(model, "edge_hop_") and not np.array_equal(model.edge_index_, fitted_on.edges):
-            raise ValueError(f"graph must have the edges {name} was fitted on, it has others")
+        if hasattr(model, "edge_hop_"):
+            model = with_edges(model, fitted_on.edges)
         self.model = model
         self.graph: AttributedGraph = fitted_on
         self.scores: FloatArray = np.asarray(model.decision_score_, dtype=np.float64)

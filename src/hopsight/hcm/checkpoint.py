@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +17,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from hopsight.system.files import write_whole
+from hopsight.system.files import read_regular, write_whole
 
 INTERVAL = 10.0  # seconds between two checkpoints
 PATIENCE = 20  # and at least this many times the seconds that writing one takes
+CHECKSUM_BYTES = 32  # SHA-256 of the rest of the file, at its beginning
+DAMAGED = "-damaged"  # what is added to the name of a file that cannot be used
 
 
 class Checkpoint:
@@ -50,7 +55,7 @@ class Checkpoint:
             {name: tensor.detach().cpu().contiguous() for name, tensor in (self._prepared | tensors).items()},
             {"key": self.key, "values": json.dumps(values)},
         )
-        write_whole(self.path, content)
+        write_whole(self.path, sha256(content).digest() + content)
         end = time.monotonic()
         self._next = end + max(INTERVAL, PATIENCE * (end - start))
 
@@ -74,15 +79,36 @@ class Checkpoint:
         Raises
         ------
         ValueError
-            If the file is damaged, or belongs to another graph, seed or set of parameters.
+            If the file belongs to another graph, seed or set of parameters, or is damaged; see :meth:`taking_up`.
         """
         if self.path is None or not self.path.exists():
             return None
-        try:
-            content = self.path.read_bytes()
+        whole = read_regular(self.path)
+        content = whole[CHECKSUM_BYTES:]
+        with self.taking_up():
+            if sha256(content).digest() != whole[:CHECKSUM_BYTES]:
+                raise KeyError("its checksum does not match its content")
             header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-            if header["key"] != self.key:
-                raise ValueError("it belongs to another graph or other parameters")
-            return load(content), json.loads(header["values"])
-        except (KeyError, TypeError, ValueError, OverflowError, SafetensorError) as error:
-            raise ValueError(f"cannot resume from {self.path.name}: {error}; run again without --resume") from None
+            state = load(content), json.loads(header["values"])
+        if header["key"] != self.key:
+            raise ValueError(
+                f"cannot resume from {self.path.name}: it belongs to another graph or other parameters; run again with "
+                "those, or pass --restart to discard it"
+            )
+        return state
+
+    @contextmanager
+    def taking_up(self) -> Iterator[None]:
+        """Rename the file if the block cannot use what is in it, and say so in one sentence."""
+        try:
+            yield
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError, RuntimeError, SafetensorError) as error:
+            if self.path is None:
+                raise
+            aside = self.path.with_name(f"{self.path.name}{DAMAGED}")
+            self.path.replace(aside)
+            reason = " ".join(str(error.args[0] if error.args else error).split())[:200]
+            raise ValueError(
+                f"cannot resume from {self.path.name}, which is damaged ({reason}) and is now called {aside.name}: run "
+                "again without --resume to start over"
+            ) from None

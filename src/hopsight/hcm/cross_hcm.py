@@ -249,7 +249,8 @@ class CrossHCM(Taught, HopDetector):
         """Return the pool, and keep it in the checkpoint: in a large graph it takes a minute to find."""
         known = checkpoint.prepared("pool")
         if known:
-            return PairPool.of(known)
+            with checkpoint.taking_up():
+                return PairPool.of(known)
         hashes, splits = edge_hashes(graph), self.splits
         positives = [splits.positives(hashes, fold) for fold in splits.folds]
         aside = [mask if fold % self.n_inner == 0 else mask & kept for fold, mask in enumerate(positives)]

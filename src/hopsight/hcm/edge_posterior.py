@@ -42,9 +42,10 @@ class EdgePosterior:
         tensors, values = checkpoint.load() or ({}, {})
         if "n_judged" not in values:
             return 0
-        for name, value in vars(self).items():
-            value.copy_(tensors[f"posterior.{name}"])
-        return int(values["n_judged"])
+        with checkpoint.taking_up():
+            for name, value in vars(self).items():
+                value.copy_(tensors[f"posterior.{name}"])
+            return int(values["n_judged"])
 
     @property
     def variance(self) -> Tensor:

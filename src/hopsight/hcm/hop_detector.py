@@ -32,6 +32,7 @@ from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.preprocess.scale import unit_of
+from hopsight.system.forks import safe_in_forks
 from hopsight.system.threads import torch_threads
 
 NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"
@@ -165,8 +166,9 @@ class HopDetector(HopParameters):
         generators = Generators.spawn((for_pairs, for_dropout, for_noise), labels.device)
         self.judging_seed_ = generators.judging_seed
         known = {} if checkpoint is None else checkpoint.prepared("trained")
-        if known:
-            return Trained(known["samples"], known["losses"])
+        if checkpoint is not None and known:
+            with checkpoint.taking_up():
+                return Trained(known["samples"], known["losses"])
         with torch_threads(1) as hold, warnings.catch_warnings():  # each block of pairs has a thread of its own
             warnings.filterwarnings("ignore", message="mkldnn_matmul failed")  # bfloat16 on a CPU without it
 
@@ -292,6 +294,7 @@ class HopDetector(HopParameters):
                 posterior.add(part, logits, schedule.prediction)
         return copy.copy(self)._keep(graph, posterior)
 
+    @safe_in_forks
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector whose scores are those of another graph, judged with the same weights."""
         graph = graph_of(source)
@@ -301,6 +304,7 @@ class HopDetector(HopParameters):
         device = resolve_device(self.device)
         edges = torch.from_numpy(graph.edges.copy()).to(device)
         copied = copy.copy(self)
+        vars(copied).pop("private_", None)  # the copy has the scores of a graph
         copied.graph_ = graph
         posterior = self._replay(self._folds(graph, self._transformed(graph), device), edges)
         return copied._finish(copied._keep(graph, posterior, refit=False), keep_threshold=True)
@@ -309,6 +313,7 @@ class HopDetector(HopParameters):
         """Score a graph with the posterior samples and the attribute transformation of the fit."""
         return self.judge(source).decision_score_
 
+    @safe_in_forks
     def score_without(self, graph: AttributedGraph, node: int, edges: NDArray[np.int64]) -> float:
         """Return the score a node would have if some edges (positions in ``graph.edges``) were absent.
 

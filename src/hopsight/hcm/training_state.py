@@ -69,17 +69,20 @@ class TrainingState:
         tensors, values = checkpoint.load() or ({}, {})
         if "epoch" not in values:  # there is no checkpoint, or it was written before the first epoch
             return 0
-        for k, (network, optimizer) in enumerate(zip(self.networks, self.optimizers, strict=True)):
-            network.set_flat_weights(tensors[f"{k}.weights"])
-            mine = {name.removeprefix(f"{k}."): value for name, value in tensors.items() if name.startswith(f"{k}.")}
-            _restore_optimizer(optimizer, mine)
-        self.losses[:] = tensors["losses"].numpy()
-        self.samples += list(tensors["samples"]) if "samples" in tensors else []
-        self.generators.dropout.set_state(tensors["dropout"])
-        self.generators.noise.set_state(tensors["noise"])
-        self.generators.pairs.bit_generator.state = values["pairs"]
-        self.before_draw = values["pairs"]
-        return int(values["epoch"])
+        with checkpoint.taking_up():
+            for k, (network, optimizer) in enumerate(zip(self.networks, self.optimizers, strict=True)):
+                network.set_flat_weights(tensors[f"{k}.weights"])
+                mine = {
+                    name.removeprefix(f"{k}."): value for name, value in tensors.items() if name.startswith(f"{k}.")
+                }
+                _restore_optimizer(optimizer, mine)
+            self.losses[:] = tensors["losses"].numpy()
+            self.samples += list(tensors["samples"]) if "samples" in tensors else []
+            self.generators.dropout.set_state(tensors["dropout"])
+            self.generators.noise.set_state(tensors["noise"])
+            self.generators.pairs.bit_generator.state = values["pairs"]
+            self.before_draw = values["pairs"]
+            return int(values["epoch"])
 
 
 def _optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:

@@ -21,6 +21,7 @@ from hopsight.io.edge_fields import columns_of, derived, edge_fields
 from hopsight.io.files import check_loaded, reading, writing
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, distinct, node_fields
 from hopsight.io.xml import parse_xml
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,6 +41,7 @@ def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> Attri
     """
     import polars as pl
 
+    check_polars()
     with reading(path):
         document = _Document()
         parse_xml(path, document.start, document.end, document.text.append)

@@ -13,6 +13,7 @@ from hopsight.io.files import reading
 from hopsight.io.nodes import node_fields
 from hopsight.io.textfile import text_content
 from hopsight.io.xml import parse_xml
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +35,7 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
     >>> from_networkx(friends)
     AttributedGraph(3 nodes, 2 undirected edges, 1 attribute)
     """
+    check_polars()
     if directed and not source.is_directed():
         raise ValueError("the edges of a NetworkX Graph have no direction; use a DiGraph, or leave out directed")
     nodes = list(source.nodes)

@@ -24,6 +24,7 @@ from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUM
 from hopsight.io.notices import notice
 from hopsight.io.roles import normalized_name
 from hopsight.io.sides import PAIRS, Sides, as_sides
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,6 +98,7 @@ def read_tables(
     The parameters are those of :func:`hopsight.load`; ``options`` are those of
     :func:`hopsight.io.nodes.node_fields`.
     """
+    check_polars()
     duplicates = "sum" if duplicates is None else duplicates
     check_choice("duplicates", duplicates, DUPLICATES)
     kinds = parse_derive(derive)
@@ -134,6 +136,7 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     """Write the edge list to ``path`` and the node table beside it, ``x.csv`` and ``x.nodes.csv``."""
     import polars as pl
 
+    check_polars()
     names = distinct(graph.attribute_names, ("id", LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN))
     matrix = graph.attributes.tocsc() if sp.issparse(graph.attributes) else graph.attributes
     columns: dict[str, Any] = {"id": graph.node_ids.tolist()}

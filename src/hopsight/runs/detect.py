@@ -24,10 +24,13 @@ from hopsight.runs.subsets import asked_for, check_files
 ENGINES = ("local", "spark")
 
 
-def detect(request: Request, folder: Path, *, resume: bool = False, progress: Progress | None = None) -> Result:
+def detect(
+    request: Request, folder: Path, *, resume: bool = False, restart: bool = False, progress: Progress | None = None
+) -> Result:
     """Load, fit, rank, explain and write the run folder; its files appear together or not at all.
 
-    An earlier run in ``folder`` is replaced once this one has succeeded.
+    An earlier run in ``folder`` is replaced once this one has succeeded. The checkpoint of an interrupted run is
+    continued with ``resume`` and discarded with ``restart``; without either, a folder that has one is refused.
     """
     show = progress or Progress()
     _check(request)
@@ -37,9 +40,16 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
     check_files(request, detector)
     if request.repeat > 1 and detector.deterministic:
         raise ValueError(f"{request.detector} gives the same scores with every seed: leave out --repeat")
+    if resume and restart:
+        raise ValueError("--resume continues an interrupted run and --restart discards it: pass one of them")
     limit = None if request.memory_limit is None else parse_size(request.memory_limit)
     stages = Stages(show.begin, show.end)
     with claim(folder, REPLACED) as claimed, limited(limit), notices(show.say) as warnings:
+        if claimed.has_checkpoint and not (resume or restart):
+            raise ValueError(
+                f"{folder} has the checkpoint of an interrupted run: pass --resume to continue it, --restart to discard "
+                "it, or choose another folder"
+            )
         started = now()
         with stages.stage("load"):
             graph = request.source.read()
@@ -50,6 +60,8 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
         show.say(f"{request.detector} needs {need} for this graph")
         check_need(need, limit)
         with stages.stage("fit"):
+            if restart:
+                claimed.discard_checkpoint()
             shown = _fit(detector, graph, claimed, request, resume=resume, progress=show)
         shown, saved = asked_for(request, graph, shown, detector, show.say)
         record = record_of(request.source, graph, shown) | {
@@ -66,6 +78,8 @@ def detect(request: Request, folder: Path, *, resume: bool = False, progress: Pr
         }
         write_results(claimed.staging, graph, shown, request.top, record, stages, saved=saved)
         claimed.publish()
+        if _keeps_checkpoints(detector):
+            claimed.discard_checkpoint()
     return Result.of(folder, graph, shown, record)
 
 
@@ -87,10 +101,8 @@ def _fit(
     detector: Any, graph: AttributedGraph, claimed: Claim, request: Request, *, resume: bool, progress: Progress
 ) -> Any:
     """Fit once or several times, with checkpoints if the detector supports them, and return what the run shows."""
-    has_checkpoint = "checkpoint" in inspect.signature(detector.fit).parameters
-    if not resume:
-        claimed.discard_checkpoint()
-    elif not has_checkpoint:
+    has_checkpoint = _keeps_checkpoints(detector)
+    if resume and not has_checkpoint:
         progress.say(f"{type(detector).__name__} keeps no checkpoint, so --resume starts from the beginning")
 
     def fit(each: Any, number: int) -> None:
@@ -103,3 +115,7 @@ def _fit(
         fit(detector, 0)
         return detector
     return fit_repeats(detector, request.repeat, fit, min(request.top, graph.n_nodes))
+
+
+def _keeps_checkpoints(detector: Any) -> bool:
+    return "checkpoint" in inspect.signature(detector.fit).parameters

@@ -29,7 +29,7 @@ def explain(
 
 def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
     """Return the model of a finished run, ready to be explained, and its graph."""
-    from hopsight.detectors.storage import load_detector
+    from hopsight.detectors.storage import load_detector, with_edges
     from hopsight.loading import load
 
     record = read_record(folder)
@@ -42,6 +42,8 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
     model = load_detector(folder / "model")
     if model.decision_score_.shape != (graph.n_nodes,):
         raise ValueError(f"the model and the graph in {folder} do not belong together: repeat the run")
+    if hasattr(model, "edge_hop_"):
+        model = with_edges(model, graph.edges)
     if (record.get("repeat") or 1) > 1:
         model = read_repeats(model, graph, folder / "scores.csv", float(record["threshold"]))
     return model, graph

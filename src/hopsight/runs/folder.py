@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from hopsight.system.files import try_lock
+from hopsight.system.files import sync, try_lock
 
 LOCK = ".hopsight-lock"
 STAGING = ".hopsight-partial"
 CHECKPOINT = ".hopsight-checkpoint"
+DAMAGED = "-damaged"  # the end of the name of a checkpoint that could not be read
 PUBLISHING = "publishing"  # exists in the staging folder while its files are being moved
 RECORD = "run.json"  # written last: a folder without it is not a finished run
 FORMAT = "hopsight-run"  # the first value in run.json
@@ -34,7 +35,7 @@ class Claim:
 
     @property
     def checkpoint(self) -> Path:
-        """Where a detector may keep what ``--resume`` needs; removed when the run finishes."""
+        """Where a detector may keep what ``--resume`` needs, until a run that owns it succeeds."""
         return self.folder / CHECKPOINT
 
     def checkpoint_of(self, number: int) -> Path:
@@ -46,6 +47,9 @@ class Claim:
 
         The old ``run.json`` is removed first, so that a run killed in between is not mistaken for a finished one.
         """
+        for path in self.staging.rglob("*"):
+            if path.is_file():
+                sync(path)  # before run.json says that they are complete
         self.staging.joinpath(PUBLISHING).touch()
         (self.folder / RECORD).unlink(missing_ok=True)
         for name in sorted(self.names, key=lambda name: name == RECORD):
@@ -54,11 +58,16 @@ class Claim:
             if staged.exists():
                 staged.replace(target)
         self.staging.joinpath(PUBLISHING).unlink()
-        self.discard_checkpoint()
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether an interrupted run left a checkpoint."""
+        return any(not path.name.endswith(DAMAGED) for path in _checkpoints(self.folder))
 
     def discard_checkpoint(self) -> None:
-        """Remove the checkpoints of an interrupted run."""
-        _remove_checkpoints(self.folder)
+        """Remove the checkpoints of an interrupted run; only a run that owns them may."""
+        for path in _checkpoints(self.folder):
+            _remove(path)
 
 
 @contextmanager
@@ -66,7 +75,8 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
     """Lock ``folder`` for one run that will write ``names``, creating it if necessary.
 
     An earlier run in the folder is not touched before :meth:`Claim.publish`. If the block fails, the staged files are
-    removed, and the folder too if it was created here (the checkpoint of an interrupted run is kept).
+    removed, and the folder too if it was created here. The checkpoint of an interrupted run is kept, and one of this
+    run if it was interrupted; after a ``ValueError`` (bad input or parameters) this run has nothing to resume.
 
     Raises
     ------
@@ -80,12 +90,15 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
     try:
         _refuse_foreign(folder, names)
         claimed = Claim(folder, tuple(names))
+        before = claimed.has_checkpoint
         _remove(claimed.staging)
         claimed.staging.mkdir()
-        yield claimed
-    except ValueError:
-        _remove_checkpoints(folder)  # bad input or parameters: there is nothing to resume
-        raise
+        try:
+            yield claimed
+        except ValueError:
+            if not before and claimed.has_checkpoint:
+                claimed.discard_checkpoint()
+            raise
     finally:
         if not (folder / STAGING / PUBLISHING).exists():  # otherwise the folder must stay recognizable as ours
             _remove(folder / STAGING)
@@ -160,9 +173,8 @@ def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
         raise ValueError(f"{folder} already has a {foreign[0]} that hopsight did not write: choose another folder")
 
 
-def _remove_checkpoints(folder: Path) -> None:
-    for path in folder.glob(f"{CHECKPOINT}*"):
-        _remove(path)
+def _checkpoints(folder: Path) -> list[Path]:
+    return list(folder.glob(f"{CHECKPOINT}*"))
 
 
 def _remove(path: Path) -> None:

@@ -13,6 +13,7 @@ from hopsight.detectors.table import score_table
 from hopsight.explanations.edges import edge_order, edge_reasons
 from hopsight.explanations.groups import shared
 from hopsight.graph import AttributedGraph
+from hopsight.system.forks import check_polars
 
 RISKY = ("=", "+", "-", "@", "\t", "\r", "'")
 
@@ -82,4 +83,5 @@ def _cells(ids: NDArray[Any]) -> Any:
 def _write(path: Path, table: Mapping[str, Any]) -> None:
     import polars as pl
 
+    check_polars()
     pl.DataFrame(dict(table)).write_csv(path)

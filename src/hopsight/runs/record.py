@@ -16,6 +16,7 @@ import numpy as np
 
 from hopsight.graph import AttributedGraph
 from hopsight.runs.folder import FORMAT, RECORD
+from hopsight.system.files import read_regular
 from hopsight.system.plain import plain
 
 VERSION = 1
@@ -38,7 +39,7 @@ def read_record(path: Path) -> dict[str, Any]:
     """
     file = path / RECORD if path.is_dir() else path
     try:
-        record = json.loads(file.read_text(encoding="utf-8"))
+        record = json.loads(read_regular(file))
     except FileNotFoundError:
         raise ValueError(f"there is no finished run in {path}: {RECORD} is missing") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:

@@ -22,6 +22,7 @@ from hopsight.detectors.table import KINDS
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranks
 from hopsight.runs.outputs import unguarded
+from hopsight.system.forks import check_polars
 
 FloatArray = NDArray[np.float64]
 
@@ -92,6 +93,7 @@ def read_repeats(model: Any, graph: AttributedGraph, path: Path, threshold: floa
     """Return the model of a run with repeated fits as the run showed it, with the means that ``scores.csv`` has."""
     import polars as pl
 
+    check_polars()
     table = pl.read_csv(path, schema_overrides={"node": pl.String})
     guarded = graph.node_ids.dtype.kind != "i"
     cells = [unguarded(cell or "") if guarded else cell for cell in table["node"].to_list()]

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
+import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+LEFTOVER = re.compile(r"\..+\.[0-9a-f]{12}\.part")
+YOUNG = 60.0  # seconds
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
 @contextmanager
@@ -16,14 +24,20 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside ``path`` that takes its place when the block succeeds, and is removed otherwise.
 
     The temporary file is created exclusively, never through a symbolic link, and is on the disk before it replaces
-    the old one: after a power cut there is the old content or the new one.
+    the old one: after a power cut there is the old content or the new one. Temporary files that killed processes left
+    in the folder are removed.
     """
+    _remove_leftovers(path.parent)
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
     try:
-        temporary.open("xb").close()
-        yield temporary
-        _sync(temporary)
+        with temporary.open("x", encoding="utf-8") as mark:
+            if sys.platform != "win32":  # there, a lock would keep the block from writing
+                try_lock(mark)  # says that the file is in use, until this process ends
+            yield temporary
+            sync(temporary)
         temporary.replace(path)
+    except OSError as error:
+        raise _named(error, path, temporary) from None
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -35,7 +49,20 @@ def write_whole(path: Path, content: bytes | str) -> None:
         temporary.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
 
 
-def _sync(path: Path) -> None:
+def read_regular(path: Path) -> bytes:
+    """Return the content of a file, but never wait for a pipe or read a device, which may have no end."""
+    with open(path, "rb", opener=_open_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError(f"{path} is not a file but a folder, pipe or device")
+        return file.read()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def sync(path: Path) -> None:
+    """Wait until the content of a file is on the disk."""
     handle = os.open(path, os.O_RDWR)
     try:
         os.fsync(handle)
@@ -43,10 +70,29 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
+def _named(error: OSError, path: Path, temporary: Path) -> OSError:
+    """Return an error that names the file the user asked for: writing to a full disk names none."""
+    about_us = error.filename in (str(temporary), temporary) or (error.filename is None and error.errno in NO_ROOM)
+    return OSError(error.errno, error.strerror, str(path)) if about_us else error
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove temporary files that no process holds locked; young ones may not be locked yet."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if LEFTOVER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError), open(entry.path, "rb") as file:  # noqa: PTH123
+                    old = time.time() - os.fstat(file.fileno()).st_mtime > YOUNG
+                    if old and try_lock(file):
+                        os.unlink(entry.path)
+
+
 if sys.platform == "win32":
     import msvcrt
 
-    def try_lock(handle: IO[str]) -> bool:
+    def try_lock(handle: IO[Any]) -> bool:
         """Lock an open file for this process and return whether that was possible."""
         try:
             msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
@@ -57,7 +103,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def try_lock(handle: IO[str]) -> bool:
+    def try_lock(handle: IO[Any]) -> bool:
         """Lock an open file for this process and return whether that was possible; a killed process holds no lock."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

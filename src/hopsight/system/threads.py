@@ -12,6 +12,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from hopsight.system.forks import forked
+
 NARROW = 64  # columns up to which BLAS gains nothing from a second thread
 SHORT = 8192  # rows below which torch gains nothing from a second thread
 
@@ -19,11 +21,13 @@ Run = Callable[..., Iterator[Any]]  # map, or a function like it that works on s
 
 
 def n_threads() -> int:
-    """Return the number of CPU cores that this process may use; ``OMP_NUM_THREADS`` lowers it.
+    """Return the number of CPU cores that this process may use; ``OMP_NUM_THREADS`` lowers it, a fork leaves one.
 
     >>> n_threads() >= 1
     True
     """
+    if forked():
+        return 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(allowed, int(limit))) if limit.isdigit() else allowed

@@ -1,0 +1,62 @@
+"""A child that was forked from a process with hopsight computes the same, or says in one sentence that it cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hopsight.system.forks import forked, safe_in_forks
+
+PROGRAM = """
+import multiprocessing, sys
+import numpy as np
+import hopsight as hs
+
+graph = hs.make_demo()
+
+def scores():
+    models = [kind(**kind.quick).fit(graph) for kind in (hs.HCM, hs.CrossHCM)]
+    return [*(model.decision_score_ for model in models), models[1].judge(graph).decision_score_]
+
+def child(expected):
+    assert all(map(np.array_equal, scores(), expected))
+    try:
+        hs.load(sys.argv[1])
+    except ValueError as error:
+        print(error)
+    print(hs.load(sys.argv[2]).n_nodes, "nodes")
+
+if __name__ == "__main__":
+    hs.load(sys.argv[1])
+    process = multiprocessing.get_context("fork").Process(target=child, args=(scores(),))
+    process.start()
+    process.join()
+    sys.exit(process.exitcode)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_fits_as_its_parent_and_does_not_wait_for_polars(tmp_path: Path) -> None:
+    table, matrix = tmp_path / "edges.csv", tmp_path / "graph.npz"
+    table.write_text("source,target\n" + "".join(f"a,b{number}\n" for number in range(30)), encoding="utf-8")
+    import hopsight as hs
+    from hopsight.io import write
+
+    write(hs.load(table), matrix)
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "program.py"), str(table), str(matrix)],
+        capture_output=True, text=True, check=False, timeout=300,
+        env={name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert 'multiprocessing.get_context("spawn")' in done.stdout and "31 nodes" in done.stdout
+
+
+def test_outside_of_a_fork_nothing_changes() -> None:
+    assert not forked()
+    assert safe_in_forks(int)("7") == 7
