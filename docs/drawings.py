@@ -27,7 +27,9 @@ def hops(figure: Any) -> None:
         middle = (3.2, 0.0) if far else (0.0, 0.0)
         _edges(axes, ring, [(str(i), str((i + 1) % 6)) for i in range(6)], GRAY)
         for place in ring.values():
-            axes.plot(*zip(middle, place, strict=True), color=WARM, linewidth=1, linestyle="--" if far else "-", zorder=1)
+            axes.plot(
+                *zip(middle, place, strict=True), color=WARM, linewidth=1, linestyle="--" if far else "-", zorder=1
+            )
         _nodes(axes, ring, BLUE)
         _nodes(axes, {"stranger": middle}, WARM, names=True)
         axes.set_xlim(-1.5, 4.0 if far else 1.5)

@@ -64,10 +64,9 @@ def index(examples: list[Example]) -> str:
     """Return the page that lists the examples, each with its picture."""
     lines = [
         "# Gallery\n",
-        "Each example is a short script of `examples/` that ran while this page was built; it prints and draws what you "
-        "see.\n",
+        "Each example is a short script of `examples/` that ran while this page was built; it prints and draws what "
+        "you see.\n",
         '<div class="gallery" markdown>\n',
     ]
-    for each in examples:
-        lines.append(f"[![]({each.name}-1.svg){{ alt='' }}<br>{each.title}]({each.name}.md)\n")
+    lines += [f"[![]({each.name}-1.svg){{ alt='' }}<br>{each.title}]({each.name}.md)\n" for each in examples]
     return "\n".join([*lines, "</div>\n"])

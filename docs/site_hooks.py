@@ -32,6 +32,11 @@ def on_files(files: Files, *, config: Any) -> Files:
     return files
 
 
+def on_post_build(*, config: Any) -> None:
+    """Remove the page for missing addresses, which only works on a server."""
+    (Path(config["site_dir"]) / "404.html").unlink(missing_ok=True)
+
+
 def moved(name: str) -> str:
     """Return a Markdown file of the root folder with its links as seen from ``docs/``."""
     return (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](").replace("](RESULTS.md", "](results.md")

@@ -1,7 +1,7 @@
 """Plant anomalies and compare detectors.
 
-Cliques and copied attributes are planted in a generated graph. The ROC curves show how well each detector finds them; no
-detector sees the labels.
+Cliques and copied attributes are planted in a generated graph. The ROC curves show how well each detector finds them;
+no detector sees the labels.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Explain a node.
 
-Three strangers are planted: they have the attributes of one community and all their edges in another. The picture shows how
-far away the neighbors of the most anomalous node look.
+Three strangers are planted: they have the attributes of one community and all their edges in another. The picture
+shows how far away the neighbors of the most anomalous node look.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Find a ring.
 
-Twelve nodes from different communities are all connected to each other. No member is odd by itself; together they close
-triangles of nodes that look far apart.
+Twelve nodes from different communities are all connected to each other. No member is odd by itself; together they
+close triangles of nodes that look far apart.
 """
 
 import matplotlib.pyplot as plt

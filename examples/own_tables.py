@@ -1,7 +1,7 @@
 """Read your own tables.
 
-Write an edge list and a node table, load them, fit a detector, save it, and use the saved model. Person p3 lives in Delft
-and also has three friends in Lyon.
+Write an edge list and a node table, load them, fit a detector, save it, and use the saved model. Person p3 lives in
+Delft and also has three friends in Lyon.
 """
 
 import tempfile

@@ -1,7 +1,7 @@
 """Replace a PyGOD detector.
 
-Detectors take a PyG ``Data`` and answer like PyGOD's: ``from hopsight import DOMINANT`` instead of
-``from pygod.detector import DOMINANT`` is the only change.
+Detectors take a PyG ``Data`` and answer like PyGOD's: ``from hopsight import DOMINANT`` instead of ``from
+pygod.detector import DOMINANT`` is the only change.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Pictures of a fitted detector, each drawn on matplotlib axes and returned for further changes.
 
-Every function takes ``ax=``, the axes to draw on; without it, a new figure is made. ``hs.plot.scores(model)`` is all that
-a notebook needs.
+Every function takes ``ax=``, the axes to draw on; without it, a new figure is made. In a notebook,
+``hs.plot.scores(model)`` is all that is needed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def scores(model: Any, *, bins: int = 48, ax: Axes | None = None) -> Axes:
     values = _scores(model)
     axes = _axes(ax, 6.4, 3.2)
     limit = float(model.threshold_)
-    edges = np.histogram_bin_edges(values, bins)
+    edges = np.histogram_bin_edges(values, bins).tolist()
     axes.hist(values[values <= limit], edges, color=BLUE, label="not flagged")
     flagged = values[values > limit]
     axes.hist(flagged, edges, color=WARM, label=f"{flagged.size:,} flagged")
@@ -138,7 +138,9 @@ def neighborhood(
         axes.scatter([x], [y], color=color, zorder=2)
         axes.annotate(_short(known.node_ids[other]), (x, y), (0, 7), textcoords="offset points", ha="center", size=8)
     axes.scatter([0], [0], s=90, color="black", edgecolor="white", zorder=3)
-    axes.annotate(_short(known.node_ids[position]), (0, 0), (0, 9), textcoords="offset points", ha="center", weight="bold")
+    axes.annotate(
+        _short(known.node_ids[position]), (0, 0), (0, 9), textcoords="offset points", ha="center", weight="bold"
+    )
     n_more = int(known.degrees[position]) - others.size
     more = f" ({n_more:,} more not drawn)" if n_more else ""
     axes.set(title=f"{_short(node)}: how far its neighbors look{more}", aspect="equal")
