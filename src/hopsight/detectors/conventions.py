@@ -70,7 +70,7 @@ class Conventions:
         """
         return -np.asarray(self.decision_function(source))
 
-    def report(self, path: str | os.PathLike[str] | None = None, *, top: int = 20) -> Any:
+    def report(self, path: str | os.PathLike[str] | None = None, *, top: int = 20, redact: bool = False) -> Any:
         """Write the HTML report of the graph that the detector was fitted on, or show it in a notebook.
 
         Parameters
@@ -79,9 +79,11 @@ class Conventions:
             The file to write; by default nothing is written, and the result shows itself in a notebook.
         top
             Number of nodes to explain.
+        redact
+            Replace the ids and names of nodes by numbers, so that the report can be shared.
         """
         # By name, as the registry finds detectors: detectors know nothing of the pages above them.
-        page = import_module("hopsight.report.notebook").report(self, top=top)
+        page = import_module("hopsight.report.notebook").report(self, top=top, redact=redact)
         return page if path is None else page.write(path)
 
     def __sklearn_tags__(self) -> Any:

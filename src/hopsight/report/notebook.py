@@ -12,7 +12,7 @@ from typing import Any
 from hopsight.checks import check_count
 from hopsight.explanations import Explainer
 from hopsight.graph import AttributedGraph
-from hopsight.metrics import found_first, ranking
+from hopsight.metrics import found_first, ranking, ranks
 from hopsight.report.page import SCRIPTS, report_data
 from hopsight.report.shell import render_page
 from hopsight.system.files import write_whole
@@ -44,7 +44,7 @@ class ReportPage:
         )
 
 
-def report(model: Any, graph: AttributedGraph | None = None, *, top: int = 20) -> ReportPage:
+def report(model: Any, graph: AttributedGraph | None = None, *, top: int = 20, redact: bool = False) -> ReportPage:
     """Return the report of a fitted detector; as the last line of a cell, a notebook shows it.
 
     Parameters
@@ -55,9 +55,14 @@ def report(model: Any, graph: AttributedGraph | None = None, *, top: int = 20) -
         The graph it was fitted on; needed for a detector loaded from disk, which does not keep it.
     top
         Number of nodes to explain.
+    redact
+        Replace the ids and names of nodes by numbers, so that the report can be shared. Attributes keep their names
+        and values.
     """
     check_count("top", top)
     explainer = Explainer(model, graph)
+    if redact:
+        explainer = Explainer(model, redacted(explainer.graph, explainer.scores))
     known = explainer.graph
     explanations = [explainer.node(node) for node in known.node_ids[ranking(explainer.scores)[:top]].tolist()]
     run = {
@@ -69,3 +74,15 @@ def report(model: Any, graph: AttributedGraph | None = None, *, top: int = 20) -
     }
     title = f"{known.name or 'Graph'} · hopsight"
     return ReportPage(title, render_page(title, report_data(model, known, explanations, run), SCRIPTS))
+
+
+def redacted(graph: AttributedGraph, scores: Any) -> AttributedGraph:
+    """Return the graph with numbers for ids, 1 for the most anomalous node, and without the names of nodes and graph.
+
+    >>> import numpy as np
+    >>> path = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)), node_ids=["Ada", "Bo", "Cy"])
+    >>> redacted(path, np.array([0.1, 0.9, 0.5])).node_ids.tolist()
+    ['node 3', 'node 1', 'node 2']
+    """
+    numbers = [f"node {rank}" for rank in ranks(scores).tolist()]
+    return dataclasses.replace(graph, node_ids=numbers, node_names=None, name="", n_self_loops=0)

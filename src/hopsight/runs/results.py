@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.table import own_columns
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
-from hopsight.metrics import found_first, ranking
+from hopsight.metrics import ranking
 from hopsight.runs.folder import RECORD
 from hopsight.runs.outputs import write_edges, write_groups, write_scores
 from hopsight.runs.record import Stages, checksums, graph_statistics, write_record
@@ -97,7 +97,18 @@ def write_results(
 
 def compare_with_labels(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, Any] | None:
     """Return how well the ranking finds the labeled anomalies, or None without labels; it is only reported."""
-    return None if graph.labels is None else found_first(graph.labels, scores)
+    if graph.labels is None or not {0, 1} <= set(np.unique(graph.labels).tolist()):
+        return None
+    from hopsight.metrics import roc_auc
+
+    n_anomalies = int((graph.labels == 1).sum())
+    labeled = graph.labels >= 0
+    first = ranking(scores[labeled])[:n_anomalies]
+    return {
+        "n_anomalies": n_anomalies,
+        "n_found": int(graph.labels[labeled][first].sum()),
+        "roc_auc": float(roc_auc(graph.labels, scores)),
+    }
 
 
 def _write_tables(folder: Path, graph: AttributedGraph, model: Any) -> None:
