@@ -77,6 +77,9 @@ def detect(
     memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
     master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Also write a report without ids and names, and the key to it.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Fit a detector to a graph, rank and explain its nodes, write a report."""
@@ -104,6 +107,8 @@ def detect(
     if engine == "spark":
         from hopsight.spark import run as on_spark
 
+        if redact:
+            raise ValueError("redact is for --engine local: Spark keeps no model to write another report from")
         if repeat != 1:
             raise ValueError("repeat is for --engine local: on Spark, run the command with several seeds")
         with show_progress(quiet) as progress:
@@ -119,6 +124,11 @@ def detect(
             raise
         raise StoppedError("stopped; run the same command with --resume to continue") from None
     show_result(result, top=top, files=("report.html", "scores.csv"))
+    if redact:
+        from hopsight.runs.redaction import write_redacted
+
+        page, key = write_redacted(out, top=top)
+        typer.echo(f"To share: {page}. To keep: {key}, which says who is who.")
 
 
 def score(
