@@ -89,7 +89,7 @@ def test_a_node_is_found_whatever_its_case_and_near_misses_are_suggested() -> No
         find_node(graph, "bo")
     with pytest.raises(ValueError, match=r"no node 'ada brg' in this graph; did you mean Ada Berg\?$"):
         find_node(graph, "ada brg")
-    with pytest.raises(ValueError, match=r"no node 'berg' in this graph; did you mean Ada Berg or ada berg 2\?$"):
+    with pytest.raises(ValueError, match=r"no node 'berg' in this graph; did you mean Ada Berg\?$"):
         find_node(graph, "berg")
     with pytest.raises(ValueError, match=r"no node 'zzzzzz' in this graph$"):
         find_node(graph, "zzzzzz")
