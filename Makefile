@@ -10,10 +10,11 @@ DEV := dev$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
 
-.PHONY: help demo results test test-long test-postgres test-lowest audit lint bench bench-speed paper peers browser clean
+.PHONY: help demo docs results test test-long test-postgres test-lowest audit lint bench bench-speed paper peers browser clean
 
 help:
 	@echo "make demo         find the planted anomalies in the built-in graph; the report is in $(DEMO)/"
+	@echo "make docs         build the documentation site, running every example; open build/site/index.html"
 	@echo "make test         run the linter, type checker, import checks and tests"
 	@echo "make test-long    run the tests that take minutes"
 	@echo "make test-postgres  read tables of a real PostgreSQL server (installs postgresql with apt-get if it is missing)"
@@ -34,6 +35,11 @@ demo: $(VENV)/.installed
 	$(BIN)/hopsight detect --out $(DEMO)
 	@echo "Open $(DEMO)/report.html in a browser, or judge the suspects yourself:"
 	@echo "  $(PIP) install -c constraints.txt -e '.[review]' && $(BIN)/hopsight review $(DEMO)"
+
+# Strict: a broken link, an undocumented public name or an example that fails stops the build.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m mkdocs build --quiet
+	@echo "Open build/site/index.html in a browser."
 
 test: lint browser
 	$(BIN)/python -m pytest
@@ -96,6 +102,11 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "Installing hopsight and its tools into $(VENV)"
 	$(PIP) install -c constraints.txt -e ".[$(DEV)]"
+	touch $(VENV)/.installed $@
+
+$(VENV)/.installed-docs: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing hopsight and the tools of its documentation into $(VENV)"
+	$(PIP) install -c constraints.txt -e ".[docs,pyg,networkx]"
 	touch $(VENV)/.installed $@
 
 $(VENV)/.installed-peers: $(VENV)/.made pyproject.toml constraints.txt

@@ -1,17 +1,20 @@
-"""Find the anomalies of the demo graph and explain why the first one stands out."""
+"""Find the anomalies of the demo graph.
+
+The demo graph has 2,400 people and 48 planted anomalies. The bars show how strong each kind of evidence is for the
+people who rank highest.
+"""
+
+import matplotlib.pyplot as plt
 
 import hopsight as hs
 
 graph = hs.make_demo()
-model = hs.CrossHCM(n_epochs=40, burn_in=20, seed=0).fit(graph)  # fewer epochs than the default, for a first look
+model = hs.CrossHCM(n_epochs=40, burn_in=20, contamination=0.02, seed=0).fit(graph)  # few epochs, for a first look
 
 print(f"{graph!r}: {model.label_.sum()} nodes are flagged, the first five are")
 table = model.to_frame()  # one row per node, most anomalous first
 for node, score, kind in table.select("node", "score", "decided_by").head(5).iter_rows():
     print(f"  {node}: {score:.2f}, decided by {kind}")
 
-for group in model.groups_[:3]:
-    print(f"a {group.kind} of {len(group.members)}: {', '.join(graph.node_ids[group.members])}")
-
-print()
-print(hs.explain(model, table["node"][0]))
+hs.plot.evidence(model)
+plt.show()

@@ -1,7 +1,13 @@
-"""Read an edge list and a node table of your own, fit a detector, save it, and use the saved model."""
+"""Read your own tables.
+
+Write an edge list and a node table, load them, fit a detector, save it, and use the saved model. Person p3 lives in
+Delft and also has three friends in Lyon.
+"""
 
 import tempfile
 from pathlib import Path
+
+import matplotlib.pyplot as plt
 
 import hopsight as hs
 
@@ -23,3 +29,6 @@ with tempfile.TemporaryDirectory() as name:
     model.save(folder / "model")
     again = hs.load_detector(folder / "model")
     print("a saved model gives the same labels:", (again.predict(graph) == model.label_).mean())
+
+hs.plot.neighborhood(model, "p3")
+plt.show()

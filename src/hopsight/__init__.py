@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hopsight.system import forks as _forks  # noqa: F401 (notices when this process is forked)
 
 if TYPE_CHECKING:
+    from hopsight import plot
     from hopsight.baselines.amen import AMEN
     from hopsight.baselines.anomalous import ANOMALOUS
     from hopsight.baselines.dominant import DOMINANT
@@ -51,6 +52,7 @@ __all__ = [
     "make_demo",
     "make_graph",
     "make_textbook",
+    "plot",
 ]
 
 _HOMES = {
@@ -64,6 +66,7 @@ _HOMES = {
     "make_graph": "hopsight.datasets",
     "make_textbook": "hopsight.datasets",
 }
+_MODULES = ("plot",)  # namespaces of functions
 _RENAMED = {"as_graph": "load", "make_network": "make_graph"}  # these warn in 0.2 and are gone in 0.3
 
 
@@ -76,6 +79,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("hopsight")
+    elif name in _MODULES:
+        value = import_module(f"hopsight.{name}")
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hopsight.checks import plural
 from hopsight.edge_data import EdgeData, edge_names, merged
+from hopsight.markup import graph_card
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -222,6 +223,12 @@ class AttributedGraph:
             plural(self.n_attributes, "attribute"),
         )
         return f"AttributedGraph({', '.join((*([repr(self.name)] if self.name else []), *counts))})"
+
+    def _repr_html_(self) -> str:
+        return graph_card(self)
+
+    def __deepcopy__(self, memo: Any) -> AttributedGraph:
+        return self  # read-only
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)

@@ -167,6 +167,26 @@ def mid_ranks(values: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(rankdata(values), dtype=np.float64)
 
 
+def found_first(labels: ArrayLike, scores: ArrayLike) -> dict[str, float] | None:
+    """Return how many of the n known anomalies are among the first n labeled nodes, and the ROC-AUC.
+
+    None if the labels do not contain both classes.
+
+    >>> found_first([1, 0, 1, 0, -1], [4.0, 3.0, 2.0, 1.0, 9.0])
+    {'n_anomalies': 2, 'n_found': 1, 'roc_auc': 0.75}
+    """
+    truth, values = np.asarray(labels), np.asarray(scores, dtype=np.float64)
+    if not {0, 1} <= set(np.unique(truth).tolist()):
+        return None
+    known, n_anomalies = truth >= 0, int((truth == 1).sum())
+    first = ranking(values[known])[:n_anomalies]
+    return {
+        "n_anomalies": n_anomalies,
+        "n_found": int(truth[known][first].sum()),
+        "roc_auc": roc_auc(truth, values),
+    }
+
+
 def _found_at_k(truth: NDArray[np.bool_], values: NDArray[np.float64], k: int) -> float:
     """Return the expected number of anomalies among the k highest scores."""
     check_count("k", k, high=truth.size)

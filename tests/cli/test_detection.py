@@ -146,7 +146,7 @@ def test_an_unwritable_output_folder(run: Run, tables: Path, tmp_path: Path) -> 
         (("--repeat", "0"), ("repeat", "0")),
         (("--repeat", "3"), ("lof gives the same scores with every seed",)),
         (("--false-alarms", "0.2", "--contamination", "0.1"), ("--false-alarms", "--contamination", "exclude")),
-        (("--false-alarms", "1.5"), ("false_alarms", "1.5")),
+        (("--false-alarms", "1.5"), ("--false-alarms", "1.5")),
         (("--contamination", "0.7"), ("contamination", "0.7")),
         (("--evidence", "ring"), ("LOF has no parameter 'evidence'",)),
         (("--detector", "cross_hcm", "--evidence", "rings"), ("evidence", "did you mean ring?")),

@@ -78,3 +78,18 @@ def test_a_node_is_found_by_its_id_or_by_its_cell_in_the_table() -> None:
     assert [find_node(graph, text) for text in ("=1", "'=1", "''a", "'a", "b")] == ["=1", "=1", "'a", "'a", "b"]
     with pytest.raises(ValueError, match="no node"):
         find_node(graph, "'c")
+
+
+def test_a_node_is_found_whatever_its_case_and_near_misses_are_suggested() -> None:
+    names = ["Ada Berg", "ada berg 2", "Bo", "BO", "x1"]
+    graph = AttributedGraph.from_edges([0], [1], np.zeros((5, 1)), node_ids=names)
+    assert find_node(graph, "ADA BERG") == "Ada Berg"
+    assert find_node(graph, "Bo") == "Bo"
+    with pytest.raises(ValueError, match=r"there is no node 'bo' in this graph; did you mean Bo or BO\?$"):
+        find_node(graph, "bo")
+    with pytest.raises(ValueError, match=r"no node 'ada brg' in this graph; did you mean Ada Berg\?$"):
+        find_node(graph, "ada brg")
+    with pytest.raises(ValueError, match=r"no node 'berg' in this graph; did you mean Ada Berg\?$"):
+        find_node(graph, "berg")
+    with pytest.raises(ValueError, match=r"no node 'zzzzzz' in this graph$"):
+        find_node(graph, "zzzzzz")

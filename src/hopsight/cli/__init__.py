@@ -11,8 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from hopsight.cli.comparison import compare
 from hopsight.cli.detection import detect, rerun, score
 from hopsight.cli.graphs import bench, convert, data_fetch, data_info, data_list, inject
+from hopsight.cli.help_texts import decorate
 from hopsight.cli.over_time import watch
 from hopsight.cli.reasons import explain
 from hopsight.cli.review import review
@@ -21,10 +23,10 @@ from hopsight.cli.support import StoppedError, stop_on_sigterm
 app = typer.Typer(
     help="Find the nodes and edges of an attributed graph that do not belong where they are.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 data = typer.Typer(help="The catalog of published graphs.", no_args_is_help=True)
-for command in (detect, score, explain, review, watch, rerun, inject, bench, convert):
+for command in (detect, score, explain, review, watch, compare, rerun, inject, bench, convert):
     app.command()(command)
 for name, data_command in (("list", data_list), ("fetch", data_fetch), ("info", data_info)):
     data.command(name)(data_command)
@@ -41,17 +43,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_streams()
     stop_on_sigterm()
     try:
-        command = typer.main.get_command(app)
+        command = decorate(typer.main.get_command(app))
         code = int(command.main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)
         return _complain("stopped", 130) if code == 130 else code
     except Exception as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
+            return 0
         if os.environ.get(DEBUG):
             raise
         return _complain(*_sentence(error))
 
 
 @app.callback(invoke_without_command=True)
-def version(show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def version(show: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False) -> None:
     """Find the nodes and edges of an attributed graph that do not belong where they are."""
     if show:
         import hopsight
@@ -79,10 +83,22 @@ def _sentence(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2
     if isinstance(error, ValueError | MemoryError):
-        return str(error) or "there is not enough memory", 2
+        return _with_options(str(error)) or "there is not enough memory", 2
     if "alloc" in str(error) or type(error).__name__ == "OutOfMemoryError":  # torch has its own
         return "there is not enough memory: try --set max_pairs=... or another machine", 2
     return f"unexpected {type(error).__name__}: {error} ({DEBUG}=1 shows where)", 1
+
+
+def _with_options(sentence: str) -> str:
+    """Name the option where a sentence begins with the parameter that it sets.
+
+    >>> _with_options("memory_limit must be a size such as 8GB")
+    '--memory-limit must be a size such as 8GB'
+    """
+    word, space, rest = sentence.partition(" ")
+    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    options = {each.name for command in commands for each in command.params if each.param_type_name == "option"}
+    return f"--{word.replace('_', '-')}{space}{rest}" if word in options else sentence
 
 
 def _complain(sentence: str, code: int) -> int:

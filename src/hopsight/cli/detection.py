@@ -89,6 +89,9 @@ def detect(
     alarm: Annotated[
         float, typer.Option(help="With --window, flag events from this score on; 3 means one in a thousand.")
     ] = 3.0,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Also write a report without ids and names, and the key to it.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Fit a detector to a graph, rank and explain its nodes, write a report."""
@@ -127,6 +130,8 @@ def detect(
 
         if only is not None:
             raise ValueError("--only is for --engine local: filter the table of scores of a Spark run instead")
+        if redact:
+            raise ValueError("redact is for --engine local: Spark keeps no model to write another report from")
         if repeat != 1:
             raise ValueError("repeat is for --engine local: on Spark, run the command with several seeds")
         with show_progress(quiet) as progress:
@@ -146,6 +151,11 @@ def detect(
             raise
         raise StoppedError("stopped; run the same command with --resume to continue") from None
     show_result(result, top=top, files=("report.html", "scores.csv"))
+    if redact:
+        from hopsight.runs.redaction import write_redacted
+
+        page, key = write_redacted(out, top=top)
+        typer.echo(f"To share: {page}. To keep: {key}, which says who is who.")
 
 
 def score(

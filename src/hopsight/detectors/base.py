@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
+from hopsight.detectors.conventions import Conventions
 from hopsight.detectors.predict import answer, threshold
 from hopsight.detectors.storage import save_detector
 from hopsight.detectors.table import to_frame
@@ -42,7 +43,7 @@ Callback = Callable[[Epoch], None]
 
 
 @dataclass(kw_only=True)
-class Detector(ABC):
+class Detector(Conventions, ABC):
     """Base of all detectors: a subclass adds its fields, its facts and :meth:`_fit`.
 
     Every value that ``fit`` sets ends in an underscore, and is what ``save`` writes.

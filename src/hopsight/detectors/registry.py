@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from hopsight.checks import check_choice
+from hopsight.markup import card, table
 
 CLASSES = {
     "hcm": "hopsight.hcm.hcm:HCM",
@@ -33,8 +34,24 @@ class Registry(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(CLASSES)
 
+    def __repr__(self) -> str:
+        rows = list(self._rows())
+        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+        return "\n".join(f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {meaning}" for name, kind, meaning in rows)
+
+    def _repr_html_(self) -> str:
+        header, *rows = self._rows()
+        return card("Detectors", table(header, rows))
+
+    def _rows(self) -> Iterator[tuple[str, str, str]]:
+        """Yield name, class and meaning of every detector, after a header; this imports all of them."""
+        yield "name", "class", "the score measures"
+        for name, kind in self.items():
+            yield name, kind.__name__, kind.meaning
+
 
 DETECTORS: Mapping[str, Any] = Registry()
+"""Every detector by its name; printing it shows a table."""
 
 
 def load_class(address: str) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import plural
 from hopsight.explanations.attributes import category_columns
+from hopsight.explanations.cards import group_card
 from hopsight.explanations.text import aligned, number, printable
 from hopsight.graph import AttributedGraph
 from hopsight.system.plain import plain
@@ -40,7 +41,7 @@ class Member:
     strength: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GroupExplanation:
     """Who belongs to a group and why; ``density`` is the share of the pairs of members that are edges."""
 
@@ -59,6 +60,12 @@ class GroupExplanation:
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
+
+    def __repr__(self) -> str:
+        return f"<Explanation of group {self.group}: a {self.kind} of {plural(len(self.members), 'node')}>"
+
+    def _repr_html_(self) -> str:
+        return group_card(self)
 
     def _lines(self) -> Iterator[str]:
         what = "a ring" if self.kind == "ring" else "a lockstep group"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopsight.checks import plural
+from hopsight.explanations.cards import edge_card, explanation_card
 from hopsight.explanations.evidence import (
     NOTICEABLE,
     Companions,
@@ -126,7 +127,7 @@ class WithoutEdges:
     rank: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why a node has its score.
 
@@ -213,6 +214,12 @@ class Explanation:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    def __repr__(self) -> str:
+        return f"<Explanation of {printable(self.node)}: rank {self.rank:,} of {self.n_nodes:,}>"
+
+    def _repr_html_(self) -> str:
+        return explanation_card(self)
+
     def _distance(self) -> str:
         hops = [neighbor.hop for neighbor in self.neighbors if neighbor.hop is not None]
         ahp = next((value for value in self.values if value.name == "ahp"), None)
@@ -274,7 +281,7 @@ class Explanation:
             yield f"  … and {n_more:,} more"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EdgeExplanation:
     """Why an edge looks out of place, or does not.
 
@@ -313,6 +320,12 @@ class EdgeExplanation:
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
+
+    def __repr__(self) -> str:
+        return f"<Explanation of the edge {printable(self.source)} – {printable(self.target)}>"
+
+    def _repr_html_(self) -> str:
+        return edge_card(self)
 
     def _lines(self) -> Iterator[str]:
         source, target = printable(self.source), printable(self.target)

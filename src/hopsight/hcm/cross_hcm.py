@@ -30,7 +30,7 @@ from hopsight.hcm.folds import (
     node_hashes,
     pool_seed,
 )
-from hopsight.hcm.groups import Group, find_groups
+from hopsight.hcm.groups import Group, GroupList, find_groups
 from hopsight.hcm.hop_detector import HopDetector, adjacency_of, as_float64
 from hopsight.hcm.laws import AttributeLaws
 from hopsight.hcm.locality import edges_at, local_operator
@@ -343,7 +343,7 @@ class CrossHCM(Taught, HopDetector):
         """Return the rings and lockstep groups among the nodes with significant evidence of that kind."""
         edges = EdgeReadings(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
         sides = {"ring": self.edge_laws_.strangeness(edges), "lockstep": self.edge_laws_.alikeness(edges)}
-        groups = []
+        groups = GroupList(names=getattr(getattr(self, "graph_", None), "node_ids", None))
         for kind, side in sides.items():
             suspects = self.evidence_[kind] > self.kind_thresholds_[KINDS.index(kind)]
             groups += find_groups(kind, self.edge_index_, side, self.evidence_[kind], suspects)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from hopsight.checks import plural
+from hopsight.markup import card, paragraph, table
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 SMALLEST = 3  # members of a group
+N_LISTED, N_NAMED = 20, 6  # groups, and members of each, in a notebook
 LEAST_SIDE = 0.25  # strangeness (or alikeness) of an edge that may hold a group together
 
 
@@ -38,6 +43,31 @@ class Group:
     members: IntArray
     density: float
     score: float
+
+
+class GroupList(list[Group]):
+    """Groups, the strongest of each kind first; a notebook shows them as a table.
+
+    ``names`` are the ids of all nodes, to name the members in that table.
+    """
+
+    def __init__(self, groups: Iterable[Group] = (), *, names: NDArray[Any] | None = None) -> None:
+        super().__init__(groups)
+        self.names = names
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [number, group.kind, group.members.size, f"{group.density:.0%}", f"{group.score:.1f}", self._members(group)]
+            for number, group in enumerate(self[:N_LISTED], start=1)
+        ]
+        more = f"{len(self) - N_LISTED:,} more are not shown." if len(self) > N_LISTED else ""
+        header = ["group", "kind", "nodes", "density", "strength", "members"]
+        return card(plural(len(self), "group"), table(header, rows), paragraph(more))
+
+    def _members(self, group: Group) -> str:
+        first = group.members[:N_NAMED]
+        names = ", ".join(str(name) for name in (first if self.names is None else self.names[first]))
+        return names + (", …" if group.members.size > N_NAMED else "")
 
 
 def find_groups(

@@ -1,7 +1,7 @@
 """What verdicts teach: a small Bayesian model of how much each kind of evidence counts in this graph.
 
-The default score is a root of squares of the evidence. A hypothesis says how else it might be: every kind counts a third,
-as it does or threefold; the strongest kind decides (power ∞), or kinds that agree add up (powers 2 and 1); nodes
+The default score is a root of squares of the evidence. A hypothesis says how else it might be: every kind counts a
+third, as it does or threefold; the strongest kind decides (power ∞), or kinds that agree add up (powers 2 and 1); nodes
 connected to judged ones, and nodes with attributes like theirs, count more or less. Each of these choices has a prior
 that prefers the default, and a quarter of the prior belongs to the default alone. How well a hypothesis predicts the
 verdicts is a logistic regression of them on its scores, where every node is predicted without its own verdict. The

@@ -86,7 +86,7 @@ def _remove_leftovers(folder: Path) -> None:
                 with suppress(OSError), open(entry.path, "rb") as file:  # noqa: PTH123
                     old = time.time() - os.fstat(file.fileno()).st_mtime > YOUNG
                     if old and try_lock(file):
-                        os.unlink(entry.path)
+                        Path(entry.path).unlink()
 
 
 if sys.platform == "win32":

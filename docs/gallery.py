@@ -1,0 +1,72 @@
+"""Run the examples and turn each into a page: its text, its program, what it prints and the picture that it draws."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import os
+import runpy
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+ORDER = (
+    "find_anomalies", "own_tables", "transactions", "explain_node", "groups", "compare_detectors", "thresholds",
+    "score_new_graph", "networkx_graph", "pygod_drop_in",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example that has run: its name, title, text, program, output, and pictures as SVG."""
+
+    name: str
+    title: str
+    text: str
+    program: str
+    output: str
+    pictures: tuple[str, ...]
+
+
+def run_example(name: str) -> Example:
+    """Run an example of ``examples/`` and return what it printed and drew."""
+    import matplotlib.pyplot as plt
+
+    path = EXAMPLES / f"{name}.py"
+    source = path.read_text(encoding="utf-8")
+    title, _, text = (ast.get_docstring(ast.parse(source)) or name).partition("\n")
+    printed = io.StringIO()
+    with TemporaryDirectory() as folder:
+        os.environ["HOPSIGHT_PICTURES"] = folder
+        plt.switch_backend("module://picture_backend")
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(str(path), run_name="__main__")
+        pictures = tuple(each.read_text(encoding="utf-8") for each in sorted(Path(folder).glob("*.svg")))
+    program = source.split('"""', 2)[2].strip()
+    return Example(name, title.rstrip("."), text.strip(), program, printed.getvalue(), pictures)
+
+
+def page(example: Example) -> str:
+    """Return the page of an example as Markdown."""
+    images = "\n".join(
+        f"![Picture that the example draws]({example.name}-{number}.svg){{ .picture }}\n"
+        for number in range(1, len(example.pictures) + 1)
+    )
+    return (
+        f"# {example.title}\n\n{example.text}\n\n{images}\n```python\n{example.program}\n```\n\n"
+        f"It prints:\n\n```text\n{example.output.rstrip()}\n```\n"
+    )
+
+
+def index(examples: list[Example]) -> str:
+    """Return the page that lists the examples, each with its picture."""
+    lines = [
+        "# Gallery\n",
+        "Each example is a short script of `examples/` that ran while this page was built; it prints and draws what "
+        "you see.\n",
+        '<div class="gallery" markdown>\n',
+    ]
+    lines += [f"[![]({each.name}-1.svg){{ alt='' }}<br>{each.title}]({each.name}.md)\n" for each in examples]
+    return "\n".join([*lines, "</div>\n"])

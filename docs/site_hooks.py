@@ -1,0 +1,69 @@
+"""What the documentation site adds to its Markdown files while it is built: gallery, drawings, results, changes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def on_files(files: Files, *, config: Any) -> Files:
+    """Add the pages and pictures that are generated, so that none of them is kept in the repository."""
+    sys.path.insert(0, str(ROOT / "docs"))  # here, because mkdocs restores the path after it has read this file
+    import drawings
+    from gallery import ORDER, index, page, run_example
+
+    made: dict[str, str] = {f"pictures/{name}.svg": svg for name, svg in drawings.all_drawings().items()}
+    examples = [run_example(name) for name in ORDER]
+    made["gallery/index.md"] = index(examples)
+    for example in examples:
+        made[f"gallery/{example.name}.md"] = page(example)
+        for number, picture in enumerate(example.pictures, start=1):
+            made[f"gallery/{example.name}-{number}.svg"] = picture
+    made["results.md"] = moved("RESULTS.md")
+    made["changes.md"] = moved("CHANGELOG.md")
+    made["commands.md"] = commands()
+    for path, content in made.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_post_build(*, config: Any) -> None:
+    """Remove the page for missing addresses, which only works on a server."""
+    (Path(config["site_dir"]) / "404.html").unlink(missing_ok=True)
+
+
+def moved(name: str) -> str:
+    """Return a Markdown file of the root folder with its links as seen from ``docs/``."""
+    return (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](").replace("](RESULTS.md", "](results.md")
+
+
+def commands() -> str:
+    """Return the page of all commands, as their help describes them."""
+    import typer
+
+    from hopsight.cli import app
+
+    lines = ["# Command line\n", "`hopsight COMMAND --help` shows the same on a terminal.\n"]
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        for part, each in getattr(command, "commands", {"": command}).items():
+            lines.append(f"## hopsight {name} {part}".rstrip() + f"\n\n{_help(each)}\n")
+    return "\n".join(lines)
+
+
+def _help(command: Any) -> str:
+    text = (command.help or "").strip()
+    if command.epilog:
+        examples = [line.strip() for line in command.epilog.splitlines() if line.strip().startswith("hopsight ")]
+        text += "\n\n```shell\n" + "\n".join(examples) + "\n```" if examples else ""
+    rows = []
+    for each in command.params:
+        if getattr(each, "hidden", False) or each.name == "help":
+            continue
+        shown = ", ".join(each.opts) if each.param_type_name == "option" else each.name.upper()
+        rows.append(f"| `{shown}` | {(getattr(each, 'help', '') or '').replace('|', chr(92) + '|')} |")
+    return text + "\n\n| option | meaning |\n|---|---|\n" + "\n".join(rows)

@@ -1,0 +1,106 @@
+"""How help looks: examples of every command, panels of options, and words that people know for their values.
+
+These are tables beside the commands, so that a command says what it does and nothing about its layout.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+START = (
+    "hopsight detect --out first",
+    "hopsight detect transactions.csv --out result",
+    "hopsight explain result NODE",
+)
+EXAMPLES = {
+    "detect": (
+        "hopsight detect transactions.csv --out result",
+        "hopsight detect edges.csv --nodes people.csv --top 50",
+    ),
+    "score": (
+        "hopsight score result new_edges.csv --out new",
+        "hopsight score result/model new_edges.csv --nodes new_people.csv",
+    ),
+    "explain": ("hopsight explain result a7", "hopsight explain result a7 a120 --json"),
+    "review": ("hopsight review result", "hopsight review result --reviewer ann --no-open"),
+    "watch": ("hopsight watch result new_payments.parquet", "hopsight watch result new_payments.parquet --json"),
+    "compare": ("hopsight compare result again", "hopsight compare monday tuesday --top 50 --json"),
+    "rerun": ("hopsight rerun result/run.json", "hopsight rerun result/run.json --out again"),
+    "inject": (
+        "hopsight inject blogcatalog planted.npz --seed 1",
+        "hopsight inject edges.csv planted.npz --nodes people.csv --cliques 2 --clique-size 8",
+    ),
+    "bench": ("hopsight bench --suite quick", "hopsight bench --graphs planted.npz --detectors lof --detectors 'hcm*'"),
+    "convert": ("hopsight convert edges.csv graph.graphml --nodes people.csv", "hopsight convert graph.mat graph.npz"),
+    "data list": ("hopsight data list", "hopsight data list --data-dir graphs"),
+    "data fetch": ("hopsight data fetch blogcatalog", "hopsight data fetch enron"),
+    "data info": ("hopsight data info demo", "hopsight data info edges.csv --nodes people.csv"),
+}
+PANELS = {
+    "Reading the graph": (
+        "nodes", "directed", "label", "ignore", "source_column", "target_column", "id_column", "weight_column",
+        "time_column", "type_column", "name_column", "category", "derive", "duplicates", "bipartite", "no_header",
+        "missing", "data_dir",
+    ),
+    "Finding anomalies": (
+        "detector", "preset", "settings", "evidence", "false_alarms", "contamination", "seed", "repeat", "verdicts",
+        "only", "window", "alarm",
+    ),
+    "Running": ("device", "engine", "master", "memory_limit", "resume", "restart", "quiet"),
+    "Output": ("out", "top", "redact"),
+}  # fmt: skip
+GROUPED = ("detect", "score")  # the others have too few options to group
+WORDS = {
+    "COLUMN": (
+        "label", "ignore", "source_column", "target_column", "id_column", "weight_column", "time_column", "type_column",
+        "name_column", "category",
+    ),
+    "TABLE": ("nodes",),
+    "DIR": ("out", "data_dir"),
+    "NUMBER": (
+        "seed", "top", "repeat", "port", "workers", "alarm", "group", "cliques", "clique_size", "attribute_anomalies",
+        "candidates", "repetitions", "seeds",
+    ),
+    "SHARE": ("false_alarms", "contamination"),
+    "SIZE": ("memory_limit",),
+    "NAME": ("detector", "preset", "device", "engine"),
+    "NAME=VALUE": ("settings",),
+    "KIND": ("evidence",),
+    "FILE": ("verdicts", "only"),
+    "CHOICE": ("missing", "duplicates", "protocol"),
+    "SECONDS": ("time_limit",),
+}  # fmt: skip
+
+
+def decorate(app: Any) -> Any:
+    """Add examples, panels and words to the commands of an app, and return it."""
+    app.epilog = _epilog(START)
+    for name, command in app.commands.items():
+        for part, each in getattr(command, "commands", {"": command}).items():
+            each.epilog = _epilog(EXAMPLES[f"{name} {part}".strip()])
+            _decorate_options(each, grouped=name in GROUPED)
+    return app
+
+
+def _decorate_options(command: Any, *, grouped: bool) -> None:
+    panels = {option: panel for panel, options in PANELS.items() for option in options}
+    words = {option: word for word, options in WORDS.items() for option in options}
+    for each in command.params:
+        if each.param_type_name != "option":
+            continue
+        if grouped and each.name in panels:
+            each.rich_help_panel = panels[each.name]
+        each.metavar = "" if each.is_flag else words.get(each.name, each.metavar or "TEXT")
+        if each.name == "detector":
+            each.help = f"One of {', '.join(_detectors())}."
+
+
+def _detectors() -> list[str]:
+    from hopsight.detectors.registry import CLASSES
+
+    return sorted(CLASSES, key=lambda name: name != "cross_hcm")
+
+
+def _epilog(examples: tuple[str, ...]) -> str:
+    """Return examples as paragraphs: rich would join lines."""
+    return "\n\n".join(("Examples:", *examples))

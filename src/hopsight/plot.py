@@ -1,0 +1,262 @@
+"""Pictures of a fitted detector, each drawn on matplotlib axes and returned for further changes.
+
+Every function takes ``ax=``, the axes to draw on; without it, a new figure is made. In a notebook,
+``hs.plot.scores(model)`` is all that is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hopsight.checks import check_count, plural
+from hopsight.detectors.table import evidence_of
+from hopsight.detectors.tails import tail_probability
+from hopsight.explanations.edges import JudgedEdges
+from hopsight.explanations.text import printable
+from hopsight.graph import AttributedGraph
+from hopsight.metrics import ranking, roc_auc
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["calibration", "evidence", "neighborhood", "roc", "scores"]
+
+BLUE, WARM, GRAY = "#2f6f9f", "#bd4a12", "#8d8a83"
+KIND_COLORS = {
+    "misfit": "#2f6f9f", "ring": "#bd4a12", "outlier": "#5b8c5a", "activity": "#c79a2b", "lockstep": "#8d6aa8",
+}  # fmt: skip
+MAX_NAME = 24
+
+
+def scores(model: Any, *, bins: int = 48, ax: Axes | None = None) -> Axes:
+    """Draw how the scores are distributed, and the threshold above which nodes are flagged.
+
+    Parameters
+    ----------
+    model
+        A fitted detector.
+    bins
+        Number of bars.
+    ax
+        The axes to draw on; by default a new figure.
+    """
+    check_count("bins", bins)
+    values = _scores(model)
+    axes = _axes(ax, 6.4, 3.2)
+    limit = float(model.threshold_)
+    edges = np.histogram_bin_edges(values, bins).tolist()
+    axes.hist(values[values <= limit], edges, color=BLUE, label="not flagged")
+    flagged = values[values > limit]
+    axes.hist(flagged, edges, color=WARM, label=f"{flagged.size:,} flagged")
+    axes.axvline(limit, color=GRAY, linestyle="--", linewidth=1, label=f"threshold {limit:.3g}")
+    axes.set_yscale("log")
+    axes.set(xlabel="score (higher = more anomalous)", ylabel="nodes", title=f"Scores of {plural(values.size, 'node')}")
+    axes.legend(frameon=False)
+    return axes
+
+
+def evidence(model: Any, *, top: int = 12, graph: AttributedGraph | None = None, ax: Axes | None = None) -> Axes:
+    """Draw how strong each kind of evidence is for the most anomalous nodes.
+
+    A strength of 3 means that one ordinary node in a thousand is so unusual.
+
+    Parameters
+    ----------
+    model
+        A fitted CrossHCM.
+    top
+        Number of nodes.
+    graph
+        The graph that the detector was fitted on; needed for a detector loaded from disk.
+    ax
+        The axes to draw on; by default a new figure.
+    """
+    check_count("top", top)
+    kinds = evidence_of(model)
+    if not kinds:
+        raise ValueError(f"{type(model).__name__} has no kinds of evidence to draw: fit CrossHCM")
+    nodes = ranking(_scores(model))[:top]
+    axes = _axes(ax, 7.6, 1.2 + 0.3 * nodes.size)
+    rows = np.arange(nodes.size)
+    height = 0.8 / len(kinds)
+    for place, (kind, strength) in enumerate(kinds.items()):
+        counts = kind in model.evidence
+        axes.barh(
+            rows + (place - (len(kinds) - 1) / 2) * height,
+            strength[nodes],
+            height,
+            color=KIND_COLORS[kind],
+            alpha=1.0 if counts else 0.45,
+            label=kind if counts else f"{kind} (does not count)",
+        )
+    axes.set_yticks(rows, [_short(_graph(model, graph).node_ids[node]) for node in nodes])
+    axes.invert_yaxis()
+    axes.set(xlabel="strength (3 = one ordinary node in a thousand)", title="Evidence about the most anomalous nodes")
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))  # beside the bars, never over them
+    return axes
+
+
+def neighborhood(
+    model: Any, node: Hashable, *, graph: AttributedGraph | None = None, limit: int = 24, ax: Axes | None = None
+) -> Axes:
+    """Draw a node and its neighbors; the farther away a neighbor looks, the farther out it is.
+
+    Rings are hops. For a detector that predicts no hops all neighbors are on the first ring, and the color says
+    whether a neighbor is flagged.
+
+    Parameters
+    ----------
+    model
+        A fitted detector.
+    node
+        The id of the node.
+    graph
+        The graph that the detector was fitted on; needed for a detector loaded from disk.
+    limit
+        Number of neighbors to draw, the most out of place first.
+    ax
+        The axes to draw on; by default a new figure.
+    """
+    check_count("limit", limit)
+    known = _graph(model, graph)
+    position = known.index_of(node)
+    judged = JudgedEdges(known, model)
+    edges, others = (found[:limit] for found in judged.at(position))
+    hops = np.array([judged.values(edge)[0] or 1.0 for edge in edges.tolist()])
+    angle = 2 * np.pi * np.arange(others.size) / max(1, others.size)
+    places = np.column_stack([hops * np.cos(angle), hops * np.sin(angle)])
+    axes = _axes(ax, 5.2, 5.2)
+    _draw_rings(axes, hops, between=np.pi / max(2, others.size))
+    flagged = _scores(model)[others] > model.threshold_
+    for (x, y), other, hot in zip(places, others.tolist(), flagged.tolist(), strict=True):
+        color = WARM if hot else BLUE
+        axes.plot([0, x], [0, y], color=color, linewidth=1, alpha=0.5, zorder=1)
+        axes.scatter([x], [y], color=color, zorder=2)
+        axes.annotate(_short(known.node_ids[other]), (x, y), (0, 7), textcoords="offset points", ha="center", size=8)
+    axes.scatter([0], [0], s=90, color="black", edgecolor="white", zorder=3)
+    axes.annotate(
+        _short(known.node_ids[position]), (0, 0), (0, 9), textcoords="offset points", ha="center", weight="bold"
+    )
+    n_more = int(known.degrees[position]) - others.size
+    more = f" ({n_more:,} more not drawn)" if n_more else ""
+    axes.set(title=f"{_short(node)}: how far its neighbors look{more}", aspect="equal")
+    axes.axis("off")
+    return axes
+
+
+def roc(models: Any, *, labels: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the ROC curve of one or several fitted detectors against known anomalies.
+
+    Parameters
+    ----------
+    models
+        A fitted detector, or a mapping from names to fitted detectors of the same graph.
+    labels
+        1 for an anomaly, 0 for a normal node, −1 for an unlabeled one; by default the labels of the graph.
+    ax
+        The axes to draw on; by default a new figure.
+    """
+    from sklearn.metrics import roc_curve
+
+    named = models if isinstance(models, Mapping) else {type(models).__name__: models}
+    axes = _axes(ax, 4.6, 4.4)
+    for name, model in named.items():
+        truth = _labels(model, labels)
+        known = truth >= 0
+        false, true, _ = roc_curve(truth[known], _scores(model)[known])
+        axes.plot(false, true, label=f"{name} {roc_auc(truth, _scores(model)):.3f}")
+    axes.plot([0, 1], [0, 1], color=GRAY, linestyle="--", linewidth=1)
+    axes.set(xlabel="share of normal nodes", ylabel="share of anomalies found", title="ROC", aspect="equal")
+    axes.legend(frameon=False, loc="lower right", title="area under the curve")
+    return axes
+
+
+def calibration(model: Any, *, labels: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
+    """Draw how often nodes get a p-value below x; that of ordinary nodes should be x (the dashed line).
+
+    With labels, only normal nodes are drawn, so that every departure from the line is an error of the detector. Without
+    them, nodes above the line at the left end are the anomalies.
+
+    Parameters
+    ----------
+    model
+        A fitted detector.
+    labels
+        As in :func:`roc`; by default the labels of the graph, if it has any.
+    ax
+        The axes to draw on; by default a new figure.
+    """
+    own = getattr(model, "p_value_", None)
+    values = tail_probability(_scores(model)) if own is None else np.asarray(own)
+    truth = None if labels is None and _known_labels(model) is None else _labels(model, labels)
+    who = "all nodes" if truth is None else "normal nodes"
+    values = np.sort(values if truth is None else values[truth == 0])
+    axes = _axes(ax, 4.6, 4.4)
+    axes.plot(values, np.arange(1, values.size + 1) / values.size, color=BLUE, label=who)
+    low = max(float(values[values > 0].min(initial=1.0)), 1e-6)
+    axes.plot([low, 1], [low, 1], color=GRAY, linestyle="--", linewidth=1, label="calibrated")
+    axes.set(xscale="log", yscale="log", xlim=(low, 1.1), ylim=(0.5 / values.size, 1.3))
+    axes.set(xlabel="p-value", ylabel="share of nodes below it", title="Calibration of p-values")
+    axes.legend(frameon=False)
+    return axes
+
+
+def _axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return the given axes, or those of a new figure."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def _draw_rings(axes: Axes, hops: NDArray[np.float64], *, between: float) -> None:
+    """Draw a circle for every whole number of hops, with its number at an angle between two neighbors."""
+    from matplotlib.patches import Circle
+
+    outer = int(np.ceil(hops.max(initial=1.0)))
+    for ring in range(1, outer + 1):
+        axes.add_patch(Circle((0, 0), ring, fill=False, color=GRAY, linewidth=0.6, alpha=0.6))
+        place = (ring * np.cos(between), ring * np.sin(between))
+        axes.annotate(plural(ring, "hop"), place, color=GRAY, size=7, ha="center", va="center")
+    axes.set_xlim(-1.15 * outer, 1.15 * outer)
+    axes.set_ylim(-1.15 * outer, 1.15 * outer)
+
+
+def _scores(model: Any) -> NDArray[np.float64]:
+    if not hasattr(model, "decision_score_"):
+        raise ValueError(f"{type(model).__name__} is not fitted yet: call fit first")
+    return np.asarray(model.decision_score_, dtype=np.float64)
+
+
+def _graph(model: Any, graph: AttributedGraph | None) -> AttributedGraph:
+    found: AttributedGraph | None = graph if graph is not None else getattr(model, "graph_", None)
+    if found is None:
+        name = type(model).__name__
+        raise ValueError(f"this {name} was loaded from disk without its graph: pass graph=, the one it was fitted on")
+    return found
+
+
+def _known_labels(model: Any) -> Any:
+    graph = getattr(model, "graph_", None)
+    return None if graph is None else graph.labels
+
+
+def _labels(model: Any, labels: ArrayLike | None) -> NDArray[np.int64]:
+    given = _known_labels(model) if labels is None else labels
+    if given is None:
+        raise ValueError("the graph has no labels to compare with: pass labels=, one number per node")
+    truth = np.asarray(given)
+    if truth.shape != _scores(model).shape:
+        raise ValueError(f"labels must have one value for each of the {_scores(model).size:,} nodes, got {truth.shape}")
+    return truth
+
+
+def _short(name: object) -> str:
+    """Return a name that fits a label and holds no formula for matplotlib to set."""
+    text = printable(name).replace("$", r"\$")
+    return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"

@@ -1,0 +1,157 @@
+"""What changed between two finished runs: nodes, flags, ranks and settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopsight.checks import check_count, plural
+from hopsight.explanations.text import aligned, printable
+from hopsight.runs.outputs import unguarded
+from hopsight.runs.record import read_record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMNS = ("node", "rank", "score", "flagged")
+
+
+@dataclass(frozen=True)
+class Move:
+    """A node of both runs: its rank and whether it is flagged, before and after."""
+
+    node: str
+    rank: int
+    new_rank: int
+    flagged: bool
+    new_flagged: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs side by side.
+
+    ``correlation`` is Spearman's, of the ranks of the nodes in both runs (None with fewer than two); ``shared_top``
+    is how many of the first ``top`` nodes of one are among the first of the other. ``moves`` are the nodes among the
+    first in either run whose rank changed most. ``settings`` are the settings that differ.
+    """
+
+    first: str
+    second: str
+    n_common: int
+    only_first: int
+    only_second: int
+    flagged_both: int
+    flagged_first: int
+    flagged_second: int
+    correlation: float | None
+    top: int
+    shared_top: int
+    moves: tuple[Move, ...]
+    settings: dict[str, tuple[Any, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON."""
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        first, second = printable(self.first), printable(self.second)
+        yield f"{first} and {second} have {plural(self.n_common, 'node')} in common" + (
+            f" ({self.only_first:,} only in the first, {self.only_second:,} only in the second)."
+            if self.only_first or self.only_second
+            else "."
+        )
+        yield f"Flagged in both: {self.flagged_both:,}; only in the first: {self.flagged_first:,}; " + (
+            f"only in the second: {self.flagged_second:,}."
+        )
+        if self.correlation is not None:
+            yield f"The rank correlation (Spearman) is {self.correlation:.3f}; {self.shared_top:,} of the first " + (
+                f"{self.top:,} nodes are the same."
+            )
+        if self.settings:
+            yield from ("", "Settings that differ")
+            rows = [[name, printable(old), printable(new)] for name, (old, new) in self.settings.items()]
+            yield from aligned(("setting", "first", "second"), rows)
+        if self.moves:
+            yield from ("", "Nodes among the first that moved most")
+            rows = [[printable(each.node), f"{each.rank:,}", f"{each.new_rank:,}", _flags(each)] for each in self.moves]
+            yield from aligned(("node", "rank", "new rank", "flagged"), rows)
+
+
+def compare(first: Path, second: Path, *, top: int = 20) -> Comparison:
+    """Compare two finished runs by the node ids in their ``scores.csv``.
+
+    Parameters
+    ----------
+    first, second
+        Folders of finished runs.
+    top
+        Number of nodes that count as the first ones, and the largest number of moves to list.
+    """
+    import polars as pl
+
+    check_count("top", top)
+    records = [read_record(folder) for folder in (first, second)]
+    old, new = (_scores(folder) for folder in (first, second))
+    both = old.join(new, on="node", suffix="_new")
+    was, now = pl.col("flagged"), pl.col("flagged_new")
+    near = both.filter((pl.col("rank") <= top) | (pl.col("rank_new") <= top))
+    moved = near.with_columns((pl.col("rank") - pl.col("rank_new")).abs().alias("by")).filter(pl.col("by") > 0)
+    moved = moved.sort(["by", "rank", "node"], descending=[True, False, False]).head(top)
+    return Comparison(
+        first=str(first),
+        second=str(second),
+        n_common=both.height,
+        only_first=old.height - both.height,
+        only_second=new.height - both.height,
+        flagged_both=both.filter(was & now).height,
+        flagged_first=both.filter(was & ~now).height,
+        flagged_second=both.filter(~was & now).height,
+        correlation=_correlation(both),
+        top=top,
+        shared_top=both.filter((pl.col("rank") <= top) & (pl.col("rank_new") <= top)).height,
+        moves=tuple(Move(*row) for row in moved.select("node", "rank", "rank_new", "flagged", "flagged_new").rows()),
+        settings=_differences(*records),
+    )
+
+
+def _scores(folder: Path) -> pl.DataFrame:
+    """Return node, rank, score and flagged of a run, with the ids as they are in the graph."""
+    import polars as pl
+
+    path = folder / "scores.csv"
+    if not path.is_file():
+        raise ValueError(f"{folder} has no scores.csv to compare: repeat the run, or name another folder")
+    try:
+        table = pl.read_csv(path, columns=list(COLUMNS), schema_overrides={"node": pl.String})
+    except (pl.exceptions.PolarsError, ValueError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+    ids = pl.Series("node", [unguarded(node) for node in table["node"].to_list()], dtype=pl.String)
+    return table.with_columns(ids, pl.col("flagged").cast(pl.Boolean))
+
+
+def _correlation(both: pl.DataFrame) -> float | None:
+    """Return the Spearman correlation of the ranks of nodes in both runs."""
+    if both.height < 2:
+        return None
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(both["rank"].to_numpy(), both["rank_new"].to_numpy()).statistic)
+
+
+def _differences(first: dict[str, Any], second: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the detector and the parameters that differ; None stands for one that a run does not have."""
+    old, new = ({"detector": each.get("detector"), **(each.get("parameters") or {})} for each in (first, second))
+    return {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
+
+
+def _flags(move: Move) -> str:
+    if move.flagged == move.new_flagged:
+        return "both" if move.flagged else ""
+    return "first" if move.flagged else "second"
