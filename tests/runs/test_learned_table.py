@@ -25,7 +25,7 @@ def table() -> pl.DataFrame:
 def test_the_order_follows_the_kind_that_was_right(table: pl.DataFrame, tmp_path: Path) -> None:
     verdicts = {f"n{i}": "anomalous" if i % 2 == 0 else "normal" for i in range(8)}
     learned, words = learn_scores(table, verdicts, ("ring", "outlier"))
-    assert words is not None and words.startswith("Ring counts more")
+    assert words is not None and words.startswith("Ring counts double")
     first = [int(node[1:]) for node in learned["node"].to_list() if node not in verdicts][:10]
     assert all(node % 2 == 0 for node in first)
     assert learned["rank"].to_list() == list(range(1, 201))

@@ -155,7 +155,7 @@ def ranks(values: FloatArray, levels: FloatArray) -> FloatArray:
     [0.0, 0.5, 0.75, 1.0]
     """
     places = np.arange(levels.size)
-    close = 1e-7 * (levels[-1] - levels[0])  # rounding in single precision does not break a tie
+    close = 1e-6 * (levels[-1] - levels[0])  # rounding in single precision does not break a tie
     low = np.searchsorted(levels, values - close, side="left")
     high = np.searchsorted(levels, values + close, side="right")
     tied = high > low  # the value is one of the levels, perhaps several times

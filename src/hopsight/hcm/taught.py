@@ -99,7 +99,8 @@ class Taught(Detector):
         wrong += [name for name in names if np.shape(columns.get(name, ())) != (n_nodes,)]
         if wrong or np.shape(kept.get("threshold_", ())) != (1,):
             raise ValueError(f"{(wrong or ['threshold_'])[0]} of what was learned has the wrong length")
-        if not ((learned.judged >= 0) & (learned.judged < n_nodes)).all() or not (learned.factors > 0).all():
+        sound = (learned.factors > 0).all() and (learned.powers >= 1).all()
+        if not ((learned.judged >= 0) & (learned.judged < n_nodes)).all() or not sound:
             raise ValueError("what was learned names nodes or factors that there are not")
 
     def queue(self, n: int = 20, graph: AttributedGraph | None = None) -> list[Any]:
