@@ -42,7 +42,7 @@ docs: $(VENV)/.installed-docs
 	@echo "Open build/site/index.html in a browser."
 
 test: lint browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-long: $(VENV)/.installed-dev browser
 	$(BIN)/python -m pytest -m slow --timeout 3600

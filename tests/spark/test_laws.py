@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm import cross_hcm
+from hopsight.hcm import folds
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
 from hopsight.hcm.folds import law_edges, law_nodes, node_folds
@@ -20,7 +20,7 @@ from spark_stages import FirstStages, cluster_numbers, edges_by_ends
 def test_nodes_are_those_of_the_local_engine(
     first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for home in (module, cross_hcm):
+    for home in (module, folds):
         monkeypatch.setattr(home, "LAW_NODES", 40)
     _, magnitude = first_stages.engine.units
     chosen = module.choose_law_nodes(first_stages.graph.nodes, first_stages.layout, magnitude)
@@ -40,7 +40,7 @@ def test_nodes_are_those_of_the_local_engine(
 def test_edges_are_those_of_the_local_engine(
     run: tuple[Any, Any, Any], first_stages: FirstStages, graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for home in (module, cross_hcm):
+    for home in (module, folds):
         monkeypatch.setattr(home, "LAW_EDGES", 100)
     judged = run[2].edges
     values = edges_by_ends(judged, first_stages, graph)

@@ -31,6 +31,7 @@ def test_readings_are_those_of_the_local_engine(
     edges = EdgeReadings(values["hop"], values["surprise"], values["dissimilarity"])
     local = dataclasses.replace(reference)
     local.edge_laws_, local.attribute_laws_ = fitted["edge_laws_"], fitted["attribute_laws_"]
+    local.transform_ = reference.transform_
     wanted = local._node_readings(graph, edges, reference._transformed(graph))
     found = node_readings(rows)
     for field in dataclasses.fields(NodeReadings):

@@ -122,10 +122,11 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
 
 
 def _are_values(words: pl.Series) -> bool:
-    """Return whether text holds dates or mostly numbers."""
+    """Return whether text holds dates or mostly numbers, with a comma instead of a point or not."""
     import polars as pl
 
-    return are_dates(words) or words.str.strip_chars().cast(pl.Float64, strict=False).null_count() < len(words) / 2
+    numbers = words.str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
+    return are_dates(words) or numbers.null_count() < len(words) / 2
 
 
 def _texts(column: pl.Series) -> list[str]:
