@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -82,7 +86,10 @@ class Detector(ABC):
         threshold(np.zeros(1), self.contamination, self.false_alarms)  # refuse a bad share before the work
         if self.seed is not None:
             check_count("seed", self.seed, low=0)
-        graph = graph_of(source)
+        with alone(self):
+            return self._fit_alone(graph_of(source), callback)
+
+    def _fit_alone(self, graph: AttributedGraph, callback: Callback | None) -> Self:
         if graph.n_nodes < self.least_nodes:
             raise ValueError(f"a graph needs at least {self.least_nodes} nodes, this one has {graph.n_nodes}")
         if graph.n_attributes < 1:
@@ -93,12 +100,19 @@ class Detector(ABC):
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return the bytes and the operations that a fit takes beyond the graph and the libraries.
 
-        The default counts a few n×d matrices and, for each epoch, passes over them and over the edges.
+        The default counts a few n×d matrices and, for each epoch, passes over them and over the edges. Layers
+        (parameters called ``..._units``) keep their values for each node, and six numbers per weight.
         """
         width = min(graph.n_attributes, getattr(self, "n_components", None) or graph.n_attributes)
         cells = float(graph.n_nodes * width)
         passes = getattr(self, "n_epochs", 50)
-        return 8 * self.dense_copies * cells, 6.0 * passes * (cells * 64 + 64 * graph.adjacency.nnz)
+        lists = [getattr(self, field.name) for field in fields(self) if field.name.endswith("_units")]
+        counts = [count for each in lists for count in (each if isinstance(each, tuple) else (each,))]
+        units = [count for count in counts if isinstance(count, int)]  # fit refuses anything else
+        widths = [width, *units, width]
+        weights = sum(first * second for first, second in pairwise(widths)) if units else 0
+        memory = 8 * self.dense_copies * cells + 16.0 * graph.n_nodes * sum(units) + 24.0 * weights + 16.0 * passes
+        return memory, 6.0 * passes * (cells * 64 + 64 * graph.adjacency.nnz)
 
     @abstractmethod
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
@@ -187,6 +201,29 @@ class Detector(ABC):
         least five nodes each (:mod:`hopsight.detectors.privacy`); it cannot explain the graph it was fitted on.
         """
         save_detector(self, Path(path), private=private)
+
+
+@contextmanager
+def alone(detector: Detector) -> Iterator[None]:
+    """Refuse to fit a detector that another thread is fitting: each would overwrite what the other has learned."""
+    me = threading.get_ident()
+    if _fitted_by.get(id(detector)) == me:  # the block of a base class within that of its subclass
+        yield
+        return
+    if _fitted_by.setdefault(id(detector), me) != me:
+        raise ValueError(
+            f"this {type(detector).__name__} is being fitted in another thread: create one detector per thread, for "
+            "example with copy.copy"
+        )
+    try:
+        yield
+    finally:
+        _fitted_by.pop(id(detector), None)
+
+
+_fitted_by: dict[int, int] = {}  # thread by detector; setdefault is atomic
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fitted_by.clear)
 
 
 def _alike(graph: AttributedGraph, other: AttributedGraph) -> bool:

@@ -84,9 +84,9 @@ def is_private(detector: Any) -> bool:
 def check_finite(values: Mapping[str, Any]) -> None:
     """Refuse a value that is not a finite number: with such weights every node would get the same score."""
     for name, value in values.items():
-        if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f":
-            if not np.isfinite(value).all():
-                raise ValueError(f"{name} has values that are not finite numbers")
+        is_float = isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f"
+        if is_float and not np.isfinite(value).all():
+            raise ValueError(f"{name} has values that are not finite numbers")
 
 
 def _weighs_evidence(detector: Any) -> bool:

@@ -45,8 +45,8 @@ def detect(
     with claim(folder, FILES) as claimed, limited(limit), notices(show.say) as warnings:
         if claimed.has_checkpoint and not (resume or restart):
             raise ValueError(
-                f"{folder} has the checkpoint of an interrupted run: pass --resume to continue it, --restart to discard "
-                "it, or choose another folder"
+                f"{folder} has the checkpoint of an interrupted run: pass --resume to continue it, --restart to "
+                "discard it, or choose another folder"
             )
         started = now()
         with stages.stage("load"):

@@ -51,7 +51,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 def read_regular(path: Path) -> bytes:
     """Return the content of a file, but never wait for a pipe or read a device, which may have no end."""
-    with open(path, "rb", opener=_open_at_once) as file:  # noqa: PTH123 (Path.open takes no opener)
+    with open(path, "rb", opener=_open_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError(f"{path} is not a file but a folder, pipe or device")
         return file.read()
@@ -99,10 +99,10 @@ def _remove_leftovers(folder: Path) -> None:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if LEFTOVER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError), open(entry.path, "rb") as file:  # noqa: PTH123
+                with suppress(OSError), open(entry.path, "rb") as file:
                     old = time.time() - os.fstat(file.fileno()).st_mtime > YOUNG
                     if old and try_lock(file):
-                        os.unlink(entry.path)
+                        Path(entry.path).unlink()
 
 
 if sys.platform == "win32":
