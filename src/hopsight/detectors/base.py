@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
+from hopsight.detectors.node_order import Following, NodeOrder
 from hopsight.detectors.predict import answer, threshold
 from hopsight.detectors.storage import save_detector
 from hopsight.detectors.table import to_frame
@@ -58,7 +59,7 @@ class Detector(ABC):
     presets: ClassVar[tuple[str, ...]] = ()  # class methods that return other settings
     deterministic: ClassVar[bool] = False  # whether the seed changes nothing
     transferable: ClassVar[bool] = False  # whether a fitted model can score another graph
-    draws_by_position: ClassVar[bool] = False  # whether renumbering the nodes changes what is drawn
+    draws_by_position: ClassVar[bool] = False  # whether what is drawn depends on positions: it is fitted in order of id
     quick: ClassVar[Mapping[str, Any]] = {}  # settings that make a fit on a small graph quick
     least_nodes: ClassVar[int] = 2
     dense_copies: ClassVar[int] = 8  # n×d matrices of float64 held at once
@@ -95,7 +96,16 @@ class Detector(ABC):
         if graph.n_attributes < 1:
             raise ValueError("a graph needs at least 1 attribute, this one has none")
         self.graph_ = graph
-        return self._finish(self._fit(graph, rng=np.random.default_rng(self.seed), callback=callback))
+        rng = np.random.default_rng(self.seed)
+        order = NodeOrder.of(graph) if self.draws_by_position else None
+        if order is None:
+            return self._finish(self._fit(graph, rng=rng, callback=callback))
+        following = None if callback is None else Following(callback, order.nodes)
+        self._finish(self._fit(order.graph, rng=rng, callback=following)[order.nodes])
+        order.restore(self)
+        if hasattr(self, "edge_index_"):
+            self.edge_index_ = graph.edges
+        return self
 
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return the bytes and the operations that a fit takes beyond the graph and the libraries.

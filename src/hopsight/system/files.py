@@ -99,7 +99,7 @@ def _remove_leftovers(folder: Path) -> None:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if LEFTOVER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError), open(entry.path, "rb") as file:
+                with suppress(OSError), Path(entry.path).open("rb") as file:
                     old = time.time() - os.fstat(file.fileno()).st_mtime > YOUNG
                     if old and try_lock(file):
                         Path(entry.path).unlink()
