@@ -381,3 +381,29 @@ def test_an_interrupted_detection_is_resumed_to_the_same_bytes(tmp_path: Path, s
     for name in ("scores.csv", "edges.csv"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert not (folder / ".hopsight-checkpoint").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_messages_that_cannot_be_written_do_not_change_the_exit_code(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        arguments = [*COMMAND, "detect", "--detector", "lof", "--top", "1", "--out", str(tmp_path / "out")]
+        done = subprocess.run(arguments, stderr=full, stdout=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 0 and "most anomalous" in done.stdout
+        refused = subprocess.run(
+            [*COMMAND, "detect", "missing.csv", "--out", str(tmp_path / "no")], stderr=full, check=False
+        )
+    assert refused.returncode == 2 and (tmp_path / "out" / "run.json").exists()
+
+
+@pytest.mark.parametrize(("room", "name"), [(2_000, "scores.csv"), (150_000, "graph.npz")])
+def test_a_full_disk_names_the_file(tmp_path: Path, room: int, name: str) -> None:
+    """A limit on the size of files stands for the full disk: the system refuses in the same place."""
+    resource = pytest.importorskip("resource", reason="this system has no limits on files")
+    process = start(
+        "detect", "--detector", "lof", "--top", "1", "--out", str(tmp_path / "out"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+    )  # fmt: skip
+    _, error = process.communicate()
+    last = error.splitlines()[-1]
+    assert process.returncode == 2 and "File too large" in last and name in last
+    assert list(tmp_path.iterdir()) == []

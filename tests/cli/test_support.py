@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,15 @@ def test_names_cannot_control_the_terminal(run: Run, tables: Path) -> None:
     assert code == 0, err
     assert "\x1b[2J" not in out + err
     assert "[red]x\\x1b[2J" in out
+
+
+def test_json_for_a_terminal_has_no_control_characters(run: Run, tables: Path) -> None:
+    """Neither C0 nor C1 (0x9b begins a command as well as escape does), nor marks that turn text around."""
+    name = "x\x9b2J\u202ey\x85z"
+    write_csv(tables / "people.csv", ("id", "age"), [(name, 99), *((f"p{i}", i) for i in range(40))])
+    code, _, err = detect(run, tables, "--out", "result")
+    assert code == 0, err
+    code, out, err = run("explain", "result", name, "--json")
+    assert code == 0, err
+    assert all(character == "\n" or character.isprintable() for character in out)
+    assert json.loads(out)["node"] == name

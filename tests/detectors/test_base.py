@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hopsight.detectors import DETECTORS
 from hopsight.detectors.base import Callback, Detector, Epoch
 from hopsight.graph import AttributedGraph
+from toys import quick, two_groups
 
 
 @dataclass(kw_only=True)
@@ -155,3 +157,35 @@ def test_without_p_values_the_null_of_the_scores_decides() -> None:
 def test_every_detector_flags_by_expected_false_alarms_unless_told_a_share(name: str) -> None:
     model = DETECTORS[name]()
     assert (model.contamination, model.false_alarms) == ("auto", 0.1)
+
+
+@pytest.mark.parametrize("name", ["hcm", "dominant", "lof"])
+def test_one_detector_in_several_threads_is_refused_in_one_sentence(name: str) -> None:
+    """Exactly one of them may fit; the others leave what it learns alone."""
+    model, graph, alone = quick(name), two_groups(0), quick(name).fit(two_groups(0))
+    begin, inside, errors = threading.Barrier(4), threading.Event(), []
+    finish = type(model)._fit
+
+    def slow(self: Detector, *arguments: object, **options: object) -> np.ndarray:
+        inside.wait(60)  # until the others have been refused
+        return finish(self, *arguments, **options)
+
+    def work() -> None:
+        begin.wait(60)
+        try:
+            model.fit(graph)
+        except ValueError as error:
+            errors.append(str(error))
+            if len(errors) == 3:
+                inside.set()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(model), "_fit", slow)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+    assert len(errors) == 3 and all("is being fitted in another thread: create one" in error for error in errors)
+    assert np.array_equal(model.decision_score_, alone.decision_score_)
+    assert np.array_equal(model.fit(graph).decision_score_, alone.decision_score_)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import _thread
+import json
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hopsight.datasets import make_graph
+from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
 from hopsight.runs.memory_need import Need, check_need, expected_need, limited, parse_size, size
@@ -50,19 +53,53 @@ def test_memory_grows_with_the_graph_and_never_with_its_square(detector: str) ->
     assert needs[2] - needs[1] < 15 * (needs[1] - needs[0])
 
 
-def test_a_run_takes_about_what_was_expected(tmp_path: Path) -> None:
-    source = tmp_path / "graph.npz"
+@pytest.mark.parametrize(
+    ("detector", "settings", "least"),
+    [
+        ("cross_hcm", {"mlp_units": 300_000}, 5e9),
+        ("cross_hcm", {"n_units": 30_000}, 5e9),
+        ("hcm", {"mlp_units": 300_000}, 5e9),
+        ("hcm", {"n_units": 20_000}, 5e9),
+        ("hcm", {"n_samples": 10**6, "n_epochs": 10**6}, 5e9),
+        ("dominant", {"encoder_units": (30_000, 30_000)}, 5e9),
+        ("resgcn", {"residual_units": (30_000, 30_000)}, 5e9),
+        ("lof", {"n_neighbors": 10**6}, 2e8),
+    ],
+)
+def test_large_layers_are_refused_beforehand(detector: str, settings: dict[str, Any], least: float) -> None:
+    """One matrix of weights, or the values of one layer for the pairs of an epoch, is already larger than this."""
+    need = expected_need(ring(3_000), DETECTORS[detector](**settings))
+    usual = expected_need(ring(3_000), DETECTORS[detector]())
+    assert need.memory - usual.memory > least
+    with pytest.raises(MemoryError, match="the limit is"):
+        check_need(need, usual.memory)
+
+
+def test_a_run_with_a_wide_layer_takes_what_was_expected(tmp_path: Path) -> None:
+    expected, peak = need_and_peak(tmp_path, {"n_epochs": "3", "burn_in": "1", "mlp_units": "12000"})
+    assert 0.8 < expected / peak < 1.9
+
+
+def need_and_peak(folder: Path, settings: dict[str, str]) -> tuple[int, int]:
+    """Fit HCM in a process of its own, and return the memory that was expected and taken."""
+    source = folder / "graph.npz"
     write_npz(make_graph(3_000, seed=0), source)
     program = (
-        "import sys; from pathlib import Path\n"
+        "import json, sys; from pathlib import Path\n"
         "from hopsight.runs.detect import detect\n"
         "from hopsight.runs.request import Request, Source\n"
-        "settings = {'n_epochs': '3', 'burn_in': '1'}\n"
+        "settings = json.loads(sys.argv[3])\n"
         "detect(Request(source=Source(path=sys.argv[1]), detector='hcm', settings=settings), Path(sys.argv[2]))"
     )
-    subprocess.run([sys.executable, "-c", program, str(source), str(tmp_path / "out")], check=True)
-    record = read_record(tmp_path / "out")
-    assert 0.6 < record["expected"]["memory"] / record["peak_memory_bytes"] < 1.7
+    arguments = [str(source), str(folder / "out"), json.dumps(settings)]
+    subprocess.run([sys.executable, "-c", program, *arguments], check=True)
+    record = read_record(folder / "out")
+    return record["expected"]["memory"], record["peak_memory_bytes"]
+
+
+def test_a_run_takes_about_what_was_expected(tmp_path: Path) -> None:
+    expected, peak = need_and_peak(tmp_path, {"n_epochs": "3", "burn_in": "1"})
+    assert 0.6 < expected / peak < 1.7
 
 
 def test_a_run_that_cannot_fit_is_refused_with_a_suggestion() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import Group
-from hopsight.runs.outputs import guarded, unguarded, write_edges, write_groups, write_scores
+from hopsight.runs.outputs import write_edges, write_groups, write_scores
+from hopsight.system.cells import guarded, unguarded
 
 STRANGE = [
     "=1+1",

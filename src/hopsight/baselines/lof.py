@@ -83,6 +83,7 @@ class LOF(Detector):
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return the bytes and the operations of a fit; every pair of nodes is compared."""
         memory, _ = super().expected_need(graph)
+        memory += 4 * 8.0 * graph.n_nodes * min(max(self.n_neighbors, 1), graph.n_nodes)
         return memory, 2.0 * graph.n_nodes * graph.n_nodes * graph.n_attributes
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:

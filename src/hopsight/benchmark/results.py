@@ -14,6 +14,7 @@ from typing import Any
 from hopsight.benchmark.cells import Plan, canonical_json
 from hopsight.benchmark.journal import Record
 from hopsight.benchmark.measure import MEASURES
+from hopsight.system.cells import guarded
 from hopsight.system.files import write_whole
 
 Row = dict[str, Any]
@@ -107,7 +108,7 @@ def write_curves(path: Path, rows: Sequence[Row]) -> None:
     writer = csv.writer(file)
     writer.writerow(("graph", "injection", "row", "seed", "epoch", "loss", "auc"))
     for row in unique(rows, "curves"):
-        start = (row["graph"], row["injection"], row["row"], row["seed"])
+        start = tuple(_text(row[name]) for name in ("graph", "injection", "row", "seed"))
         for point in row["points"]:
             writer.writerow((*start, point["epoch"], _text(point["loss"]), _text(point.get("auc"))))
     write_whole(path, file.getvalue())
@@ -160,4 +161,6 @@ def _text(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:.6g}"
-    return canonical_json(value) if isinstance(value, dict | list) else value
+    return (
+        canonical_json(value) if isinstance(value, dict | list) else guarded(value) if isinstance(value, str) else value
+    )

@@ -18,7 +18,7 @@ from hopsight.cli.help_texts import decorate
 from hopsight.cli.over_time import watch
 from hopsight.cli.reasons import explain
 from hopsight.cli.review import review
-from hopsight.cli.support import StoppedError, stop_on_sigterm
+from hopsight.cli.support import Forgiving, StoppedError, stop_on_sigterm
 
 app = typer.Typer(
     help="Find the nodes and edges of an attributed graph that do not belong where they are.",
@@ -72,6 +72,8 @@ def _open_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (open until the end)
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stderr, TextIOWrapper) and sys.stderr is sys.__stderr__:
+        sys.stderr = Forgiving(sys.stderr)  # type: ignore[assignment]
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

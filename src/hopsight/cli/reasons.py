@@ -18,8 +18,7 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Explain a node, the edge between two nodes, or a group of a finished run."""
-    from json import dumps
-
+    from hopsight.explanations.text import printable_json
     from hopsight.runs.explain import explain as explain_run
 
     if (folder / "trajectories.csv").is_file() and node is not None and target is None and group is None:
@@ -29,4 +28,4 @@ def explain(
         typer.echo(dumps(found, indent=1, ensure_ascii=False) if as_json else found["summary"])
         return
     reasons = explain_run(folder, node, target, group=group)
-    typer.echo(dumps(reasons.to_dict(), indent=1, ensure_ascii=False) if as_json else str(reasons))
+    typer.echo(printable_json(reasons.to_dict()) if as_json else str(reasons))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -17,6 +18,30 @@ if TYPE_CHECKING:
 
 class StoppedError(Exception):
     """The user stopped a run that can be resumed."""
+
+
+class Forgiving:
+    """Standard error that nobody can read any more (a full disk, a closed pipe) does not end a good run."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text, or from the first error on nothing."""
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())  # what is left in the buffer goes there too
+            os.close(nowhere)
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: every text has been written."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def load_graph(source: str, nodes: str | None, data_dir: str | None, **options: Any) -> Any:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,6 +18,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_count
 from hopsight.detectors.conventions import Conventions
+from hopsight.detectors.node_order import Following, NodeOrder
 from hopsight.detectors.predict import answer, threshold
 from hopsight.detectors.storage import save_detector
 from hopsight.detectors.table import to_frame
@@ -55,7 +60,7 @@ class Detector(Conventions, ABC):
     presets: ClassVar[tuple[str, ...]] = ()  # class methods that return other settings
     deterministic: ClassVar[bool] = False  # whether the seed changes nothing
     transferable: ClassVar[bool] = False  # whether a fitted model can score another graph
-    draws_by_position: ClassVar[bool] = False  # whether renumbering the nodes changes what is drawn
+    draws_by_position: ClassVar[bool] = False  # whether what is drawn depends on positions: it is fitted in order of id
     quick: ClassVar[Mapping[str, Any]] = {}  # settings that make a fit on a small graph quick
     least_nodes: ClassVar[int] = 2
     dense_copies: ClassVar[int] = 8  # n×d matrices of float64 held at once
@@ -83,23 +88,42 @@ class Detector(Conventions, ABC):
         threshold(np.zeros(1), self.contamination, self.false_alarms)  # refuse a bad share before the work
         if self.seed is not None:
             check_count("seed", self.seed, low=0)
-        graph = graph_of(source)
+        with alone(self):
+            return self._fit_alone(graph_of(source), callback)
+
+    def _fit_alone(self, graph: AttributedGraph, callback: Callback | None) -> Self:
         if graph.n_nodes < self.least_nodes:
             raise ValueError(f"a graph needs at least {self.least_nodes} nodes, this one has {graph.n_nodes}")
         if graph.n_attributes < 1:
             raise ValueError("a graph needs at least 1 attribute, this one has none")
         self.graph_ = graph
-        return self._finish(self._fit(graph, rng=np.random.default_rng(self.seed), callback=callback))
+        rng = np.random.default_rng(self.seed)
+        order = NodeOrder.of(graph) if self.draws_by_position else None
+        if order is None:
+            return self._finish(self._fit(graph, rng=rng, callback=callback))
+        following = None if callback is None else Following(callback, order.nodes)
+        self._finish(self._fit(order.graph, rng=rng, callback=following)[order.nodes])
+        order.restore(self)
+        if hasattr(self, "edge_index_"):
+            self.edge_index_ = graph.edges
+        return self
 
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return the bytes and the operations that a fit takes beyond the graph and the libraries.
 
-        The default counts a few n×d matrices and, for each epoch, passes over them and over the edges.
+        The default counts a few n×d matrices and, for each epoch, passes over them and over the edges. Layers
+        (parameters called ``..._units``) keep their values for each node, and six numbers per weight.
         """
         width = min(graph.n_attributes, getattr(self, "n_components", None) or graph.n_attributes)
         cells = float(graph.n_nodes * width)
         passes = getattr(self, "n_epochs", 50)
-        return 8 * self.dense_copies * cells, 6.0 * passes * (cells * 64 + 64 * graph.adjacency.nnz)
+        lists = [getattr(self, field.name) for field in fields(self) if field.name.endswith("_units")]
+        counts = [count for each in lists for count in (each if isinstance(each, tuple) else (each,))]
+        units = [count for count in counts if isinstance(count, int)]  # fit refuses anything else
+        widths = [width, *units, width]
+        weights = sum(first * second for first, second in pairwise(widths)) if units else 0
+        memory = 8 * self.dense_copies * cells + 16.0 * graph.n_nodes * sum(units) + 24.0 * weights + 16.0 * passes
+        return memory, 6.0 * passes * (cells * 64 + 64 * graph.adjacency.nnz)
 
     @abstractmethod
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
@@ -188,6 +212,29 @@ class Detector(Conventions, ABC):
         least five nodes each (:mod:`hopsight.detectors.privacy`); it cannot explain the graph it was fitted on.
         """
         save_detector(self, Path(path), private=private)
+
+
+@contextmanager
+def alone(detector: Detector) -> Iterator[None]:
+    """Refuse to fit a detector that another thread is fitting: each would overwrite what the other has learned."""
+    me = threading.get_ident()
+    if _fitted_by.get(id(detector)) == me:  # the block of a base class within that of its subclass
+        yield
+        return
+    if _fitted_by.setdefault(id(detector), me) != me:
+        raise ValueError(
+            f"this {type(detector).__name__} is being fitted in another thread: create one detector per thread, for "
+            "example with copy.copy"
+        )
+    try:
+        yield
+    finally:
+        _fitted_by.pop(id(detector), None)
+
+
+_fitted_by: dict[int, int] = {}  # thread by detector; setdefault is atomic
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fitted_by.clear)
 
 
 def _alike(graph: AttributedGraph, other: AttributedGraph) -> bool:

@@ -28,7 +28,7 @@ def private_state(detector: Any, state: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a model needs to score other graphs, without values of single nodes and edges of its own.
 
     Scores are kept as coarse quantiles, for probabilities. Quantiles of columns become coarse and lose their extremes;
-    the rows that distances are compared with become means of five similar nodes. Scores of other graphs shift slightly.
+    the rows that distances are compared with become means of five similar nodes. Scores of others change a little.
     """
     if not type(detector).transferable:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -71,6 +72,16 @@ def printable(name: object) -> str:
     """
     text = str(name)
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def printable_json(value: Any) -> str:
+    r"""Return a value as JSON for a terminal: every character that does not print is escaped, C1 controls included.
+
+    >>> print(printable_json("é\x9b2J"))
+    "é\u009b2J"
+    """
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -134,6 +134,8 @@ class CrossHCM(Taught, HopDetector):
         return self._need(
             graph,
             memory=graph.n_nodes * width * (24 + views * bytes_per_number),
+            weights=self.n_folds * (2 * self.n_units * (width + self.mlp_units) + self.mlp_units * self.n_classes),
+            per_pair=4 * width + 6 * self.n_units + 3 * self.mlp_units,
             product=2 * (width * self.n_units + self.n_units * self.mlp_units) * self.n_folds,
             per_epoch=0.0,
             judged=graph.n_edges / self.n_folds,

@@ -107,10 +107,11 @@ class HCM(HopDetector):
         n_nodes, n_edges, units = graph.n_nodes, graph.n_edges, self.n_units
         width = min(graph.n_attributes, self.n_components or graph.n_attributes)
         per_node = 2 * units * (self.n_layers + 1) + 3 * width
-        per_pair = 3 * units + 4 * self.mlp_units
         return self._need(
             graph,
-            memory=4 * n_nodes * per_node + 4 * self._pairs_per_epoch(graph) * per_pair,
+            memory=4 * n_nodes * per_node,
+            weights=units * (width + (self.n_layers - 1) * units + self.mlp_units) + self.mlp_units * self.n_classes,
+            per_pair=3 * units + 4 * self.mlp_units,
             product=units * self.mlp_units,
             per_epoch=n_nodes * width * units + 2 * n_edges * units * self.n_layers,
             judged=n_edges,

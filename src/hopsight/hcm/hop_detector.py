@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hopsight.detectors.base import Callback, FloatArray
+from hopsight.detectors.base import Callback, FloatArray, alone
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
@@ -42,6 +42,7 @@ NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by
 class HopDetector(HopParameters):
     """Base of the hop-count models: a subclass provides the network, the folds, the pairs and the score."""
 
+    @safe_in_forks
     def fit(
         self, source: Any, label: Any = None, *, callback: Callback | None = None, checkpoint: Path | None = None
     ) -> Self:
@@ -55,12 +56,13 @@ class HopDetector(HopParameters):
             A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from
             it and gives the same result as if it had never been interrupted. The caller removes it.
         """
-        self._checkpoint = checkpoint
-        self._held: tuple[AttributedGraph, FloatArray] | None = None
-        try:
-            return super().fit(source, callback=callback)
-        finally:
-            del self._checkpoint, self._held
+        with alone(self):
+            self._checkpoint = checkpoint
+            self._held: tuple[AttributedGraph, FloatArray] | None = None
+            try:
+                return super().fit(source, callback=callback)
+            finally:
+                del self._checkpoint, self._held
 
     @abstractmethod
     def build_network(self, n_inputs: int, n_classes: int, *, directed: bool, generator: torch.Generator) -> HopNetwork:

@@ -12,8 +12,9 @@ from hopsight.checks import check_choice, check_count, check_not_negative, check
 from hopsight.detectors.base import Detector
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.edge_posterior import PREDICTIONS
-from hopsight.hcm.training import OPTIMIZERS, PAIRS_IN_MEMORY, Schedule
+from hopsight.hcm.training import AT_ONCE, OPTIMIZERS, PAIRS_IN_MEMORY, Schedule
 from hopsight.nn.device import resolve_device, training_dtype
+from hopsight.system.threads import n_threads
 
 EDGE_OPERATIONS = 8e5  # reading, preparing, scoring and writing an edge takes as long as this many operations
 
@@ -84,16 +85,29 @@ class HopParameters(Detector):
         )  # fmt: skip
 
     def _need(
-        self, graph: AttributedGraph, *, memory: float, product: float, per_epoch: float, judged: float
+        self,
+        graph: AttributedGraph,
+        *,
+        memory: float,
+        weights: float,
+        per_pair: float,
+        product: float,
+        per_epoch: float,
+        judged: float,
     ) -> tuple[float, float]:
         """Return bytes and operations from those of the model.
 
-        An epoch costs six operations for each product of a pair, a posterior sample two for each edge it judges.
+        Adam keeps six numbers per weight, a posterior sample is copied twice while it is collected and saved, and
+        every block of pairs or edges that is worked on keeps ``per_pair`` numbers for each. An epoch costs six
+        operations for each product of a pair, a posterior sample two for each edge it judges.
         """
         pairs = self._pairs_per_epoch(graph)
+        n_samples = min(self.n_samples, self.n_epochs - self.burn_in)
+        at_once = min(n_threads() * AT_ONCE, max(pairs, judged))
         memory += 32 * min(PAIRS_IN_MEMORY, self.n_epochs * pairs) + 120 * graph.n_edges
+        memory += 4 * weights * (6 + 3 * n_samples) + 4 * at_once * per_pair + 16.0 * self.n_epochs
         training = 6.0 * self.n_epochs * (pairs * product + per_epoch)
-        judging = 2.0 * min(self.n_samples, self.n_epochs - self.burn_in) * judged * product
+        judging = 2.0 * n_samples * judged * product
         return memory, training + judging + EDGE_OPERATIONS * graph.n_edges
 
     def _pairs_per_epoch(self, graph: AttributedGraph) -> float:

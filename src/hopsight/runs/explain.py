@@ -9,9 +9,9 @@ from typing import Any
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
 from hopsight.explanations.text import printable
 from hopsight.graph import AttributedGraph
-from hopsight.runs.outputs import unguarded
 from hopsight.runs.record import read_record
 from hopsight.runs.repeats import read_repeats
+from hopsight.system.cells import unguarded
 
 MOST_COMPARED = 50_000
 

@@ -13,29 +13,9 @@ from hopsight.detectors.table import score_table
 from hopsight.explanations.edges import edge_order, edge_reasons
 from hopsight.explanations.groups import shared
 from hopsight.graph import AttributedGraph
+from hopsight.system.cells import guarded
+from hopsight.system.files import naming
 from hopsight.system.forks import check_polars
-
-RISKY = ("=", "+", "-", "@", "\t", "\r", "'")
-
-
-def guarded(cell: str) -> str:
-    """Return a text cell that no spreadsheet takes for a formula, with a ``'`` before a risky first character.
-
-    A text that already begins with ``'`` gets another, so that :func:`unguarded` always restores the original.
-
-    >>> guarded("=1+1"), guarded("Ada"), guarded("'tis")
-    ("'=1+1", 'Ada', "''tis")
-    """
-    return f"'{cell}" if cell.startswith(RISKY) else cell
-
-
-def unguarded(cell: str) -> str:
-    """Return the text that :func:`guarded` was given.
-
-    >>> unguarded("'=1+1"), unguarded("Ada"), unguarded("''tis")
-    ('=1+1', 'Ada', "'tis")
-    """
-    return cell[1:] if cell.startswith("'") else cell
 
 
 def write_scores(path: Path, graph: AttributedGraph, model: Any) -> None:
@@ -67,7 +47,9 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
     table = {
         "group": np.arange(1, len(groups) + 1),
         "kind": [group.kind for group in groups],
-        "members": [guarded("; ".join(map(str, graph.node_ids[group.members].tolist()))) for group in groups],
+        "members": [
+            "; ".join(guarded(str(node)) for node in graph.node_ids[group.members].tolist()) for group in groups
+        ],
         "density": [group.density for group in groups],
         "score": [group.score for group in groups],
         "shared": [guarded(shared(graph, group.members)) for group in groups],
@@ -84,4 +66,5 @@ def _write(path: Path, table: Mapping[str, Any]) -> None:
     import polars as pl
 
     check_polars()
-    pl.DataFrame(dict(table)).write_csv(path)
+    with naming(path):
+        pl.DataFrame(dict(table)).write_csv(path)

@@ -16,7 +16,7 @@ import numpy as np
 
 from hopsight.graph import AttributedGraph
 from hopsight.runs.folder import FORMAT, RECORD
-from hopsight.system.files import read_regular
+from hopsight.system.files import naming, read_regular
 from hopsight.system.plain import plain
 
 VERSION = 1
@@ -26,7 +26,8 @@ NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, R
 def write_record(path: Path, record: dict[str, Any]) -> None:
     """Write a run's record as JSON; a number that is not finite becomes null."""
     whole = {"format": FORMAT, "version": VERSION} | record
-    path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
+    with naming(path):
+        path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
 
 
 def read_record(path: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import KINDS
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranks
-from hopsight.runs.outputs import unguarded
+from hopsight.system.cells import unguarded
 from hopsight.system.forks import check_polars
 
 FloatArray = NDArray[np.float64]

@@ -21,6 +21,7 @@ from hopsight.runs.folder import RECORD
 from hopsight.runs.outputs import write_edges, write_groups, write_scores
 from hopsight.runs.record import Stages, checksums, graph_statistics, write_record
 from hopsight.runs.request import Source
+from hopsight.system.files import write_whole
 from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
 from hopsight.system.versions import versions
@@ -147,5 +148,5 @@ def _write_reasons(folder: Path, graph: AttributedGraph, model: Any, top: int, r
     most_anomalous = graph.node_ids[shown_order(model)[:top]].tolist()
     explanations = [explainer.node(node) for node in most_anomalous]
     reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
-    (folder / "explanations.json").write_text(reasons, encoding="utf-8")
+    write_whole(folder / "explanations.json", reasons)
     write_report(folder / "report.html", model, graph, explanations, record)

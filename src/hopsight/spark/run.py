@@ -14,12 +14,12 @@ from hopsight.io.rules import MISSING
 from hopsight.io.tables import find_ends
 from hopsight.runs.console import console, show_ranking
 from hopsight.runs.folder import RECORD, claim
-from hopsight.runs.outputs import guarded
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import checksums, notices, write_record
 from hopsight.runs.request import Request
 from hopsight.runs.results import now
 from hopsight.runs.settings import make_detector
+from hopsight.system.cells import guarded
 from hopsight.system.machine import machine
 from hopsight.system.versions import versions
 

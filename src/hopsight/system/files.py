@@ -70,10 +70,26 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an error that a full disk causes while the block writes a file name that file."""
+    try:
+        yield
+    except OSError as error:
+        raise _named(error, path, path) from None
+
+
 def _named(error: OSError, path: Path, temporary: Path) -> OSError:
     """Return an error that names the file the user asked for: writing to a full disk names none."""
-    about_us = error.filename in (str(temporary), temporary) or (error.filename is None and error.errno in NO_ROOM)
-    return OSError(error.errno, error.strerror, str(path)) if about_us else error
+    number = error.errno
+    if number is None:  # Rust's errors say "No space left on device (os error 28)"
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        number = int(found[1]) if found else None
+    if number is None or not (
+        error.filename in (str(temporary), temporary) or (not error.filename and number in NO_ROOM)
+    ):
+        return error
+    return OSError(number, os.strerror(number), str(path))
 
 
 def _remove_leftovers(folder: Path) -> None:
@@ -83,7 +99,7 @@ def _remove_leftovers(folder: Path) -> None:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if LEFTOVER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError), open(entry.path, "rb") as file:  # noqa: PTH123
+                with suppress(OSError), Path(entry.path).open("rb") as file:
                     old = time.time() - os.fstat(file.fileno()).st_mtime > YOUNG
                     if old and try_lock(file):
                         Path(entry.path).unlink()
