@@ -20,7 +20,7 @@ from hopsight.report.neighborhood import Neighborhoods, cut
 from hopsight.report.shell import write_page
 from hopsight.report.words import details, summary
 
-SCRIPTS = ("charts.js", "ego.js", "node.js", "report.js")
+SCRIPTS = ("charts.js", "ego.js", "node.js", "overview.js", "report.js")
 N_BINS = 48
 N_EDGES = 100
 MAX_LOSSES = 600
