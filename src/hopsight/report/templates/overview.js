@@ -9,7 +9,7 @@ function overview(page) {
   return section("At a glance", null,
     el("div", { class: page.groups.length ? "glance two" : "glance" },
       el("div", null, el("h3", null, "The strongest suspects, and what their scores are made of"), suspects(page), kindLegend(page)),
-      page.groups.length > 0 && el("div", null, el("h3", null, `${plural(page.n_groups, "group")} that ${page.n_groups === 1 ? "belongs" : "belong"} together`), groupDrawings(page))),
+      page.groups.length > 0 && el("div", null, el("h3", null, `${plural(page.n_groups, "group")} of nodes that belong together`), groupDrawings(page))),
     el("div", { class: "in-words" }, rest));
 }
 
