@@ -51,7 +51,8 @@ def test_a_page_names_commands_and_options_that_exist(name: str) -> None:
     from hopsight.cli import app
 
     commands = get_command(app).commands  # type: ignore[attr-defined]
-    called = re.findall(r"^hopsight (\w+)(.*)$", (DOCS / f"{name}.md").read_text(encoding="utf-8"), re.MULTILINE)
-    for command, rest in called:
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    shown = "\n".join(re.findall(r"```shell\n(.*?)```", text, re.DOTALL))
+    for command, rest in re.findall(r"^hopsight (\w+)(.*)$", shown, re.MULTILINE):
         options = {option for each in commands[command].params for option in each.opts}
         assert set(re.findall(r"--[a-z][a-z-]+", rest)) <= options, command

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 import gallery
-from hopsight.cli import app
+from hopsight.cli import app, main
 from hopsight.detectors.table import KINDS
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
@@ -62,3 +62,20 @@ def test_the_readme_explains_the_evidence_and_what_is_hidden_from_what() -> None
     assert "Default HCM and CrossHCM use Adam iterates, not a Langevin sampler, as their samples" in readme
     assert "Results are the same on the same kind of processor" in readme
     assert "rank node score degree flagged decided by" in readme
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_detect_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def words(text: str) -> list[str]:
+        """Return the lines without names and numbers, which depend on the processor."""
+        return [" ".join(re.sub(r"[0-9][0-9.,]*", "N", line).split()) for line in text.splitlines() if line.strip()]
+
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    sample = re.search(r"^```\n(The 20 most.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    assert sample is not None
+    assert main(["detect", "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    printed = words(capsys.readouterr().out)
+    shown = words(sample[1])
+    assert shown[:2] == printed[:2]
+    assert shown[-2:] == printed[-3:-1]
+    assert all(re.fullmatch(r"N [\w ]+ N N yes misfit", line) for line in [*shown[2:5], *printed[2:5]])

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hopsight.hcm.cross_hcm import CrossHCM
     from hopsight.hcm.hcm import HCM
     from hopsight.loading import load
+    from hopsight.report.notebook import report
 
     __version__: str
 
@@ -53,6 +54,7 @@ __all__ = [
     "make_graph",
     "make_textbook",
     "plot",
+    "report",
 ]
 
 _HOMES = {
@@ -66,7 +68,7 @@ _HOMES = {
     "make_graph": "hopsight.datasets",
     "make_textbook": "hopsight.datasets",
 }
-_MODULES = ("plot",)  # namespaces of functions
+_MODULES = ("plot", "report")  # a namespace of functions, and a package that can be called
 _RENAMED = {"as_graph": "load", "make_network": "make_graph"}  # these warn in 0.2 and are gone in 0.3
 
 

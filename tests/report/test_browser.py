@@ -253,13 +253,39 @@ def test_evidence_fits_the_page_at_every_size(opened_with_evidence: Any, width: 
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    right = page.locator("section").first.evaluate("box => box.getBoundingClientRect().right")
+    right = page.locator("#node").evaluate("box => box.getBoundingClientRect().right")
     edges = page.locator(".evidence li > *").evaluate_all("all => all.map(part => part.getBoundingClientRect().right)")
     assert max(edges) <= right
     colors = page.locator(".evidence .strength i").evaluate_all(
         "all => all.map(bar => getComputedStyle(bar).backgroundColor)"
     )
     assert len(set(colors)) == 3  # the one that decided, the others, and the one that does not count
+
+
+def test_the_first_screen_shows_suspects_with_what_their_scores_are_made_of(opened_with_evidence: Any) -> None:
+    page = opened_with_evidence
+    rows = page.locator(".suspects li")
+    assert rows.count() == 10
+    assert rows.last.evaluate("row => row.getBoundingClientRect().bottom") < 1100
+    bars = page.locator(".suspects .score-bar").evaluate_all(
+        "all => all.map(bar => [...bar.children].reduce((sum, part) => sum + parseFloat(part.style.width), 0))"
+    )
+    assert bars[0] == pytest.approx(100, abs=0.1) and bars == sorted(bars, reverse=True)
+    assert page.locator(".suspects .score-bar").first.get_attribute("aria-label").count(",") == 4
+    second = rows.nth(1).locator("a")
+    words = second.inner_text()
+    second.click()
+    has_chosen(page, words)
+
+
+def test_the_card_stays_beside_the_list_on_a_wide_screen_and_follows_on_a_narrow_one(opened: Any) -> None:
+    def top(selector: str) -> float:
+        box: dict[str, float] = opened.locator(selector).first.bounding_box()
+        return box["y"]
+
+    assert abs(top(".beside > section") - top("#node")) < 40
+    opened.set_viewport_size({"width": 800, "height": 900})
+    assert top("#node") > top(".beside > section") + 300
 
 
 def test_print_leaves_out_what_paper_cannot_do(opened: Any) -> None:

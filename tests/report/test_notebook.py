@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import hopsight
 from hopsight.baselines.lof import LOF
 from hopsight.datasets import make_textbook
 from hopsight.report.notebook import report
@@ -35,3 +38,17 @@ def test_a_loaded_detector_needs_its_graph(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="pass graph=, the one it was fitted on"):
         report(model)
     assert "LOF" in report(model, graph, top=1).text
+
+
+@pytest.mark.parametrize(
+    "first", ["import hopsight.report.page", "from hopsight.report import notebook", "hopsight.plot"]
+)
+def test_hs_report_can_be_called_whatever_was_imported_before(first: str) -> None:
+    program = f"import hopsight; {first}; print(callable(hopsight.report), hopsight.report.__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "hopsight.report"]
+
+
+def test_hs_report_is_the_report() -> None:
+    model = LOF().fit(make_textbook("outlier", n=100))
+    assert hopsight.report(model, top=2).text == model.report(top=2).text

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
 from hopsight.runs.detect import detect
-from hopsight.runs.redaction import write_redacted
+from hopsight.runs.redaction import discard_redacted, write_redacted
 from hopsight.runs.request import Request, Source
 
 
@@ -28,4 +27,5 @@ def test_no_id_reaches_the_page_and_the_key_has_all(tmp_path: Path, random_graph
     table = pl.read_csv(key)
     assert sorted(table["node"]) == ids and table["redacted"].to_list() == [f"node {i}" for i in range(1, 61)]
     assert table["node"].to_list() == pl.read_csv(folder / "scores.csv")["node"].to_list()
-    assert np.isin("secret00", table["node"])
+    discard_redacted(folder)
+    assert not page.exists() and not key.exists() and (folder / "report.html").exists()

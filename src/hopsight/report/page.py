@@ -16,11 +16,12 @@ from hopsight.explanations.evidence import MEANINGS
 from hopsight.explanations.groups import shared
 from hopsight.explanations.reasons import compared
 from hopsight.graph import AttributedGraph
-from hopsight.report.neighborhood import Neighborhoods, cut
+from hopsight.report.flagged import with_flagged
+from hopsight.report.neighborhood import MAX_DRAWN, MAX_DRAWN_FOR_OTHERS, Neighborhoods, cut
 from hopsight.report.shell import write_page
 from hopsight.report.words import details, summary
 
-SCRIPTS = ("charts.js", "ego.js", "node.js", "report.js")
+SCRIPTS = ("charts.js", "ego.js", "node.js", "overview.js", "report.js")
 N_BINS = 48
 N_EDGES = 100
 MAX_LOSSES = 600
@@ -62,8 +63,13 @@ def report_data(
 ) -> dict[str, Any]:
     """Return the contents of the page as plain values."""
     shown = Neighborhoods(graph, model)
+    n_first = len(explanations)
+    explanations = with_flagged(model, graph, explanations)
     positions = [graph.index_of(each.node) for each in explanations]
-    egos = {shown.number(position): shown.around(position) for position in positions}
+    egos = {
+        shown.number(position): shown.around(position, MAX_DRAWN if place < n_first else MAX_DRAWN_FOR_OTHERS)
+        for place, position in enumerate(positions)
+    }
     reasons = {
         shown.number(position): node_reasons(shown, graph, each)
         for position, each in zip(positions, explanations, strict=True)

@@ -15,7 +15,7 @@ from typing import Any
 from hopsight.system.files import write_whole
 from hopsight.system.plain import plain
 
-STYLES = ("tokens.css", "base.css", "parts.css", "print.css")
+STYLES = ("tokens.css", "base.css", "parts.css", "overview.css", "print.css")
 SCRIPTS = ("dom.js", "table.js")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 

@@ -12,6 +12,12 @@ from hopsight.runs.outputs import guarded
 PAGE, KEY = "report-redacted.html", "redacted.csv"
 
 
+def discard_redacted(folder: Path) -> None:
+    """Remove the redacted report of an earlier run, which no longer belongs to the folder."""
+    for name in (PAGE, KEY):
+        (folder / name).unlink(missing_ok=True)
+
+
 def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:
     """Write ``report-redacted.html`` and the key to it, ``redacted.csv``, into the folder of a finished run.
 

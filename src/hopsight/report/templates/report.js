@@ -10,7 +10,7 @@ function heading() {
   return el("header", { class: "page" },
     el("p", { class: "eyebrow" }, `hopsight report · ${page.detector}${when}`),
     el("h1", null, name(page.name)),
-    page.summary.map((text) => el("p", { class: "lead" }, text)),
+    page.summary.slice(0, page.top.length ? 1 : undefined).map((text) => el("p", { class: "lead" }, text)),
     page.warnings.map((text) => el("p", { class: "notice small" }, text)),
     el("ul", { class: "facts" }, page.facts.map(([label, value]) =>
       el("li", { class: label === "Flagged" ? "warm" : null }, el("b", null, whole(value)), el("span", null, label)))));
@@ -150,9 +150,9 @@ function follow() {
 parts.nodes.append(topNodes());
 document.getElementById("main").append(
   heading(),
+  overview(page) ?? "",
+  order.length ? el("div", { class: "beside" }, section("Most anomalous nodes", "Select a node to see why.", parts.nodes), panel) : "",
   section("Scores", null, parts.scores),
-  order.length ? section("Most anomalous nodes", "Select a node to see why.", parts.nodes) : "",
-  order.length ? panel : "",
   page.groups.length ? section("Groups", groupIntro(), groupTable()) : "",
   page.edges.length ? section("Edges most out of place", "The model thinks that these neighbors belong farther apart.", topEdges()) : "",
   page.details.length || page.losses.length > 1 ? section("How this report was made", null, parts.training, records(page.details)) : "",

@@ -1,0 +1,71 @@
+// The first screen: the strongest suspects with what their scores are made of, and the groups as small drawings.
+const N_SUSPECTS = 10;
+const N_DRAWN = 6;
+const MOST_MEMBERS = 16;
+
+function overview(page) {
+  if (!page.top.length) return null;
+  const rest = page.summary.slice(1).map((text) => el("p", null, text));
+  return section("At a glance", null,
+    el("div", { class: page.groups.length ? "glance two" : "glance" },
+      el("div", null, el("h3", null, "The strongest suspects, and what their scores are made of"), suspects(page), kindLegend(page)),
+      page.groups.length > 0 && el("div", null, el("h3", null, `${plural(page.n_groups, "group")} of nodes that belong together`), groupDrawings(page))),
+    el("div", { class: "in-words" }, rest));
+}
+
+function suspects(page) {
+  const rows = page.top.slice(0, N_SUSPECTS).map(([node]) => node);
+  const most = Math.max(...rows.map((node) => page.nodes[node][1]));
+  return el("ol", { class: "suspects" }, rows.map((node) => {
+    const [, score] = page.nodes[node];
+    return el("li", null, nodeLink(page, node), scoreBar(page, node, most), el("span", { class: "number" }, number(score, 3)),
+      el("span", { class: "soft small why" }, why(page, node)));
+  }));
+}
+
+// A score is the root of a sum of squares, so each kind that counts gets its share of the sum.
+function scoreBar(page, node, most) {
+  const bar = el("span", { class: "score-bar", role: "img" });
+  const full = most > 0 ? (100 * Math.max(0, page.nodes[node][1])) / most : 0;
+  const strengths = page.evidence[node]?.slice(1) ?? [];
+  const squares = page.kinds.map(([, counts], i) => (counts ? Math.max(0, strengths[i]) ** 2 : 0));
+  const sum = squares.reduce((a, b) => a + b, 0);
+  if (!sum) squares.splice(0, squares.length, 1);
+  squares.forEach((square, i) => {
+    const part = el("i", { class: `kind-${page.kinds[i]?.[0] ?? "score"}` });
+    part.style.width = `${(full * square) / (sum || 1)}%`;
+    bar.append(part);
+  });
+  const words = page.kinds.map(([kind], i) => `${kind} ${fixed(strengths[i], 1)}`).join(", ") || `score ${number(page.nodes[node][1])}`;
+  bar.setAttribute("aria-label", words);
+  bar.title = words;
+  return bar;
+}
+
+function why(page, node) {
+  const decided = page.evidence[node]?.[0];
+  return page.kinds.find(([kind]) => kind === decided)?.[2] ?? "";
+}
+
+function kindLegend(page) {
+  return page.kinds.length > 0 && el("p", { class: "legend kinds" }, page.kinds.filter(([, counts]) => counts).map(([kind, , meaning]) =>
+    el("span", { title: meaning }, el("i", { class: `kind-${kind}` }), kind)));
+}
+
+function groupDrawings(page) {
+  return el("ul", { class: "drawings" }, page.groups.slice(0, N_DRAWN).map(([number_, kind, members, size, , , about]) =>
+    el("li", { title: about }, el("a", { href: `#n${members[0]}`, "aria-label": `Group ${number_}, a ${kind} of ${size}` }, drawing(page, members, kind)),
+      el("span", { class: "small" }, `${kind === "ring" ? "Ring" : "Lockstep"} of ${whole(size)}`))));
+}
+
+function drawing(page, members, kind) {
+  const shown = members.slice(0, MOST_MEMBERS);
+  const place = new Map(shown.map((node, i) => {
+    const angle = (2 * Math.PI * i) / shown.length - Math.PI / 2;
+    return [node, [50 + 40 * Math.cos(angle), 50 + 40 * Math.sin(angle)]];
+  }));
+  const edges = shown.flatMap((node) => (page.egos[node]?.edges ?? []).filter(([other]) => place.has(other) && other > node).map(([other]) => [node, other]));
+  return svg("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" },
+    edges.map(([a, b]) => svg("line", { x1: place.get(a)[0], y1: place.get(a)[1], x2: place.get(b)[0], y2: place.get(b)[1] })),
+    shown.map((node) => svg("circle", { class: `kind-${kind}`, cx: place.get(node)[0], cy: place.get(node)[1], r: 6 })));
+}
