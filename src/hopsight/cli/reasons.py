@@ -25,7 +25,7 @@ def explain(
         from hopsight.streams.results import explain_node
 
         found = explain_node(folder, node)
-        typer.echo(dumps(found, indent=1, ensure_ascii=False) if as_json else found["summary"])
+        typer.echo(printable_json(found) if as_json else found["summary"])
         return
     reasons = explain_run(folder, node, target, group=group)
     typer.echo(printable_json(reasons.to_dict()) if as_json else str(reasons))

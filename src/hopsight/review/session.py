@@ -25,7 +25,8 @@ from hopsight.report.page import hop_range, node_reasons
 from hopsight.review.storage import UNDO, Decision, Store, current
 from hopsight.review.words import group_words, sentences
 from hopsight.runs.explain import open_run
-from hopsight.runs.outputs import guarded, write_scores
+from hopsight.runs.outputs import write_scores
+from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
 
 VIEWS = ("queue", "flagged", "judged", *VERDICTS)

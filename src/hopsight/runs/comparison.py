@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import check_count, plural
 from hopsight.explanations.text import aligned, printable
-from hopsight.runs.outputs import unguarded
 from hopsight.runs.record import read_record
+from hopsight.system.cells import unguarded
 
 if TYPE_CHECKING:
     import polars as pl

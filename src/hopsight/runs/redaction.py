@@ -7,7 +7,7 @@ from pathlib import Path
 from hopsight.metrics import ranking
 from hopsight.report.notebook import redacted, report
 from hopsight.runs.explain import open_run
-from hopsight.runs.outputs import guarded
+from hopsight.system.cells import guarded
 
 PAGE, KEY = "report-redacted.html", "redacted.csv"
 
