@@ -67,7 +67,7 @@ def _open_streams() -> None:
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if isinstance(sys.stderr, TextIOWrapper) and sys.stderr is sys.__stderr__:
-        sys.stderr = Forgiving(sys.stderr)  # type: ignore[assignment]
+        sys.stderr = Forgiving(sys.stderr)
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

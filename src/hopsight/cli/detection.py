@@ -105,6 +105,8 @@ def detect(
     if engine == "spark":
         from hopsight.spark import run as on_spark
 
+        if restart:
+            raise ValueError("restart is for --engine local: the Spark engine keeps no checkpoint")
         if repeat != 1:
             raise ValueError("repeat is for --engine local: on Spark, run the command with several seeds")
         with show_progress(quiet) as progress:

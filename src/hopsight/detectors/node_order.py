@@ -78,6 +78,7 @@ class Following:
         self._callback, self._nodes = callback, nodes
 
     def __call__(self, epoch: Epoch) -> None:
+        """Pass on an epoch."""
         self._callback(replace(epoch, scores=lambda: epoch.scores()[self._nodes]))
 
     def __getattr__(self, name: str) -> Any:
