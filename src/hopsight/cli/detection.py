@@ -132,6 +132,8 @@ def detect(
             raise ValueError("--only is for --engine local: filter the table of scores of a Spark run instead")
         if redact:
             raise ValueError("redact is for --engine local: Spark keeps no model to write another report from")
+        if restart:
+            raise ValueError("restart is for --engine local: the Spark engine keeps no checkpoint")
         if repeat != 1:
             raise ValueError("repeat is for --engine local: on Spark, run the command with several seeds")
         with show_progress(quiet) as progress:
