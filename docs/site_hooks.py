@@ -32,6 +32,13 @@ def on_files(files: Files, *, config: Any) -> Files:
     return files
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the search for people who hear the page."""
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
+
+
 def on_post_build(*, config: Any) -> None:
     """Remove the page for missing addresses, which only works on a server."""
     (Path(config["site_dir"]) / "404.html").unlink(missing_ok=True)

@@ -278,6 +278,16 @@ def test_the_first_screen_shows_suspects_with_what_their_scores_are_made_of(open
     has_chosen(page, words)
 
 
+def test_j_and_k_go_through_the_nodes_unless_somebody_is_typing(opened: Any) -> None:
+    opened.locator("h1").click()
+    opened.keyboard.press("j")
+    has_chosen(opened, SCRIPT)
+    opened.keyboard.press("k")
+    has_chosen(opened, IMAGE)
+    opened.get_by_placeholder("Search the nodes").press("j")
+    has_chosen(opened, IMAGE)
+
+
 def test_the_card_stays_beside_the_list_on_a_wide_screen_and_follows_on_a_narrow_one(opened: Any) -> None:
     def top(selector: str) -> float:
         box: dict[str, float] = opened.locator(selector).first.bounding_box()

@@ -151,7 +151,7 @@ parts.nodes.append(topNodes());
 document.getElementById("main").append(
   heading(),
   overview(page) ?? "",
-  order.length ? el("div", { class: "beside" }, section("Most anomalous nodes", "Select a node to see why.", parts.nodes), panel) : "",
+  order.length ? el("div", { class: "beside" }, section("Most anomalous nodes", "Select a node to see why; j and k go to the next and the previous one.", parts.nodes), panel) : "",
   section("Scores", null, parts.scores),
   page.groups.length ? section("Groups", groupIntro(), groupTable()) : "",
   page.edges.length ? section("Edges most out of place", "The model thinks that these neighbors belong farther apart.", topEdges()) : "",
@@ -161,6 +161,12 @@ document.body.append(tip);
 draw();
 follow();
 addEventListener("hashchange", follow);
+// j and k, as in many lists: the next and the previous node, unless somebody is typing.
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+  const button = { j: "#next", k: "#previous" }[event.key];
+  if (button) parts.chooser.querySelector(button).click();
+});
 let drawnFor = room();
 addEventListener("resize", () => {
   if (room() === drawnFor) return;
