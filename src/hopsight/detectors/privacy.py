@@ -51,8 +51,8 @@ def private_state(detector: Any, state: Mapping[str, Any]) -> dict[str, Any]:
 def coarse(values: FloatArray, n_nodes: int) -> FloatArray:
     """Return 1001 points between few quantiles of each column, of which at least five nodes lie beyond the outermost.
 
-    >>> coarse(np.arange(100.0)[:, None], 100)[[0, 500, 1000], 0].tolist()
-    [4.95, 49.5, 94.1]
+    >>> coarse(np.arange(101.0)[:, None], 100)[[0, 500, 1000], 0].round(6).tolist()
+    [5.0, 50.0, 95.0]
     """
     step = min(0.25, max(COARSEST, LEAST / n_nodes))
     levels = np.linspace(step, 1.0 - step, max(2, round(1.0 / step) - 1))
