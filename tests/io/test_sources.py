@@ -366,3 +366,13 @@ def test_json_lines(tmp_path: Path) -> None:
         (tmp_path / "edges.jsonl").write_text(text)
         with pytest.raises(ValueError, match="it is not JSON Lines: every line must be one JSON object"):
             load(tmp_path / "edges.jsonl", nodes=NODES)
+
+
+def test_hidden_folders_are_not_searched(tmp_path: Path) -> None:
+    """A virtual environment beside the data has Parquet files of its own."""
+    frame = pl.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
+    for folder in (tmp_path, tmp_path / "part=1", tmp_path / ".venv" / "lib", tmp_path / "_delta_log"):
+        folder.mkdir(parents=True, exist_ok=True)
+        frame.write_parquet(folder / "edges.parquet")
+    found = [file.relative_to(tmp_path).as_posix() for file in files(str(tmp_path))]
+    assert found == ["edges.parquet", "part=1/edges.parquet"]

@@ -180,10 +180,11 @@ def _options(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _parquet_files(path: Path) -> tuple[Path, ...]:
-    """Return the Parquet files in a folder or behind a pattern, in order, without hidden files."""
+    """Return the Parquet files in a folder or behind a pattern, in order, without hidden files and folders."""
     try:
         if path.is_dir():
             found = [file for suffix in KINDS["parquet"] for file in path.rglob(f"*{suffix}")]
+            found = [file for file in found if not any(map(_hidden, file.relative_to(path).parts))]
         elif glob.has_magic(str(path)):
             found = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207 (absolute patterns)
             found = [file for file in found if file.name.lower().endswith(KINDS["parquet"])]
@@ -191,7 +192,11 @@ def _parquet_files(path: Path) -> tuple[Path, ...]:
             return ()
     except (OSError, ValueError):
         return ()
-    return tuple(sorted(file for file in found if file.is_file() and not file.name.startswith((".", "_"))))
+    return tuple(sorted(file for file in found if file.is_file() and not _hidden(file.name)))
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
 
 
 def _exists(path: Path) -> bool:
