@@ -33,7 +33,7 @@ from hopsight.cli.options import (
     TypeColumn,
     WeightColumn,
 )
-from hopsight.cli.support import StoppedError, show_progress
+from hopsight.cli.support import StoppedError, show_progress, source_of
 
 DEFAULT_DETECTOR = "cross_hcm"
 DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
@@ -95,6 +95,7 @@ def detect(
     quiet: Quiet = False,
 ) -> None:
     """Fit a detector to a graph, rank and explain its nodes, write a report."""
+    given = locals()
     if window is not None:
         from hopsight.cli.over_time import detect_over_time
 
@@ -107,16 +108,10 @@ def detect(
     from hopsight.runs import detect as run
     from hopsight.runs.console import show_result
     from hopsight.runs.folder import CHECKPOINT
-    from hopsight.runs.request import Request, Source
+    from hopsight.runs.request import Request
     from hopsight.runs.settings import split_settings, with_options
 
-    where = Source(
-        path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
-        source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
-        weight_column=weight_column, time_column=time_column, type_column=type_column, name_column=name_column,
-        category=tuple(category or ()), derive=derive, duplicates=duplicates, bipartite=bipartite,
-        header=False if no_header else None,
-    )  # fmt: skip
+    where = source_of(given)
     request = Request(
         source=where, detector=detector, preset=preset, seed=seed, device=device, top=top,
         settings=with_options(
@@ -187,17 +182,11 @@ def score(
     quiet: Quiet = False,
 ) -> None:
     """Score a new graph with a saved model."""
+    given = locals()
     from hopsight.runs import score as run
     from hopsight.runs.console import show_result
-    from hopsight.runs.request import Source
 
-    where = Source(
-        path=source, nodes=nodes, directed=directed, label=label, ignore=tuple(ignore or ()), missing=missing,
-        source_column=source_column, target_column=target_column, id_column=id_column, data_dir=data_dir,
-        weight_column=weight_column, time_column=time_column, type_column=type_column, name_column=name_column,
-        category=tuple(category or ()), derive=derive, duplicates=duplicates, bipartite=bipartite,
-        header=False if no_header else None,
-    )  # fmt: skip
+    where = source_of(given)
     with show_progress(quiet) as progress:
         result = run.score(model, where, out, top=top, progress=progress)
     show_result(result, top=top, files=("report.html", "scores.csv"))

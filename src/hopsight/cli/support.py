@@ -6,14 +6,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 if TYPE_CHECKING:
     from hopsight.runs.progress import Progress
+    from hopsight.runs.request import Source
 
 
 class StoppedError(Exception):
@@ -42,6 +44,16 @@ class Forgiving:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def source_of(given: Mapping[str, Any]) -> Source:
+    """Return where the graph of a command comes from, by the names of its options."""
+    from hopsight.runs.request import Source
+
+    same = {field.name for field in fields(Source)} & set(given)
+    options = {name: given[name] for name in same}
+    options |= {name: tuple(given[name] or ()) for name in ("ignore", "category")}
+    return Source(**options, path=given["source"], header=False if given["no_header"] else None)
 
 
 def load_graph(source: str, nodes: str | None, data_dir: str | None, **options: Any) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.table import own_columns, shown_order
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
-from hopsight.metrics import ranking
+from hopsight.metrics import found_first
 from hopsight.runs.folder import RECORD
 from hopsight.runs.outputs import write_edges, write_groups, write_scores
 from hopsight.runs.record import Stages, checksums, graph_statistics, write_record
@@ -105,18 +105,7 @@ def compare_with_labels(
     if graph.labels is None:
         return None
     labels = graph.labels if left_out is None else np.where(left_out, -1, graph.labels)
-    if not {0, 1} <= set(np.unique(labels).tolist()):
-        return None
-    from hopsight.metrics import roc_auc
-
-    n_anomalies = int((labels == 1).sum())
-    labeled = labels >= 0
-    first = ranking(scores[labeled])[:n_anomalies]
-    return {
-        "n_anomalies": n_anomalies,
-        "n_found": int(labels[labeled][first].sum()),
-        "roc_auc": float(roc_auc(labels, scores)),
-    }
+    return found_first(labels, scores)
 
 
 def judged_or_left_out(model: Any) -> NDArray[np.bool_] | None:

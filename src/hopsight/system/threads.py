@@ -36,8 +36,7 @@ def n_threads() -> int:
 def few_threads(n_columns: int) -> AbstractContextManager[Any]:
     """Limit BLAS to one thread while matrices are narrow.
 
-    Waking a second thread costs more than it saves, and on a busy machine waiting for it can take many times as long
-    as the work itself.
+    Waking a second thread and waiting for it would cost more than it saves.
     """
     return threadpool_limits(1, user_api="blas") if n_columns <= NARROW else nullcontext()
 
