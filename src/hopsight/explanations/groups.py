@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +14,8 @@ from numpy.typing import NDArray
 from hopsight.checks import plural
 from hopsight.explanations.attributes import category_columns
 from hopsight.explanations.cards import group_card
-from hopsight.explanations.text import aligned, number, printable
+from hopsight.explanations.text import Readable, aligned, number, printable
 from hopsight.graph import AttributedGraph
-from hopsight.system.plain import plain
 
 IntArray = NDArray[np.int64]
 
@@ -42,7 +40,7 @@ class Member:
 
 
 @dataclass(frozen=True, repr=False)
-class GroupExplanation:
+class GroupExplanation(Readable):
     """Who belongs to a group and why; ``density`` is the share of the pairs of members that are edges."""
 
     group: int
@@ -52,14 +50,6 @@ class GroupExplanation:
     density: float
     score: float
     shared: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON."""
-        values: dict[str, Any] = plain(dataclasses.asdict(self))
-        return values
-
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
 
     def __repr__(self) -> str:
         return f"<Explanation of group {self.group}: a {self.kind} of {plural(len(self.members), 'node')}>"

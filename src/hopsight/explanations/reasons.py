@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +18,7 @@ from hopsight.explanations.evidence import (
     outlier_sentence,
     strengths,
 )
-from hopsight.explanations.text import aligned, fixed, listed, number, percent, printable
-from hopsight.system.plain import plain
+from hopsight.explanations.text import Readable, aligned, fixed, listed, number, percent, printable
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ class WithoutEdges:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Readable):
     """Why a node has its score.
 
     ``neighbors`` holds all of them, the most out of place first (highest score first where the detector predicts no
@@ -208,11 +206,8 @@ class Explanation:
         return " ".join(sentences)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON."""
-        return {"summary": self.summary, **plain(dataclasses.asdict(self))}
-
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
+        """Return plain lists, numbers and strings, ready for JSON, the summary first."""
+        return {"summary": self.summary, **super().to_dict()}
 
     def __repr__(self) -> str:
         return f"<Explanation of {printable(self.node)}: rank {self.rank:,} of {self.n_nodes:,}>"
@@ -282,7 +277,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeExplanation:
+class EdgeExplanation(Readable):
     """Why an edge looks out of place, or does not.
 
     ``attributes`` compares the source (``value``) with the target (``median``); a share is the part of that
@@ -312,14 +307,6 @@ class EdgeExplanation:
     score: float | None = None
     flagged: bool | None = None
     reason: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON."""
-        values: dict[str, Any] = plain(dataclasses.asdict(self))
-        return values
-
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
 
     def __repr__(self) -> str:
         return f"<Explanation of the edge {printable(self.source)} – {printable(self.target)}>"

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hopsight.checks import plural
+from hopsight.system.plain import plain
+
+
+class Readable:
+    """An explanation that prints as lines of text; a base of dataclasses."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON."""
+        values: dict[str, Any] = plain(dataclasses.asdict(self))  # type: ignore[call-overload]
+        return values
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        raise NotImplementedError
 
 
 def number(value: float | None) -> str:
