@@ -209,7 +209,7 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
     import torch
 
     from hopsight.hcm.calibration import calibrated
-    from hopsight.hcm.folds import edge_hashes, node_hashes, pool_seed
+    from hopsight.hcm.folds import edge_hashes, pool_seed
     from hopsight.hcm.hop_detector import adjacency_of
     from hopsight.hcm.training import predict
     from hopsight.hops.pool import pair_pool
@@ -225,7 +225,7 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
     trained, fresh = (
         pair_pool(
             adjacency_of(graph, kept, directed=False), positives, model.n_folds, graph.edges, kept,
-            node_hashes(graph.node_ids), pool_seed(seed), **settings,
+            graph.node_hashes, pool_seed(seed), **settings,
         )
         for seed in (model.split_seed_, model.split_seed_ + 991)
     )  # fmt: skip

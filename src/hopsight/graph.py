@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from hopsight.checks import plural
 from hopsight.edge_data import EdgeData, edge_names, merged
 from hopsight.markup import graph_card
+from hopsight.system.hashes import id_hashes
+from hopsight.system.readonly import frozen, frozen_csr, still_writeable
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -184,14 +186,14 @@ class AttributedGraph:
         if self.edge_weight is None:
             return None
         mean = float(np.abs(self.edge_weight).mean()) if self.edge_weight.size else 0.0
-        return _frozen(self.edge_weight / mean if mean > 0.0 else self.edge_weight.copy())
+        return frozen(self.edge_weight / mean if mean > 0.0 else self.edge_weight.copy())
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
         """Every edge once, as (2, n_edges) node positions; an undirected edge has source < target."""
         upper = self.adjacency if self.directed else sp.triu(self.adjacency, k=1, format="csr")
         source = np.repeat(np.arange(self.n_nodes, dtype=np.int64), np.diff(upper.indptr))
-        return _frozen(np.stack([source, upper.indices.astype(np.int64)]))
+        return frozen(np.stack([source, upper.indices.astype(np.int64)]))
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
@@ -199,7 +201,12 @@ class AttributedGraph:
         degrees = np.diff(self.adjacency.indptr).astype(np.int64)
         if self.directed:
             degrees = degrees + np.bincount(self.adjacency.indices, minlength=self.n_nodes)
-        return _frozen(degrees)
+        return frozen(degrees)
+
+    @cached_property
+    def node_hashes(self) -> NDArray[np.uint64]:
+        """64 bits of each node's id, by which random choices are made: they do not depend on the order of the nodes."""
+        return frozen(id_hashes(self.node_ids))
 
     @cached_property
     def _positions(self) -> dict[Hashable, int]:
@@ -271,7 +278,7 @@ def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
         edges = edges + edges.T.tocsr()
     edges.sort_indices()
     edges.data[:] = 1.0
-    return _frozen_csr(edges), n_loops
+    return frozen_csr(edges), n_loops
 
 
 def _as_edges(matrix: Any) -> Any:
@@ -293,7 +300,7 @@ def _canonical_attributes(attributes: Any, n_nodes: int) -> Any:
     if sp.issparse(attributes):
         matrix: Any = sp.csr_array(attributes)
         matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
-        if not matrix.has_canonical_format or _still_writeable(matrix.data, getattr(attributes, "data", None)):
+        if not matrix.has_canonical_format or still_writeable(matrix.data, getattr(attributes, "data", None)):
             matrix = matrix.copy()
             matrix.sum_duplicates()
         values = matrix.data
@@ -303,7 +310,7 @@ def _canonical_attributes(attributes: Any, n_nodes: int) -> Any:
             matrix = given.astype(_float_type(given.dtype), copy=False)
         except (TypeError, ValueError) as error:
             raise ValueError(f"attributes must be numbers: {error}") from None
-        if not isinstance(attributes, list | tuple) and _still_writeable(matrix, given):
+        if not isinstance(attributes, list | tuple) and still_writeable(matrix, given):
             matrix = matrix.copy()
         values = matrix
     if matrix.ndim != 2 or matrix.shape[0] != n_nodes:
@@ -311,7 +318,7 @@ def _canonical_attributes(attributes: Any, n_nodes: int) -> Any:
     if not np.isfinite(values).all():
         row, column = _first_bad_entry(matrix)
         raise ValueError(f"attributes must be finite: row {row}, column {column} is NaN or infinite")
-    return _frozen_csr(matrix) if sp.issparse(matrix) else _frozen(matrix)
+    return frozen_csr(matrix) if sp.issparse(matrix) else frozen(matrix)
 
 
 def _first_bad_entry(matrix: Any) -> tuple[int, int]:
@@ -332,7 +339,7 @@ def _float_type(dtype: Any) -> type:
 def _canonical_ids(node_ids: Any, n_nodes: int) -> NDArray[Any]:
     """Return an int64 array if every id is an integer, and an object array of strings otherwise."""
     if node_ids is None:
-        return _frozen(np.arange(n_nodes, dtype=np.int64))
+        return frozen(np.arange(n_nodes, dtype=np.int64))
     # np.asarray would pad every text to the length of the longest.
     values = node_ids.tolist() if isinstance(node_ids, np.ndarray) else list(node_ids)
     if len(values) != n_nodes:
@@ -345,7 +352,7 @@ def _canonical_ids(node_ids: Any, n_nodes: int) -> NDArray[Any]:
     if len(set(ids.tolist())) != n_nodes:
         twice, _ = Counter(ids.tolist()).most_common(1)[0]
         raise ValueError(f"node ids must be unique, but {twice!r} occurs twice")
-    return _frozen(ids)
+    return frozen(ids)
 
 
 def _is_int64(node: Hashable) -> bool:
@@ -368,7 +375,7 @@ def _flags(field: str, values: ArrayLike | None, n_nodes: int, *, low: int, high
         raise ValueError(f"{field} must have one value for each of the {n_nodes} nodes, got shape {flags.shape}")
     if not np.isin(flags, range(low, high + 1)).all():
         raise ValueError(f"{field} must be whole numbers from {low} to {high}")
-    return _frozen(flags.astype(np.int8))
+    return frozen(flags.astype(np.int8))
 
 
 def _texts(field: str, values: Any, n_nodes: int) -> NDArray[np.object_] | None:
@@ -379,22 +386,4 @@ def _texts(field: str, values: Any, n_nodes: int) -> NDArray[np.object_] | None:
     if len(words) != n_nodes:
         raise ValueError(f"{field} must have one text for each of the {n_nodes} nodes, got {len(words)}")
     texts[:] = [str(word) for word in words]
-    return _frozen(texts)
-
-
-def _still_writeable(array: NDArray[Any], given: Any) -> bool:
-    """Return whether the caller could still change this array; a read-only array needs no copy."""
-    return isinstance(given, np.ndarray) and given.flags.writeable and np.may_share_memory(array, given)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view; the array of the caller stays writeable."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _frozen_csr(matrix: Any) -> Any:
-    """Return a CSR array over read-only views of the three parts."""
-    parts = tuple(_frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr))
-    return sp.csr_array(parts, shape=matrix.shape, copy=False)
+    return frozen(texts)

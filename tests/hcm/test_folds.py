@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import Splits, edge_hashes, mix, node_folds, node_hashes, pool_seed, split_seed
+from hopsight.hcm.folds import Splits, edge_hashes, mix, node_folds, pool_seed, split_seed
+from hopsight.system.hashes import id_hashes
 from toys import renumbered
 
 
@@ -82,7 +83,7 @@ def test_numbers_and_their_text_are_the_same_node(random_graph: AttributedGraph)
     )
     assert as_text.node_ids.dtype == object and random_graph.node_ids.dtype == np.int64
     assert np.array_equal(edge_hashes(random_graph), edge_hashes(as_text))
-    assert np.array_equal(node_folds(random_graph.node_ids), node_folds(as_text.node_ids))
+    assert np.array_equal(random_graph.node_hashes, as_text.node_hashes)
 
 
 def test_both_arcs_between_two_nodes_are_hidden_together() -> None:
@@ -107,12 +108,12 @@ def test_no_seed_is_a_random_one() -> None:
 @pytest.mark.parametrize("strange", ["", "a\nb", "\ud800", "x" * 10_000, "日本"])
 def test_any_id_has_a_hash(strange: str) -> None:
     ids = np.array(["plain", strange], dtype=object)
-    assert np.unique(node_hashes(ids)).size == 2
+    assert np.unique(id_hashes(ids)).size == 2
 
 
 def test_hashes_are_the_same_on_every_engine() -> None:
     """Values that other engines must reproduce; SplitMix64 of 1 and 2 as published with Java's generator."""
-    assert node_hashes(np.array([7, 8])).tolist() == node_hashes(np.array(["7", "8"], dtype=object)).tolist()
+    assert id_hashes(np.array([7, 8])).tolist() == id_hashes(np.array(["7", "8"], dtype=object)).tolist()
     step = 0x9E3779B97F4A7C15
     assert mix(np.array([step, 2 * step % 2**64], dtype=np.uint64)).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
 
@@ -126,7 +127,7 @@ def test_parts_follow_the_formula_in_plain_integers() -> None:
         return word ^ word >> 31
 
     hashes, splits = mix(np.arange(50, dtype=np.uint64)), Splits(9, 3, 5)
-    for edge, part, inner in zip(hashes.tolist(), splits.part(hashes), splits._inner(hashes), strict=True):
+    for edge, part, inner in zip(hashes.tolist(), splits.part(hashes), splits.of(hashes).inner, strict=True):
         state = finalize(edge ^ finalize(9))
         assert part == (finalize(state) >> 32) * 3 >> 32
         assert inner == (finalize((state + 0x9E3779B97F4A7C15) % 2**64) >> 32) * 5 >> 32
@@ -139,9 +140,9 @@ def test_some_edges_have_the_hashes_they_have_among_all(named: AttributedGraph) 
 
 def test_node_folds_are_balanced_and_follow_the_ids(rng: np.random.Generator) -> None:
     ids = np.array([f"node {i}" for i in range(5_000)], dtype=object)
-    folds = node_folds(ids)
+    folds = node_folds(id_hashes(ids))
     low, high = binom.ppf([1e-6, 1 - 1e-6], 5_000, 0.2)
     assert set(folds.tolist()) == set(range(5))
     assert ((low <= np.bincount(folds)) & (np.bincount(folds) <= high)).all()
     order = rng.permutation(5_000)
-    assert np.array_equal(node_folds(ids[order]), folds[order])
+    assert np.array_equal(node_folds(id_hashes(ids[order])), folds[order])

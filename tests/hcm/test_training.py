@@ -9,12 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from hopsight.hcm import steps as steps_module
 from hopsight.hcm import training
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.folds import Fold
 from hopsight.hcm.network import ViewHopNetwork
 from hopsight.hcm.sgld import SGLD
-from hopsight.hcm.training import HopTask, Schedule, Trained, judge_edges, make_optimizer, predict, sample_weights
+from hopsight.hcm.steps import HopTask, Schedule, make_optimizer
+from hopsight.hcm.training import Trained, judge_edges, predict, sample_weights
 from hopsight.hcm.training_state import Generators
 
 CPU = torch.device("cpu")
@@ -143,13 +145,13 @@ def test_networks_side_by_side_train_as_each_would_alone() -> None:
 def test_each_network_trains_on_its_own_pairs_and_its_folds_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Epoch t of network k: the pairs that were drawn for it, and fold t mod n_folds."""
     seen: list[tuple[int, float, list[list[int]]]] = []
-    step = training.Step
+    step = steps_module.Step
 
-    def note(mine: Any, fold: Fold, pairs: Tensor, *others: Any) -> training.Step:
+    def note(mine: Any, fold: Fold, pairs: Tensor, *others: Any) -> steps_module.Step:
         seen.append((networks.index(mine), float(fold.view[0][0, 0]), pairs.tolist()))
         return step(mine, fold, pairs, *others)
 
-    monkeypatch.setattr(training, "Step", note)
+    monkeypatch.setattr(steps_module, "Step", note)
     networks = [network(0), network(1)]
     drawn = torch.randint(0, 5, (3, 2, 2, 4), generator=torch.Generator().manual_seed(0))
     task = HopTask(networks, folds_of(2, 2), lambda epoch, n: drawn, LABELS)
@@ -213,7 +215,7 @@ def test_fewer_epochs_than_folds_still_judge_every_edge() -> None:
 def test_edges_are_judged_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     samples, _ = train()
     whole = judge(samples)
-    monkeypatch.setattr(training, "AT_ONCE", 3)
+    monkeypatch.setattr(steps_module, "AT_ONCE", 3)
     torch.testing.assert_close(judge(samples).hop, whole.hop)
 
 
@@ -235,7 +237,7 @@ def test_pairs_are_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_predictions_come_in_blocks_of_the_chosen_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "AT_ONCE", 2)
+    monkeypatch.setattr(steps_module, "AT_ONCE", 2)
     chosen = torch.tensor([1, 3, 0])
     blocks = list(predict(network(), [POINTS], EDGES, chosen, schedule()))
     assert [block.tolist() for block, _ in blocks] == [[1, 3], [0]]
@@ -255,7 +257,7 @@ def test_dropout_gives_the_same_bits_for_any_number_of_threads(
     n_networks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every block of pairs has its own generator, in training and in judging."""
-    monkeypatch.setattr(training, "AT_ONCE", 2)  # two blocks of pairs and of edges
+    monkeypatch.setattr(steps_module, "AT_ONCE", 2)  # two blocks of pairs and of edges
     found = []
     for count in (1, 2, 4):
         monkeypatch.setattr("hopsight.system.threads.n_threads", lambda count=count: count)

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse.csgraph import shortest_path
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import Splits, edge_hashes, node_hashes, pool_seed
+from hopsight.hcm.folds import Splits, edge_hashes, pool_seed
 from hopsight.hcm.hop_detector import adjacency_of
 from hopsight.hops.pairs import hop_pairs
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool, plan_pool, source_count, without
@@ -31,7 +31,7 @@ def pool_of(graph: AttributedGraph, kept: np.ndarray | None = None, **settings: 
         SPLITS.n_folds,
         graph.edges,
         chosen,
-        node_hashes(graph.node_ids),
+        graph.node_hashes,
         pool_seed(0),
         **SETTINGS | settings,
     )

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.hcm.folds import node_hashes
 from hopsight.preprocess import AttributeTransform
 from hopsight.spark.attributes import fit_transform, transformed
+from hopsight.system.hashes import id_hashes
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def table(spark: Any) -> tuple[np.ndarray, Any]:
 
     values = np.random.default_rng(0).gamma(1.0, 3.0, size=(60, 7)) - 2.0
     values[:, 3] = 1e6
-    hashes = node_hashes(np.arange(60)).view(np.int64)
+    hashes = id_hashes(np.arange(60)).view(np.int64)
     columns = {"id": np.arange(60), "row": np.arange(60), "features": list(values), "hash": hashes}
     return values, spark.createDataFrame(pa.table(columns)).repartition(3).persist()
 

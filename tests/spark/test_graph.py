@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import edge_hashes, node_hashes
+from hopsight.hcm.folds import edge_hashes
 from hopsight.spark import graph as stages
 from hopsight.spark.session import run_settings
 from spark_stages import FirstStages, cluster_numbers, dense
@@ -32,7 +32,7 @@ def test_edges_are_cleaned_as_by_the_local_engine(first_stages: FirstStages, gra
 def test_blocks_hold_hashes_and_degrees(first_stages: FirstStages, graph: AttributedGraph) -> None:
     number = cluster_numbers(first_stages)
     hashes = dense(first_stages.x, first_stages, "hash", np.uint64, -1)[number, 0]
-    np.testing.assert_array_equal(hashes, node_hashes(graph.node_ids))
+    np.testing.assert_array_equal(hashes, graph.node_hashes)
     degrees = dense(first_stages.degrees, first_stages, "degree", np.int32, -1)[number]
     np.testing.assert_array_equal(degrees[:, 0], graph.degrees)
     for fold in first_stages.splits.folds:

@@ -30,7 +30,7 @@ def test_nodes_are_those_of_the_local_engine(
     attributes = reference._transformed(graph)[wanted]
     np.testing.assert_allclose(chosen.attributes, attributes, atol=1e-9)
     laws = module.fit_attribute_laws(chosen, first_stages.degrees, first_stages.layout)
-    local = AttributeLaws.fit(attributes, graph.degrees[wanted], node_folds(graph.node_ids[wanted]))
+    local = AttributeLaws.fit(attributes, graph.degrees[wanted], node_folds(graph.node_hashes[wanted]))
     np.testing.assert_allclose(laws.center, local.center, atol=1e-9)
     np.testing.assert_allclose(laws.ridges, local.ridges, atol=1e-9)
     for similarity in ("cosine", "euclidean"):

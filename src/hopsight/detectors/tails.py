@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from hopsight.system.threads import by_blocks
+
 FloatArray = NDArray[np.float64]
 
 LEVELS = (0.5, 0.7, 0.8)  # quantiles that describe the upper bulk
@@ -47,6 +49,9 @@ class Tail:
 
     def surprise(self, values: FloatArray) -> FloatArray:
         """Return −log S(x); NaN stays NaN. Below the median it falls toward 0, so that the order is kept there, too."""
+        return np.asarray(by_blocks(self._surprise, values))
+
+    def _surprise(self, values: FloatArray) -> FloatArray:
         base = np.log(2.0) - np.log(self.share)
         if self.width <= 0.0:
             return np.where(np.isnan(values), np.nan, np.where(values > self.median, base, 0.0))

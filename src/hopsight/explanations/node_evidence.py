@@ -62,7 +62,7 @@ class NodeEvidence:
         place = np.array([position])
         attributes = self.model._transformed(self.graph, place)
         degrees = self.graph.degrees[place]
-        residual = laws.residual(attributes, degrees, node_folds(self.graph.node_ids[place]))
+        residual = laws.residual(attributes, degrees, node_folds(self.graph.node_hashes[place]))
         return float(np.expm1(np.log1p(degrees) - residual)[0])
 
     def _companions(self, kind: str | None, position: int) -> Companions | None:

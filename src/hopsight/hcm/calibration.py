@@ -7,8 +7,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hopsight.system.threads import few_threads
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -42,13 +40,8 @@ def calibrate(logits: FloatArray, labels: IntArray) -> FloatArray:
     With z_s the logits of sample s, p = mean_s softmax(z_s / T + b). For each T on a grid, b makes the mean of p over
     the pairs equal to the share of each class (iterative scaling). T is the one that answers best whether a pair is
     one hop apart: it minimizes −Σ log p₁ over such pairs − Σ log(1 − p₁) over the others. ``logits`` has the shape
-    (n_samples, n_pairs, n_classes).
+    (n_samples, n_pairs, n_classes). Limit BLAS to one thread: several add up in another order.
     """
-    with few_threads(1):  # several would add up in another order
-        return _calibrate(logits, labels)
-
-
-def _calibrate(logits: FloatArray, labels: IntArray) -> FloatArray:
     shares = np.bincount(labels, minlength=logits.shape[2]) / labels.size
     centered = logits - logits.max(axis=2, keepdims=True)
     best, found, near = np.inf, np.empty(0), np.empty(0)

@@ -18,16 +18,16 @@ from hopsight.hcm.calibration import calibrate
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, combine, p_values, weigh
+from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, all_p_values, combine, weigh
 from hopsight.hcm.folds import (
     HALF_PRECISION_NODES,
     Fold,
+    Placed,
     Splits,
     edge_hashes,
     law_edges,
     law_nodes,
     node_folds,
-    node_hashes,
     pool_seed,
 )
 from hopsight.hcm.groups import Group, GroupList, find_groups
@@ -35,14 +35,16 @@ from hopsight.hcm.hop_detector import HopDetector, adjacency_of, as_float64
 from hopsight.hcm.laws import AttributeLaws
 from hopsight.hcm.locality import edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
+from hopsight.hcm.steps import Schedule
 from hopsight.hcm.taught import Taught
-from hopsight.hcm.training import Schedule, predict
+from hopsight.hcm.training import predict
 from hopsight.hcm.verdicts import Learned
+from hopsight.hcm.views import Neighborhoods
 from hopsight.hops.pool import PairPool, pair_pool
 from hopsight.io.derive import COUNTS, STRUCTURE
-from hopsight.nn.gcn import smoothed
 from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import choose_scaling
+from hopsight.system.threads import few_threads, in_order
 
 PRIOR_PAIRS = 10.0
 CALIBRATION_PAIRS = 1024  # of each hop class
@@ -181,9 +183,8 @@ class CrossHCM(Taught, HopDetector):
         attributes = super()._fit_transform(graph, rng)
         self.unit_ = float(attributes.std()) or 1.0
         chosen = law_nodes(graph)
-        folds = node_folds(graph.node_ids)
-        own = self._own(attributes[chosen])
-        self.attribute_laws_ = AttributeLaws.fit(own, graph.degrees[chosen], folds[chosen])
+        own, folds = self._own(attributes[chosen]), node_folds(graph.node_hashes[chosen])
+        self.attribute_laws_ = AttributeLaws.fit(own, graph.degrees[chosen], folds)
         cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
         return attributes
@@ -202,18 +203,23 @@ class CrossHCM(Taught, HopDetector):
     def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
         """Return the folds that each network trains on: views without its part and without an inner fold."""
         scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
-        hashes, splits = edge_hashes(graph), self.splits
+        neighborhoods, placed = self._neighborhoods(graph, device), self._placed(graph)
         dtype = self._view_dtype(graph)
         own = scaled.to(dtype)
-        part = splits.part(hashes)
-        judged = [torch.from_numpy(np.flatnonzero(part == k)).to(device) for k in range(self.n_folds)]
+        judged = [torch.from_numpy(np.flatnonzero(placed.part == k)).to(device) for k in range(self.n_folds)]
         folds: list[list[Fold]] = [[] for _ in range(self.n_folds)]
-        for fold in splits.folds:
+        for fold in self.splits.folds:
             network, inner = divmod(fold, self.n_inner)
             if inner > 0:
-                shown = adjacency_of(graph, ~splits.hidden(hashes, fold), directed=False, weighted=True)
-                folds[network].append(Fold([own, smoothed(shown, scaled).to(dtype)], judged[network]))
+                view = neighborhoods.smooth(scaled, placed.hidden(fold)).to(dtype)
+                folds[network].append(Fold([own, view], judged[network]))
         return folds
+
+    def _neighborhoods(self, graph: AttributedGraph, device: torch.device) -> Neighborhoods:
+        return self._once("neighborhoods", graph, lambda: Neighborhoods(graph, device))
+
+    def _placed(self, graph: AttributedGraph) -> Placed:
+        return self._once("placed", graph, lambda: self.splits.of(edge_hashes(graph)))
 
     def _view_dtype(self, graph: AttributedGraph) -> torch.dtype:
         return torch.float16 if graph.n_nodes > HALF_PRECISION_NODES else torch.float32
@@ -229,16 +235,16 @@ class CrossHCM(Taught, HopDetector):
         """Return the views of the rows: their neighborhoods without the absent edges."""
         around = np.union1d(rows, graph.edges[:, edges_at(graph, rows)])
         near = edges_at(graph, around)
-        hashes, splits = edge_hashes(graph, near), self.splits
+        placed = self.splits.of(edge_hashes(graph, near))
         scaled = self._transformed(graph, around) / self.unit_
         own = torch.from_numpy(scaled[np.searchsorted(around, rows)].astype(np.float32)).to(device)
-        part = splits.part(hashes[np.searchsorted(near, mine)])
+        part = placed.part[np.searchsorted(near, mine)]
         judged = [torch.from_numpy(np.flatnonzero(part == k)).to(device) for k in range(self.n_folds)]
         folds: list[list[Fold]] = [[] for _ in range(self.n_folds)]
-        for fold in splits.folds:
+        for fold in self.splits.folds:
             network, inner = divmod(fold, self.n_inner)
             if inner > 0:
-                shown = near[~splits.hidden(hashes, fold) & present[near]]
+                shown = near[~placed.hidden(fold) & present[near]]
                 weight = None if graph.edge_weight is None else graph.relative_weight[shown]
                 operator = local_operator(graph.edges[:, shown], rows, around, directed=graph.directed, weight=weight)
                 view = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
@@ -253,8 +259,8 @@ class CrossHCM(Taught, HopDetector):
         if known:
             with checkpoint.taking_up():
                 return PairPool.of(known)
-        hashes, splits = edge_hashes(graph), self.splits
-        positives = [splits.positives(hashes, fold) for fold in splits.folds]
+        placed = self._placed(graph)
+        positives = [placed.positives(fold) for fold in self.splits.folds]
         aside = [mask if fold % self.n_inner == 0 else mask & kept for fold, mask in enumerate(positives)]
         pool = pair_pool(
             adjacency_of(graph, kept, directed=graph.directed),
@@ -262,7 +268,7 @@ class CrossHCM(Taught, HopDetector):
             self.n_folds,
             graph.edges,
             kept,
-            node_hashes(graph.node_ids),
+            graph.node_hashes,
             pool_seed(self.split_seed_),
             n_classes=self.n_classes,
             sampling_ratio=self.sampling_ratio,
@@ -284,10 +290,9 @@ class CrossHCM(Taught, HopDetector):
         """Return temperature and class offsets of each network, learned on the pairs that it set aside."""
         device = next(networks[0].parameters()).device
         scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
-        hashes, splits = edge_hashes(graph), self.splits
-        shown = (~splits.hidden(hashes, k * self.n_inner) for k in range(self.n_folds))
-        matrices = (adjacency_of(graph, edges, directed=False, weighted=True) for edges in shown)
-        views = ([scaled, smoothed(matrix, scaled)] for matrix in matrices)
+        neighborhoods, placed = self._neighborhoods(graph, device), self._placed(graph)
+        hidden = (placed.hidden(k * self.n_inner) for k in range(self.n_folds))
+        views = ([scaled, neighborhoods.smooth(scaled, edges)] for edges in hidden)
         return self.calibrate(networks, views, pairs, self.samples_, rng)
 
     def calibrate(
@@ -308,9 +313,10 @@ class CrossHCM(Taught, HopDetector):
             for weights in samples:
                 network.set_flat_weights(weights[k])
                 blocks = predict(network, view, aside, torch.arange(labels.size, device=device), schedule)
-                logits.append(np.concatenate([as_float64(block) for _, block in blocks]))
-            found.append(calibrate(np.stack(logits), labels))
-        return np.array(found)
+                logits.append(torch.cat([block for _, block in blocks]))
+            found.append((as_float64(torch.stack(logits)), labels))
+        with few_threads(1):  # several would add up in another order
+            return np.array(list(in_order(calibrate, *zip(*found, strict=True))))
 
     def _keep(self, graph: AttributedGraph, posterior: EdgePosterior, *, refit: bool = True) -> FloatArray:
         scores = super()._keep(graph, posterior, refit=refit)
@@ -329,12 +335,10 @@ class CrossHCM(Taught, HopDetector):
         if refit:
             self.node_laws_ = NodeLaws.fit(nodes.rows(law_nodes(graph)))
         self.evidence_ = weigh(nodes, self.node_laws_)
-        kind_p = {kind: p_values(nodes, self.node_laws_, (kind,)) for kind in KINDS}
-        self.p_value_ = p_values(nodes, self.node_laws_, self.evidence)
+        self.p_value_, *kind_p = all_p_values(nodes, self.node_laws_, [self.evidence, *((kind,) for kind in KINDS)])
         if refit:
-            self.kind_thresholds_ = np.array(
-                [threshold(self.evidence_[kind], "auto", self.false_alarms, p) for kind, p in kind_p.items()]
-            )
+            by_kind = zip(self.evidence_.values(), kind_p, strict=True)
+            self.kind_thresholds_ = np.array([threshold(each, "auto", self.false_alarms, p) for each, p in by_kind])
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
         strength = self._taught_again(graph, strength, refit=refit)
@@ -374,17 +378,14 @@ class CrossHCM(Taught, HopDetector):
             strangers,
             lookalikes,
             self._deviation_of(attributes),
-            laws.residual(attributes, degrees, node_folds(graph.node_ids[[node]])),
+            laws.residual(attributes, degrees, node_folds(graph.node_hashes[[node]])),
         )
         evidence = weigh(alone, self.node_laws_)
         return self._taught_node(evidence, float(combine(evidence, self.evidence)[0][0]), node)
 
-    def _attribute_rows(self, graph: AttributedGraph) -> FloatArray:
-        return self._transformed(graph)
-
     def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
         """Return what is known of each node."""
-        laws, folds, attributes = self.attribute_laws_, node_folds(graph.node_ids), self._own(attributes)
+        laws, folds, attributes = self.attribute_laws_, node_folds(graph.node_hashes), self._own(attributes)
         strangers, lookalikes = self.edge_laws_.triangles(graph.edges, edges, graph.n_nodes)
         return NodeReadings(
             graph.degrees,

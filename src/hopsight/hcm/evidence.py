@@ -182,7 +182,16 @@ def p_values(nodes: NodeReadings, laws: NodeLaws, chosen: Sequence[str]) -> Floa
     With s the largest w_k · (−log₁₀ p_k) under the empirical nulls, of the kinds that a node has: p = 1 − Π_k (1 −
     10^(−s / w_k)).
     """
+    return all_p_values(nodes, laws, [chosen])[0]
+
+
+def all_p_values(nodes: NodeReadings, laws: NodeLaws, choices: Sequence[Sequence[str]]) -> list[FloatArray]:
+    """Return :func:`p_values` for several choices of kinds."""
     evidence = _weighted(nodes, laws, [Null(*numbers) for numbers in laws.nulls])
+    return [_p_values(nodes, evidence, chosen) for chosen in choices]
+
+
+def _p_values(nodes: NodeReadings, evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> FloatArray:
     strength = np.max([evidence[kind] for kind in chosen], axis=0)
     remaining = np.zeros(strength.size)
     for kind in chosen:

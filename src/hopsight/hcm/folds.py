@@ -8,7 +8,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
 from hopsight.hops.kernels import scramble
+from hopsight.hops.pool import smallest
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -65,53 +65,59 @@ class Splits:
         """Return the numbers of all folds; number k · n_inner + f is fold f of network k."""
         return range(self.n_folds * self.n_inner)
 
-    def part(self, edge_hashes: HashArray) -> NDArray[np.int64]:
+    def of(self, edge_hashes: HashArray) -> Placed:
+        """Put edges into their parts and inner folds: ⌊mix(s + turn·φ) · n / 2⁶⁴⌋ with s = mix(hash ^ mix(seed))."""
+        edge = mix(edge_hashes ^ mix(np.uint64(self.seed % 2**64)))
+        part, inner = mix(edge), mix(edge + np.uint64(0x9E3779B97F4A7C15))
+        places = parts_of(part, self.n_folds).astype(np.int32), parts_of(inner, self.n_inner).astype(np.int32)
+        return Placed(*places, self.n_inner)
+
+    def part(self, edge_hashes: HashArray) -> NDArray[np.int32]:
         """Return the part of each edge: the network that judges it."""
-        return self._split(edge_hashes, 0, self.n_folds)
+        return self.of(edge_hashes).part
 
     def hidden(self, edge_hashes: HashArray, fold: int) -> NDArray[np.bool_]:
         """Return which edges the views of a fold leave out."""
-        network, inner = divmod(fold, self.n_inner)
-        return (self.part(edge_hashes) == network) | (self._inner(edge_hashes) == inner)
+        return self.of(edge_hashes).hidden(fold)
 
     def positives(self, edge_hashes: HashArray, fold: int) -> NDArray[np.bool_]:
         """Return which edges a fold learns one hop from."""
+        return self.of(edge_hashes).positives(fold)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The part and the inner fold of each of some edges."""
+
+    part: NDArray[np.int32]
+    inner: NDArray[np.int32]
+    n_inner: int
+
+    def hidden(self, fold: int) -> NDArray[np.bool_]:
+        """Return which edges the views of a fold leave out."""
         network, inner = divmod(fold, self.n_inner)
-        return (self.part(edge_hashes) != network) & (self._inner(edge_hashes) == inner)
+        return (self.part == network) | (self.inner == inner)
 
-    def _inner(self, edge_hashes: HashArray) -> NDArray[np.int64]:
-        return self._split(edge_hashes, 1, self.n_inner)
-
-    def _split(self, edge_hashes: HashArray, turn: int, n_parts: int) -> NDArray[np.int64]:
-        """Return ⌊mix(s + turn·φ) · n_parts / 2⁶⁴⌋ with s = mix(hash ^ mix(seed))."""
-        edge = mix(edge_hashes ^ mix(np.uint64(self.seed % 2**64)))
-        return parts_of(mix(edge + np.uint64((turn * 0x9E3779B97F4A7C15) % 2**64)), n_parts)
+    def positives(self, fold: int) -> NDArray[np.bool_]:
+        """Return which edges a fold learns one hop from."""
+        network, inner = divmod(fold, self.n_inner)
+        return (self.part != network) & (self.inner == inner)
 
 
 def edge_hashes(graph: AttributedGraph, edges: NDArray[np.int64] | None = None) -> HashArray:
     """Return the hash of each edge (or of some edges): the sum of the hashes of its ends, whatever their order."""
-    if edges is None:
-        source, target = node_hashes(graph.node_ids)[graph.edges]
-    else:
-        nodes, ends = np.unique(graph.edges[:, edges], return_inverse=True)
-        source, target = node_hashes(graph.node_ids[nodes])[ends.reshape(2, -1)]
-    return np.asarray(source + target)
+    source, target = graph.edges if edges is None else graph.edges[:, edges]
+    return np.asarray(graph.node_hashes[source] + graph.node_hashes[target])
 
 
-def node_folds(node_ids: NDArray[Any], n_folds: int = 5) -> NDArray[np.int64]:
+def node_folds(node_hashes: HashArray, n_folds: int = 5) -> NDArray[np.int64]:
     """Return a fold for each node, by a hash of its id."""
-    return parts_of(mix(node_hashes(node_ids)), n_folds)
+    return parts_of(mix(node_hashes), n_folds)
 
 
 def parts_of(words: HashArray, n_parts: int) -> NDArray[np.int64]:
     """Return ⌊word · n_parts / 2⁶⁴⌋ for random 64-bit words: one of equally likely parts for each."""
     return ((words >> np.uint64(32)) * np.uint64(n_parts) >> np.uint64(32)).astype(np.int64)
-
-
-def node_hashes(node_ids: NDArray[np.object_] | NDArray[np.int64]) -> HashArray:
-    """Return 64 bits of BLAKE2b of every id written as text, so that 7 and "7" agree."""
-    digests = b"".join(blake2b(str(node).encode(errors="surrogatepass"), digest_size=8).digest() for node in node_ids)
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def mix(values: HashArray | np.uint64) -> HashArray:
@@ -127,9 +133,9 @@ def pool_seed(seed: int) -> np.uint64:
 
 def law_nodes(graph: AttributedGraph) -> NDArray[np.int64]:
     """Return the nodes that laws are fitted to, in the order of the hashes of their ids, whatever their positions."""
-    return np.argsort(node_hashes(graph.node_ids), kind="stable")[:LAW_NODES]
+    return smallest(graph.node_hashes, LAW_NODES)
 
 
 def law_edges(graph: AttributedGraph) -> NDArray[np.int64]:
     """Return the edges that laws are fitted to, in the order of their hashes."""
-    return np.argsort(edge_hashes(graph), kind="stable")[:LAW_EDGES]
+    return smallest(edge_hashes(graph), LAW_EDGES)

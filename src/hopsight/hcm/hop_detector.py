@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -21,12 +21,13 @@ from hopsight.detectors.base import Callback, FloatArray, alone
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
-from hopsight.hcm.folds import HALF_PRECISION_NODES, Fold, node_hashes, split_seed
+from hopsight.hcm.folds import Fold, split_seed
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
 from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
 from hopsight.hcm.stage_clock import StageClock
-from hopsight.hcm.training import HopTask, Observer, Schedule, Trained, judge_edges, predict, sample_weights
+from hopsight.hcm.steps import HopTask, Schedule
+from hopsight.hcm.training import Observer, Trained, judge_edges, predict, sample_weights
 from hopsight.hcm.training_state import Generators, torch_generator
 from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
@@ -35,6 +36,7 @@ from hopsight.preprocess.scale import unit_of
 from hopsight.system.forks import safe_in_forks
 from hopsight.system.threads import torch_threads
 
+HELD_BYTES = 1 << 29  # of transformed attributes; beyond, memory is scarcer than the time to transform them again
 NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"
 
 
@@ -58,7 +60,7 @@ class HopDetector(HopParameters):
         """
         with alone(self):
             self._checkpoint = checkpoint
-            self._held: tuple[AttributedGraph, FloatArray] | None = None
+            self._held: dict[str, tuple[AttributedGraph, Any]] = {}  # what several stages of this fit need
             try:
                 return super().fit(source, callback=callback)
             finally:
@@ -113,8 +115,8 @@ class HopDetector(HopParameters):
         clock = StageClock(callback)
         clock.begin("attributes")
         attributes = self._fit_transform(graph, for_transform)
-        if graph.n_nodes <= HALF_PRECISION_NODES:  # in a large graph, memory is scarcer than time
-            self._held = graph, attributes
+        if attributes.nbytes <= HELD_BYTES:
+            self._held["attributes"] = graph, attributes
         clock.begin("hops")
         checkpoint = Checkpoint(self._checkpoint, self._key(graph))
         alike = edge_similarity(attributes, graph.edges, self.resolve_similarity(self.transform_.scaling))
@@ -239,7 +241,7 @@ class HopDetector(HopParameters):
 
     def _transformed(self, graph: AttributedGraph, rows: NDArray[np.int64] | None = None) -> FloatArray:
         """Return dense attributes (of some rows), in a unit that single precision can hold."""
-        held = getattr(self, "_held", None)
+        held = getattr(self, "_held", {}).get("attributes")
         if held is not None and held[0] is graph:
             return held[1] if rows is None else held[1][rows]
         chosen = graph.attributes if rows is None else graph.attributes[rows]
@@ -247,6 +249,13 @@ class HopDetector(HopParameters):
         attributes = self.transform_.apply(chosen, graph.attribute_names, types)
         dense = attributes.toarray() if sp.issparse(attributes) else attributes
         return dense if self.magnitude_ == 1.0 else dense / self.magnitude_
+
+    def _once(self, name: str, graph: AttributedGraph, make: Callable[[], Any]) -> Any:
+        """Return what several stages of a fit need, made by the first of them; outside a fit it is made each time."""
+        held = getattr(self, "_held", {})
+        if name not in held or held[name][0] is not graph:
+            held[name] = graph, make()
+        return held[name][1]
 
     def _key(self, graph: AttributedGraph) -> str:
         """Return what a checkpoint belongs to: these parameters on this graph, to the last value."""
@@ -256,7 +265,7 @@ class HopDetector(HopParameters):
         values = [content.data, content.indices, content.indptr] if sp.issparse(content) else [content]
         digest = sha256(f"{self!r} {torch.__version__}".encode())
         weights = [] if graph.edge_weight is None else [graph.edge_weight]
-        for part in (graph.edges, node_hashes(graph.node_ids), *values, *weights):
+        for part in (graph.edges, graph.node_hashes, *values, *weights):
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.system.threads import few_threads
+from hopsight.system.threads import by_blocks, few_threads, in_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -127,9 +127,13 @@ def fit_ridges(columns: FloatArray, wanted: FloatArray, folds: IntArray, n_folds
     scale = np.where(useful, spread, np.inf)
     standard = (columns - center) / scale
     ridges = np.empty((len(PENALTIES), n_folds, columns.shape[1] + 1))
-    for fold in range(n_folds):
+
+    def without(fold: int) -> FloatArray:
         train = folds != fold
-        ridges[:, fold] = _ridge(standard[train], wanted[train]) if train.any() else _ridge(standard, wanted)
+        return _ridge(standard[train], wanted[train]) if train.any() else _ridge(standard, wanted)
+
+    for fold, ridge in enumerate(in_order(without, range(n_folds))):
+        ridges[:, fold] = ridge
     predicted = np.empty((len(PENALTIES), wanted.size))
     for fold in range(n_folds):
         mine = folds == fold
@@ -156,11 +160,14 @@ def ranks(values: FloatArray, levels: FloatArray) -> FloatArray:
     """
     places = np.arange(levels.size)
     close = 1e-6 * (levels[-1] - levels[0])  # rounding in single precision does not break a tie
-    low = np.searchsorted(levels, values - close, side="left")
-    high = np.searchsorted(levels, values + close, side="right")
-    tied = high > low  # the value is one of the levels, perhaps several times
-    between = np.interp(values, levels, places)
-    return np.asarray(np.where(tied, (low + high - 1) / 2.0, between) / (levels.size - 1))
+
+    def place(values: FloatArray) -> FloatArray:
+        low = np.searchsorted(levels, values - close, side="left")
+        high = np.searchsorted(levels, values + close, side="right")
+        between = np.interp(values, levels, places)
+        return np.where(high > low, (low + high - 1) / 2.0, between)  # one of the levels, perhaps several times
+
+    return np.asarray(by_blocks(place, values) / (levels.size - 1))
 
 
 def _nonnegative_line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[float, float]:

@@ -28,6 +28,7 @@ class HopNetwork(nn.Module):
     """Base of both models: :meth:`represent` maps the nodes, :meth:`forward` classifies pairs of them."""
 
     mlp: HopMLP
+    replayable = False  # whether a GPU can record a step of this network
 
     def focus(self, view: Sequence[Any], pairs: Tensor) -> tuple[Sequence[Any], Tensor]:
         """Return the part of a view that some pairs need, and the pairs as positions in it."""
@@ -122,6 +123,8 @@ class ViewHopNetwork(HopNetwork):
     are computed once. Since z is linear in the views, z_m − z_n follows from the difference of their rows, and only
     the nodes of a pair are read: a step costs the same in any graph.
     """
+
+    replayable = True
 
     def __init__(
         self,

@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.system.compiled import compiled
+from hopsight.system.threads import in_order
 
 FloatArray = NDArray[np.float64]
+
+TRIANGLE_BLOCKS = 8  # of nodes with about as many edges each; a fixed number, so that sums have a fixed order
 
 
 def ahp(edges: NDArray[np.int64], hops: FloatArray, n_nodes: int) -> FloatArray:
@@ -55,7 +58,11 @@ def triangle_sums(edges: NDArray[np.int64], sides: FloatArray, n_nodes: int) -> 
     key, place, n_arcs = np.unique(source * n_nodes + target, return_inverse=True, return_counts=True)
     means = np.column_stack([np.bincount(place, values, key.size) / n_arcs for values in sides])
     start = np.searchsorted(key, np.arange(n_nodes + 1) * n_nodes)
-    return _triangles(start, key % n_nodes, means)
+    neighbors = key % n_nodes
+    bounds = np.searchsorted(start, np.linspace(0, key.size, TRIANGLE_BLOCKS + 1).astype(np.int64))
+    bounds[0], bounds[-1] = 0, n_nodes
+    blocks = in_order(lambda first, last: _triangles(start, neighbors, means, first, last), bounds[:-1], bounds[1:])
+    return np.asarray(sum(blocks))  # in this order, however many threads there are
 
 
 def neighbor_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
@@ -87,11 +94,11 @@ def _by_maximum(values: FloatArray) -> Any:
 
 
 @compiled(nogil=True)
-def _triangles(start: Any, target: Any, sides: Any) -> Any:
-    """Add the product of the three sides of every triangle to each of its nodes."""
+def _triangles(start: Any, target: Any, sides: Any, first: int, last: int) -> Any:
+    """Add the product of the three sides of every triangle that begins in some nodes to each of its nodes."""
     n_nodes, n_kinds = start.size - 1, sides.shape[1]
     total = np.zeros((n_kinds, n_nodes))
-    for u in range(n_nodes):
+    for u in range(first, last):
         for at in range(start[u], start[u + 1]):
             v = target[at]
             i, j = start[u], start[v]

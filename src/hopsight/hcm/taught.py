@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from hopsight.checks import check_count
 from hopsight.detectors.base import Detector
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import node_hashes
 from hopsight.hcm.verdicts import Learned, company_of, in_words, learn, queue, resemblance_of
 from hopsight.io.verdicts import read_verdicts
 from hopsight.metrics import ranking, ranks
@@ -36,6 +35,7 @@ class Taught(Detector):
     decided_by_: NDArray[np.int64]
     learned_: Learned
     rank_before_: NDArray[np.int64]
+    _transformed: Callable[..., FloatArray]  # the attributes that nodes are compared by
 
     def learn(self, verdicts: Any, graph: AttributedGraph | None = None) -> Self:
         """Return a new fitted detector whose ranking has learned from verdicts; this one stays as it is.
@@ -58,7 +58,7 @@ class Taught(Detector):
         taught = self.untaught()
         if not 0 < anomalous.sum() < anomalous.size:
             return taught
-        hashes = node_hashes(graph.node_ids)
+        hashes = graph.node_hashes
         chosen = np.argsort(hashes, kind="stable")[:N_SAMPLED]
         found = learn(
             np.stack([taught.evidence_[kind] for kind in taught.evidence]),
@@ -66,7 +66,7 @@ class Taught(Detector):
             anomalous,
             sample=chosen,
             company=company_of(graph.edges, judged, anomalous, graph.n_nodes),
-            resemblance=resemblance_of(taught._attribute_rows(graph), judged, anomalous, chosen),
+            resemblance=resemblance_of(taught._transformed(graph), judged, anomalous, chosen),
         )
         if found is not None:
             taught.learned_ = replace(found, key=np.array([_key(hashes)]))
@@ -161,7 +161,7 @@ class Taught(Detector):
         if refit:
             del self.learned_, self.before_, self.rank_before_
             return default
-        if learned.key[0] != _key(node_hashes(graph.node_ids)):
+        if learned.key[0] != _key(graph.node_hashes):
             nobody = np.zeros(0, dtype=np.int64)
             learned = replace(learned, judged=nobody, association=np.zeros(graph.n_nodes))
             self.learned_ = learned
@@ -186,10 +186,6 @@ class Taught(Detector):
         if found.n_nodes != self.decision_score_.size:
             raise ValueError(f"graph must have the {self.decision_score_.size:,} nodes of the fit, it has others")
         return found
-
-    def _attribute_rows(self, graph: AttributedGraph) -> FloatArray:
-        """Return the attributes that nodes are compared by."""
-        raise NotImplementedError
 
 
 def _key(hashes: NDArray[Any]) -> int:

@@ -15,8 +15,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy
-from torch.optim import SGD, Adam, Optimizer
 
 from hopsight.detectors.base import Callback, Epoch
 from hopsight.hcm.calibration import calibrated
@@ -24,68 +22,14 @@ from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.folds import Fold
 from hopsight.hcm.network import HopNetwork
-from hopsight.hcm.sgld import SGLD
 from hopsight.hcm.stage_clock import StageClock
+from hopsight.hcm.steps import HopTask, Schedule, at_once, block_generators, make_optimizer, steps_of
 from hopsight.hcm.training_state import Generators, TrainingState
 from hopsight.system.threads import Run, workers
 
-OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
-AT_ONCE = 1 << 12
-AT_ONCE_ON_GPU = 1 << 20
 PAIRS_IN_MEMORY = 1 << 23
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class HopTask:
-    """What to learn.
-
-    Attributes
-    ----------
-    networks, folds
-        The networks, each with what it sees: in epoch t network k trains on ``folds[k][t mod len(folds[k])]``.
-    draw
-        ``draw(epoch, n)`` returns the pairs of the next n epochs, (n, n_networks, 2, n_pairs).
-    labels
-        Hop class of every pair of an epoch, the same for all networks.
-    """
-
-    networks: Sequence[HopNetwork]
-    folds: Sequence[Sequence[Fold]]
-    draw: Callable[[int, int], Tensor]
-    labels: Tensor
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How to train and when to take samples."""
-
-    optimizer: str
-    lr: float
-    lr_decay: float
-    weight_decay: float
-    temperature: float
-    n_epochs: int
-    burn_in: int
-    n_samples: int
-    dropout: float
-    dropout_at_prediction: bool
-    prediction: str
-    dtype: torch.dtype = torch.float32  # of matrix products in training; edges are always judged in float32
-
-    def sample_epochs(self, n_folds: int = 1) -> list[int]:
-        """Return the epochs that end in a posterior sample: whole rounds over the folds, spread after the burn-in."""
-        n_rounds = max(1, (self.n_epochs - self.burn_in) // n_folds)
-        wanted = min(max(1, self.n_samples // n_folds), n_rounds)
-        rounds = {n_rounds - 1 - int(i * n_rounds / wanted) for i in range(wanted)}
-        start = max(0, self.n_epochs - n_rounds * n_folds)
-        epochs = (start + turn * n_folds + fold for turn in sorted(rounds) for fold in range(n_folds))
-        return [epoch for epoch in epochs if epoch < self.n_epochs]
-
-    def lr_at(self, epoch: int) -> float:
-        """Return the step size of an epoch, counted from 0."""
-        return self.lr * (1 + epoch) ** -self.lr_decay
 
 
 @dataclass(frozen=True)
@@ -136,7 +80,8 @@ def sample_weights(
     sampled = set(schedule.sample_epochs(len(task.folds[0])))
     chunk = max(1, min(schedule.n_epochs, PAIRS_IN_MEMORY // (n_pairs * len(task.networks))))
     pairs = None
-    with workers(_n_blocks(n_pairs, task.labels.device) * len(task.networks)) as run:
+    with workers(_n_blocks(n_pairs, task.labels.device, len(task.networks))) as run:
+        take_step = steps_of(task, schedule, optimizers, generators.dropout, run)
         for epoch in range(first, schedule.n_epochs):
             if epoch % chunk == 0:
                 state.before_draw = generators.pairs.bit_generator.state
@@ -145,41 +90,13 @@ def sample_weights(
                 observer.clock.begin("pairs")
                 pairs = task.draw(start, min(chunk, schedule.n_epochs - start))
             observer.clock.begin("train")
-            steps = [
-                Step(network, task.folds[k][epoch % len(task.folds[k])], pairs[epoch % chunk, k], task.labels, schedule,
-                     generators.dropout)
-                for k, network in enumerate(task.networks)
-            ]  # fmt: skip
-            losses = descend(steps, run)
-            for optimizer in optimizers:
-                for group in optimizer.param_groups:
-                    group["lr"] = schedule.lr_at(epoch)
-                optimizer.step()
-            state.losses[epoch] = _finite(losses, epoch)
+            state.losses[epoch] = _finite(take_step(epoch, pairs[epoch % chunk]), epoch)
             if epoch in sampled:
                 state.samples.append(torch.stack([network.flat_weights() for network in task.networks]).cpu())
             observer.report(epoch, schedule.n_epochs, state.losses[epoch])
             if checkpoint.due:
                 state.save(checkpoint, epoch + 1, chunk_ends=(epoch + 1) % chunk == 0)
     return Trained(torch.stack(state.samples).numpy(), state.losses)
-
-
-def make_optimizer(network: HopNetwork, schedule: Schedule, n_observations: int, noise: torch.Generator) -> Optimizer:
-    """Return the optimizer by name; ``psgld`` is preconditioned SGLD."""
-    lr, decay = schedule.lr, schedule.weight_decay
-    if schedule.optimizer == "adam":
-        return Adam(network.parameters(), lr=lr, weight_decay=decay, fused=True)
-    if schedule.optimizer == "sgd":
-        return SGD(network.parameters(), lr=lr, weight_decay=decay)
-    return SGLD(
-        network.parameters(),
-        lr=lr,
-        weight_decay=decay,
-        temperature=schedule.temperature,
-        n_observations=n_observations,
-        preconditioner="rmsprop" if schedule.optimizer == "psgld" else "none",
-        generator=noise,
-    )
 
 
 def judge_edges(
@@ -239,7 +156,7 @@ def predict(
     share = schedule.dropout if schedule.dropout_at_prediction else 0.0
     nodes = network.represent(view, dropout=share, generator=dropout)
     nodes = network.mapped(nodes, chosen.numel(), run)
-    parts = torch.split(chosen, _at_once(pairs.device.type))
+    parts = torch.split(chosen, at_once(pairs.device.type))
     generators = block_generators(dropout if share else None, len(parts))
 
     def classify(part: Tensor, generator: torch.Generator | None) -> Any:
@@ -255,82 +172,9 @@ def judging_generator(seed: int, epoch: int, device: torch.device) -> torch.Gene
     return torch.Generator(device).manual_seed((seed + epoch) % 2**63)
 
 
-def block_generators(source: torch.Generator | None, n_blocks: int) -> Sequence[torch.Generator | None]:
-    """Return one generator of dropout masks per block, so that blocks do not wait for each other's masks."""
-    if source is None:
-        return [None] * n_blocks
-    seeds = torch.randint(2**62, (n_blocks,), generator=source, device=source.device).tolist()
-    return [torch.Generator(source.device).manual_seed(seed) for seed in seeds]
-
-
-def _n_blocks(n_items: int, device: torch.device) -> int:
-    """Return how many blocks of pairs or edges may run side by side."""
-    return 1 if device.type != "cpu" else -(-n_items // AT_ONCE)
-
-
-class Step:
-    """One step of one network: blocks of pairs that fit a processor's cache, and the gradients that they add up to."""
-
-    def __init__(
-        self,
-        network: HopNetwork,
-        fold: Fold,
-        pairs: Tensor,
-        labels: Tensor,
-        schedule: Schedule,
-        dropout: torch.Generator,
-    ) -> None:
-        self.network, self.schedule, self.n_pairs = network, schedule, labels.numel()
-        self.device, self.half = labels.device.type, schedule.dtype == torch.bfloat16
-        view, pairs = network.focus(fold.view, pairs)
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
-            self.nodes = network.represent(view, dropout=schedule.dropout, generator=dropout)
-        self.leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in self.nodes]
-        self.learned = [tensor for tensor in (*self.leaves, *network.parameters()) if tensor.requires_grad]
-        for tensor in self.learned:
-            tensor.grad = None
-        size = _at_once(self.device)
-        blocks = torch.split(pairs, size, dim=-1)
-        masks = block_generators(dropout if schedule.dropout else None, len(blocks))
-        self.blocks = list(zip(blocks, torch.split(labels, size), masks, strict=True))
-        self.loss = torch.zeros((), device=labels.device)
-
-    def gradients(
-        self, pairs: Tensor, labels: Tensor, dropout: torch.Generator | None
-    ) -> tuple[Tensor, Sequence[Tensor | None]]:
-        """Return the loss of a block, and its gradients."""
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.half, cache_enabled=False):
-            logits = self.network(self.leaves, pairs, dropout=self.schedule.dropout, generator=dropout)
-        loss = cross_entropy(logits.float(), labels, reduction="sum") / self.n_pairs
-        return loss.detach(), torch.autograd.grad(loss, self.learned, allow_unused=True)
-
-    def add(self, loss: Tensor, gradients: Sequence[Tensor | None]) -> None:
-        """Add the loss and the gradients of a block."""
-        self.loss += loss
-        for tensor, part in zip(self.learned, gradients, strict=True):
-            if part is not None:
-                tensor.grad = part if tensor.grad is None else tensor.grad.add_(part)
-
-    def finish(self) -> Tensor:
-        """Pass the gradients on to what represents the nodes, and return the loss."""
-        for rows, leaf in zip(self.nodes, self.leaves, strict=True):
-            if leaf.grad is not None:
-                rows.backward(leaf.grad)  # type: ignore[no-untyped-call]
-        return self.loss
-
-
-def descend(steps: Sequence[Step], run: Run = map) -> list[Tensor]:
-    """Leave the gradients of some networks, all blocks of all of them side by side, and return their losses."""
-    tasks = [(step, block) for step in steps for block in step.blocks]
-    found = run(lambda task: task[0].gradients(*task[1]), tasks)
-    for (step, _), (loss, gradients) in zip(tasks, found, strict=True):
-        step.add(loss, gradients)
-    return [step.finish() for step in steps]
-
-
-def _at_once(device: str) -> int:
-    """Return how many pairs or edges to work on at a time: few enough for a cache, or enough to fill a GPU."""
-    return AT_ONCE if device == "cpu" else AT_ONCE_ON_GPU
+def _n_blocks(n_items: int, device: torch.device, n_networks: int = 1) -> int:
+    """Return how many blocks of pairs or edges may run side by side; a GPU works on one after the other."""
+    return 1 if device.type != "cpu" else n_networks * -(-n_items // at_once(device.type))
 
 
 def _no_scores() -> FloatArray:

@@ -145,8 +145,22 @@ def pair_pool(
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
     )  # fmt: skip
     found = [without(pairs, edges[:, ~kept], hashes.size) for pairs in _collect(search, sources, hashes, seed, plan)]
-    order = np.lexsort([hashes[edges[0]], pair_hashes(hashes, edges, seed)])  # two arcs have one hash
-    return plan.pool([edges[:, order[mask[order]][:POOL_PER_FOLD]] for mask in positives], found, n_networks)
+    words = pair_hashes(hashes, edges, seed)
+    mine = (np.flatnonzero(mask) for mask in positives)
+    near = [places[smallest(words[places], POOL_PER_FOLD, hashes[edges[0, places]])] for places in mine]
+    return plan.pool([edges[:, places] for places in near], found, n_networks)
+
+
+def smallest(words: HashArray, most: int, ties: HashArray | None = None) -> IntArray:
+    """Return the positions of the smallest words in their order, equal ones by ``ties`` or else by position.
+
+    >>> smallest(np.array([7, 5, 9, 5], dtype=np.uint64), 2).tolist()
+    [1, 3]
+    """
+    limit = np.partition(words, most - 1)[most - 1] if words.size > most else np.uint64(2**64 - 1)
+    near = np.flatnonzero(words <= limit)
+    order = np.lexsort([words[near]] if ties is None else [ties[near], words[near]])
+    return near[order[:most]]
 
 
 def without(pairs: IntArray, dropped: IntArray, n_nodes: int) -> IntArray:
@@ -155,8 +169,12 @@ def without(pairs: IntArray, dropped: IntArray, n_nodes: int) -> IntArray:
     >>> without(np.array([[0, 3], [1, 2]]), np.array([[1], [0]]), 4).tolist()
     [[3], [2]]
     """
-    keys, gone = (ends.min(axis=0) * n_nodes + ends.max(axis=0) for ends in (pairs, dropped))
-    return pairs[:, ~np.isin(keys, gone)]
+    if not pairs.size:
+        return pairs
+    keys, gone = (np.minimum(*ends) * n_nodes + np.maximum(*ends) for ends in (pairs, dropped))
+    known = np.sort(keys)  # many times fewer than the dropped edges in a large graph, so those are looked up in these
+    found = known[np.searchsorted(known, gone).clip(max=known.size - 1)] == gone
+    return pairs[:, ~np.isin(keys, gone[found])]
 
 
 @dataclass(frozen=True)

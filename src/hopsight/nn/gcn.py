@@ -86,10 +86,14 @@ def smoothed(adjacency: Any, values: Tensor) -> Tensor:
     counts = np.diff(adjacency.indptr).astype(np.float32)
     weighted = bool((adjacency.data != 1.0).any())
     strengths = np.asarray(abs(adjacency).sum(axis=1), dtype=np.float32).ravel() if weighted else counts
-    degrees = torch.from_numpy(strengths).to(values.device)
-    scale = torch.rsqrt(degrees + 1.0)[:, None]
+    return smoothed_by(torch_csr(adjacency, values.device), torch.from_numpy(strengths).to(values.device), values)
+
+
+def smoothed_by(adjacency: Tensor, strengths: Tensor, values: Tensor) -> Tensor:
+    """Return Â @ values for a symmetric sparse adjacency whose rows have the given sums of absolute weights."""
+    scale = torch.rsqrt(strengths + 1.0)[:, None]
     scaled = values * scale
-    return (torch_csr(adjacency, values.device) @ scaled).add_(scaled).mul_(scale)
+    return (adjacency @ scaled).add_(scaled).mul_(scale)
 
 
 def torch_csr(matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:

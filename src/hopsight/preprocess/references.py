@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.system.compiled import compiled
 from hopsight.system.threads import few_threads, in_order
 
 FloatArray = NDArray[np.float64]
@@ -60,16 +62,13 @@ class References:
         up to rounding, such as the other end itself, count half.
         """
         knots = self.knots(attributes)
-        found = np.zeros(edges.shape[1])
+        found = np.empty(edges.shape[1])
 
         def judge(start: int) -> None:
-            first, second = edges[:, start : start + ROWS_AT_ONCE]
+            part = slice(start, start + ROWS_AT_ONCE)
+            first, second = edges[:, part]
             apart = ((self._prepared(attributes[first]) - self._prepared(attributes[second])) ** 2).sum(axis=1)
-            for end in (first, second):
-                gap = apart[:, None] - knots[end]
-                tie = NEARLY * apart[:, None] + ROUNDING * knots[end, -1:]
-                nearer = ((gap > tie).mean(axis=1) + (gap >= -tie).mean(axis=1)) / 2.0
-                found[start : start + ROWS_AT_ONCE] += nearer / 2.0
+            found[part] = (_share_nearer(apart, knots, first) + _share_nearer(apart, knots, second)) / 2.0
 
         for _ in in_order(judge, range(0, found.size, ROWS_AT_ONCE)):
             pass
@@ -78,6 +77,33 @@ class References:
     def _prepared(self, rows: FloatArray) -> FloatArray:
         values = np.asarray(rows, dtype=np.float64)
         return _normalized(values) if self.cosine else values
+
+
+@compiled(nogil=True)
+def _share_nearer(apart: Any, knots: Any, ends: Any) -> Any:
+    """Return, for each squared distance, the share of an end's sorted knots below it; ties count half."""
+    n_knots = knots.shape[1]
+    share = np.empty(ends.size)
+    for i in range(ends.size):
+        row = knots[ends[i]]
+        tie = NEARLY * apart[i] + ROUNDING * row[n_knots - 1]
+        below, tied = 0, n_knots  # how many knots are nearer, and how many are nearer or tied
+        high = n_knots
+        while below < high:
+            middle = (below + high) // 2
+            if apart[i] - row[middle] > tie:
+                below = middle + 1
+            else:
+                high = middle
+        low = below
+        while low < tied:
+            middle = (low + tied) // 2
+            if apart[i] - row[middle] >= -tie:
+                low = middle + 1
+            else:
+                tied = middle
+        share[i] = (below / n_knots + low / n_knots) / 2.0
+    return share
 
 
 def _normalized(rows: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.system.threads import in_order
+from hopsight.system.threads import in_order, n_threads
 
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
 LIMIT = 5.0  # standard deviations at which "clipped" clips
@@ -94,7 +94,8 @@ def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
 def _columns(attributes: Any, work: Callable[..., FloatArray]) -> Iterator[tuple[slice, FloatArray]]:
     """Yield blocks of columns, and the result of the work on them: each column as a row, so that it is contiguous."""
     by_column: Any = attributes.tocsc() if sp.issparse(attributes) else np.asarray(attributes)
-    parts = [slice(start, start + COLUMNS_AT_ONCE) for start in range(0, attributes.shape[1], COLUMNS_AT_ONCE)]
+    width = max(1, min(COLUMNS_AT_ONCE, attributes.shape[1] // n_threads()))
+    parts = [slice(start, start + width) for start in range(0, attributes.shape[1], width)]
 
     def prepared(columns: slice) -> FloatArray:
         chosen = by_column[:, columns]

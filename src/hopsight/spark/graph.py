@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hopsight.hcm.folds import Splits, mix, node_hashes, parts_of
+from hopsight.hcm.folds import Splits, mix, parts_of
 from hopsight.preprocess import AttributeTransform
 from hopsight.spark.attributes import matrix_of, transformed
 from hopsight.spark.blocks import (
@@ -26,6 +26,7 @@ from hopsight.spark.blocks import (
     sum_over_cells,
 )
 from hopsight.spark.cells import by_cell, slices
+from hopsight.system.hashes import id_hashes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -68,7 +69,7 @@ class SparkGraph:
 
 
 def with_hashes(nodes: DataFrame) -> DataFrame:
-    """Add a column ``hash``, the :func:`hopsight.hcm.folds.node_hashes` of the ids."""
+    """Add a column ``hash``, the :func:`hopsight.system.hashes.id_hashes`."""
     from pyspark.sql.types import StructType
 
     schema = StructType(list(nodes.schema.fields)).add("hash", "long")
@@ -76,7 +77,7 @@ def with_hashes(nodes: DataFrame) -> DataFrame:
     def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             ids = np.array(batch.column("id").to_pylist(), dtype=object)
-            yield batch.append_column("hash", pa.array(node_hashes(ids).view(np.int64)))
+            yield batch.append_column("hash", pa.array(id_hashes(ids).view(np.int64)))
 
     return nodes.mapInArrow(add, schema)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import KINDS, NodeLaws, combine, p_values, weigh
+from hopsight.hcm.evidence import KINDS, NodeLaws, all_p_values, combine, weigh
 from hopsight.spark.blocks import (
     BLOCK,
     PIECE,
@@ -54,8 +54,8 @@ def score_blocks(readings: DataFrame, layout: Layout, laws: NodeLaws, evidence: 
         ]
         weighted = weigh(nodes, laws)
         columns = [rows[:, 0], rows[:, hop], rows[:, variance], shares[0] + shares[1], *weighted.values()]
-        columns += [*combine(weighted, evidence), p_values(nodes, laws, evidence)]
-        columns += [p_values(nodes, laws, (kind,)) for kind in KINDS]
+        columns += combine(weighted, evidence)
+        columns += all_p_values(nodes, laws, [evidence, *((kind,) for kind in KINDS)])
         yield {**row, "kind": "scores", "payload": np.column_stack(columns).astype(np.float64)}
 
     return _filled(cached(readings.mapInArrow(each_row(scored, BLOCK), BLOCK)), layout)

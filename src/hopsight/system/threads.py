@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from hopsight.system.forks import forked
 
 NARROW = 64  # columns up to which BLAS gains nothing from a second thread
+VALUES_AT_ONCE = 1 << 16  # numbers that one thread works on at a time
 SHORT = 8192  # rows below which torch gains nothing from a second thread
 
 Run = Callable[..., Iterator[Any]]  # map, or a function like it that works on several items at once
@@ -91,6 +92,21 @@ def in_order(function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterato
         return
     with ThreadPoolExecutor(count) as pool:
         yield from _ahead(pool, 2 * count, function, *arguments)
+
+
+def by_blocks(function: Callable[[Any], Any], values: Any) -> Any:
+    """Apply a function that treats every number by itself to a long array, in threads.
+
+    >>> import numpy as np
+    >>> by_blocks(np.sqrt, np.array([1.0, 4.0])).tolist()
+    [1.0, 2.0]
+    """
+    import numpy as np
+
+    if values.size <= VALUES_AT_ONCE:
+        return function(values)
+    blocks = (values[start : start + VALUES_AT_ONCE] for start in range(0, values.size, VALUES_AT_ONCE))
+    return np.concatenate(list(in_order(function, blocks)))
 
 
 def _ahead(
