@@ -26,7 +26,7 @@ from typing import Any
 
 from fair.graphs import GRAPHS
 from fair.plan import Cell, all_cells, group, key
-from fair.pool import SharedPool, OutOfTimeError
+from fair.pool import OutOfTimeError, SharedPool
 
 ROOT = Path(__file__).resolve().parents[1]
 PREPARE_LIMIT = 200.0
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
     start = time.monotonic()
     known = read([*options.done, *([options.out] if options.out.exists() else [])])
     if options.retry:
-        known = {name: record for name, record in known.items() if record["status"] == "ok"}
+        known = {name: record for name, record in known.items() if "memory" not in record["status"] + record["reason"]}
     cells = [one for one in chosen(options) if key(one) not in known]
     if options.device != "cuda":
         cells = [one | {"device": options.device} for one in cells]
@@ -200,7 +200,7 @@ def _arguments() -> argparse.Namespace:
     running.add_argument("--minutes", type=float, default=1e9, help="when to stop")
     running.add_argument("--device", default="cuda", help="cpu: run everything there")
     running.add_argument("--commit", help="what to record as the commit, where there is no git")
-    running.add_argument("--retry", action="store_true", help="run cells that failed again")
+    running.add_argument("--retry", action="store_true", help="run cells again that lacked memory")
     running.add_argument("--experiments", nargs="+")
     running.add_argument("--graphs", nargs="+")
     running.add_argument("--detectors", nargs="+")

@@ -100,7 +100,8 @@ def viewed(graph: Any, view: str) -> Any:
 
     if view == "raw":
         return graph
-    settings = {"scaling": "auto", "n_components": int(view), "rng": np.random.default_rng(0)}
-    _, attributes = AttributeTransform.fit_apply(graph.attributes, graph.attribute_names, **settings)
+    _, attributes = AttributeTransform.fit_apply(
+        graph.attributes, graph.attribute_names, n_components=int(view), rng=np.random.default_rng(0)
+    )
     names = graph.attribute_names if attributes.shape[1] == graph.n_attributes else None
     return replace(graph, attributes=attributes, attribute_names=names)

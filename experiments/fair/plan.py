@@ -15,9 +15,7 @@ REPETITIONS = 5
 LIMIT = 100.0  # seconds per fit
 TRIVIAL = ("random", "degree", "attribute_norm", "fair.trivial:DistanceFromMean")
 NO_MODEL = "fair.trivial:NoModel"
-OURS = (
-    "cross_hcm", "hcm", "hcm-paper", "hcm-authors", "dominant", "lof", "amen", "radar", "anomalous", "resgcn", "madan",
-)  # fmt: skip
+OURS = ("cross_hcm", "hcm", "dominant", "lof", "amen", "radar", "anomalous", "resgcn", "madan")
 OWN = {
     "hcm": "ahp",
     "hcm-paper": "hav",
