@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-import benchmark
+import compare
 from fair.graphs import GRAPHS, prepared_file, viewed
 from fair.pack import pack
 from fair.plan import DETECTORS, REPETITIONS, all_cells, cell, deterministic, group, key
@@ -129,7 +129,7 @@ def test_a_cell_is_run_and_packed(tmp_path):
     ]
     journal = tmp_path / "cells.jsonl"
     journal.write_text("\n".join(map(json.dumps, lines)) + '\n{"cell": {"cut sho', encoding="utf-8")
-    assert len(benchmark.read([journal])) == 2
+    assert len(compare.read([journal])) == 2
     pack([journal], tmp_path / "raw")
     with (tmp_path / "raw" / "cells.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

@@ -1,9 +1,9 @@
 """Compare all detectors on equal terms, and repeat the paper's experiments.
 
-    python experiments/benchmark.py run --out cells.jsonl --workers 16 --minutes 9
-    python experiments/benchmark.py run --out more.jsonl --done cells.jsonl --workers 16 --minutes 9
-    python experiments/benchmark.py pack cells.jsonl more.jsonl
-    python experiments/benchmark.py plan
+    python experiments/compare.py run --out cells.jsonl --workers 16 --minutes 9
+    python experiments/compare.py run --out more.jsonl --done cells.jsonl --workers 16 --minutes 9
+    python experiments/compare.py pack cells.jsonl more.jsonl
+    python experiments/compare.py plan
 
 ``run`` writes one line per finished cell and does not repeat those of ``--done`` files or of its own; cells come in the
 order of importance, so that a run may be cut at any time. ``pack`` writes the raw results under
