@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import json
 import random
@@ -51,6 +52,8 @@ class Peer(Detector):
 
     def _parameters(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.names}
+        if isinstance(values.get("contamination"), str):  # "auto" is ours; the library's own default changes no score
+            del values["contamination"]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def _context(self) -> contextlib.AbstractContextManager[Any]:
@@ -107,18 +110,20 @@ def _plain(value: Any) -> bool:
 class WholeGraphLoader:
     """Replaces PyG's ``NeighborLoader`` if one batch is the whole graph, as PyGOD's defaults have it.
 
-    PyG's own loader needs pyg-lib or torch-sparse, which PyPI does not have; the batch it would return is the same.
+    PyG's own loader needs pyg-lib or torch-sparse, which PyPI does not have; the batch it would return is the same. It
+    is made once and lies on ``device``: PyGOD would otherwise copy a dense adjacency matrix there in every epoch.
     """
 
-    def __init__(self, data: Any, num_neighbors: Any, batch_size: int, **options: Any) -> None:
-        if batch_size < data.num_nodes:
-            raise ValueError("batches smaller than the graph need pyg-lib or torch-sparse")
-        self.data = data
+    device: ClassVar[str] = "cpu"
 
-    def __iter__(self) -> Iterator[Any]:
+    def __init__(self, data: Any, num_neighbors: Any, batch_size: int, **options: Any) -> None:
         import torch
 
-        batch = self.data.clone()
-        batch.batch_size = self.data.num_nodes
-        batch.n_id = batch.input_id = torch.arange(self.data.num_nodes)
-        yield batch
+        if batch_size < data.num_nodes:
+            raise ValueError("batches smaller than the graph need pyg-lib or torch-sparse")
+        self.batch = copy.copy(data).to(self.device)
+        self.batch.batch_size = data.num_nodes
+        self.batch.n_id = self.batch.input_id = torch.arange(data.num_nodes)  # indexes scores, which are on the CPU
+
+    def __iter__(self) -> Iterator[Any]:
+        yield copy.copy(self.batch)

@@ -13,6 +13,7 @@ from typing import Any
 from paper.peers import Peer, WholeGraphLoader, adapter, one_of
 
 _BASES = ("Detector", "DeepDetector")
+_ON_CPU = ("CONAD",)  # changes its batch with tensors on the CPU
 
 
 @dataclass(kw_only=True)
@@ -24,7 +25,8 @@ class _PyGOD(Peer):
         return parameters
 
     def _context(self) -> contextlib.AbstractContextManager[Any]:
-        return _whole_graph_loader()
+        name = self.library_class.__name__
+        return _whole_graph_loader("cpu" if name in _ON_CPU else self.device)
 
     def _scores(self, data: Any) -> Any:
         return self.library_class(**self._parameters()).fit(data).decision_score_
@@ -48,8 +50,8 @@ def __getattr__(name: str) -> Any:
 
 
 @contextlib.contextmanager
-def _whole_graph_loader() -> Iterator[None]:
-    """Let PyGOD use :class:`WholeGraphLoader` if PyG has no sampler of its own."""
+def _whole_graph_loader(device: str) -> Iterator[None]:
+    """Let PyGOD use :class:`WholeGraphLoader`, its batch on a device, if PyG has no sampler of its own."""
     from torch_geometric import typing as pyg
 
     if pyg.WITH_PYG_LIB or pyg.WITH_TORCH_SPARSE:
@@ -61,7 +63,7 @@ def _whole_graph_loader() -> Iterator[None]:
     before = [module.NeighborLoader for module in modules]
     try:
         for module in modules:
-            module.NeighborLoader = WholeGraphLoader
+            module.NeighborLoader = type("Loader", (WholeGraphLoader,), {"device": device})
         yield
     finally:
         for module, loader in zip(modules, before, strict=True):

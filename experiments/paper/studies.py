@@ -30,13 +30,14 @@ def _sgd(rate: float) -> dict[str, Any]:
 
 TUNED = "SGD, rate tuned on the loss"
 OPTIMIZERS: Mapping[str, dict[str, Any]] = {
-    "SGLD, preconditioned": {},
+    "SGLD, preconditioned, temperature .001": {},
+    "SGLD, preconditioned, temperature 1": {"temperature": 1.0},  # the paper's own, with this prior it diffuses
     "the same without noise": {"temperature": 0.0},
-    "SGLD, plain, rate .01": {"optimizer": "sgld", "lr": 0.01, "lr_decay": 0.0, "temperature": 1.0},
+    "SGLD, plain, rate .01, temperature 1": {"optimizer": "sgld", "lr": 0.01, "lr_decay": 0.0, "temperature": 1.0},
     "SGD, rate .01": _sgd(0.01),
 }
 RATES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-IN_CURVES = ("SGLD, preconditioned", "the same without noise", "SGD, rate .01")
+IN_CURVES = ("SGLD, preconditioned, temperature .001", "the same without noise", "SGD, rate .01")
 
 RAW_TOO = frozenset({"lof", "amen", "radar", "dominant", "madan", "resgcn"})  # feasible on thousands of columns
 SEE_COMPONENTS = ("hcm", "dominant", "resgcn")  # have parameters to reduce attributes, which is already done

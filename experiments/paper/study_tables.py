@@ -56,25 +56,27 @@ def _sweep(rows: Sequence[Row], name: str) -> ResultTable:
         for graph in graphs:
             here = select(swept, row=value, graph=graph)
             cells += [mean_sd(mean_of(select(here, score=score), "auc")) for score in SCORES]
-            cells.append(_classes(here))
+            cells += [_counts(here, "n_classes"), _counts(here, "n_pairs")]
         lines.append([value, *cells])
     columns = [SWEEP_TITLES[name]]
     for graph in graphs:
-        columns += [f"{setup_of(graph).title}, {score}" for score in (*SCORES.values(), "classes used")]
+        kinds = (*SCORES.values(), "classes used", "pairs per class")
+        columns += [f"{setup_of(graph).title}, {kind}" for kind in kinds]
     n = max(
         (len(unique(select(swept, row=value, graph=graphs[0]), name)) for (value,) in distinct(swept, "row")),
         default=0,
     )
     note = (
         f"ROC-AUC, mean ± sd over {plural(n, 'injection')} with one seed each, {SWEEP_HELD[name]}. Hop classes with "
-        "too few pairs are merged: the last column shows how many remained."
+        "too few pairs are merged: the last columns show how many remained, and the pairs drawn from each in an epoch."
     )
     return ResultTable(name.replace(" ", "_"), f"Sweep: {SWEEP_TITLES[name]}", columns, lines, note)
 
 
-def _classes(rows: Sequence[Row]) -> str:
-    used = sorted({int(row["details"]["n_classes"]) for row in rows if "n_classes" in (row.get("details") or {})})
-    return ", ".join(str(count) for count in used)
+def _counts(rows: Sequence[Row], name: str) -> str:
+    """Return a count that fits reported: one number, or the range over the injections."""
+    used = sorted({int(row["details"][name]) for row in rows if name in (row.get("details") or {})})
+    return " to ".join(f"{count:,}" for count in dict.fromkeys((*used[:1], *used[-1:])))
 
 
 def _optimizers(rows: Sequence[Row]) -> ResultTable:

@@ -51,7 +51,7 @@ def test_axes_are_labeled_and_lines_named(name, rows):
 def test_bars_and_lines_show_the_means(rows):
     axis = figures.draw_optimizers(rows).axes[0]
     bars = {group.get_label(): group.patches[0].get_height() for group in axis.containers if hasattr(group, "patches")}
-    assert bars["SGLD, preconditioned"] == pytest.approx(0.71)  # injections 0 and 1
+    assert bars["SGLD, preconditioned, temperature .001"] == pytest.approx(0.71)  # injections 0 and 1
     assert axis.get_ylim()[0] == 0, "bars start at zero"
     line = figures.draw_epochs(rows).axes[0].lines[0]
     assert line.get_xdata()[-1] == 10

@@ -82,8 +82,8 @@ def test_sweeps_cover_the_papers_ranges_and_fix_the_rest():
 def test_optimizers_and_curves():
     tasks = optimizers(MAKER, [INJECTED])
     rows = {t.row: t.cell.parameters for t in tasks}
-    assert rows["SGLD, preconditioned"]["optimizer"] == "psgld"
-    assert rows["the same without noise"] == rows["SGLD, preconditioned"] | {"temperature": 0.0}
+    assert rows["SGLD, preconditioned, temperature .001"]["optimizer"] == "psgld"
+    assert rows["the same without noise"] == rows["SGLD, preconditioned, temperature .001"] | {"temperature": 0.0}
     assert (rows["SGD, rate .01"]["optimizer"], rows["SGD, rate .01"]["lr"]) == ("sgd", 0.01)
     assert Counter(t.row for t in tasks)["SGD, rate .01"] == 10
     drawn = curves(MAKER, [INJECTED])

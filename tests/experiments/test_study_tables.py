@@ -23,8 +23,14 @@ def test_mean_scores(tables):
 
 def test_sweeps_name_the_number_of_injections_and_of_remaining_classes(tables):
     sweep = tables["sweep_C"]
-    assert sweep.columns == ["Classes C", "generated, AHP", "generated, HAV", "generated, classes used"]
-    assert sweep.rows[0] == ["2", "0.720 ± 0.020", "0.620 ± 0.020", "4"]
+    assert sweep.columns == [
+        "Classes C",
+        "generated, AHP",
+        "generated, HAV",
+        "generated, classes used",
+        "generated, pairs per class",
+    ]
+    assert sweep.rows[0] == ["2", "0.720 ± 0.020", "0.620 ± 0.020", "4", ""]
     assert "over 3 injections" in sweep.note
     assert "R = 0.2, S = 0.3" in sweep.note
 
@@ -33,11 +39,11 @@ def test_the_tuned_rate_is_shown(tables):
     rows = {line[1]: line for line in tables["optimizers"].rows}
     assert rows["SGD, rate tuned on the loss"][2] == "10"  # the made losses fall with the rate
     assert rows["SGD, rate .01"][2] == "0.01"
-    assert rows["SGLD, preconditioned"][-1] == "3"
+    assert rows["SGLD, preconditioned, temperature .001"][-1] == "3"
 
 
 def test_variation_over_the_epochs(tables):
-    line = next(line for line in tables["variation"].rows if line[1] == "SGLD, preconditioned")
+    line = next(line for line in tables["variation"].rows if line[1] == "SGLD, preconditioned, temperature .001")
     # each made curve rises by .01 per epoch; the three differ by .01: sd .01
     assert line[2:] == ["0.610 ± 0.010", "0.0100 ± 0.0000", "0.0100", "3"]
 

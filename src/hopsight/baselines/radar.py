@@ -56,7 +56,9 @@ class Radar(Detector):
     n_components
         Reduce the attributes to this many principal components first.
     scaling
-        ``"column"`` divides each column by its norm, as the authors do; ``"none"`` does not.
+        ``"column"`` divides each column by its norm, as the authors do; ``"none"`` does not. It comes after the
+        principal components, where it gives the last component as much weight as the first: raise or lower
+        ``n_components`` with care.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ class Entry:
     citation
         The publication to cite.
     license
-        The license of the repository; empty if it is not known.
+        The license of the repository; ``"none stated"`` if it has none, ``"unknown"`` if that could not be checked.
     aliases
         Other names to load it by.
     saved_as

@@ -89,7 +89,14 @@ class HCM(HopDetector):
 
     @classmethod
     def authors(cls, **changes: Any) -> Self:
-        """Return the settings of the authors' script: Adam, dropout also in prediction, Euclidean, argmax, std."""
+        """Return the settings of the authors' script: Adam, dropout also in prediction, Euclidean, argmax, std.
+
+        Four things of the script are not settings of this class. It counts hop classes from 0, so that its AHP is one
+        smaller and HAV, which divides AHP by its maximum, weighs AHP a little more. It draws other initial weights. It
+        reads the stored half of each edge as a directed one, while edges are undirected here. And it has C, S and the
+        number of epochs per network, with rows divided by their sum on Amazon: ``n_classes``, ``sampling_ratio``,
+        ``n_epochs=300`` and ``scaling="row"`` do so here.
+        """
         settings: dict[str, Any] = {
             "max_pairs": 1_000_000, "optimizer": "adam", "lr": 0.01, "weight_decay": 5e-8, "dropout": 0.5,
             "dropout_at_prediction": True, "n_epochs": 100, "burn_in": 40, "n_samples": 60,
