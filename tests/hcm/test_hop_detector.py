@@ -14,8 +14,9 @@ from scipy.stats import spearmanr
 from hopsight.detectors.base import Epoch
 from hopsight.detectors.storage import load_detector, with_edges
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.hop_detector import adjacency_of
+from hopsight.hcm.hop_detector import HopDetector, adjacency_of
 from hopsight.hcm.scores import ahp, hav, inferred_variance
+from hopsight.hcm.steps import AT_ONCE_ON_GPU, at_once
 from toys import quick, renumbered, two_groups
 
 BOTH = pytest.mark.parametrize("name", ["hcm", "cross_hcm"])
@@ -362,3 +363,27 @@ def test_half_precision_training_ranks_alike(name: str) -> None:
     full, half = (quick(name, precision=p).fit(graph) for p in ("float32", "bfloat16"))
     assert not np.array_equal(full.loss_, half.loss_)
     assert spearmanr(full.decision_score_, half.decision_score_).statistic > 0.9
+
+
+@pytest.mark.parametrize(("failures", "device"), [(1, "auto"), (2, "cpu")])
+def test_a_gpu_without_memory_gets_smaller_blocks_and_then_the_cpu_takes_over(
+    path_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch, failures: int, device: str
+) -> None:
+    tried: list[tuple[str, int]] = []
+    train = HopDetector.train
+
+    def short_of_memory(self: Any, *arguments: Any, **options: Any) -> Any:
+        tried.append((self.device, at_once("cuda")))
+        if len(tried) <= failures:
+            raise torch.OutOfMemoryError("out of memory")
+        return train(self, *arguments, **options)
+
+    monkeypatch.setattr(HopDetector, "train", short_of_memory)
+    model = quick("cross_hcm", seed=0)
+    with pytest.warns(UserWarning, match="the GPU's memory ran out"):
+        model.fit(path_graph)
+    usual, smaller = AT_ONCE_ON_GPU, AT_ONCE_ON_GPU // 64
+    assert tried == [("auto", usual), ("auto", smaller), ("cpu", usual)][: failures + 1]
+    assert model.device == "auto"
+    monkeypatch.undo()
+    assert np.array_equal(model.decision_score_, quick("cross_hcm", seed=0).fit(path_graph).decision_score_)

@@ -26,7 +26,7 @@ from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
 from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
 from hopsight.hcm.stage_clock import StageClock
-from hopsight.hcm.steps import HopTask, Schedule
+from hopsight.hcm.steps import HopTask, Schedule, smaller_blocks
 from hopsight.hcm.training import Observer, Trained, judge_edges, predict, sample_weights
 from hopsight.hcm.training_state import Generators, torch_generator
 from hopsight.io import graph_of
@@ -62,9 +62,33 @@ class HopDetector(HopParameters):
             self._checkpoint = checkpoint
             self._held: dict[str, tuple[AttributedGraph, Any]] = {}  # what several stages of this fit need
             try:
-                return super().fit(source, callback=callback)
+                return self._fit_where_it_fits(source, callback)
             finally:
                 del self._checkpoint, self._held
+
+    def _fit_where_it_fits(self, source: Any, callback: Callback | None) -> Self:
+        """Fit; where the memory of the GPU runs out, again in smaller blocks, and then on the CPU."""
+        device = self.device
+        try:
+            return super().fit(source, callback=callback)
+        except torch.OutOfMemoryError:
+            warnings.warn("the GPU's memory ran out: fitting again in smaller blocks", stacklevel=4)
+        try:
+            self._start_again()
+            with smaller_blocks():
+                return super().fit(source, callback=callback)
+        except torch.OutOfMemoryError:
+            warnings.warn("the GPU's memory ran out again: fitting on the CPU", stacklevel=4)
+        try:
+            self._start_again()
+            self.device, self._checkpoint = "cpu", None  # a checkpoint of the GPU is not one of the CPU
+            return super().fit(source, callback=callback)
+        finally:
+            self.device = device
+
+    def _start_again(self) -> None:
+        self._held.clear()
+        torch.cuda.empty_cache()
 
     @abstractmethod
     def build_network(self, n_inputs: int, n_classes: int, *, directed: bool, generator: torch.Generator) -> HopNetwork:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ from hopsight.system.threads import Run
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
 AT_ONCE = 1 << 12  # pairs or edges: few enough for a cache
 AT_ONCE_ON_GPU = 1 << 20  # enough to fill it
+_on_gpu = ContextVar("pairs on a GPU", default=AT_ONCE_ON_GPU)
 
 
 @dataclass(frozen=True)
@@ -240,4 +243,14 @@ def descend(steps: Sequence[Step], run: Run = map) -> list[Tensor]:
 
 def at_once(device: str) -> int:
     """Return how many pairs or edges to work on at a time: few enough for a cache, or enough to fill a GPU."""
-    return AT_ONCE if device == "cpu" else AT_ONCE_ON_GPU
+    return AT_ONCE if device == "cpu" else _on_gpu.get()
+
+
+@contextmanager
+def smaller_blocks() -> Iterator[None]:
+    """Let a GPU work on a sixty-fourth of the usual pairs at a time, for the time of a ``with`` block."""
+    token = _on_gpu.set(AT_ONCE_ON_GPU // 64)
+    try:
+        yield
+    finally:
+        _on_gpu.reset(token)
