@@ -10,13 +10,14 @@ DEV := dev$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
 
-.PHONY: help demo docs results test test-long test-postgres test-lowest audit lint bench bench-speed paper peers browser clean
+.PHONY: help demo docs results test test-long attack test-postgres test-lowest audit lint bench bench-speed paper peers browser clean
 
 help:
 	@echo "make demo         find the planted anomalies in the built-in graph; the report is in $(DEMO)/"
 	@echo "make docs         build the documentation site, running every example; open build/site/index.html"
 	@echo "make test         run the linter, type checker, import checks and tests"
 	@echo "make test-long    run the tests that take minutes"
+	@echo "make attack       try 20,000 damaged files, 20 kills of every command and 1,000 random graphs per detector"
 	@echo "make test-postgres  read tables of a real PostgreSQL server (installs postgresql with apt-get if it is missing)"
 	@echo "make test-lowest  run the tests with the oldest versions that pyproject.toml allows (except torch)"
 	@echo "make audit        check the versions in constraints.txt for known vulnerabilities (needs PyPI)"
@@ -46,6 +47,10 @@ test: lint browser
 
 test-long: $(VENV)/.installed-dev browser
 	$(BIN)/python -m pytest -m slow --timeout 3600
+
+# Two processes, each with one thread. CONTRIBUTING.md has the figures of the last run.
+attack: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m attack --timeout 3600 -n 2 --durations 15
 
 # The tests start and stop a server of their own in a temporary folder; without one they fail.
 test-postgres: $(VENV)/.installed-dev

@@ -121,7 +121,7 @@ def test_nothing_confirmed_is_lost_when_two_writers_are_killed(tmp_path: Path) -
     killed_writers(tmp_path, 2)
 
 
-@pytest.mark.slow
+@pytest.mark.attack
 def test_nothing_confirmed_is_lost_in_20_kills(tmp_path: Path) -> None:
     killed_writers(tmp_path, 20)
 
