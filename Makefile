@@ -9,8 +9,9 @@ DEV := dev$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
 LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
+EMPTY := $(VENV)/empty
 
-.PHONY: help demo docs results test test-long attack test-postgres test-lowest audit lint bench bench-speed paper peers browser clean
+.PHONY: help demo docs results test test-long attack test-postgres test-lowest audit dist sbom lint bench bench-speed paper peers browser clean
 
 help:
 	@echo "make demo         find the planted anomalies in the built-in graph; the report is in $(DEMO)/"
@@ -21,6 +22,8 @@ help:
 	@echo "make test-postgres  read tables of a real PostgreSQL server (installs postgresql with apt-get if it is missing)"
 	@echo "make test-lowest  run the tests with the oldest versions that pyproject.toml allows (except torch)"
 	@echo "make audit        check the versions in constraints.txt for known vulnerabilities (needs PyPI)"
+	@echo "make dist         build wheel and sdist, install the wheel into an empty environment and try it from elsewhere"
+	@echo "make sbom         list everything that an installation consists of (CycloneDX) in build/hopsight.cdx.json"
 	@echo "make lint         run the linter, type checker and import checks only"
 	@echo "make bench        compare all detectors on small graphs in minutes; results in bench-out/"
 	@echo "make results      rebuild the tables of RESULTS.md that have raw results under experiments/results/"
@@ -65,6 +68,18 @@ test-lowest: $(LOWEST)/.installed
 # Without --strict, pip-audit succeeds even if it could not look up a single package.
 audit: $(AUDIT)/.installed
 	$(AUDIT)/bin/pip-audit -r constraints.txt --no-deps --disable-pip --strict
+
+# The wheel is built from the sdist, which thereby proves to be complete.
+dist: $(AUDIT)/.installed
+	rm -rf build/dist $(EMPTY)
+	$(AUDIT)/bin/python -m build --outdir build/dist
+	$(PYTHON) -m venv $(EMPTY)
+	$(EMPTY)/bin/python -m pip --disable-pip-version-check --quiet install -c constraints.txt build/dist/hopsight-*.whl
+	.ci/smoke $(EMPTY)/bin/python
+
+sbom: dist
+	$(AUDIT)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	  --output-file build/hopsight.cdx.json $(EMPTY)/bin/python
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -135,7 +150,7 @@ $(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 
 $(AUDIT)/.installed: $(VENV)/.made
 	$(PYTHON) -m venv $(AUDIT)
-	$(AUDIT)/bin/python -m pip --disable-pip-version-check --quiet install pip-audit
+	$(AUDIT)/bin/python -m pip --disable-pip-version-check --quiet install pip-audit build cyclonedx-bom
 	touch $@
 
 clean:
