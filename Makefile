@@ -63,7 +63,7 @@ test-postgres: $(VENV)/.installed-dev
 
 # Old libraries warn about each other, and pyspark 4.0 does not close its sockets; we cannot fix that here.
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest -W ignore::DeprecationWarning -W ignore::ResourceWarning
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -W ignore::DeprecationWarning -W ignore::ResourceWarning
 
 # Without --strict, pip-audit succeeds even if it could not look up a single package.
 audit: $(AUDIT)/.installed
