@@ -9,17 +9,21 @@ DEV := dev$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
 LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
+EMPTY := $(VENV)/empty
 
-.PHONY: help demo docs results test test-long test-postgres test-lowest audit lint bench bench-speed paper peers browser clean
+.PHONY: help demo docs results test test-long attack test-postgres test-lowest audit dist sbom lint bench bench-speed paper peers browser clean
 
 help:
 	@echo "make demo         find the planted anomalies in the built-in graph; the report is in $(DEMO)/"
 	@echo "make docs         build the documentation site, running every example; open build/site/index.html"
 	@echo "make test         run the linter, type checker, import checks and tests"
 	@echo "make test-long    run the tests that take minutes"
+	@echo "make attack       try 20,000 damaged files, 20 kills of every command and 1,000 random graphs per detector"
 	@echo "make test-postgres  read tables of a real PostgreSQL server (installs postgresql with apt-get if it is missing)"
 	@echo "make test-lowest  run the tests with the oldest versions that pyproject.toml allows (except torch)"
 	@echo "make audit        check the versions in constraints.txt for known vulnerabilities (needs PyPI)"
+	@echo "make dist         build wheel and sdist, install the wheel into an empty environment and try it from elsewhere"
+	@echo "make sbom         list everything that an installation consists of (CycloneDX) in build/hopsight.cdx.json"
 	@echo "make lint         run the linter, type checker and import checks only"
 	@echo "make bench        compare all detectors on small graphs in minutes; results in bench-out/"
 	@echo "make results      rebuild the tables of RESULTS.md that have raw results under experiments/results/"
@@ -47,6 +51,10 @@ test: lint browser
 test-long: $(VENV)/.installed-dev browser
 	$(BIN)/python -m pytest -m slow --timeout 3600
 
+# Two processes, each with one thread. CONTRIBUTING.md has the figures of the last run.
+attack: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m attack --timeout 3600 -n 2 --durations 15
+
 # The tests start and stop a server of their own in a temporary folder; without one they fail.
 test-postgres: $(VENV)/.installed-dev
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
@@ -55,11 +63,23 @@ test-postgres: $(VENV)/.installed-dev
 
 # Old libraries warn about each other, and pyspark 4.0 does not close its sockets; we cannot fix that here.
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest -W ignore::DeprecationWarning -W ignore::ResourceWarning
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -W ignore::DeprecationWarning -W ignore::ResourceWarning
 
 # Without --strict, pip-audit succeeds even if it could not look up a single package.
 audit: $(AUDIT)/.installed
 	$(AUDIT)/bin/pip-audit -r constraints.txt --no-deps --disable-pip --strict
+
+# The wheel is built from the sdist, which thereby proves to be complete.
+dist: $(AUDIT)/.installed
+	rm -rf build/dist $(EMPTY)
+	$(AUDIT)/bin/python -m build --outdir build/dist
+	$(PYTHON) -m venv $(EMPTY)
+	$(EMPTY)/bin/python -m pip --disable-pip-version-check --quiet install -c constraints.txt build/dist/hopsight-*.whl
+	.ci/smoke $(EMPTY)/bin/python
+
+sbom: dist
+	$(AUDIT)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	  --output-file build/hopsight.cdx.json $(EMPTY)/bin/python
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -130,7 +150,7 @@ $(LOWEST)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 
 $(AUDIT)/.installed: $(VENV)/.made
 	$(PYTHON) -m venv $(AUDIT)
-	$(AUDIT)/bin/python -m pip --disable-pip-version-check --quiet install pip-audit
+	$(AUDIT)/bin/python -m pip --disable-pip-version-check --quiet install pip-audit build cyclonedx-bom
 	touch $@
 
 clean:

@@ -26,9 +26,16 @@ BACKEND = "CoarseGrainedExecutorBackend"
 
 
 def executors() -> list[psutil.Process]:
-    """Return the worker processes of this driver."""
-    below = psutil.Process().children(recursive=True)
-    return [process for process in below if BACKEND in " ".join(process.cmdline())]
+    """Return the worker processes of this driver that are alive."""
+    return [process for process in psutil.Process().children(recursive=True) if BACKEND in command_line(process)]
+
+
+def command_line(process: psutil.Process) -> str:
+    """Return the command line of a process; a process that ended since it was listed, such as a zombie, has none."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # ZombieProcess is one
+        return ""
 
 
 def main() -> None:

@@ -88,7 +88,7 @@ def test_any_graph_fits_or_is_refused(name: str, graph: AttributedGraph) -> None
     fits_or_is_refused(name, graph)
 
 
-@pytest.mark.slow
+@pytest.mark.attack
 @pytest.mark.parametrize("name", DETECTORS)
 @settings(max_examples=1_000, **RELAXED)
 @given(graph=graphs())

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from scipy.linalg import expm
+from threadpoolctl import threadpool_limits
 
 from hopsight.baselines import heat
 from hopsight.baselines.heat import chebyshev_order, heat_kept, largest_eigenvalue
@@ -113,3 +114,18 @@ def test_too_little_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         heat.plan(
             5_000, 50_000, np.array([1.0]), solver="auto", n_probes=None, time_limit=np.inf, device=torch.device("cpu")
         )
+
+
+@pytest.mark.parametrize("solver", ["eigh", "chebyshev"])
+def test_the_heats_do_not_depend_on_the_number_of_threads(rng: np.random.Generator, solver: str) -> None:
+    adjacency = np.triu(rng.random((300, 300)) < 0.05, 1).astype(float)
+    adjacency += adjacency.T
+    graph = sp.csr_array(np.diag(adjacency.sum(axis=1)) - adjacency)
+    before, found = torch.get_num_threads(), []
+    for count in (1, 2):
+        torch.set_num_threads(count)
+        with threadpool_limits(count):
+            found.append(heat_kept(graph, np.array([0.5, 20.0]), solver=solver, rng=np.random.default_rng(0)))
+            assert torch.get_num_threads() == count
+    torch.set_num_threads(before)
+    assert np.array_equal(*found)

@@ -121,7 +121,7 @@ def test_forged_evidence_is_refused(
         load_detector(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.attack
 @pytest.mark.parametrize("name", DETECTORS)
 def test_many_forged_models_are_refused_or_usable(name: str, graph: AttributedGraph, tmp_path: Path) -> None:
     refused_or_usable(name, graph, tmp_path, WRONG, len(WRONG))

@@ -94,9 +94,19 @@ def test_text_and_numbers_are_restored(tmp_path: Path, name: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_all_text_is_quoted_so_that_it_is_never_a_formula(tmp_path: Path) -> None:
-    write_frame(pl.DataFrame({"=id": ["=1+1", "@x"], "x": [1, -2]}), tmp_path / "t.csv")
-    assert (tmp_path / "t.csv").read_text() == '"=id","x"\n"=1+1",1\n"@x",-2\n'
+def test_text_in_a_csv_file_is_never_a_formula_and_is_read_back(tmp_path: Path) -> None:
+    values = {"=id": ["=1+1", "@x", "'tis", "\ufeff =1", "＝1", "-5", "a"], "＋x": [1.0, -2.0, 3.0, 4.0, 5.0, 6.0, 7.0]}
+    notices: list[str] = []
+    write_frame(pl.DataFrame(values), tmp_path / "t.csv", notices)
+    lines = (tmp_path / "t.csv").read_text().splitlines()
+    assert lines[:4] == ['"hopsight_guarded_=id","\'＋x"', '"\'=1+1",1.0', '"\'@x",-2.0', "\"''tis\",3.0"]
+    assert all(line.startswith(("\"'", '"a"')) for line in lines[1:])
+    assert read(tmp_path / "t.csv", text=("=id",)) == values
+    assert len(notices) == 1 and "in t.csv" in notices[0]
+
+
+def test_an_apostrophe_of_somebody_elses_table_is_kept(tmp_path: Path) -> None:
+    assert read(write(tmp_path, b"id,x\n'=1,1\n'tis,2\n", "t.csv"))["id"] == ["'=1", "'tis"]
 
 
 def test_a_name_with_a_wildcard_is_one_file(tmp_path: Path) -> None:

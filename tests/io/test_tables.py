@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from hopsight.graph import AttributedGraph
 from hopsight.io.tables import find_ends, find_id, node_path, notice_unused, read_tables, write_tables
+from hopsight.system.cells import guarded, unguarded
 
 EDGES = "source,target\nann,bo\nbo,cy\n"
 NODES = "id,age\nann,31\nbo,42\ncy,27\n"
@@ -298,3 +299,24 @@ def test_real_edge_lists_are_read_as_they_are(
         assert not any(column in attribute for attribute in graph.attribute_names)
     if nodes is not None:
         assert graph.node_names[0] == "John Arnold"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz"])
+def test_a_graph_with_formulas_is_written_without_them_and_restored(tmp_path: Path, suffix: str) -> None:
+    risky = ["=HYPERLINK(A1)", " +1", "\ufeff@x", "－1", "'=1"]
+    stripped = ["=1", "@b", "'c", "+d", "=1"]
+    graph = AttributedGraph.from_edges(
+        [0, 1, 2, 3], [1, 2, 3, 4], np.arange(10.0).reshape(5, 2) - 3, node_ids=risky, node_names=stripped,
+        node_types=stripped, attribute_names=["=a", "b"], edge_attributes=[[-1.0], [0.5], [2.0], [1.0]],
+        edge_attribute_names=["@speed"],
+    )  # fmt: skip
+    path = tmp_path / f"g{suffix}"
+    write_tables(graph, path, [])
+    for file in (path, node_path(path)):
+        text = gzip.decompress(file.read_bytes()).decode() if suffix.endswith("gz") else file.read_text()
+        for row in csv.reader(text.splitlines(), delimiter="\t" if suffix == ".tsv" else ","):
+            assert all(unguarded(cell) != cell or guarded(cell) == cell or float(cell) for cell in row)
+    again = read_tables(path, derive="none", notices=[])
+    assert again.attribute_names == graph.attribute_names and again.edge_attribute_names == ("@speed",)
+    for field in ("node_ids", "node_names", "node_types", "attributes", "edge_attributes", "edges"):
+        assert getattr(again, field).tolist() == getattr(graph, field).tolist()

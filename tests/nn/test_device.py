@@ -39,3 +39,15 @@ def test_training_type_follows_the_processor(monkeypatch: pytest.MonkeyPatch) ->
     assert training_dtype("auto", cpu) == torch.float32
     with pytest.raises(ValueError, match="precision must be one of auto, float32, bfloat16, got 'half'"):
         training_dtype("half", cpu)
+
+
+def test_float32_is_refused_where_products_are_rounded_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "medium")
+    with pytest.raises(ValueError, match="torch rounds products to fewer digits"):
+        training_dtype("float32", cpu)
+    assert training_dtype("auto", cpu) in (torch.float32, torch.bfloat16)
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "highest")
+    monkeypatch.setenv("ONEDNN_DEFAULT_FPMATH_MODE", "bf16")
+    with pytest.raises(ValueError, match="ONEDNN_DEFAULT_FPMATH_MODE=bf16 rounds products: unset it"):
+        training_dtype("float32", cpu)

@@ -68,7 +68,7 @@ def opened(folder: Path) -> list[Any]:
     return Store(folder / FILE, graph_key(open_run(folder)[1])).rows()
 
 
-@pytest.mark.slow
+@pytest.mark.attack
 def test_20_kills_of_the_server_while_two_windows_write_lose_nothing(run_folder: Path) -> None:
     kill_servers(run_folder, 20)
 

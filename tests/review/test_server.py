@@ -96,3 +96,29 @@ def test_a_reviewer_has_a_name() -> None:
     for name in ("", "  ", "x" * 101, "a\x1bb"):
         with pytest.raises(ValueError, match="reviewer must be a name"):
             check_reviewer(name)
+
+
+@pytest.mark.parametrize("place", ["1.7", "true", "1_0", '"1_0"', '"\u0661"', "1e400", "NaN", "-1", '" 1"', "9" * 5000])
+def test_a_place_that_is_only_almost_a_number_is_no_verdict(served: Served, place: str) -> None:
+    body = f'{{"request": "r", "place": {place}, "verdict": "normal"}}'
+    status, text, _ = send(served, body)
+    assert status == 400 and "error" in json.loads(text) and served.session.store.rows() == []
+
+
+def test_nested_brackets_and_half_characters_get_a_sentence(served: Served) -> None:
+    assert send(served, "[" * 16_000)[:2] == (400, '{"error":"the request is not a JSON object"}')
+    for note in ("\\ud800", "\\u0000"):
+        status, text, _ = send(served, f'{{"request": "r", "place": 1, "verdict": "normal", "note": "{note}"}}')
+        assert status == 400 and "note has characters that cannot be stored" in text
+    assert served.session.store.rows() == []
+
+
+def send(served: Served, body: str) -> tuple[int, str, dict[str, str]]:
+    """Post a body that is not JSON of ours."""
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    headers = {"Content-Type": "application/json", "X-Hopsight-Token": TOKEN, "Origin": served.address}
+    connection.request("POST", "/api/decide", body.encode(), headers)
+    answer = connection.getresponse()
+    found = answer.status, answer.read().decode(), dict(answer.getheaders())
+    connection.close()
+    return found

@@ -121,7 +121,17 @@ def test_nothing_confirmed_is_lost_when_two_writers_are_killed(tmp_path: Path) -
     killed_writers(tmp_path, 2)
 
 
-@pytest.mark.slow
+def test_verdicts_are_not_written_through_a_link_or_into_a_pipe(tmp_path: Path) -> None:
+    """A run folder may come from somebody else."""
+    (tmp_path / "link").symlink_to(tmp_path / "other.sqlite")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe"):
+        with pytest.raises(ValueError, match="symbolic link, pipe or device"):
+            Store(tmp_path / name, "g")
+    assert not (tmp_path / "other.sqlite").exists()
+
+
+@pytest.mark.attack
 def test_nothing_confirmed_is_lost_in_20_kills(tmp_path: Path) -> None:
     killed_writers(tmp_path, 20)
 

@@ -55,3 +55,14 @@ def test_a_folder_without_a_run_or_scores_is_refused(pair: tuple[Path, Path], tm
     (pair[1] / "scores.csv").unlink()
     with pytest.raises(ValueError, match=r"has no scores\.csv to compare"):
         compare(*pair)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    ["a,one,1.0,1\n", ",1,1.0,1\n", "a,1,1.0,1\na,2,0.5,0\n", "a,1,1.0,maybe\n", "a,1\n", "\0\0\0\0", '"a,1,1,1'],
+)
+def test_damaged_scores_are_one_sentence(pair: tuple[Path, Path], rows: str) -> None:
+    (pair[1] / "scores.csv").write_text(f"node,rank,score,flagged\n{rows}")
+    with pytest.raises(ValueError, match=r"scores.csv is damaged: .*; repeat the run$") as caught:
+        compare(*pair)
+    assert "\n" not in str(caught.value)

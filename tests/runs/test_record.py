@@ -37,6 +37,8 @@ def test_what_is_written_is_read_back_as_plain_json(tmp_path: Path) -> None:
     [
         (None, "no finished run"),
         ("{", "is damaged"),
+        ('{"format": "hopsight-run", "x": ' + "9" * 5000 + "}", "run.json is damaged"),
+        ("[" * 100_000, "run.json is damaged"),
         ("[]", "not the record of a hopsight run"),
         ('{"format": "other"}', "not the record of a hopsight run"),
         ('{"format": "hopsight-run", "version": 99}', "version 99, this hopsight reads 1"),

@@ -105,7 +105,7 @@ def test_failing_at_any_moment_loses_and_repeats_nothing(
         assert found[name] == expected[name], name
 
 
-@pytest.mark.slow
+@pytest.mark.attack
 def test_20_kills_lose_and_repeat_nothing(begun: tuple, tmp_path: Path) -> None:
     path, rest, expected = begun
     folder = shutil.copytree(path, tmp_path / "run")

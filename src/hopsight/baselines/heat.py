@@ -18,6 +18,7 @@ from torch import Tensor
 
 from hopsight.nn.gcn import torch_csr
 from hopsight.system.memory import available_memory
+from hopsight.system.threads import one_thread
 
 FloatArray = NDArray[np.float64]
 
@@ -78,20 +79,27 @@ def heat_kept(
     if laplacian.diagonal().max(initial=0.0) <= 0.0:  # no edges: no heat flows
         return np.ones((times.size, n_nodes))
     cost = plan(n_nodes, laplacian.nnz, times, solver=solver, n_probes=n_probes, time_limit=time_limit, device=device)
-    if cost.solver == "eigh":
-        squares = _from_eigenvectors(laplacian, times, device)
-    else:
-        largest = largest_eigenvalue(laplacian, rng)
-        bound = largest * (1 + 1e-6)
-        shifted = sp.csr_array(laplacian * (2.0 / bound) - sp.eye_array(n_nodes, format="csr"))
-        matrix = torch_csr(shifted, device, torch.float64)
-        rates = times * (bound / largest)
-        if cost.solver == "probes":
-            assert n_probes is not None
-            squares = _from_probes(matrix, rates, n_probes, rng)
-        else:
-            squares = _from_moments(matrix, torch.from_numpy(shifted.diagonal()).to(device), rates)
+    with one_thread():  # MADAN ranks heats that differ by rounding only: their sums must not depend on the threads
+        squares = _squares(laplacian, times, cost.solver, n_probes, rng, device)
     return np.sqrt(np.clip(squares, 0.0, 1.0))
+
+
+def _squares(
+    laplacian: Any, times: FloatArray, solver: str, n_probes: int | None, rng: np.random.Generator, device: torch.device
+) -> FloatArray:
+    """Return c_i(τ)² by the solver that was planned."""
+    n_nodes = laplacian.shape[0]
+    if solver == "eigh":
+        return _from_eigenvectors(laplacian, times, device)
+    largest = largest_eigenvalue(laplacian, rng)
+    bound = largest * (1 + 1e-6)
+    shifted = sp.csr_array(laplacian * (2.0 / bound) - sp.eye_array(n_nodes, format="csr"))
+    matrix = torch_csr(shifted, device, torch.float64)
+    rates = times * (bound / largest)
+    if solver == "probes":
+        assert n_probes is not None
+        return _from_probes(matrix, rates, n_probes, rng)
+    return _from_moments(matrix, torch.from_numpy(shifted.diagonal()).to(device), rates)
 
 
 def plan(

@@ -17,9 +17,8 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Show what changed between two runs: nodes, flags, ranks and settings."""
-    from json import dumps
-
+    from hopsight.explanations.text import printable_json
     from hopsight.runs.comparison import compare as compare_runs
 
     found = compare_runs(first, second, top=top)
-    typer.echo(dumps(found.to_dict(), indent=1, ensure_ascii=False) if as_json else str(found))
+    typer.echo(printable_json(found.to_dict()) if as_json else str(found))

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from hopsight.io.dataframes import frame_of
 from hopsight.io.files import check_archive, check_file, naming, writing
+from hopsight.io.notices import notice
 from hopsight.io.reader import TableReader
 from hopsight.io.sources import Address, kind_of
 from hopsight.io.textfile import TextTable, open_text, text_content
+from hopsight.system.cells import mark_guarded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,12 +140,20 @@ def _check_workbook(path: Path) -> None:
         check_archive(archive, path.stat().st_size)
 
 
-def write_frame(frame: pl.DataFrame, path: Path) -> None:
+def write_frame(frame: pl.DataFrame, path: Path, notices: list[str] | None = None) -> None:
     """Write a table that appears complete or not at all.
 
-    All text in a CSV file is quoted, so that a cell such as ``=1+1`` is read back as text.
+    All text in a CSV file is quoted. A text that a spreadsheet could take for a formula, such as ``=1+1``, gets a ``'``
+    before it, which is taken off when hopsight reads the file.
     """
     name = path.name.lower()
+    if not name.endswith((".parquet", ".pq")):
+        safe = mark_guarded(frame)
+        if safe is not frame:
+            notice(
+                f"Put a ' before formulas of spreadsheets in {path.name}; hopsight removes it when reading.", notices
+            )
+        frame = safe
     with writing(path) as temporary:
         if name.endswith((".parquet", ".pq")):
             frame.write_parquet(temporary)

@@ -149,7 +149,7 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     }  # fmt: skip
     columns |= {name: values.tolist() for name, values in own.items() if values is not None}
     kind = pl.Int64 if graph.node_ids.dtype != object else pl.String
-    write_frame(pl.DataFrame(columns, schema_overrides={"id": kind}), node_path(path))
+    write_frame(pl.DataFrame(columns, schema_overrides={"id": kind}), node_path(path), notices)
     ends = {
         end: pl.Series(graph.node_ids[positions].tolist(), dtype=kind)
         for end, positions in zip(("source", "target"), graph.edges, strict=True)
@@ -157,7 +157,8 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     data = dict(zip(OUR_COLUMNS, (graph.edge_weight, graph.edge_time), strict=True))
     others = distinct(graph.edge_attribute_names, (*ends, *data))
     data |= {name: graph.edge_attributes[:, place] for place, name in enumerate(others)}
-    write_frame(pl.DataFrame(ends | {name: values for name, values in data.items() if values is not None}), path)
+    table = pl.DataFrame(ends | {name: values for name, values in data.items() if values is not None})
+    write_frame(table, path, notices)
     if graph.directed:
         notice(f"{path} cannot say that its edges are directed; pass --directed when reading it.", notices)
 

@@ -16,6 +16,7 @@ from hopsight.io.files import check_loaded
 from hopsight.io.header import has_header
 from hopsight.io.notices import notice
 from hopsight.io.unpack import ZLIB, unpacked
+from hopsight.system.cells import unguarded_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,6 +42,7 @@ class TextTable:
     comment: str | None = None
     content: bytes | None = None  # the table in UTF-8, if it is not the file itself
     is_changed: bool = False  # whether the content is not just the unpacked file
+    guarded: bool = False  # whether hopsight put a ' before texts that spreadsheets take for formulas
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns; those named in ``text`` are never read as numbers, and empty rows are left out."""
@@ -50,6 +52,8 @@ class TextTable:
             frame = self._read(guess=True, text=text)
         except pl.exceptions.PolarsError:
             frame = self._read_as_text()
+        if self.guarded:
+            frame = frame.with_columns(pl.col(pl.String).str.strip_prefix("'"))
         return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))
 
     def _read_as_text(self) -> pl.DataFrame:
@@ -125,7 +129,9 @@ def open_text(
     names = tuple(rows[0]) if named else _remark_names(remarks, separator, len(rows[0]))
     if not named and header is None:
         notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
-    return TextTable(path, names, separator, named, comment, content, is_changed or separator == " ")
+    is_changed |= separator == " "
+    own = unguarded_names(names) if named else None
+    return TextTable(path, own or names, separator, named, comment, content, is_changed, guarded=own is not None)
 
 
 def text_content(path: Path, encoding: str | None = None, notices: list[str] | None = None) -> bytes | None:

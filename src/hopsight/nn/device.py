@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
 from hopsight.checks import check_choice
@@ -22,9 +24,28 @@ def training_dtype(precision: str, device: torch.device) -> torch.dtype:
 
     ``"auto"`` is bfloat16 on CPUs with AMX, where it is two to three times as fast and the model learns as well, and
     float32 everywhere else; ``"float32"`` and ``"bfloat16"`` are used as given.
+
+    With ``"float32"``, scores are the same with and without AMX, because no product is rounded to bfloat16 on the way;
+    settings of the process that would do so are refused. Processors with other vector units (AVX2, SVE) add in another
+    order, which changes the last digits and can move nodes with close scores.
     """
     check_choice("precision", precision, ("auto", "float32", "bfloat16"))
+    if precision == "float32":
+        _check_exact()
     if precision == "auto":
         has_amx = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
         precision = "bfloat16" if device.type == "cpu" and has_amx() else "float32"
     return torch.bfloat16 if precision == "bfloat16" else torch.float32
+
+
+def _check_exact() -> None:
+    """Refuse settings of the process that let float32 products use bfloat16 or TF32."""
+    if torch.get_float32_matmul_precision() != "highest":
+        raise ValueError(
+            "precision 'float32' was requested, but torch rounds products to fewer digits: call "
+            "torch.set_float32_matmul_precision('highest') first"
+        )
+    for name in ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"):
+        mode = os.environ.get(name, "STRICT")
+        if mode.upper() != "STRICT":
+            raise ValueError(f"precision 'float32' was requested, but {name}={mode} rounds products: unset it")

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hopsight.checks import shortened
 from hopsight.report.shell import render_page
 from hopsight.review.session import VIEWS, Session
 from hopsight.review.storage import MAX_NOTE, MAX_REQUEST, MAX_REVIEWER
@@ -97,9 +98,7 @@ def _writes(session: Session, reviewer: str) -> list[Route]:
     def answer(call: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
         async def respond(request: Request) -> Response:
             try:
-                body = json.loads(await request.body() or b"{}")
-                if not isinstance(body, dict):
-                    raise ValueError("the request is not a JSON object")
+                body = _object(await request.body() or b"{}")
                 return _json(await run_in_threadpool(call, body))
             except ValueError as error:
                 return _json({"error": str(error)}, 400)
@@ -227,17 +226,29 @@ def _json(value: Any, status: int = 200) -> JSONResponse:
     return JSONResponse(plain(value, digits=6), status)
 
 
-def _whole(value: Any) -> int:
+def _object(body: bytes) -> dict[str, Any]:
     try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"place must be a whole number, got {value!r}") from None
+        found = json.loads(body)
+    except (ValueError, RecursionError):  # ten thousand brackets are the latter
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError("the request is not a JSON object")
+    return found
+
+
+def _whole(value: Any) -> int:
+    """Return a place; anything that is only almost a whole number would be a verdict on another node."""
+    if not re.fullmatch("[0-9]{1,15}", value if isinstance(value, str) else str(value)) or isinstance(value, bool):
+        raise ValueError(f"place must be a whole number, got {shortened(value)}")
+    return int(value)
 
 
 def _text(body: dict[str, Any], name: str, limit: int, *, needed: bool = False) -> str:
     value = body.get(name, "")
     if not isinstance(value, str) or len(value) > limit or (needed and not value):
         raise ValueError(f"{name} must be a text of at most {limit:,} characters")
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError(f"{name} has characters that cannot be stored")  # half characters, and NUL in PostgreSQL
     return value
 
 

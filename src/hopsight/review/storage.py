@@ -74,6 +74,10 @@ class Store:
     def __init__(self, place: str | Path, graph: str) -> None:
         self.place, self.graph = str(place), graph
         self.shared = is_uri(self.place)
+        if not self.shared and (
+            Path(self.place).is_symlink() or (Path(self.place).exists() and not Path(self.place).is_file())
+        ):
+            raise ValueError(f"{place} is a symbolic link, pipe or device: move it away, verdicts are kept in a file")
         with self._connection() as connection:
             identity = POSTGRES_IDENTITY if self.shared else SQLITE_IDENTITY
             self._run(connection, SCHEMA.format(identity=identity))

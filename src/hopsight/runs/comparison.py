@@ -130,8 +130,12 @@ def _scores(folder: Path) -> pl.DataFrame:
         raise ValueError(f"{folder} has no scores.csv to compare: repeat the run, or name another folder")
     try:
         table = pl.read_csv(path, columns=list(COLUMNS), schema_overrides={"node": pl.String})
+        kinds = {"rank": pl.Int64, "score": pl.Float64, "flagged": pl.Int8}
+        table = table.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
+        if table.null_count().sum_horizontal().sum() or table["node"].is_duplicated().any():
+            raise ValueError("it has an empty cell, or a node twice")
     except (pl.exceptions.PolarsError, ValueError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
+        raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}; repeat the run") from None
     ids = pl.Series("node", [unguarded(node) for node in table["node"].to_list()], dtype=pl.String)
     return table.with_columns(ids, pl.col("flagged").cast(pl.Boolean))
 

@@ -13,6 +13,7 @@ from hopsight.hcm.evidence import DEFAULT_EVIDENCE
 from hopsight.hcm.verdicts import in_words, learn
 from hopsight.io.verdicts import read_verdicts
 from hopsight.metrics import ranks
+from hopsight.system.cells import guarded_frame
 from hopsight.system.files import replacing
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def write_learned(folder: Path, verdicts: str | Path, evidence: Sequence[str]) -
     if words is None:
         return "Nothing is learned before there are verdicts of both kinds."
     with replacing(folder / "scores-learned.csv") as file:
-        table.write_csv(file)
+        guarded_frame(table).write_csv(file)
     return words
 
 
@@ -79,4 +80,5 @@ def _read(path: Path) -> DataFrame:
         raise ValueError(f"there is no file {path}")
     if path.is_dir() or path.suffix == ".parquet":
         return pl.read_parquet(path / "*.parquet" if path.is_dir() else path).sort("rank")
-    return pl.read_csv(path, schema_overrides={"node": pl.String})
+    table = pl.read_csv(path, schema_overrides={"node": pl.String})
+    return table.with_columns(pl.col("^node|name$").cast(pl.String).str.strip_prefix("'"))

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopsight.detectors.table import score_table
 from hopsight.explanations.edges import edge_order, edge_reasons
 from hopsight.explanations.groups import shared
 from hopsight.graph import AttributedGraph
-from hopsight.system.cells import guarded
+from hopsight.system.cells import guarded, guarded_frame
 from hopsight.system.files import naming
 from hopsight.system.forks import check_polars
 
@@ -21,7 +20,7 @@ from hopsight.system.forks import check_polars
 def write_scores(path: Path, graph: AttributedGraph, model: Any) -> None:
     """Write one row per node, most anomalous first: node, rank, score, flagged, judged, degree, the detector's own."""
     table = score_table(model, graph)
-    _write(path, table | {name: _cells(table[name]) for name in ("node", "name") if name in table})
+    _write(path, table)
 
 
 def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:
@@ -29,8 +28,8 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:
     order = edge_order(model)
     source, target = model.edge_index_[:, order]
     table = {
-        "source": _cells(graph.node_ids[source]),
-        "target": _cells(graph.node_ids[target]),
+        "source": graph.node_ids[source],
+        "target": graph.node_ids[target],
         "rank": np.arange(1, order.size + 1),
         "hop": model.edge_hop_[order],
         "probability": model.edge_probability_[order],
@@ -52,19 +51,18 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
         ],
         "density": [group.density for group in groups],
         "score": [group.score for group in groups],
-        "shared": [guarded(shared(graph, group.members)) for group in groups],
+        "shared": [shared(graph, group.members) for group in groups],
     }
     _write(path, table)
-
-
-def _cells(ids: NDArray[Any]) -> Any:
-    """Return ids as cells: integers unchanged, text guarded."""
-    return ids if ids.dtype.kind == "i" else [guarded(node) for node in ids.tolist()]
 
 
 def _write(path: Path, table: Mapping[str, Any]) -> None:
     import polars as pl
 
     check_polars()
+    columns = {
+        name: values.tolist() if isinstance(values, np.ndarray) and values.dtype == object else values
+        for name, values in table.items()
+    }
     with naming(path):
-        pl.DataFrame(dict(table)).write_csv(path)
+        guarded_frame(pl.DataFrame(columns), but=["members"]).write_csv(path)  # each member is guarded already

@@ -8,6 +8,7 @@ from hopsight.metrics import ranking
 from hopsight.report.notebook import redacted, report
 from hopsight.runs.explain import open_run
 from hopsight.system.cells import guarded
+from hopsight.system.files import replacing
 
 PAGE, KEY = "report-redacted.html", "redacted.csv"
 
@@ -29,5 +30,6 @@ def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:
     order = ranking(model.decision_score_)
     names = redacted(graph, model.decision_score_).node_ids
     key = {"node": [guarded(str(graph.node_ids[node])) for node in order], "redacted": names[order].tolist()}
-    pl.DataFrame(key).write_csv(folder / KEY)
+    with replacing(folder / KEY) as file:
+        pl.DataFrame(key).write_csv(file)
     return report(model, graph, top=top, redact=True).write(folder / PAGE), folder / KEY

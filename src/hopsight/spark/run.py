@@ -128,7 +128,17 @@ def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
                 str(local.resolve()), header=text.has_header, sep=text.separator, quote='"', escape='"',
                 multiLine=True, inferSchema=False,
             )  # fmt: skip
+            if text.guarded:
+                rows = _unguarded(rows)
             return rows.toDF(*table.names).dropna(how="all"), False
+
+
+def _unguarded(rows: DataFrame) -> DataFrame:
+    """Take off the ``'`` that hopsight put before texts that spreadsheets take for formulas."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    numbered = rows.toDF(*map(str, range(len(rows.columns))))
+    return numbered.select(*(F.regexp_replace(name, "^'", "").alias(name) for name in numbered.columns))
 
 
 def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress) -> Detection:

@@ -63,6 +63,20 @@ def torch_threads(n_rows: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit torch and BLAS to one thread, so that sums come out the same to the last digit on any machine."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
 def workers(n_tasks: int) -> Iterator[Run]:
     """Yield a ``map`` that works on several tasks at once, each with one torch thread.
 

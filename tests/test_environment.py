@@ -1,0 +1,123 @@
+"""Full disks, closed streams, read-only folders and terminals without Unicode."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hopsight.cli import main
+from hopsight.graph import AttributedGraph
+from hopsight.runs.explain import open_run
+from processes import COMMAND, start
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "1>&- 2>&-"])
+def test_closed_streams_change_no_result(tmp_path: Path, closed: str) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, "detect", "--detector", "lof", "--top", "1"]
+    process = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    open_run(tmp_path / "out")
+
+
+def test_characters_that_the_terminal_cannot_encode_are_escaped(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source,target\nnaïve,日本\n日本,x\n", encoding="utf-8")
+    (tmp_path / "edges.nodes.csv").write_text("id,größe\nnaïve,1\n日本,2\nx,9\n", encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}  # as on a system without locales
+    command = [*COMMAND, "detect", str(tmp_path / "edges.csv"), "--detector", "lof", "--out", str(tmp_path / "out")]
+    process = subprocess.run(command, capture_output=True, env=os.environ | plain)
+    assert process.returncode == 0, process.stderr
+    assert rb"na\xefve" in process.stdout
+    assert "naïve" in (tmp_path / "out" / "scores.csv").read_text(encoding="utf-8")
+
+
+def test_a_full_disk_gets_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    def small_files_only() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    process = start(
+        "detect", "--detector", "lof", "--out", str(tmp_path / "out"), "--quiet", preexec_fn=small_files_only
+    )
+    out, error = process.communicate()
+    assert process.returncode == 2, error
+    assert out == ""
+    assert len(error.splitlines()) == 1
+    assert error.startswith("hopsight: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".graphml", ".mat", ".npz"])
+def test_a_full_disk_while_a_graph_is_written(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hopsight.datasets import make_demo
+    from hopsight.io import write
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    write(make_demo(), tmp_path / "demo.npz")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, before[1]))  # Python ignores the signal that comes with it
+    try:
+        code = main(["convert", str(tmp_path / "demo.npz"), str(tmp_path / f"copy{suffix}")])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    lines = capsys.readouterr().err.splitlines()
+    assert code == 2
+    assert len(lines) == 1 and lines[0].startswith("hopsight: cannot write")
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.npz"]
+
+
+@pytest.mark.parametrize(("room", "name"), [(2_000, "scores.csv"), (150_000, "graph.npz")])
+def test_a_full_disk_names_the_file(tmp_path: Path, room: int, name: str) -> None:
+    """A limit on the size of files stands for the full disk: the system refuses in the same place."""
+    resource = pytest.importorskip("resource", reason="this system has no limits on files")
+    process = start(
+        "detect", "--detector", "lof", "--top", "1", "--out", str(tmp_path / "out"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+    )  # fmt: skip
+    _, error = process.communicate()
+    last = error.splitlines()[-1]
+    assert process.returncode == 2 and "File too large" in last and name in last
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_messages_that_cannot_be_written_do_not_change_the_exit_code(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        arguments = [*COMMAND, "detect", "--detector", "lof", "--top", "1", "--out", str(tmp_path / "out")]
+        done = subprocess.run(arguments, stderr=full, stdout=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 0 and "most anomalous" in done.stdout
+        refused = subprocess.run(
+            [*COMMAND, "detect", "missing.csv", "--out", str(tmp_path / "no")], stderr=full, check=False
+        )
+    assert refused.returncode == 2 and (tmp_path / "out" / "run.json").exists()
+
+
+def test_a_read_only_input_folder_is_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_cliques: AttributedGraph
+) -> None:
+    """Nothing is written next to the input, whatever its format; the listing proves it even for root."""
+    import hopsight.io as formats
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    data = tmp_path / "data"
+    data.mkdir()
+    suffixes = (".csv", ".csv.gz", ".parquet", ".mat", ".npz", ".graphml")
+    for suffix in suffixes:
+        formats.write(two_cliques, data / f"network{suffix}")
+    for path in data.iterdir():
+        path.chmod(0o444)
+    data.chmod(0o555)
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in data.iterdir()}
+    monkeypatch.chdir(tmp_path)
+    for suffix in suffixes:
+        command = ["detect", str(data / f"network{suffix}"), "--detector", "lof", "--top", "1", "--quiet"]
+        assert main([*command, "--out", f"out{suffix}"]) == 0
+        assert main(["rerun", f"out{suffix}/run.json", "--quiet"]) == 0
+    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in data.iterdir()} == before
+    data.chmod(0o755)

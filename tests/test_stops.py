@@ -1,0 +1,64 @@
+"""Interrupted, resumed, or two runs at once: one sentence, and the same bytes in the end."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from processes import finish, start
+
+
+def test_the_second_of_two_runs_into_one_folder_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    first = start("detect", "--out", str(folder), "--detector", "hcm", "--set", "n_epochs=1000000")
+    while not (folder / ".hopsight-partial").exists():
+        assert first.poll() is None
+        time.sleep(0.02)
+    second = start("detect", "--out", str(folder), "--detector", "lof")
+    _, error = second.communicate()
+    assert first.poll() is None
+    first.send_signal(signal.SIGTERM)
+    first.communicate(timeout=10)
+    assert (first.returncode, second.returncode) == (130, 2)
+    assert f"another run (process {first.pid})" in error.splitlines()[-1]
+    assert not (folder / "run.json").exists()
+
+
+def test_ctrl_c_stops_within_ten_seconds_and_leaves_no_result(tmp_path: Path) -> None:
+    process = start("detect", "--out", str(tmp_path / "out"), "--set", "n_epochs=100000")
+    line = ""
+    while "needs about" not in line:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line, "ended before it began to fit"
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "Traceback" not in error
+    assert error.splitlines()[-1].startswith("hopsight: stopped")
+    assert not (tmp_path / "out" / "run.json").exists()
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_detection_is_resumed_to_the_same_bytes(tmp_path: Path, signal_number: int) -> None:
+    """A run that is stopped or killed during training ends with --resume as if nothing had happened."""
+    settings = [part for text in ("n_epochs=60", "burn_in=30", "max_pairs=4000") for part in ("--set", text)]
+    command = ["detect", "--detector", "cross_hcm", "--top", "1", *settings]
+    finish(*command, "--out", str(tmp_path / "whole"))
+    folder = tmp_path / "stopped"
+    process = start(*command, "--out", str(folder))
+    while not (folder / ".hopsight-checkpoint").exists():
+        assert process.poll() is None, "ended before its first checkpoint"
+        time.sleep(0.005)
+    process.send_signal(signal_number)
+    _, error = process.communicate(timeout=10)
+    assert not (folder / "run.json").exists()
+    if signal_number == signal.SIGINT:
+        assert error.splitlines()[-1] == "hopsight: stopped; run the same command with --resume to continue"
+    finish(*command, "--out", str(folder), "--resume")
+    for name in ("scores.csv", "edges.csv"):
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert not (folder / ".hopsight-checkpoint").exists()
