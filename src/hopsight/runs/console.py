@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hopsight.checks import plural
-from hopsight.runs.progress import duration, one_line
+from hopsight.checks import duration, plural
+from hopsight.runs.progress import one_line
 from hopsight.runs.results import Result
 
 LONGEST_ID = 48
