@@ -7,7 +7,7 @@ function nodePanel(page, node, command, truth) {
     el("h2", { id: "chosen", tabindex: "-1" }, name(label),
       el("span", { class: flagged ? "badge warm" : "badge" }, flagged ? "flagged" : "not flagged"),
       truth !== undefined && truth !== false && truth >= 0 && el("span", { class: truth ? "badge warm" : "badge" }, truth ? "known to be anomalous" : "known to be normal")),
-    el("p", { class: "lead" }, reasons ? reasons.summary : page.words?.[node] ?? "This page has no sentence about the node."),
+    el("p", { class: "lead" }, reasons ? reasons.summary : page.words?.[node] ?? place(page, node)),
     !reasons && el("p", { class: "soft small" }, "For the attributes and all edges, run in the folder of the results: ", el("code", null, command)),
     evidenceBars(page, node),
     values(page, node, reasons),
@@ -55,6 +55,12 @@ function evidenceStrip(page, node) {
     return bar;
   }));
   return withTip(drawn, page.nodes[node][0], words.split(", "));
+}
+
+function place(page, node) {
+  const [, , rank, , flagged] = page.nodes[node];
+  const decided = page.evidence[node]?.[0];
+  return `Ranks ${whole(rank)} of ${whole(page.facts[0][1])} (${flagged ? "" : "not "}flagged)${decided ? `, decided by ${decided}` : ""}.`;
 }
 
 function ownValues(rows) {

@@ -62,7 +62,7 @@ function nodeTable() {
       { label: "Node", value: shownName, cell: (rank) => el("a", { href: `#n${rank}` }, name(shownName(rank))) },
       { label: "Score", right: true, value: shownScore, text: (rank) => score(shownScore(rank)), warm: isFlagged },
       hasTruth && { label: "Known", value: (rank) => NAMES[truthOf(rank)], cell: (rank) => truthOf(rank) < 0 ? "–" : el("span", { class: truthOf(rank) ? "whole warm" : "whole" }, NAMES[truthOf(rank)]) },
-      { label: "Edges", right: true, value: shownDegree, text: (rank) => whole(shownDegree(rank)) },
+      { label: "Edges", right: true, minor: hasTruth, value: shownDegree, text: (rank) => whole(shownDegree(rank)) },
       page.kinds.length && { label: "Decided by", value: decidedBy, cell: (rank) => el("span", { class: "whole" }, decidedBy(rank) ?? "–") },
       page.kinds.length && { label: "Evidence", minor: true, cell: (rank) => evidenceCell(rank), text: () => "", fields: page.kinds.map(([kind], i) => [kind, (rank) => evidence(rank, i + 1)]) },
       row0 in page.stability && { label: "Stability", right: true, minor: true, value: stability, text: (rank) => share(stability(rank)) },
