@@ -13,7 +13,8 @@ from hopsight import io
 from hopsight.checks import suggest
 from hopsight.graph import AttributedGraph
 
-Given, Found = ParamSpec("Given"), TypeVar("Found")
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
 OPTION = re.compile(r"--([a-z][a-z-]*)( (?!(?:and|or|to|when|with)\b)(?=\S))?")
 
 
