@@ -14,13 +14,16 @@ from tempfile import TemporaryDirectory
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 ORDER = (
     "find_anomalies", "own_tables", "transactions", "explain_node", "groups", "compare_detectors", "thresholds",
-    "score_new_graph", "networkx_graph", "pygod_drop_in",
+    "score_new_graph", "verdicts", "networkx_graph", "pygod_drop_in", "on_spark",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Example:
-    """An example that has run: its name, title, text, program, output, and pictures as SVG."""
+    """An example that has run: its name, title, text, program, output, and pictures as SVG.
+
+    ``absent`` says what is missing where an example could not run.
+    """
 
     name: str
     title: str
@@ -28,6 +31,7 @@ class Example:
     program: str
     output: str
     pictures: tuple[str, ...]
+    absent: str | None = None
 
 
 def run_example(name: str) -> Example:
@@ -37,6 +41,10 @@ def run_example(name: str) -> Example:
     path = EXAMPLES / f"{name}.py"
     source = path.read_text(encoding="utf-8")
     title, _, text = (ast.get_docstring(ast.parse(source)) or name).partition("\n")
+    program = source.split('"""', 2)[2].strip()
+    absent = missing_for(name)
+    if absent is not None:
+        return Example(name, title.rstrip("."), text.strip(), program, "", (), absent)
     printed = io.StringIO()
     with TemporaryDirectory() as folder:
         os.environ["HOPSIGHT_PICTURES"] = folder
@@ -44,12 +52,21 @@ def run_example(name: str) -> Example:
         with contextlib.redirect_stdout(printed):
             runpy.run_path(str(path), run_name="__main__")
         pictures = tuple(each.read_text(encoding="utf-8") for each in sorted(Path(folder).glob("*.svg")))
-    program = source.split('"""', 2)[2].strip()
     return Example(name, title.rstrip("."), text.strip(), program, printed.getvalue(), pictures)
+
+
+def missing_for(name: str) -> str | None:
+    """Return what this machine lacks to run an example, or None."""
+    from hopsight.spark.session import missing_requirement
+
+    return missing_requirement() if name == "on_spark" else None
 
 
 def page(example: Example) -> str:
     """Return the page of an example as Markdown."""
+    if example.absent is not None:
+        note = f"This example did not run when the page was built, because {example.absent}."
+        return f"# {example.title}\n\n{example.text}\n\n!!! note\n    {note}\n\n```python\n{example.program}\n```\n"
     images = "\n".join(
         f"![Picture that the example draws]({example.name}-{number}.svg){{ .picture }}\n"
         for number in range(1, len(example.pictures) + 1)
@@ -64,9 +81,11 @@ def index(examples: list[Example]) -> str:
     """Return the page that lists the examples, each with its picture."""
     lines = [
         "# Gallery\n",
-        "Each example is a short script of `examples/` that ran while this page was built; it prints and draws what "
+        "Each example is a short script of `examples/` that ran while this page was built: it prints and draws what "
         "you see.\n",
         '<div class="gallery" markdown>\n',
     ]
-    lines += [f"[![]({each.name}-1.svg){{ alt='' }}<br>{each.title}]({each.name}.md)\n" for each in examples]
+    for each in examples:
+        picture = f"![]({each.name}-1.svg){{ alt='' }}<br>" if each.pictures else ""
+        lines.append(f"[{picture}{each.title}]({each.name}.md)\n")
     return "\n".join([*lines, "</div>\n"])

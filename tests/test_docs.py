@@ -13,6 +13,7 @@ import hopsight
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+OTHERS = {"--plain", "--index-url"}  # of programs beside hopsight
 GENERATED = {"gallery/index.md", "results.md", "changes.md", "commands.md"}
 
 
@@ -44,15 +45,38 @@ def test_drawings_are_the_same_every_time() -> None:
     assert all(f"pictures/{name}.svg" in used for name in first)
 
 
-@pytest.mark.parametrize("name", ["index", "report", "thresholds", "which-detector", "faq"])
-def test_a_page_names_commands_and_options_that_exist(name: str) -> None:
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_a_page_names_commands_and_options_that_exist(page: Path) -> None:
     from typer.main import get_command
 
     from hopsight.cli import app
 
     commands = get_command(app).commands  # type: ignore[attr-defined]
-    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
-    shown = "\n".join(re.findall(r"```shell\n(.*?)```", text, re.DOTALL))
+    text = page.read_text(encoding="utf-8")
+    shown = "\n".join(re.findall(r"```(?:shell|bash)\n(.*?)```", text, re.DOTALL)).replace("\\\n", " ")
+    shown += "\n" + "\n".join(re.findall(r"`(hopsight [^`]+)`", text))
+    every = {option for command in commands.values() for each in command.params for option in each.opts}
     for command, rest in re.findall(r"^hopsight (\w+)(.*)$", shown, re.MULTILINE):
-        options = {option for each in commands[command].params for option in each.opts}
+        options = {option for each in getattr(commands[command], "params", ()) for option in each.opts}
         assert set(re.findall(r"--[a-z][a-z-]+", rest)) <= options, command
+    named = re.findall(r"`(--[a-z][a-z-]+)", text)
+    assert [option for option in named if option not in every | OTHERS] == []
+
+
+def test_the_walk_of_the_start_page_meets_what_it_says(tmp_path: Path) -> None:
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    sample = re.search(r"```text\n(Booking ID;.*?)```", text, re.DOTALL)
+    assert sample is not None
+    lines = sample[1] + "3;DE00967888;DE70653372;12.5;02/03/2024 00:50;;\n"
+    path = tmp_path / "transactions.csv"
+    path.write_text(lines, encoding="utf-8-sig")
+    graph = hopsight.load(path, source_column="Sender account", target_column="Receiver account")
+    assert graph.n_nodes == 4 and graph.n_edges == 3
+    for line, words in (
+        (";;;TOTAL;;;", "has no node id"),
+        ('4;DE1;DE2;"2,020.53";02/03/2024 00:50;;', "'2,020.53' is not a number, unlike the rest of the column"),
+    ):
+        path.write_text(lines + line + "\n", encoding="utf-8-sig")
+        with pytest.raises(ValueError, match=words):
+            hopsight.load(path, source_column="Sender account", target_column="Receiver account")
+        assert words in text

@@ -140,3 +140,16 @@ def test_options_for_tables_are_refused_for_an_object(two_cliques: AttributedGra
 
 def pandas_of(frame: pl.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
+
+
+def test_refusals_speak_of_parameters_in_python_and_of_options_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hopsight.cli import main
+
+    path = tmp_path / "pay.csv"
+    path.write_text('from,to,amount\na,b,1\nb,c,2\nc,a,"2,020.5"\na,c,4\nb,a,5\n', encoding="utf-8")
+    with pytest.raises(ValueError, match="or pass category=amount or ignore=amount"):
+        load(path)
+    assert main(["data", "info", str(path)]) == 2
+    assert "or pass --category amount or --ignore amount" in capsys.readouterr().err

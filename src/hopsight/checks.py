@@ -76,3 +76,19 @@ def shortened(value: object, limit: int = 60) -> str:
 def _check_number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}")
+
+
+def duration(seconds: float) -> str:
+    """Format a duration.
+
+    >>> duration(0.25), duration(42.0), duration(125.0), duration(7400.0)
+    ('0.2 s', '42 s', '2 min 5 s', '2 h 3 min')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

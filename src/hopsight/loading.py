@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from hopsight import io
 from hopsight.checks import suggest
 from hopsight.graph import AttributedGraph
 
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+OPTION = re.compile(r"--([a-z][a-z-]*)( (?!(?:and|or|to|when|with)\b)(?=\S))?")
 
+
+def with_parameters(sentence: str) -> str:
+    """Name parameters of Python where a sentence names options of the command line.
+
+    >>> with_parameters("correct it, or pass --category amount or --ignore amount")
+    'correct it, or pass category=amount or ignore=amount'
+    >>> with_parameters("name the right columns with --id-column and --source-column")
+    'name the right columns with id_column and source_column'
+    """
+    return OPTION.sub(lambda found: found[1].replace("-", "_") + ("=" if found[2] else ""), sentence)
+
+
+def _speaking_of_parameters(function: Callable[Given, Found]) -> Callable[Given, Found]:
+    """Have the refusals of a function speak of parameters; the command line calls what is wrapped here."""
+
+    @functools.wraps(function)
+    def called(*values: Given.args, **options: Given.kwargs) -> Found:
+        try:
+            return function(*values, **options)
+        except ValueError as error:
+            sentence = str(error)
+            if (told := with_parameters(sentence)) == sentence:
+                raise
+            raise ValueError(told) from error
+
+    return called
+
+
+@_speaking_of_parameters
 def load(
     source: Any,
     nodes: Any = None,

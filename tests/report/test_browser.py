@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import dataclasses
 import shutil
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -19,6 +21,7 @@ from hopsight.report.timeline import write_timeline
 ExplainTop = Callable[..., list[Explanation]]
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = "</script><script>alert(2)</script>"
+KNOWN = (3, 4, 40)  # the first two are flagged
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -56,18 +59,41 @@ class Seen:
         page.on("request", lambda request: self.requests.append(request.url))
 
 
+Show = Callable[..., Any]
+
+
 @pytest.fixture
-def opened(browser: Any, judged: Any, record: dict[str, Any], tmp_path: Path, explain_top: ExplainTop) -> Iterator[Any]:
-    """Return the open report; whatever the test does, the page must log nothing and request nothing."""
-    path = tmp_path / "report.html"
-    write_report(path, judged, judged.graph_, explain_top(judged, judged.graph_, 30), record)
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    seen = Seen(page)
-    page.goto(path.as_uri())
-    yield page
-    page.close()
-    assert seen.troubles == []
-    assert seen.requests == [path.as_uri()]
+def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
+    """Return a function that writes a page and opens it; whatever a test does, the page logs and requests nothing."""
+    opened: list[tuple[Any, Seen, Path]] = []
+
+    def show(write: Callable[..., None], *values: Any, **options: Any) -> Any:
+        path = tmp_path / "page.html"
+        write(path, *values, **options)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        opened.append((page, Seen(page), path))
+        page.goto(path.as_uri())
+        return page
+
+    yield show
+    for page, seen, path in opened:
+        page.close()
+        assert seen.troubles == []
+        assert {url for url in seen.requests if not url.startswith(("data:", "blob:"))} == {path.as_uri()}
+
+
+@pytest.fixture
+def opened(show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop) -> Any:
+    """Return the open report of a detector without evidence."""
+    return show(write_report, judged, judged.graph_, explain_top(judged, judged.graph_, 30), record)
+
+
+@pytest.fixture
+def opened_with_evidence(show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop) -> Any:
+    """Return the open report of a detector with evidence, of a graph with labels, beside other files."""
+    suspected.graph_ = dataclasses.replace(suspected.graph_, labels=[1 if node in KNOWN else 0 for node in range(80)])
+    first = explain_top(suspected, suspected.graph_, 5)
+    return show(write_report, suspected, suspected.graph_, first, record, files=["scores.csv", "run.json"])
 
 
 def column(page: Any, label: str, place: int) -> list[str]:
@@ -203,26 +229,10 @@ def test_the_page_is_drawn_at_every_size_in_both_colors(opened: Any, width: int,
     assert min(texts) > 9  # pixels: readable on a phone
 
 
-@pytest.fixture
-def opened_with_evidence(
-    browser: Any, suspected: Any, record: dict[str, Any], tmp_path: Path, explain_top: ExplainTop
-) -> Iterator[Any]:
-    """Return the open report of a detector with evidence; the page must log nothing and request nothing."""
-    path = tmp_path / "report.html"
-    write_report(path, suspected, suspected.graph_, explain_top(suspected, suspected.graph_, 30), record)
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    seen = Seen(page)
-    page.goto(path.as_uri())
-    yield page
-    page.close()
-    assert seen.troubles == []
-    assert seen.requests == [path.as_uri()]
-
-
 def test_evidence_is_drawn_for_every_suspect(opened_with_evidence: Any, suspected: Any) -> None:
     page = opened_with_evidence
-    assert column(page, "Most anomalous nodes", 5)[:3] == ["activity", "misfit", "ring"]  # nodes 3, 4 and 5
-    assert page.locator(".columns-of-evidence").count() == 15
+    assert column(page, "Most anomalous nodes", 6)[:3] == ["activity", "misfit", "ring"]  # nodes 3, 4 and 5
+    assert page.locator(".columns-of-evidence").count() == 8
     assert page.locator(".evidence li").count() == 5
     assert page.locator(".evidence li.decided b").inner_text() == "activity"
     assert "(does not count)" in page.locator(".evidence li.faint").inner_text()
@@ -265,8 +275,8 @@ def test_evidence_fits_the_page_at_every_size(opened_with_evidence: Any, width: 
 def test_the_first_screen_shows_suspects_with_what_their_scores_are_made_of(opened_with_evidence: Any) -> None:
     page = opened_with_evidence
     rows = page.locator(".suspects li")
-    assert rows.count() == 10
-    assert rows.last.evaluate("row => row.getBoundingClientRect().bottom") < 1100
+    assert rows.count() == 8
+    assert rows.last.evaluate("row => row.getBoundingClientRect().bottom") < 900  # the height of the window
     bars = page.locator(".suspects .score-bar").evaluate_all(
         "all => all.map(bar => [...bar.children].reduce((sum, part) => sum + parseFloat(part.style.width), 0))"
     )
@@ -306,7 +316,7 @@ def test_print_leaves_out_what_paper_cannot_do(opened: Any) -> None:
     assert opened.locator(".ego svg").is_visible()
 
 
-def test_the_benchmark_page_sorts_numbers_and_shows_figures(browser: Any, tmp_path: Path) -> None:
+def test_the_benchmark_page_sorts_numbers_and_shows_figures(show: Show) -> None:
     drawn = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><script>alert(3)</script><circle r="9"/></svg>'
     )
@@ -318,22 +328,15 @@ def test_the_benchmark_page_sorts_numbers_and_shows_figures(browser: Any, tmp_pa
     ]
     table = {"title": "ROC-AUC", "columns": ["Detector", "Flickr"], "rows": rows}
     cells = [{"detector": "hcm", "seed": seed, "auc": 0.7 + seed / 100} for seed in range(30)]
-    path = tmp_path / "bench.html"
-    write_bench_page(path, cells, [table], [{"title": "A figure", "svg": drawn}], title="Quick")
-    page = browser.new_page()
-    seen = Seen(page)
-    page.goto(path.as_uri())
+    page = show(write_bench_page, cells, [table], [{"title": "A figure", "svg": drawn}], title="Quick")
     page.locator('table[aria-label="ROC-AUC"] th', has_text="Flickr").get_by_role("button").click()
     assert column(page, "ROC-AUC", 1) == ["CrossHCM", "HCM", "<b>LOF</b>", "Radar"]
     page.get_by_placeholder("Search the cells").fill("0.99")
     assert column(page, "Every cell", 2) == ["29"]
     assert page.evaluate("document.images[0].complete && document.images[0].naturalWidth") == 40
-    page.close()
-    assert seen.troubles == []
-    assert [url for url in seen.requests if not url.startswith("data:")] == [path.as_uri()]
 
 
-def test_a_window_of_a_run_over_time_can_be_opened(browser: Any, tmp_path: Path) -> None:
+def test_a_window_of_a_run_over_time_can_be_opened(show: Show) -> None:
     windows = [[number, f"2024-01-0{number}", 30, 2, number == 2, 0.5, 1.0 + number, "events"] for number in (1, 2, 3)]
     alerts = [
         [2, IMAGE, "b", "2024-01-02", 3.5, "hop", 3.0, "They had no path."],
@@ -345,10 +348,7 @@ def test_a_window_of_a_run_over_time_can_be_opened(browser: Any, tmp_path: Path)
     ]
     page = {"name": "pay.csv", "summary": ["Judged."], "n_windows": 3, "fits": [[400, "2024", "first", 0.7, 0.3]],
             "windows": windows, "alerts": alerts, "nodes": nodes, "run": {}}  # fmt: skip
-    write_timeline(tmp_path / "report.html", page)
-    shown = browser.new_page()
-    seen = Seen(shown)
-    shown.goto((tmp_path / "report.html").as_uri())
+    shown = show(write_timeline, page)
     assert shown.get_by_text("They had no path.").count() == 1
     assert shown.get_by_text("Many.").count() == 1
     shown.locator("rect[role=button]").nth(1).click()
@@ -357,6 +357,117 @@ def test_a_window_of_a_run_over_time_can_be_opened(browser: Any, tmp_path: Path)
     shown.get_by_role("button", name="c 3").click()
     assert shown.get_by_text("Calm.").count() == 1
     assert shown.locator("img").count() == 0
-    assert seen.troubles == []
-    assert len(seen.requests) == 1
-    shown.close()
+
+
+def test_any_node_can_be_opened_with_its_evidence_rank_and_neighbors(opened_with_evidence: Any, suspected: Any) -> None:
+    from playwright.sync_api import expect
+
+    page, graph = opened_with_evidence, suspected.graph_
+    last = int(np.argmin(suspected.decision_score_))
+    page.locator("#find").fill(str(graph.node_ids[last]).upper())
+    page.keyboard.press("Enter")
+    has_chosen(page, str(graph.node_ids[last]))
+    expect(page.locator("#node .values")).to_contain_text("80")  # its rank
+    strengths = page.locator(".evidence .number").all_inner_texts()
+    expected = [suspected.evidence_[kind][last] for kind in ("misfit", "ring", "outlier", "activity", "lockstep")]
+    assert [float(text.removeprefix("< ")) for text in strengths] == pytest.approx(expected, abs=0.11)
+    assert set(column(page, "Neighbors", 1)) == {str(graph.node_ids[i]) for i in graph.adjacency[[last]].indices}
+    assert f"hopsight explain . {graph.node_ids[last]}" in page.locator("#node").inner_text()
+    page.locator("#find").fill("nobody")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("There is no node “nobody” on this page.")).to_be_visible()
+    page.reload()  # the address remembers the node
+    has_chosen(page, str(graph.node_ids[last]))
+
+
+def test_flagged_nodes_without_tables_are_listed_found_and_have_a_sentence(
+    show: Show, suspected: Any, explain_top: ExplainTop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from playwright.sync_api import expect
+
+    monkeypatch.setattr("hopsight.report.flagged.MOST", 5)
+    page = show(write_report, suspected, suspected.graph_, explain_top(suspected, suspected.graph_, 3), {})
+    rows = page.locator('table[aria-label="Most anomalous nodes"] tbody tr')
+    expect(rows).to_have_count(8)
+    name = column(page, "Most anomalous nodes", 2)[7]
+    page.get_by_placeholder("Search the nodes").fill(name)
+    assert column(page, "Most anomalous nodes", 1) == ["8"]
+    rows.locator("a").click()
+    has_chosen(page, name)
+    expect(page.locator("#node .lead")).to_contain_text("Ranks 8 of 80 (flagged), decided by")
+
+
+def test_ground_truth_is_a_column_and_a_filter(opened_with_evidence: Any, suspected: Any) -> None:
+    from playwright.sync_api import expect
+
+    page, names = opened_with_evidence, suspected.graph_.node_ids
+    assert column(page, "Most anomalous nodes", 4)[:3] == ["anomalous", "anomalous", "normal"]
+    expect(page.locator("#chosen")).to_contain_text("known to be anomalous")
+    choice = page.get_by_label("Which rows of Most anomalous nodes")
+    rows = page.locator('table[aria-label="Most anomalous nodes"] tbody tr')
+    choice.select_option(label="Known anomalies")
+    expect(rows).to_have_count(3)
+    assert set(column(page, "Most anomalous nodes", 2)) == {str(names[node]) for node in KNOWN}
+    choice.select_option(label="Known anomalies, not flagged")
+    expect(rows).to_have_count(1)
+    assert column(page, "Most anomalous nodes", 2) == [str(names[40])]
+    choice.select_option(label="Flagged, known to be normal")
+    expect(rows).to_have_count(6)
+
+
+def test_what_is_shown_is_saved_as_csv_that_begins_no_formula(
+    show: Show, suspected: Any, explain_top: ExplainTop, tmp_path: Path
+) -> None:
+    from hopsight.system.cells import guarded
+
+    odd = ["=1+1", "+cmd", "-1", "@x", " =2", "\tx", "\u200b=3", "＝4", "'tis", 'a "quoted", name', "plain"]
+    names = [*odd, *(f"user-{i}" for i in range(80 - len(odd)))]
+    suspected.graph_ = dataclasses.replace(suspected.graph_, node_ids=names)
+    page = show(write_report, suspected, suspected.graph_, explain_top(suspected, suspected.graph_, 5), {})
+    page.get_by_label("Which rows of Most anomalous nodes").select_option(label="All nodes")
+    page.get_by_role("button", name="Show all 80").wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").first.click()
+    download.value.save_as(tmp_path / "saved.csv")
+    with (tmp_path / "saved.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert download.value.suggested_filename == "nodes.csv"
+    assert {row["Node"] for row in rows} == {guarded(name) for name in names}
+    assert [int(row["Rank"]) for row in rows] == list(range(1, 81))
+    assert float(rows[0]["Score"]) == pytest.approx(9.0)
+    assert float(rows[0]["activity"]) == pytest.approx(9.0)
+    page.get_by_placeholder("Search the nodes").fill("quoted")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").first.click()
+    download.value.save_as(tmp_path / "one.csv")
+    assert len((tmp_path / "one.csv").read_text(encoding="utf-8-sig").splitlines()) == 2
+
+
+def test_contents_keys_words_files_and_the_curve(opened_with_evidence: Any) -> None:
+    page = opened_with_evidence
+    links = page.locator(".contents a")
+    assert links.all_inner_texts()[:3] == ["At a glance", "Most anomalous nodes", "Scores"]
+    page.locator("h1").click()
+    page.keyboard.press("4")
+    assert page.evaluate("document.activeElement.textContent") == "Groups"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.locator(".legend .term").first.focus()
+    assert "neighbors of a node look far away" in page.locator("#tip").inner_text()
+    page.locator('table[aria-label="Edges most out of place"] th', has_text="P(1 hop)").get_by_role("button").hover()
+    assert "out of place" in page.locator("#tip").inner_text()
+    hrefs = page.locator(".files a").evaluate_all("all => all.map(link => link.getAttribute('href'))")
+    assert hrefs == ["scores.csv", "run.json"]
+    page.locator("figure .step .reach").nth(29).hover()
+    assert page.locator("#tip").inner_text().split("\n") == ["Epoch 30", "loss 1.508"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_axe_finds_no_serious_violation(opened_with_evidence: Any, width: int, scheme: str) -> None:
+    axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed").Axe()
+    page = opened_with_evidence
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    found = [each for each in axe.run(page)["violations"] if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []

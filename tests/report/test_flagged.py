@@ -10,18 +10,19 @@ from hopsight.datasets import make_textbook
 from hopsight.explanations import Explainer
 from hopsight.report import flagged
 from hopsight.report.flagged import with_flagged
-from hopsight.report.page import report_data
+from hopsight.report.page import full_data
 
 
 def test_every_flagged_node_is_explained_and_listed() -> None:
     graph = make_textbook("outlier", n=100)
     model = LOF(contamination=0.2).fit(graph)
     first = [Explainer(model, graph).node(int(np.argmax(model.decision_score_)))]
-    found = with_flagged(model, graph, first)
+    found, sentences = with_flagged(model, graph, first)
     assert found[0] is first[0]
     assert {each.node for each in found} == set(np.flatnonzero(model.label_).tolist())
     assert [each.rank for each in found] == list(range(1, 21))
-    page = report_data(model, graph, first, {})
+    assert sentences == {}
+    page = full_data(model, graph, first, {})
     assert len(page["top"]) == 20 and len(page["reasons"]) == 20
 
 
@@ -30,7 +31,11 @@ def test_the_number_of_explanations_and_of_their_edges_is_bounded(monkeypatch: p
     model = LOF(contamination=0.2).fit(graph)
     first = [Explainer(model, graph).node(int(np.argmax(model.decision_score_)))]
     monkeypatch.setattr(flagged, "MOST", 5)
-    assert len(with_flagged(model, graph, first)) == 5
+    found, sentences = with_flagged(model, graph, first)
+    assert len(found) == 5 and len(sentences) == 15  # all 20 flagged nodes, one way or the other
+    assert all("of 100 (flagged)" in text for text in sentences.values())
     monkeypatch.setattr(flagged, "MOST_EDGES", 1)
-    assert len(with_flagged(model, graph, first)) == 1
-    assert with_flagged(model, graph, []) == []
+    monkeypatch.setattr(flagged, "MOST_SENTENCES", 7)
+    found, sentences = with_flagged(model, graph, first)
+    assert len(found) == 1 and len(sentences) == 7
+    assert with_flagged(model, graph, []) == ([], {})

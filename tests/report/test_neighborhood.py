@@ -69,9 +69,9 @@ def test_neighbors_and_the_ends_of_edges_can_be_visited_too() -> None:
 def test_the_page_stays_small_however_dense_the_graph(rng: np.random.Generator) -> None:
     graph = AttributedGraph.from_edges(*rng.integers(0, 600, size=(2, 90_000)), np.zeros((600, 1)))
     shown = Neighborhoods(graph, SimpleNamespace(decision_score_=rng.random(600), threshold_=0.9))
-    for position in range(20):
+    for position in range(10):
         assert len(shown.around(position)["edges"]) == MAX_DRAWN
-    shown.around_others(range(20), ())
+    shown.around_others(range(10), ())
     assert shown.n_edges < MAX_EDGES + 2000
 
 

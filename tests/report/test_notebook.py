@@ -21,7 +21,7 @@ def test_the_report_is_shown_in_a_frame_that_can_only_run_its_own_script(tmp_pat
     page = report(LOF().fit(graph), top=3)
     shown = page._repr_html_()
     frame = re.fullmatch(
-        r'<iframe title="(.*?)" sandbox="allow-scripts" .* srcdoc="([^"]*)"></iframe>', shown, re.DOTALL
+        r'<iframe title="(.*?)" sandbox="allow-scripts allow-downloads" .* srcdoc="([^"]*)"></iframe>', shown, re.DOTALL
     )
     assert frame is not None
     assert html.unescape(frame[2]) == page.text and "of the 3 known anomalies" in page.text

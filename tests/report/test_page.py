@@ -14,7 +14,7 @@ import pytest
 
 from hopsight.explanations import Explanation
 from hopsight.graph import AttributedGraph
-from hopsight.report.page import report_data, write_report
+from hopsight.report.page import full_data, report_data, write_report
 
 ExplainTop = Callable[..., list[Explanation]]
 
@@ -55,7 +55,7 @@ def test_no_name_appears_as_markup(
     assert "&lt;i&gt;shop&lt;/i&gt; · hopsight" in text
 
 
-def test_fifty_nodes_of_a_dense_graph_stay_under_six_megabytes(
+def test_fifty_nodes_of_a_dense_graph_stay_under_five_megabytes(
     rng: np.random.Generator, tmp_path: Path, explain_top: ExplainTop
 ) -> None:
     n_nodes = 2000
@@ -68,13 +68,13 @@ def test_fifty_nodes_of_a_dense_graph_stay_under_six_megabytes(
     model.edge_hop_, model.edge_variance_, model.edge_probability_ = rng.random((3, graph.n_edges))
     path = tmp_path / "report.html"
     write_report(path, model, graph, explain_top(model, graph, 50), {})
-    assert path.stat().st_size < 6_000_000
+    assert path.stat().st_size < 5_000_000
 
 
 def test_detectors_without_edges_or_training_have_a_page_too(judged: Any, explain_top: ExplainTop) -> None:
     for name in ("edge_index_", "edge_hop_", "edge_variance_", "edge_probability_", "ahp_", "loss_"):
         delattr(judged, name)
-    data = report_data(judged, judged.graph_, explain_top(judged, judged.graph_, 3), {})
+    data = full_data(judged, judged.graph_, explain_top(judged, judged.graph_, 3), {})
     assert data["edges"] == []
     assert data["losses"] == []
     assert data["columns"] == []

@@ -53,6 +53,6 @@ def test_details_show_what_was_recorded_but_no_folders(record: dict[str, Any]) -
     assert tables["Run"]["source"] == "edges.csv"
     assert tables["Run"]["seed"] == "11"
     assert tables["Parameters"] == {"n_layers": "2", "drop_ratio": "0.2"}
-    assert tables["Seconds"] == {"fit": "1.25"}
+    assert tables["Time"] == {"fit": "1.2 s"}
     assert "secret place" not in str(tables)
     assert details({}) == []

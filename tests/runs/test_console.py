@@ -48,6 +48,6 @@ def test_the_ranking_shows_the_rule_and_further_columns(capsys: pytest.CaptureFi
     show_ranking(ranked, n_nodes=9, n_flagged=1, threshold=2.0, rule="1 node flagged by a rule.", more=more)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["rank", "node", "score", "degree", "flagged", "decided", "by", "stability"] in lines
-    assert ["1", "a", "4.2", "3", "yes", "ring", "100%"] in lines
-    assert ["2", "b", "1.1", "2", "misfit", "40%"] in lines
+    assert ["1", "a", "4.200", "3", "yes", "ring", "100%"] in lines
+    assert ["2", "b", "1.100", "2", "misfit", "40%"] in lines
     assert ["1", "node", "flagged", "by", "a", "rule."] in lines

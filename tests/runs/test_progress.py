@@ -8,8 +8,9 @@ import re
 import numpy as np
 import pytest
 
+from hopsight.checks import duration
 from hopsight.detectors.base import Epoch
-from hopsight.runs.progress import BarProgress, LineProgress, Progress, duration, make_progress, one_line
+from hopsight.runs.progress import BarProgress, LineProgress, Progress, make_progress, one_line
 
 
 def epoch(number: int) -> Epoch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,9 +99,22 @@ def _with_options(sentence: str) -> str:
     '--memory-limit must be a size such as 8GB'
     """
     word, space, rest = sentence.partition(" ")
+    if word in _hyperparameters():
+        return f"--set {sentence}"
     commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
     options = {each.name for command in commands for each in command.params if each.param_type_name == "option"}
     return f"--{word.replace('_', '-')}{space}{rest}" if word in options else sentence
+
+
+def _hyperparameters() -> set[str]:
+    """Return the names that ``--set`` takes, of the detectors that this process has loaded, without own options."""
+    base = sys.modules.get("hopsight.detectors.base")
+    waiting, names = [base.Detector] if base else [], set()
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        names |= {field.name for field in fields(kind)}
+    return names - {"seed", "device", "contamination", "false_alarms", "evidence"}
 
 
 def _complain(sentence: str, code: int) -> int:

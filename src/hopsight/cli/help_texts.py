@@ -75,6 +75,7 @@ WORDS = {
 def decorate(app: Any) -> Any:
     """Add examples, panels and words to the commands of an app, and return it."""
     app.epilog = _epilog(START)
+    _decorate_options(app, grouped=False)
     for name, command in app.commands.items():
         for part, each in getattr(command, "commands", {"": command}).items():
             each.epilog = _epilog(EXAMPLES[f"{name} {part}".strip()])
@@ -85,14 +86,27 @@ def decorate(app: Any) -> Any:
 def _decorate_options(command: Any, *, grouped: bool) -> None:
     panels = {option: panel for panel, options in PANELS.items() for option in options}
     words = {option: word for word, options in WORDS.items() for option in options}
+    ask_for_help = command.get_help_option
+    command.get_help_option = lambda context: _without_type(ask_for_help(context))
     for each in command.params:
         if each.param_type_name != "option":
+            each.metavar = each.metavar or each.name.upper()
+            _without_type(each)
             continue
         if grouped and each.name in panels:
             each.rich_help_panel = panels[each.name]
         each.metavar = "" if each.is_flag else words.get(each.name, each.metavar or "TEXT")
+        if each.is_flag:
+            _without_type(each)
         if each.name == "detector":
             each.help = f"One of {', '.join(_detectors())}."
+
+
+def _without_type(parameter: Any) -> Any:
+    """Show no type such as <bool> beside a flag or a named argument, and return it."""
+    if parameter is not None:
+        parameter.display_type_rich = lambda ctx: None
+    return parameter
 
 
 def _detectors() -> list[str]:

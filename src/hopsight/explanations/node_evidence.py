@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.detectors.table import decided_by, evidence_of
+from hopsight.explanations.edges import JudgedEdges
 from hopsight.explanations.evidence import MEANINGS, MOST_NAMES, Companions, Evidence
 from hopsight.explanations.groups import Groups
 from hopsight.explanations.own_values import OwnValues
@@ -39,6 +40,10 @@ class NodeEvidence:
             "expected_degree": self._expected_degree(position),
             "companions": self._companions(decided, position) if decided in ("ring", "lockstep") else None,
         }
+
+    @cached_property
+    def _edges(self) -> JudgedEdges:
+        return JudgedEdges(self.graph, self.model)
 
     @cached_property
     def _own_values(self) -> OwnValues:
@@ -89,16 +94,18 @@ class NodeEvidence:
 
     def _triangle_partners(self, position: int, sides: FloatArray) -> IntArray:
         """Return the neighbors with the largest sums over the triangles that they close with the node."""
-        source, target = self.graph.edges
-        mine = np.flatnonzero((source == position) | (target == position))
-        others = np.where(source[mine] == position, target[mine], source[mine])
-        to_me = dict(zip(others.tolist(), sides[mine].tolist(), strict=True))
+        mine, others = self._edges.at(position)
+        ascending = np.argsort(mine)  # of two edges with one node, the later counts
+        to_me = dict(zip(others[ascending].tolist(), sides[mine[ascending]].tolist(), strict=True))
         near = np.unique(others)
-        inside = np.flatnonzero(np.isin(source, near) & np.isin(target, near))
+        rows = self.graph.adjacency[near]
+        source, target = np.repeat(near, np.diff(rows.indptr)), rows.indices.astype(np.int64)
+        inside = np.isin(target, near) & (self.graph.directed | (source < target))
+        source, target = source[inside], target[inside]
         total = dict.fromkeys(near.tolist(), 0.0)
-        for edge in inside.tolist():
-            u, v = int(source[edge]), int(target[edge])
-            product = to_me[u] * to_me[v] * float(sides[edge])
+        between = sides[self._edges.positions(source, target)].tolist()
+        for u, v, side in zip(source.tolist(), target.tolist(), between, strict=True):
+            product = to_me[u] * to_me[v] * side
             total[u] += product
             total[v] += product
         closing = sorted((node for node in total if total[node] > 0), key=lambda node: (-total[node], node))

@@ -11,23 +11,29 @@ from hopsight.explanations import Explainer, Explanation
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
 
-MOST = 300  # explanations in a page, to keep the file small
+MOST = 300  # explanations with all their tables in a page, to keep the file small
 MOST_EDGES = 40_000  # of the nodes that are added, for the same reason
+MOST_SENTENCES = 10_000  # explaining so many nodes of a large graph takes a minute or two
 
 
-def with_flagged(model: Any, graph: AttributedGraph, explanations: Sequence[Explanation]) -> list[Explanation]:
-    """Return the explanations and those of further flagged nodes, most anomalous first.
+def with_flagged(
+    model: Any, graph: AttributedGraph, explanations: Sequence[Explanation]
+) -> tuple[list[Explanation], dict[int, str]]:
+    """Return the explanations with those of further flagged nodes, and one paragraph about each of the others.
 
-    The further ones are not scored again without some of their edges, which takes longest.
+    Both begin with the most anomalous nodes; the paragraphs are by position. The further nodes are not scored again
+    without some of their edges, which takes longest.
     """
     scores = np.asarray(model.decision_score_, dtype=np.float64)
+    if not explanations:
+        return [], {}
     known = {graph.index_of(each.node) for each in explanations}
-    if not explanations or len(explanations) >= MOST:
-        return list(explanations)
     order = ranking(scores)
     ranked = getattr(model, "only_", np.ones(scores.size, dtype=np.bool_))  # a run may rank some of the nodes only
     further = [node for node in order[((scores > model.threshold_) & ranked)[order]].tolist() if node not in known]
-    further = further[: MOST - len(explanations)]
-    kept = int(np.searchsorted(np.cumsum(graph.degrees[further]), MOST_EDGES)) if further else 0
+    most = max(0, MOST - len(explanations))
+    in_full = further[: min(most, int(np.searchsorted(np.cumsum(graph.degrees[further]), MOST_EDGES)))]
     explainer = Explainer(model, graph)
-    return [*explanations, *(explainer.node(graph.node_ids[node], absent=0) for node in further[:kept])]
+    found = [*explanations, *(explainer.node(graph.node_ids[node], absent=0) for node in in_full)]
+    rest = further[len(in_full) :][:MOST_SENTENCES]
+    return found, {node: explainer.node(graph.node_ids[node], top=2, absent=0).summary for node in rest}

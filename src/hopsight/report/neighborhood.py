@@ -16,7 +16,7 @@ from hopsight.metrics import ranks
 
 MAX_DRAWN = 60  # neighbors of one node; a drawing with more cannot be read
 MAX_DRAWN_FOR_OTHERS = 24  # neighbors of a node that the report does not explain
-MAX_EDGES = 25_000  # in the whole page, to keep the file small
+MAX_EDGES = 12_000  # in the whole page, to keep the file small
 MAX_NAME = 200
 
 

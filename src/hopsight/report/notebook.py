@@ -13,7 +13,7 @@ from hopsight.checks import check_count
 from hopsight.explanations import Explainer
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import found_first, ranking, ranks
-from hopsight.report.page import SCRIPTS, report_data
+from hopsight.report.page import SCRIPTS, full_data
 from hopsight.report.shell import render_page
 from hopsight.system.files import write_whole
 from hopsight.system.versions import versions
@@ -39,8 +39,8 @@ class ReportPage:
     def _repr_html_(self) -> str:
         # Its scripts run under the policy of the page; the frame keeps them and its styles away from the notebook.
         return (
-            f'<iframe title="{html.escape(self.title)}" sandbox="allow-scripts" width="100%" height="{HEIGHT}" '
-            f'style="border:0" srcdoc="{html.escape(self.text)}"></iframe>'
+            f'<iframe title="{html.escape(self.title)}" sandbox="allow-scripts allow-downloads" width="100%" '
+            f'height="{HEIGHT}" style="border:0" srcdoc="{html.escape(self.text)}"></iframe>'
         )
 
 
@@ -73,7 +73,7 @@ def report(model: Any, graph: AttributedGraph | None = None, *, top: int = 20, r
         "labels": None if known.labels is None else found_first(known.labels, explainer.scores),
     }
     title = f"{known.name or 'Graph'} · hopsight"
-    return ReportPage(title, render_page(title, report_data(model, known, explanations, run), SCRIPTS))
+    return ReportPage(title, render_page(title, full_data(model, known, explanations, run), SCRIPTS))
 
 
 def redacted(graph: AttributedGraph, scores: Any) -> AttributedGraph:

@@ -16,14 +16,20 @@ from hopsight.explanations.evidence import MEANINGS
 from hopsight.explanations.groups import shared
 from hopsight.explanations.reasons import compared
 from hopsight.graph import AttributedGraph
+from hopsight.report.archive import archive, packed_json
 from hopsight.report.flagged import with_flagged
+from hopsight.report.glossary import GLOSSARY
 from hopsight.report.neighborhood import MAX_DRAWN, MAX_DRAWN_FOR_OTHERS, Neighborhoods, cut
-from hopsight.report.shell import write_page
+from hopsight.report.shell import embedded_json, write_page
 from hopsight.report.words import details, summary
+from hopsight.system.plain import plain
 
-SCRIPTS = ("charts.js", "ego.js", "node.js", "overview.js", "report.js")
+SCRIPTS = ("charts.js", "ego.js", "node.js", "overview.js", "archive.js", "report.js")
+SPACE = 4_850_000  # characters of the data of a page; scripts and styles take less than 100,000 more
 N_BINS = 48
 N_EDGES = 100
+N_FIRST = 20  # nodes that the page shows before it unpacks the rest, with larger drawings
+N_DRAWN, MAX_DRAWN_MEMBERS = 6, 16  # groups on the first screen, and members of each
 MAX_LOSSES = 600
 N_GROUPS = 50
 N_DIFFERENCES = 2  # attributes in which the ends of an edge differ most
@@ -37,6 +43,8 @@ def write_report(
     graph: AttributedGraph,
     explanations: Sequence[Explanation],
     run: Mapping[str, Any],
+    *,
+    files: Sequence[str] = (),
 ) -> None:
     """Write the HTML report of one detection.
 
@@ -53,34 +61,78 @@ def write_report(
     run
         The record of the run: any of ``started``, ``parameters``, ``seed``, ``versions``, ``machine``, ``graph``,
         ``seconds``, ``labels`` and ``warnings`` is shown.
+    files
+        Files in the same folder that the page links to.
     """
     name = graph.name or "Graph"
-    write_page(Path(path), f"{name} · hopsight", report_data(model, graph, explanations, run), SCRIPTS)
+    data = full_data(model, graph, explanations, run) | {"files": list(files)}
+    write_page(Path(path), f"{name} · hopsight", data, SCRIPTS)
+
+
+def full_data(
+    model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the contents of the page as plain values, with all nodes of the graph if they fit."""
+    explanations, sentences = with_flagged(model, graph, explanations)
+    data = report_data(model, graph, explanations, run)
+    more = packed_json(plain(data.pop("more"), digits=6))
+    found = archive(model, graph, sentences, SPACE - len(more) - len(embedded_json(data)))
+    return data | {"more": more, "archive": found}
 
 
 def report_data(
     model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the contents of the page as plain values."""
+    """Return the contents of the page as plain values: the explained nodes and what is around them.
+
+    ``more`` has what is not on the first screens: further nodes, drawings and reasons.
+    """
     shown = Neighborhoods(graph, model)
-    n_first = len(explanations)
-    explanations = with_flagged(model, graph, explanations)
     positions = [graph.index_of(each.node) for each in explanations]
-    egos = {
-        shown.number(position): shown.around(position, MAX_DRAWN if place < n_first else MAX_DRAWN_FOR_OTHERS)
-        for place, position in enumerate(positions)
-    }
-    reasons = {
-        shown.number(position): node_reasons(shown, graph, each)
-        for position, each in zip(positions, explanations, strict=True)
-    }
-    edges = shown.edges.ranking[:N_EDGES]
+    top = [shown.number(position) for position in positions]
     groups = list(getattr(model, "groups_", ()))
-    members = [position for group in groups[:N_GROUPS] for position in group.members[:MAX_MEMBERS].tolist()]
-    egos |= shown.around_others(positions, [*graph.edges[:, edges].T.ravel().tolist(), *members])
-    kinds, decided = evidence_of(model), decided_by(model)
-    columns = [] if kinds else [name for name in getattr(type(model), "node_values", {}) if hasattr(model, f"{name}_")]
+    edges = shown.edges.ranking[:N_EDGES]
     differing = AttributeComparison(graph)
+    first = _around(shown, graph, positions[:N_FIRST], explanations[:N_FIRST])
+    listed = {
+        "edges": [[*shown.edge(edge), *_out_of_place(shown, differing, edge)] for edge in edges.tolist()],
+        "groups": [_group(shown, graph, number, group) for number, group in enumerate(groups[:N_GROUPS], start=1)],
+        "n_groups": len(groups),
+    }
+    drawn = [position for group in groups[:N_DRAWN] for position in group.members[:MAX_DRAWN_MEMBERS].tolist()]
+    first["egos"] |= shown.around_others((), drawn)
+    n_first = len(shown.nodes)
+    more = _around(shown, graph, positions[N_FIRST:], explanations[N_FIRST:])
+    members = [position for group in groups[:N_GROUPS] for position in group.members[:MAX_MEMBERS].tolist()]
+    ends = [*graph.edges[:, edges].T.ravel().tolist(), *members]
+    more["egos"] |= shown.around_others([*positions, *drawn], ends)
+    kinds = evidence_of(model)
+    columns = [] if kinds else [name for name in getattr(type(model), "node_values", {}) if hasattr(model, f"{name}_")]
+    return {
+        **_about(model, graph, explanations, run),
+        "columns": columns,
+        "kinds": [[kind, kind in model.evidence, MEANINGS[kind]] for kind in kinds],
+        "evidence": _evidence(model, positions, top),
+        "stability": dict(zip(top, model.stability_[positions], strict=True)) if hasattr(model, "stability_") else {},
+        **listed,
+        **first,
+        "top": [
+            [number, *(getattr(model, f"{column}_")[position] for column in columns)]
+            for number, position in zip(top, positions, strict=True)
+        ],
+        "nodes": shown.nodes[:n_first],
+        "truth": _labels(graph, shown.positions[:n_first]),
+        "more": {**more, "nodes": shown.nodes[n_first:], "truth": _labels(graph, shown.positions[n_first:])},
+        "glossary": GLOSSARY,
+        "files": [],
+        "archive": None,
+    }
+
+
+def _about(
+    model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the page says about the run as a whole."""
     scores = np.asarray(model.decision_score_, dtype=np.float64)
     return {
         "name": graph.name or "Graph",
@@ -91,34 +143,39 @@ def report_data(
         "facts": _facts(graph, model),
         "scores": _histogram(scores) | {"threshold": float(model.threshold_)},
         "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": hop_range(model)},
-        "columns": columns,
-        "kinds": [[kind, kind in model.evidence, MEANINGS[kind]] for kind in kinds],
-        "evidence": {
-            shown.number(position): [
-                None if decided is None else str(decided[position]),
-                *(values[position] for values in kinds.values()),
-            ]
-            for position in positions
-            if kinds
-        },
-        "stability": {
-            shown.number(position): model.stability_[position] for position in positions if hasattr(model, "stability_")
-        },
-        "groups": [_group(shown, graph, number, group) for number, group in enumerate(groups[:N_GROUPS], start=1)],
-        "n_groups": len(groups),
-        "nodes": shown.nodes,
-        "top": [
-            [shown.number(position), *(getattr(model, f"{column}_")[position] for column in columns)]
-            for position in positions
-        ],
-        "edges": [[*shown.edge(edge), *_out_of_place(shown, differing, edge)] for edge in edges.tolist()],
-        "egos": egos,
-        "reasons": reasons,
         "losses": _thinned(getattr(model, "loss_", ())),
         "burn_in": getattr(model, "burn_in", None),
         "warnings": list(run.get("warnings") or ()),
         "details": details(run),
     }
+
+
+def _around(
+    shown: Neighborhoods, graph: AttributedGraph, positions: Sequence[int], explanations: Sequence[Explanation]
+) -> dict[str, Any]:
+    """Return drawings and reasons of explained nodes; those after the first ones have fewer neighbors."""
+    egos, reasons = {}, {}
+    for position, each in zip(positions, explanations, strict=True):
+        number = shown.number(position)
+        drawn, listed = (MAX_DRAWN, MAX_NEIGHBORS) if number < N_FIRST else (MAX_DRAWN_FOR_OTHERS, MAX_DRAWN_FOR_OTHERS)
+        egos[number] = shown.around(position, drawn)
+        reasons[number] = node_reasons(shown, graph, each, listed)
+    return {"egos": egos, "reasons": reasons}
+
+
+def _evidence(model: Any, positions: Sequence[int], numbers: Sequence[int]) -> dict[int, list[Any]]:
+    """Return what decided and the strength of each kind, by the numbers of nodes."""
+    kinds, decided = evidence_of(model), decided_by(model)
+    return {
+        number: [None if decided is None else str(decided[position]), *(each[position] for each in kinds.values())]
+        for position, number in zip(positions, numbers, strict=True)
+        if kinds
+    }
+
+
+def _labels(graph: AttributedGraph, positions: Sequence[int]) -> list[int]:
+    """Return what is known of nodes: 1 anomalous, 0 normal, -1 unknown; nothing without labels."""
+    return [] if graph.labels is None else graph.labels[list(positions)].tolist()
 
 
 def _facts(graph: AttributedGraph, model: Any) -> list[list[Any]]:
@@ -151,9 +208,11 @@ def _out_of_place(shown: Neighborhoods, differing: AttributeComparison, edge: in
     ]
 
 
-def node_reasons(shown: Neighborhoods, graph: AttributedGraph, explanation: Explanation) -> dict[str, Any]:
-    """Return what the panel of one node shows beside its neighborhood."""
-    neighbors = explanation.neighbors[:MAX_NEIGHBORS]
+def node_reasons(
+    shown: Neighborhoods, graph: AttributedGraph, explanation: Explanation, most: int = MAX_NEIGHBORS
+) -> dict[str, Any]:
+    """Return what the panel of one node shows beside its neighborhood, with at most so many neighbors."""
+    neighbors = explanation.neighbors[:most]
     without = explanation.without
     return {
         "summary": explanation.summary,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.checks import plural
+from hopsight.checks import duration, plural
 from hopsight.explanations import Explanation
 from hopsight.explanations.edges import edge_order
 from hopsight.explanations.text import flagged_sentence, listed
@@ -18,7 +18,7 @@ from hopsight.graph import AttributedGraph
 TABLES = {
     "parameters": "Parameters",
     "graph": "Graph",
-    "seconds": "Seconds",
+    "seconds": "Time",
     "versions": "Versions",
     "machine": "Machine",
 }
@@ -71,7 +71,7 @@ def details(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return titled tables of the record; paths are cut to file names, because a report is passed on to others."""
     request = run.get("request") or {}
     about = {
-        "started": run.get("started"),
+        "started": _moment(run.get("started")),
         "source": _file_name((request.get("source") or run.get("source") or {}).get("path")),
         "detector": run.get("detector"),
         "preset": request.get("preset"),
@@ -80,10 +80,23 @@ def details(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     }
     tables = {"Run": about} | {title: run.get(key) or {} for key, title in TABLES.items()}
     return [
-        {"title": title, "rows": [[str(key), _shown(value)] for key, value in rows.items() if value is not None]}
+        {"title": title, "rows": [_row(title, str(key), value) for key, value in rows.items() if value is not None]}
         for title, rows in tables.items()
         if any(value is not None for value in rows.values())
     ]
+
+
+def _row(table: str, key: str, value: Any) -> list[str]:
+    """Return a name and a value as people read them; parameters keep the names that ``--set`` takes."""
+    if table == "Time":
+        return [key, duration(value)]
+    if key == "memory_gb":
+        return ["memory", f"{value:,.3g} GB"]
+    if key == "load" and isinstance(value, list):
+        return ["load", ", ".join(f"{each:.1f}" for each in value)]
+    if table == "Parameters":
+        return [key, _shown(value)]
+    return [key.removeprefix("n_").replace("_", " "), _shown(value)]
 
 
 def _worst_edge(model: Any, graph: AttributedGraph) -> str:
@@ -101,6 +114,11 @@ def _worst_edge(model: Any, graph: AttributedGraph) -> str:
     return text
 
 
+def _moment(started: str | None) -> str | None:
+    """Return a time without its seconds and its T: 2024-05-06 07:08 +0000."""
+    return None if started is None else f"{started[:16].replace('T', ' ')} {started[19:]}".strip()
+
+
 def _file_name(path: str | None) -> str | None:
     return None if path is None else PurePath(path.replace("\\", "/")).name
 
@@ -112,8 +130,8 @@ def _memory(n_bytes: int | None) -> str | None:
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int) and abs(value) >= 10_000:
+    if isinstance(value, int) and abs(value) >= 1000:
         return f"{value:,}"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(_shown(item) for item in value)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

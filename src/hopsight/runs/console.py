@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hopsight.checks import plural
-from hopsight.runs.progress import duration, one_line
+from hopsight.checks import duration, plural
+from hopsight.runs.progress import one_line
 from hopsight.runs.results import Result
 
 LONGEST_ID = 48
@@ -80,9 +80,18 @@ def show_ranking(
     for place, (node, score, degree) in enumerate(ranked):
         flagged = "yes" if score > threshold else ""
         own = (cells[place] for cells in further.values())
-        table.add_row(str(place + 1), shown(node), f"{score:.4g}", f"{degree:,}", flagged, *own)
+        table.add_row(str(place + 1), shown(node), _score(score), f"{degree:,}", flagged, *own)
     out.print(table)
     out.print(rule or f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g}).")
+
+
+def _score(value: float) -> str:
+    """Format a score with four digits, so that the column lines up.
+
+    >>> _score(5.14), _score(12345.6), _score(0.00001)
+    ('5.140', '12,346', '1e-05')
+    """
+    return f"{value:#.4g}" if 1e-4 <= abs(value) < 1e3 else f"{value:,.0f}" if abs(value) >= 1e3 else f"{value:.4g}"
 
 
 def show_catalog(graphs: Iterable[Mapping[str, Any]]) -> None:

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from hopsight.checks import duration
 from hopsight.graph import AttributedGraph
-from hopsight.runs.progress import duration
 from hopsight.system.memory import available_memory, resident_memory
 
 LIBRARIES = 400e6  # Python, numpy, scipy, polars

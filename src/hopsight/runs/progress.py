@@ -6,6 +6,7 @@ import time
 from collections import deque
 from typing import IO, TYPE_CHECKING
 
+from hopsight.checks import duration
 from hopsight.explanations.text import printable
 
 if TYPE_CHECKING:
@@ -155,19 +156,3 @@ def one_line(text: str) -> str:
     'a b\\x1b[31m'
     """
     return printable(" ".join(text.split()))
-
-
-def duration(seconds: float) -> str:
-    """Format a duration.
-
-    >>> duration(0.25), duration(42.0), duration(125.0), duration(7400.0)
-    ('0.2 s', '42 s', '2 min 5 s', '2 h 3 min')
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,7 +60,8 @@ class Source:
         from hopsight.loading import load
 
         options = dataclasses.asdict(self)
-        return load(options.pop("path"), **options)
+        graph: AttributedGraph = inspect.unwrap(load)(options.pop("path"), **options)  # refusals name options
+        return graph
 
     def files(self) -> list[str]:
         """Return the absolute paths of the files that are read."""

@@ -27,6 +27,7 @@ from hopsight.system.memory import peak_memory
 from hopsight.system.versions import versions
 
 FILES = ("scores.csv", "edges.csv", "groups.csv", "explanations.json", "report.html", "model", "graph.npz", RECORD)
+LINKED = ("scores.csv", "edges.csv", "groups.csv", "explanations.json", RECORD)  # from the report
 REPLACED = (*FILES, "scores-learned.csv")  # a new run also removes what was learned about the old one
 
 
@@ -138,4 +139,5 @@ def _write_reasons(folder: Path, graph: AttributedGraph, model: Any, top: int, r
     explanations = [explainer.node(node) for node in most_anomalous]
     reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
     write_whole(folder / "explanations.json", reasons)
-    write_report(folder / "report.html", model, graph, explanations, record)
+    written = [name for name in LINKED if name == RECORD or (folder / name).is_file()]  # the record comes last
+    write_report(folder / "report.html", model, graph, explanations, record, files=written)

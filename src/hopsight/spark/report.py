@@ -122,12 +122,13 @@ def _corrected(data: dict[str, Any], excerpt: Excerpt, record: Mapping[str, Any]
     """Replace the sizes, ranks and degrees on the page by those of the whole graph."""
     sizes, n_flagged = record["graph"], record["n_flagged"]
     place = {str(node): position for position, node in enumerate(excerpt.nodes["node"])}
-    for row in data["nodes"]:
+    nodes = [*data["nodes"], *data["more"]["nodes"]]
+    for row in nodes:
         position = place.get(row[0])
         if position is not None:
             row[2:4] = int(excerpt.nodes["rank"][position]), int(excerpt.nodes["degree"][position])
-    for number, around in data["egos"].items():
-        around["total"] = data["nodes"][number][3]
+    for number, around in (data["egos"] | data["more"]["egos"]).items():
+        around["total"] = nodes[number][3]
     data["facts"] = [["Nodes", sizes["n_nodes"]], ["Edges", sizes["n_edges"]]]
     data["facts"] += [["Attributes", sizes["n_attributes"]], ["Flagged", n_flagged]]
     data["summary"][0] = (

@@ -30,7 +30,7 @@ function frame(size, label, x, y, xTicks, yTicks, xLabel) {
       svg("line", { class: "axis", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
       svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, number(value)),
     ]),
-    xTicks.map((value) => svg("text", { x: x(value), y: height - bottom + 18, "text-anchor": "middle" }, number(value))),
+    xTicks.map((value) => svg("text", { x: x(value), y: height - bottom + 18, "text-anchor": x(value) > width - right - 12 ? "end" : "middle" }, number(value))),
     svg("text", { x: width - right, y: height - 4, "text-anchor": "end" }, xLabel));
 }
 
@@ -61,7 +61,7 @@ function histogram(scores, place) {
     const here = clamp(x(place.score), left, width - right);
     const foot = height - bottom + 1;
     drawn.append(withTip(svg("path", { class: "pointer", d: `M${here} ${foot}l6 9h-12z` }), place.name,
-      [`score ${number(place.score)}`]));
+      [`score ${score(place.score)}`]));
   }
   return drawn;
 }
@@ -82,8 +82,12 @@ function curve(losses, burnIn) {
   }
   const points = known.map(([epoch, loss]) => `${x(epoch).toFixed(1)},${y(loss).toFixed(1)}`);
   drawn.append(svg("polyline", { class: "curve", points: points.join(" ") }));
-  const [epoch, last] = known[known.length - 1];
-  drawn.append(withTip(svg("circle", { class: "pointer", cx: x(epoch), cy: y(last), r: 4 }), `Epoch ${epoch}`, [`loss ${number(last)}`]));
+  known.forEach(([epoch, loss], i) => {
+    const from = i ? (x(known[i - 1][0]) + x(epoch)) / 2 : x(epoch);
+    const to = i < known.length - 1 ? (x(known[i + 1][0]) + x(epoch)) / 2 : x(epoch) + 4;
+    drawn.append(svg("g", { class: "step" }, svg("circle", { class: i === known.length - 1 ? "pointer" : "pointer passing", cx: x(epoch), cy: y(loss), r: 4 }),
+      withTip(svg("rect", { class: "reach", x: from, y: top, width: Math.max(0.5, to - from), height: height - bottom - top }), `Epoch ${whole(epoch)}`, [`loss ${number(loss)}`])));
+  });
   return drawn;
 }
 
@@ -95,15 +99,16 @@ function strip(value, low, median, high) {
 }
 
 // A binary attribute or a category: the band is the share of the neighbors that have it.
-function shareStrip(value, share) {
+function shareStrip(value, part) {
   const x = linear(0, 1, 10, 140);
-  return stripOf(`${value}; ${Math.round(100 * share)}% of the neighbors have 1`, x(0), x(share), x(value), null);
+  return stripOf(`${value}; ${share(part)} of the neighbors have 1`, x(0), x(part), x(value), null);
 }
 
 function stripOf(words, from, to, here, notch) {
-  return svg("svg", { class: "strip", viewBox: "0 0 150 22", role: "img", "aria-label": words },
+  const drawn = svg("svg", { class: "strip", viewBox: "0 0 150 22", role: "img", "aria-label": words },
     svg("line", { class: "track", x1: 4, x2: 146, y1: 11, y2: 11 }),
     svg("line", { class: "band", x1: from, x2: to + 0.01, y1: 11, y2: 11 }),
     notch,
     svg("circle", { class: "here", cx: here, cy: 11, r: 5.5 }));
+  return withTip(drawn, "This node and its neighbors", [words]);
 }

@@ -27,8 +27,20 @@ function name(text) {
   return el("bdi", null, String(text).split(/(?<=[_=./:-])/).map((part, i) => [i > 0 && el("wbr"), part]));
 }
 
+// What a word of the report means; other pages have no glossary.
+function glossary(word) {
+  return page.glossary?.[word];
+}
+
+// A word that says what it means on hover, touch and keyboard focus.
+function term(word, label = word) {
+  const meaning = glossary(word);
+  return meaning ? withTip(el("span", { class: "term", tabindex: "0" }, label), word, [meaning]) : el("span", null, label);
+}
+
 function section(title, intro, ...children) {
-  return el("section", null, el("h2", null, title), intro && el("p", { class: "intro" }, intro), ...children);
+  const id = title.toLowerCase().replaceAll(" ", "-");
+  return el("section", { id }, el("h2", { tabindex: "-1" }, title), intro && el("p", { class: "intro" }, intro), ...children);
 }
 
 // The record of a run: titled lists of names and values.
@@ -53,10 +65,27 @@ function number(value, digits = 4) {
   return value.toLocaleString("en", rounding).replace("-", "−");
 }
 
+// A score, always with the same number of digits, so that columns line up.
+function score(value, digits = 4) {
+  if (typeof value !== "number" || Math.abs(value) >= 1e3 || Math.abs(value) < 1e-4) return number(value, digits);
+  return value.toLocaleString("en", { minimumSignificantDigits: digits, maximumSignificantDigits: digits }).replace("-", "−");
+}
+
+// A share of 1 as a percentage, rounded as on the console.
+function share(value) {
+  return value === null || value === undefined ? "–" : value.toLocaleString("en", { style: "percent", roundingMode: "halfEven" });
+}
+
 function fixed(value, digits) {
   if (value === null || value === undefined) return "–";
   const least = 10 ** -digits;
   return value > 0 && value < least / 2 ? `< ${least}` : value.toFixed(digits);
+}
+
+// Small probabilities keep two digits, because edges out of place differ only there.
+function chance(value) {
+  if (value === null || value === undefined) return "–";
+  return value < 1e-4 ? "< 0.0001" : value < 0.01 ? value.toPrecision(2) : value.toFixed(3);
 }
 
 // Rounded down, because no node has a value higher than 100% of nodes.

@@ -86,6 +86,11 @@ function rings(radius, low, high, middle) {
   ]);
 }
 
+// Edges of nodes that are not explained are kept to one decimal.
+function hops(hop, probability) {
+  return fixed(hop, probability === null ? 1 : 2);
+}
+
 function hopColor(page, hop) {
   const [low, high] = page.range.hops;
   return hop === null ? "var(--ramp-2)" : ramp((hop - low) / (high - low || 1));
@@ -108,25 +113,25 @@ function spokes(page, center, ego, places, middle) {
     line.style.stroke = hopColor(page, hop);
     if (hop === null) return line;
     return withTip(svg("g", null, line, svg("line", { class: "reach", ...ends })), `${page.nodes[center][0]} – ${page.nodes[node][0]}`,
-      [`ends look ${fixed(hop, 2)} hops apart`, `variance ${fixed(variance, 3)}`, `probability of 1 hop ${fixed(probability, 3)}`]);
+      [`ends look ${hops(hop, probability)} hops apart`, variance !== null && `variance ${fixed(variance, 3)}`, probability !== null && `probability of 1 hop ${chance(probability)}`].filter(Boolean));
   });
 }
 
 function spot(page, node, place, labeled, count) {
-  const [label, score, rank, degree, flagged] = page.nodes[node];
+  const [label, own, rank, degree, flagged] = page.nodes[node];
   const [low, high] = page.range.scores;
   const r = place.center ? 13 : clamp(11 - count / 10, 5, 9.5);
   const dot = svg("circle", { class: flagged ? "dot warm" : "dot", cx: place.x, cy: place.y, r });
-  dot.style.fill = ramp((score - low) / (high - low || 1));
+  dot.style.fill = ramp((own - low) / (high - low || 1));
   const href = place.center ? null : address(page, node);
   const known = href !== null;
-  const spoken = `${label}, score ${number(score)}, rank ${whole(rank)}`;
+  const spoken = `${label}, score ${score(own)}, rank ${whole(rank)}`;
   const made = svg(known ? "a" : "g", {
     class: "spot", href, tabindex: "0", role: known ? "link" : "img", "aria-label": spoken,
   }, svg("circle", { class: "halo", cx: place.x, cy: place.y, r: r + 6 }), dot, labeled && caption(label, place, r));
-  const lines = [`score ${number(score)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, plural(degree, "edge")];
+  const lines = [`score ${score(own)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, plural(degree, "edge")];
   if (place.hop) lines.unshift(`looks ${fixed(place.hop, 2)} hops away`);
-  if (!known && !place.center) lines.push("its neighbors are not in this report");
+  if (!known && !place.center) lines.push("its neighbors are not on this page");
   return withTip(made, label, lines);
 }
 

@@ -1,12 +1,14 @@
 // Everything about the chosen node: why it ranks where it does, its neighborhood, its attributes.
 
-function nodePanel(page, node, command) {
+function nodePanel(page, node, command, truth) {
   const [label, , , , flagged] = page.nodes[node];
   const reasons = page.reasons[node];
   return [
     el("h2", { id: "chosen", tabindex: "-1" }, name(label),
-      el("span", { class: flagged ? "badge warm" : "badge" }, flagged ? "flagged" : "not flagged")),
-    el("p", { class: "lead" }, reasons ? reasons.summary : unexplained(command)),
+      el("span", { class: flagged ? "badge warm" : "badge" }, flagged ? "flagged" : "not flagged"),
+      truth !== undefined && truth !== false && truth >= 0 && el("span", { class: truth ? "badge warm" : "badge" }, truth ? "known to be anomalous" : "known to be normal")),
+    el("p", { class: "lead" }, reasons ? reasons.summary : page.words?.[node] ?? place(page, node)),
+    !reasons && el("p", { class: "soft small" }, "For the attributes and all edges, run in the folder of the results: ", el("code", null, command)),
     evidenceBars(page, node),
     values(page, node, reasons),
     (reasons?.notes || []).map((note) => el("p", { class: "soft small" }, `Note: ${note}`)),
@@ -31,9 +33,9 @@ function evidenceBars(page, node) {
   return [
     el("ul", { class: "evidence" }, page.kinds.map(([kind, counts, meaning], i) =>
       el("li", { class: [kind === decided && "decided", !counts && "faint"].filter(Boolean).join(" ") || null },
-        el("b", null, kind), evidenceBar(strengths[i]), el("span", { class: "number" }, fixed(strengths[i], 1)),
+        el("b", null, term(kind)), evidenceBar(strengths[i]), el("span", { class: "number" }, fixed(strengths[i], 1)),
         el("span", { class: "soft small" }, counts ? meaning : `${meaning} (does not count)`)))),
-    el("p", { class: "soft small" }, "The mark is at 3: one ordinary node in a thousand is so unusual."),
+    el("p", { class: "soft small" }, "The mark is at a ", term("Strength", "strength"), " of 3: one ordinary node in a thousand is so unusual."),
   ];
 }
 
@@ -47,11 +49,18 @@ function evidenceBar(strength) {
 function evidenceStrip(page, node) {
   const [decided, ...strengths] = page.evidence[node];
   const words = page.kinds.map(([kind], i) => `${kind} ${fixed(strengths[i], 1)}`).join(", ");
-  return el("span", { class: "columns-of-evidence", role: "img", "aria-label": words, title: words }, page.kinds.map(([kind, counts], i) => {
+  const drawn = el("span", { class: "columns-of-evidence", role: "img", "aria-label": words }, page.kinds.map(([kind, counts], i) => {
     const bar = el("i", { class: kind === decided ? "decided" : counts ? null : "faint" });
     bar.style.height = `${Math.max(6, (100 * clamp(strengths[i], 0, FULL)) / FULL)}%`;
     return bar;
   }));
+  return withTip(drawn, page.nodes[node][0], words.split(", "));
+}
+
+function place(page, node) {
+  const [, , rank, , flagged] = page.nodes[node];
+  const decided = page.evidence[node]?.[0];
+  return `Ranks ${whole(rank)} of ${whole(page.facts[0][1])} (${flagged ? "" : "not "}flagged)${decided ? `, decided by ${decided}` : ""}.`;
 }
 
 function ownValues(rows) {
@@ -67,18 +76,14 @@ function ownValues(rows) {
   });
 }
 
-function unexplained(command) {
-  return `This report explains the nodes in the table above. For other nodes, run: ${command}`;
-}
-
 function values(page, node, reasons) {
-  const [, score, rank, degree] = page.nodes[node];
-  const item = (label, value, words) => el("li", null, el("span", null, label), el("b", null, value), el("span", null, words));
+  const [, own, rank, degree] = page.nodes[node];
+  const item = (label, value, words, word = label) => el("li", null, term(word, label), el("b", null, value), el("span", null, words));
   const above = (percentile) => `higher than for ${percent(percentile)} of nodes`;
   const known = reasons?.values || [];
-  const same = known.find(([, value]) => value === score);
+  const same = known.find(([, value]) => value === own);
   return el("ul", { class: "values" },
-    item(same ? `Score (${title(same[0])})` : "Score", number(score), `flagged above ${number(page.scores.threshold)}`),
+    item(same ? `Score (${title(same[0])})` : "Score", score(own), `flagged above ${score(page.scores.threshold)}`, "Score"),
     item("Rank", whole(rank), `of ${whole(page.facts[0][1])}`),
     item("Edges", whole(degree), reasons && `more than ${percent(reasons.degree_percentile)} of nodes`),
     known.filter((value) => value !== same).map(([key, value, percentile, meaning]) =>
@@ -92,15 +97,16 @@ function title(key) {
 function withoutEdges(page, node, without) {
   const last = without.neighbors.length - 1;
   const edges = without.neighbors.map((other, i) => [i > 0 && (i === last ? " and " : ", "), nodeLink(page, other)]);
-  const [, score, rank] = page.nodes[node];
+  const [, own, rank] = page.nodes[node];
   return el("p", { class: "notice" }, `Without the ${edges.length === 1 ? "edge" : "edges"} to `, edges,
-    `, the score would be ${number(without.score)} instead of ${number(score)} and the rank ${whole(without.rank)} instead of ${whole(rank)}.`);
+    `, the score would be ${score(without.score)} instead of ${score(own)} and the rank ${whole(without.rank)} instead of ${whole(rank)}.`);
 }
 
-// Where a node is shown: a report has the nodes with a drawing, a server (which says their places) every node.
+// Where a node is shown: a server says the places of nodes, a report goes by their ranks.
 function address(page, node) {
   if (page.places) return `#n${page.places[node]}`;
-  return node in page.egos ? `#n${node}` : null;
+  const rank = page.nodes[node][2];
+  return node in page.egos || node in page.evidence || rank <= (page.archive?.n ?? 0) ? `#n${rank}` : null;
 }
 
 function nodeLink(page, node) {
@@ -119,11 +125,11 @@ function neighbors(page, node, reasons) {
   const columns = [
     { label: "Neighbor", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
     hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far away it looks" },
-    hasHops && rows[0][5] === null && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
-    hasHops && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 3), title: "probability of really being a neighbor" },
-    most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => share(row[4], most), title: "contribution to the AHP of the node; all contributions sum to it" },
+    hasHops && rows[0][5] === null && rows[0][2] !== null && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
+    hasHops && rows.some((row) => row[3] !== null) && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => chance(row[3]), title: "probability of really being a neighbor" },
+    most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => part(row[4], most), title: "contribution to the AHP of the node; all contributions sum to it" },
     rows[0][5] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[5], text: (row) => percent(row[5]), title: "of edges" },
-    { label: "Score", right: true, minor: hasHops, value: (row) => of(row)[1], text: (row) => number(of(row)[1]), warm: (row) => of(row)[4] },
+    { label: "Score", right: true, minor: hasHops, value: (row) => of(row)[1], text: (row) => score(of(row)[1]), warm: (row) => of(row)[4] },
     !hasHops && { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
   ].filter(Boolean);
   return [
@@ -132,7 +138,7 @@ function neighbors(page, node, reasons) {
   ];
 }
 
-function share(value, most) {
+function part(value, most) {
   const bar = el("i");
   bar.style.width = `${(100 * (value ?? 0)) / most}%`;
   return [fixed(value, 3), el("span", { class: "share", "aria-hidden": "true" }, bar)];
@@ -141,9 +147,9 @@ function share(value, most) {
 function attributes(rows) {
   const label = ([attribute, , , , , , , , category]) => (category === null ? attribute : category[0]);
   const own = ([, value, , , , , , , category]) => (category === null ? number(value) : category[1]);
-  const range = ([, , low, median, high, , , share, category]) => {
-    if (category !== null) return `${Math.round(100 * category[3])}% ${category[2]}`;
-    if (share !== null) return `${Math.round(100 * share)}% have 1`;
+  const range = ([, , low, median, high, , , common, category]) => {
+    if (category !== null) return `${share(category[3])} ${category[2]}`;
+    if (common !== null) return `${share(common)} have 1`;
     return low === high ? number(median) : `${number(low)} to ${number(high)}`;
   };
   return table({

@@ -9,7 +9,7 @@ function overview(page) {
   return section("At a glance", null,
     el("div", { class: page.groups.length ? "glance two" : "glance" },
       el("div", null, el("h3", null, "The strongest suspects, and what their scores are made of"), suspects(page), kindLegend(page)),
-      page.groups.length > 0 && el("div", null, el("h3", null, `${plural(page.n_groups, "group")} of nodes that belong together`), groupDrawings(page))),
+      page.groups.length > 0 && el("div", null, el("h3", null, page.n_groups > N_DRAWN ? `The first ${N_DRAWN} of ${whole(page.n_groups)} suspicious groups` : plural(page.n_groups, "suspicious group")), groupDrawings(page))),
     el("div", { class: "in-words" }, rest));
 }
 
@@ -17,8 +17,8 @@ function suspects(page) {
   const rows = page.top.slice(0, N_SUSPECTS).map(([node]) => node);
   const most = Math.max(...rows.map((node) => page.nodes[node][1]));
   return el("ol", { class: "suspects" }, rows.map((node) => {
-    const [, score] = page.nodes[node];
-    return el("li", null, nodeLink(page, node), scoreBar(page, node, most), el("span", { class: "number" }, number(score, 3)),
+    const [, own] = page.nodes[node];
+    return el("li", null, nodeLink(page, node), scoreBar(page, node, most), el("span", { class: "number" }, score(own, 3)),
       el("span", { class: "soft small why" }, why(page, node)));
   }));
 }
@@ -36,26 +36,28 @@ function scoreBar(page, node, most) {
     part.style.width = `${(full * square) / (sum || 1)}%`;
     bar.append(part);
   });
-  const words = page.kinds.map(([kind], i) => `${kind} ${fixed(strengths[i], 1)}`).join(", ") || `score ${number(page.nodes[node][1])}`;
-  bar.setAttribute("aria-label", words);
-  bar.title = words;
-  return bar;
+  const words = page.kinds.map(([kind], i) => `${kind} ${fixed(strengths[i], 1)}`);
+  if (!words.length) words.push(`score ${score(page.nodes[node][1])}`);
+  bar.setAttribute("aria-label", words.join(", "));
+  return withTip(bar, page.nodes[node][0], words);
 }
 
 function why(page, node) {
   const decided = page.evidence[node]?.[0];
-  return page.kinds.find(([kind]) => kind === decided)?.[2] ?? "";
+  return page.kinds.find(([kind]) => kind === decided)?.[2] ?? page.reasons[node]?.attributes[0]?.[0] ?? "";
 }
 
 function kindLegend(page) {
-  return page.kinds.length > 0 && el("p", { class: "legend kinds" }, page.kinds.filter(([, counts]) => counts).map(([kind, , meaning]) =>
-    el("span", { title: meaning }, el("i", { class: `kind-${kind}` }), kind)));
+  return page.kinds.length > 0 && el("p", { class: "legend kinds" }, page.kinds.filter(([, counts]) => counts).map(([kind]) =>
+    el("span", null, el("i", { class: `kind-${kind}` }), term(kind))));
 }
 
 function groupDrawings(page) {
-  return el("ul", { class: "drawings" }, page.groups.slice(0, N_DRAWN).map(([number_, kind, members, size, , , about]) =>
-    el("li", { title: about }, el("a", { href: `#n${members[0]}`, "aria-label": `Group ${number_}, a ${kind} of ${size}` }, drawing(page, members, kind)),
-      el("span", { class: "small" }, `${kind === "ring" ? "Ring" : "Lockstep"} of ${whole(size)}`))));
+  return el("ul", { class: "drawings" }, page.groups.slice(0, N_DRAWN).map(([number_, kind, members, size, density, , about]) => {
+    const lines = [`a ${kind} of ${whole(size)}, ${share(density)} of their pairs connected`, about];
+    const link = el("a", { href: address(page, members[0]), "aria-label": `Group ${number_}, a ${kind} of ${size}` }, drawing(page, members, kind));
+    return el("li", null, withTip(link, `Group ${number_}`, lines), el("span", { class: "small" }, `${kind === "ring" ? "Ring" : "Lockstep"} of ${whole(size)}`));
+  }));
 }
 
 function drawing(page, members, kind) {

@@ -1,9 +1,8 @@
-// The page of one detection, from top to bottom.
+// The page of one detection, from top to bottom. Nodes are addressed by their ranks.
 
-const page = data();
-const COMMAND = "hopsight explain FOLDER NODE";
-const order = page.top.map(([node]) => node);
-let chosen = order.length ? order[0] : null;
+const listed = page.top.map(([node]) => page.nodes[node][2]);
+const hasTruth = Object.keys(page.truth).length > 0;
+let chosen = listed.length ? listed[0] : null;
 
 function heading() {
   const when = page.started ? ` · ${page.started.slice(0, 16).replace("T", " ")}` : "";
@@ -13,55 +12,94 @@ function heading() {
     page.summary.slice(0, page.top.length ? 1 : undefined).map((text) => el("p", { class: "lead" }, text)),
     page.warnings.map((text) => el("p", { class: "notice small" }, text)),
     el("ul", { class: "facts" }, page.facts.map(([label, value]) =>
-      el("li", { class: label === "Flagged" ? "warm" : null }, el("b", null, whole(value)), el("span", null, label)))));
+      el("li", { class: label === "Flagged" ? "warm" : null }, el("b", null, whole(value)), term(label)))));
 }
 
-function topNodes() {
-  const of = (row) => page.nodes[row[0]];
-  const row0 = order[0];
+// Links to the sections; their numbers are keys.
+function contents(sections) {
+  return el("nav", { class: "contents", "aria-label": "Contents" },
+    el("ol", null, sections.map((each) => el("li", null, el("a", { href: `#${each.id}` }, each.querySelector("h2").textContent)))),
+    el("p", { class: "soft small" }, "Keys: ", el("kbd", null, "j"), " and ", el("kbd", null, "k"), " next and previous node, ", el("kbd", null, "/"), " find a node, ",
+      el("kbd", null, "1"), "–", el("kbd", null, sections.length), " sections"));
+}
+
+const NAMES = { 1: "anomalous", 0: "normal", "-1": "unknown" };
+
+// Which nodes the list can show; all but the first choice are unpacked when they are asked for.
+function views() {
+  const ranks = (wanted) => async () => {
+    await openArchive();
+    const found = [];
+    for (let rank = 1; rank <= (all?.n ?? 0); rank += 1) if (wanted(rank)) found.push(rank);
+    return all ? found : listed.filter(wanted);
+  };
+  const first = async () => {
+    if (!all) return listed;
+    const known = new Set(listed);
+    for (let rank = 1; rank <= all.n; rank += 1) if (all.flags[rank - 1] & 1) known.add(rank);
+    return [...known].sort((a, b) => a - b);
+  };
+  return [
+    ["Top and flagged nodes", first],
+    hasTruth && ["Known anomalies", ranks((rank) => truthOf(rank) === 1)],
+    hasTruth && ["Known anomalies, not flagged", ranks((rank) => truthOf(rank) === 1 && !isFlagged(rank))],
+    hasTruth && ["Flagged, known to be normal", ranks((rank) => truthOf(rank) === 0 && isFlagged(rank))],
+    page.archive && ["All nodes", ranks(() => true)],
+  ].filter(Boolean);
+}
+
+function nodeTable() {
+  const row0 = page.top[0][0];
+  const evidence = (rank, i) => shownEvidence(rank)?.[i] ?? null;
+  const own = new Map(page.top.map(([node, ...values]) => [page.nodes[node][2], values]));
+  const stability = (rank) => page.stability[numberOf.get(rank)] ?? null;
   return table({
-    label: "Most anomalous nodes",
-    search: "Search the nodes",
-    limit: 15,
-    rows: page.top,
-    chosen: (row) => row[0] === chosen,
+    label: "Most anomalous nodes", search: "Search the nodes", limit: 15, csv: "nodes.csv",
+    rows: listed, views: views(), chosen: (rank) => rank === chosen,
+    words: (rank) => `${shownName(rank)}\n${decidedBy(rank) ?? ""}`,
     columns: [
-      { label: "Rank", right: true, descending: false, value: (row) => of(row)[2], text: (row) => whole(of(row)[2]) },
-      { label: "Node", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
-      { label: "Score", right: true, value: (row) => of(row)[1], text: (row) => number(of(row)[1]), warm: (row) => of(row)[4] },
-      { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
-      page.kinds.length && { label: "Decided by", value: (row) => page.evidence[row[0]][0], cell: (row) => el("span", { class: "whole" }, page.evidence[row[0]][0] ?? "–") },
-      page.kinds.length && { label: "Evidence", minor: true, cell: (row) => evidenceStrip(page, row[0]), text: () => "", title: page.kinds.map(([kind]) => kind).join(", ") },
-      row0 in page.stability && { label: "Stability", right: true, minor: true, value: (row) => page.stability[row[0]], text: (row) => `${Math.round(100 * page.stability[row[0]])}%`, title: "share of the repeated fits in which the node is among the first" },
+      { label: "Rank", right: true, descending: false, value: (rank) => rank, text: whole },
+      { label: "Node", value: shownName, cell: (rank) => el("a", { href: `#n${rank}` }, name(shownName(rank))) },
+      { label: "Score", right: true, value: shownScore, text: (rank) => score(shownScore(rank)), warm: isFlagged },
+      hasTruth && { label: "Known", value: (rank) => NAMES[truthOf(rank)], cell: (rank) => truthOf(rank) < 0 ? "–" : el("span", { class: truthOf(rank) ? "whole warm" : "whole" }, NAMES[truthOf(rank)]) },
+      { label: "Edges", right: true, minor: hasTruth, value: shownDegree, text: (rank) => whole(shownDegree(rank)) },
+      page.kinds.length && { label: "Decided by", value: decidedBy, cell: (rank) => el("span", { class: "whole" }, decidedBy(rank) ?? "–") },
+      page.kinds.length && { label: "Evidence", minor: true, cell: (rank) => evidenceCell(rank), text: () => "", fields: page.kinds.map(([kind], i) => [kind, (rank) => evidence(rank, i + 1)]) },
+      row0 in page.stability && { label: "Stability", right: true, minor: true, value: stability, text: (rank) => share(stability(rank)) },
       ...page.columns.map((column, i) => ({
-        label: title(column), right: true, minor: true, value: (row) => row[i + 1], text: (row) => number(row[i + 1]),
+        label: title(column), right: true, minor: true, value: (rank) => own.get(rank)?.[i] ?? null, text: (rank) => number(own.get(rank)?.[i]),
       })),
-      { label: "Differs most in", minor: true, value: (row) => firstAttribute(row) ?? null, cell: (row) => firstAttribute(row) ? name(firstAttribute(row)) : "–" },
+      { label: "Differs most in", minor: true, value: firstAttribute, cell: (rank) => firstAttribute(rank) ? name(firstAttribute(rank)) : "–" },
     ].filter(Boolean),
   });
 }
 
-function firstAttribute(row) {
-  const [attribute] = page.reasons[row[0]]?.attributes ?? [];
-  return attribute && (attribute[8]?.[0] ?? attribute[0]);
+function evidenceCell(rank) {
+  const found = shownEvidence(rank);
+  if (!found) return "–";
+  const node = take(rank);
+  page.evidence[node] ??= found;
+  return evidenceStrip(page, node);
 }
 
-function topEdges() {
+function firstAttribute(rank) {
+  const [attribute] = page.reasons[numberOf.get(rank)]?.attributes ?? [];
+  return attribute ? attribute[8]?.[0] ?? attribute[0] : null;
+}
+
+function edgeTable() {
   const rows = page.edges.map((edge, i) => [i + 1, ...edge]);
   return table({
-    label: "Edges most out of place",
-    search: "Search the edges",
-    limit: 15,
-    rows,
+    label: "Edges most out of place", search: "Search the edges", limit: 15, csv: "edges-out-of-place.csv", rows,
     columns: [
-      { label: "Rank", right: true, minor: true, descending: false, value: (row) => row[0] },
+      { label: "Rank", right: true, minor: true, descending: false, value: (row) => row[0], title: "1 is the edge most out of place" },
       { label: "From", value: (row) => page.nodes[row[1]][0], cell: (row) => nodeLink(page, row[1]) },
       { label: "To", value: (row) => page.nodes[row[2]][0], cell: (row) => nodeLink(page, row[2]) },
       { label: "Hops", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 2) },
       rows[0][6] === null && { label: "Variance", right: true, minor: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
-      { label: "P(1 hop)", right: true, minor: rows[0][6] !== null, value: (row) => row[5], text: (row) => fixed(row[5], 3) },
-      rows[0][8] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[8], text: (row) => percent(row[8]), title: "of edges" },
-      rows[0][6] !== null && { label: "Score", right: true, value: (row) => row[6], text: (row) => number(row[6]), warm: (row) => row[7] },
+      { label: "P(1 hop)", right: true, minor: rows[0][6] !== null, value: (row) => row[5], text: (row) => chance(row[5]) },
+      rows[0][8] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[8], text: (row) => percent(row[8]) },
+      rows[0][6] !== null && { label: "Score", right: true, value: (row) => row[6], text: (row) => score(row[6]), warm: (row) => row[7] },
       { label: "What differs most", minor: true, value: (row) => row[9], cell: (row) => el("div", { class: "words" }, row[9] || "–") },
     ].filter(Boolean),
   });
@@ -70,16 +108,13 @@ function topEdges() {
 function groupTable() {
   const names = (row) => row[2].map((node) => page.nodes[node][0]);
   return table({
-    label: "Groups",
-    search: page.groups.length > 10 ? "Search the groups" : null,
-    limit: 10,
-    rows: page.groups,
+    label: "Groups", search: page.groups.length > 10 ? "Search the groups" : null, limit: 10, csv: "groups.csv", rows: page.groups,
     columns: [
       { label: "Group", right: true, descending: false, value: (row) => row[0] },
-      { label: "Kind", value: (row) => row[1], cell: (row) => el("span", { class: "whole" }, row[1]) },
-      { label: "Members", value: (row) => row[3], text: (row) => names(row).join(" "), cell: (row) => memberLinks(row) },
-      { label: "Connected", right: true, minor: true, value: (row) => row[4], text: (row) => `${Math.round(100 * row[4])}%`, title: "share of the pairs of members that are edges" },
-      { label: "Strength", right: true, value: (row) => row[5], text: (row) => fixed(row[5], 1), title: "mean evidence of the members" },
+      { label: "Kind", value: (row) => row[1], cell: (row) => el("span", { class: "whole" }, term(row[1])) },
+      { label: "Members", value: (row) => row[3], text: (row) => names(row).join(" "), cell: (row) => memberLinks(row), fields: [["Members", (row) => names(row).join("; ")], ["Size", (row) => row[3]]] },
+      { label: "Connected", right: true, minor: true, value: (row) => row[4], text: (row) => share(row[4]) },
+      { label: "Strength", right: true, value: (row) => row[5], text: (row) => fixed(row[5], 1) },
       { label: "What they share", minor: true, value: (row) => row[6], cell: (row) => el("div", { class: "words" }, row[6]) },
     ],
   });
@@ -95,27 +130,54 @@ function groupIntro() {
   return `A ring connects nodes that look far apart; a lockstep group connects near-copies.${rest}`;
 }
 
+function listIntro() {
+  const { n } = page.archive ?? { n: page.nodes.length };
+  const total = page.facts[0][1];
+  const reach = n >= total ? `Any of the ${whole(total)} nodes can be opened by its name.` : `The ${whole(n)} most anomalous of ${whole(total)} nodes can be opened by their names.`;
+  return ["Select a node to see why. ", reach, " For more about any node, run ", el("code", null, "hopsight explain DIR NODE"), "."];
+}
+
 function chooser() {
-  const step = (by) => go(order[order.indexOf(chosen) + by] ?? order[0]);
-  const go = (node) => { location.hash = `#n${node}`; };
-  const names = new Map(Object.keys(page.egos).map((node) => [page.nodes[node][0], Number(node)]));
-  const find = ({ target }) => names.has(target.value) && go(names.get(target.value));
+  const step = (by) => {
+    const shown = list.found();
+    go(shown[shown.indexOf(chosen) + by] ?? shown[0] ?? chosen);
+  };
+  const go = (rank) => { location.hash = `#n${rank}`; };
+  const told = el("span", { class: "soft small", role: "status" });
+  const names = el("datalist", { id: "names" }, listed.slice(0, 50).map((rank) => el("option", { value: shownName(rank) })));
+  const suggest = async ({ target }) => {
+    await openArchive();
+    names.replaceChildren(...search(target.value, 20).map((rank) => el("option", { value: shownName(rank) })));
+  };
+  const find = async ({ target }) => {
+    await openArchive();
+    const [rank] = search(target.value, 1);
+    told.textContent = rank || !target.value.trim() ? "" : `There is no node “${target.value}” on this page.`;
+    if (rank) go(rank);
+  };
   return el("div", { class: "controls" },
     el("button", { type: "button", id: "previous", onclick: () => step(-1) }, "← Previous"),
     el("button", { type: "button", id: "next", onclick: () => step(1) }, "Next →"),
-    el("input", { type: "search", id: "find", class: "push", list: "names", placeholder: "Go to a node", "aria-label": "Go to a node",
-      autocomplete: "off", spellcheck: "false", onchange: find }),
-    el("datalist", { id: "names" }, order.map((node) => el("option", { value: page.nodes[node][0] }))));
+    el("input", { type: "search", id: "find", class: "push", list: "names", placeholder: "Go to any node", "aria-label": "Go to any node",
+      autocomplete: "off", spellcheck: "false", oninput: suggest, onchange: find }),
+    names, told);
 }
 
 function scoresFigure() {
-  const place = chosen === null ? null : { name: page.nodes[chosen][0], score: page.nodes[chosen][1] };
+  const place = chosen === null ? null : { name: shownName(chosen), score: shownScore(chosen) };
   return [histogram(page.scores, place),
     el("figcaption", null, page.method && `The ${page.detector} score measures ${page.method}. `,
-      "Each bar counts the nodes with a score in its range; nodes to the right of the dashed line are flagged. The triangle marks the selected node.")];
+      "Each bar counts the nodes with a score in its range; nodes to the right of the dashed line, the ", term("Threshold", "threshold"), ", are flagged. The triangle marks the selected node.")];
 }
 
-const parts = { scores: el("figure"), training: el("figure"), nodes: el("div"), chooser: chooser(), node: el("div") };
+// Relative links: they work while the page is in the folder of its run.
+function fileLinks() {
+  return el("p", { class: "files" }, "Beside this page, in the folder of the run: ",
+    page.files.map((file, i) => [i > 0 && ", ", el("a", { href: file }, file)]), ".");
+}
+
+const list = listed.length ? nodeTable() : null;
+const parts = { scores: el("figure"), training: el("figure"), chooser: chooser(), node: el("div") };
 const panel = el("section", { id: "node", "aria-labelledby": "chosen" }, parts.chooser, parts.node);
 
 function draw() {
@@ -126,19 +188,30 @@ function draw() {
       el("figcaption", null, "Training loss per epoch; lower is better."));
   }
   if (chosen === null) return;
-  parts.node.replaceChildren(...[nodePanel(page, chosen, COMMAND)].flat(Infinity).filter(Boolean));
-  parts.chooser.querySelector("#previous").disabled = chosen === order[0];
-  parts.chooser.querySelector("#next").disabled = chosen === order[order.length - 1];
-  for (const row of parts.nodes.querySelectorAll("tbody tr")) {
+  const node = prepare(chosen);
+  const command = `hopsight explain . ${quoted(shownName(chosen))}`;
+  parts.node.replaceChildren(...[nodePanel(page, node, command, hasTruth && truthOf(chosen))].flat(Infinity).filter(Boolean));
+  const shown = list.found();
+  parts.chooser.querySelector("#previous").disabled = chosen === shown[0];
+  parts.chooser.querySelector("#next").disabled = chosen === shown[shown.length - 1];
+  for (const row of list.querySelectorAll("tbody tr")) {
     row.classList.toggle("chosen", row.querySelector("a")?.getAttribute("href") === `#n${chosen}`);
   }
 }
 
-// The fragment of the address holds the selected node, so that links, the back button and bookmarks work.
-function follow() {
+// As a word of a command line, whatever is in it.
+function quoted(text) {
+  return /^[\w@%+:,./][\w@%+:,./-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+// The fragment of the address holds the rank of the selected node, so that links, the back button and bookmarks work.
+async function follow() {
   const match = /^#n(\d+)$/.exec(location.hash);
-  if (!match || !(Number(match[1]) in page.egos)) return;
-  chosen = Number(match[1]);
+  if (!match) return;
+  const rank = Number(match[1]);
+  if (!(numberOf.get(rank) in page.egos) || !page.reasons[numberOf.get(rank)]) await openArchive();
+  if (prepare(rank) === null) return;
+  chosen = rank;
   const moving = parts.node.contains(document.activeElement);
   const stepping = parts.chooser.contains(document.activeElement);
   draw();
@@ -147,25 +220,32 @@ function follow() {
   document.getElementById("chosen").focus({ preventScroll: true });
 }
 
-parts.nodes.append(topNodes());
-document.getElementById("main").append(
-  heading(),
-  overview(page) ?? "",
-  order.length ? el("div", { class: "beside" }, section("Most anomalous nodes", "Select a node to see why; j and k go to the next and the previous one.", parts.nodes), panel) : "",
+const sections = [
+  overview(page),
+  list && section("Most anomalous nodes", listIntro(), list),
   section("Scores", null, parts.scores),
-  page.groups.length ? section("Groups", groupIntro(), groupTable()) : "",
-  page.edges.length ? section("Edges most out of place", "The model thinks that these neighbors belong farther apart.", topEdges()) : "",
-  page.details.length || page.losses.length > 1 ? section("How this report was made", null, parts.training, records(page.details)) : "",
+  page.groups.length > 0 && section("Groups", groupIntro(), groupTable()),
+  page.edges.length > 0 && section("Edges most out of place", "The model thinks that these neighbors belong farther apart.", edgeTable()),
+  (page.details.length > 0 || page.losses.length > 1) && section("How this report was made", null, parts.training, page.files.length > 0 && fileLinks(), records(page.details)),
+].filter(Boolean);
+document.getElementById("main").append(
+  heading(), contents(sections),
+  ...sections.map((each) => (list && each.contains(list) ? el("div", { class: "beside" }, each, panel) : each)),
   el("footer", { class: "page" }, "Made by hopsight. This file is self-contained and fetches nothing."));
 document.body.append(tip);
 draw();
 follow();
 addEventListener("hashchange", follow);
-// j and k, as in many lists: the next and the previous node, unless somebody is typing.
+// Nodes that are not on the first screens join the list once they are unpacked.
+if (typeof page.more === "string") addEventListener("load", () => setTimeout(async () => { await openArchive(); await list?.refresh(); draw(); }, 0));
+// As in many lists: the next and the previous node, the search, the sections; unless somebody is typing.
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
   const button = { j: "#next", k: "#previous" }[event.key];
   if (button) parts.chooser.querySelector(button).click();
+  if (event.key === "/") { event.preventDefault(); parts.chooser.querySelector("#find").focus(); }
+  const there = /^[1-9]$/.test(event.key) && sections[Number(event.key) - 1];
+  if (there) { there.scrollIntoView(); there.querySelector("h2").focus({ preventScroll: true }); }
 });
 let drawnFor = room();
 addEventListener("resize", () => {
