@@ -210,7 +210,7 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
 
     from hopsight.hcm.calibration import calibrated
     from hopsight.hcm.folds import edge_hashes, pool_seed
-    from hopsight.hcm.hop_detector import adjacency_of
+    from hopsight.hcm.locality import adjacency_of
     from hopsight.hcm.training import predict
     from hopsight.hops.pool import pair_pool
     from hopsight.nn.device import resolve_device

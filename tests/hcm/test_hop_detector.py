@@ -14,7 +14,8 @@ from scipy.stats import spearmanr
 from hopsight.detectors.base import Epoch
 from hopsight.detectors.storage import load_detector, with_edges
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.hop_detector import HopDetector, adjacency_of
+from hopsight.hcm.hop_detector import HopDetector
+from hopsight.hcm.locality import adjacency_of
 from hopsight.hcm.scores import ahp, hav, inferred_variance
 from hopsight.hcm.steps import AT_ONCE_ON_GPU, at_once
 from toys import quick, renumbered, two_groups

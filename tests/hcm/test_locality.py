@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.hop_detector import adjacency_of
-from hopsight.hcm.locality import edges_at, local_operator
+from hopsight.hcm.locality import adjacency_of, edges_at, local_operator
 from hopsight.nn.gcn import normalized_adjacency, smoothed
 from toys import two_groups
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.hop_detector import adjacency_of
+from hopsight.hcm.locality import adjacency_of
 from hopsight.hcm.views import Neighborhoods
 from hopsight.nn.gcn import normalized_adjacency
 

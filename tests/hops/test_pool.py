@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.folds import Splits, edge_hashes, pool_seed
-from hopsight.hcm.hop_detector import adjacency_of
+from hopsight.hcm.locality import adjacency_of
 from hopsight.hops.pairs import hop_pairs
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool, plan_pool, source_count, without
 from toys import renumbered, two_groups

@@ -31,9 +31,9 @@ from hopsight.hcm.folds import (
     pool_seed,
 )
 from hopsight.hcm.groups import Group, GroupList, find_groups
-from hopsight.hcm.hop_detector import HopDetector, adjacency_of, as_float64
+from hopsight.hcm.hop_detector import HopDetector, as_float64
 from hopsight.hcm.laws import AttributeLaws
-from hopsight.hcm.locality import edges_at, local_operator
+from hopsight.hcm.locality import adjacency_of, edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
 from hopsight.hcm.steps import Schedule
 from hopsight.hcm.taught import Taught

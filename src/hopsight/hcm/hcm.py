@@ -16,7 +16,8 @@ from hopsight.detectors.base import FloatArray
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.folds import Fold
-from hopsight.hcm.hop_detector import HopDetector, adjacency_of
+from hopsight.hcm.hop_detector import HopDetector
+from hopsight.hcm.locality import adjacency_of
 from hopsight.hcm.network import GCNHopNetwork
 from hopsight.hops.pairs import HopPairs, hop_pairs
 from hopsight.nn.gcn import Propagation, normalized_adjacency, propagation, torch_csr

@@ -382,20 +382,6 @@ class HopDetector(HopParameters):
         return self._judge_edges(networks, folds, edges)
 
 
-def adjacency_of(graph: AttributedGraph, edges: NDArray[np.bool_], *, directed: bool, weighted: bool = False) -> Any:
-    """Return the 0/1 CSR matrix of some of a graph's edges, or of their relative weights if they have any."""
-    source, target = graph.edges[:, edges]
-    weighted = weighted and graph.edge_weight is not None
-    values = graph.relative_weight[edges].astype(np.float32) if weighted else np.ones(source.size, dtype=np.float32)
-    if not directed:
-        source, target = np.concatenate([source, target]), np.concatenate([target, source])
-        values = np.concatenate([values, values])
-    adjacency = sp.coo_array((values, (source, target)), shape=(graph.n_nodes, graph.n_nodes)).tocsr()
-    if not weighted:
-        adjacency.data[:] = 1.0  # two arcs between the same nodes are one edge
-    return adjacency
-
-
 def as_float64(values: Tensor) -> FloatArray:
     """Return the values as a float64 NumPy array on the CPU."""
     return values.cpu().numpy().astype(np.float64)

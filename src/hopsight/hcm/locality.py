@@ -1,4 +1,4 @@
-"""Rows of Â for a few nodes of a large graph, without building the rest."""
+"""The matrices of some edges, and rows of Â for a few nodes of a large graph, without building the rest."""
 
 from __future__ import annotations
 
@@ -61,3 +61,17 @@ def local_operator(
     target = np.concatenate([forth[1], back[1], rows])
     entries = np.searchsorted(rows, source), np.searchsorted(around, target)
     return sp.csr_array((inverse[source] * inverse[target] * entered, entries), shape=(rows.size, around.size))
+
+
+def adjacency_of(graph: AttributedGraph, edges: NDArray[np.bool_], *, directed: bool, weighted: bool = False) -> Any:
+    """Return the 0/1 CSR matrix of some of a graph's edges, or of their relative weights if they have any."""
+    source, target = graph.edges[:, edges]
+    weighted = weighted and graph.edge_weight is not None
+    values = graph.relative_weight[edges].astype(np.float32) if weighted else np.ones(source.size, dtype=np.float32)
+    if not directed:
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        values = np.concatenate([values, values])
+    adjacency = sp.coo_array((values, (source, target)), shape=(graph.n_nodes, graph.n_nodes)).tocsr()
+    if not weighted:
+        adjacency.data[:] = 1.0  # two arcs between the same nodes are one edge
+    return adjacency
