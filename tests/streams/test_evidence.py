@@ -21,9 +21,12 @@ def test_hop_evidence_is_interpolated_between_bins() -> None:
     assert hop_evidence(tail, 9.0) == 3.0
 
 
+LAW = np.array([np.log(2.0), 1.0, 0.5, np.log(2.0), np.sqrt(0.5)])  # of the population, before anything is known
+
+
 def counted(ticks: list[int], population: np.ndarray | None = None) -> list[float]:
     row = np.zeros(5)
-    law = np.array([np.log(2.0), 1.0, 0.5, 1.0]) if population is None else population
+    law = LAW.copy() if population is None else population
     return [burst_evidence(row, law, tick)[0] for tick in ticks]
 
 
@@ -35,7 +38,7 @@ def test_one_event_per_tick_is_no_burst_and_a_thousand_are() -> None:
 
 
 def test_half_of_a_count_is_carried_over_to_the_next_tick() -> None:
-    row, law = np.zeros(5), np.array([np.log(2.0), 1.0, 0.5, 1.0])
+    row, law = np.zeros(5), LAW.copy()
     for _ in range(8):
         burst_evidence(row, law, 0)
     assert burst_evidence(row, law, 1)[1] == 5.0  # 8 / 2 and this one
@@ -43,7 +46,7 @@ def test_half_of_a_count_is_carried_over_to_the_next_tick() -> None:
 
 
 def test_a_burst_is_not_learned_as_usual() -> None:
-    row, law = np.zeros(5), np.array([np.log(2.0), 1.0, 0.5, 1.0])
+    row, law = np.zeros(5), LAW.copy()
     before = [burst_evidence(row, law, tick)[2] for tick in range(50)][-1]
     for tick in range(50, 60):
         for _ in range(500):

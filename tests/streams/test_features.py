@@ -22,7 +22,7 @@ def remembered(edges: list[tuple[int, int]], ticks: list[int] | None = None) -> 
 def hop(memory: Memory, source: int, target: int, tick: int, stamp: int = 10_000) -> tuple[float, np.ndarray]:
     row = np.zeros(N_FEATURES, np.float32)
     one, two = np.uint64(source), np.uint64(target)
-    slots = find(memory.node_key, one), find(memory.node_key, two)
+    slots = find(memory.nodes.key, one), find(memory.nodes.key, two)
     return describe(memory, *slots, one, two, tick, 8 * stamp, row), row
 
 

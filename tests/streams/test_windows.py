@@ -31,6 +31,6 @@ def test_refuses_what_is_no_window(text: str) -> None:
 
 
 def test_ticks_in_words() -> None:
-    assert parse_window("4d").tick_words == "1 hour"
-    assert parse_window("1d").tick_words == "15 minutes"
-    assert parse_window("1000").tick_words == "10 events"
+    assert parse_window("4d").span_words == ("1 hour", "1 day")
+    assert parse_window("1d").span_words == ("15 minutes", "6 hours")
+    assert parse_window("1000").span_words == ("10 events", "250 events")

@@ -7,7 +7,20 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.streams.memory import CARRY, COUNT, LOGS, N_HOURS, TICK, TICKS
+from hopsight.streams.memory import (
+    CARRY,
+    COUNT,
+    LAW_LOGS,
+    LAW_SPREAD,
+    LAW_SQUARES,
+    LAW_TICKS,
+    LAW_USUAL,
+    LEAST_SPREAD,
+    LOGS,
+    N_HOURS,
+    TICK,
+    TICKS,
+)
 from hopsight.system.compiled import compiled
 
 KINDS = ("hop", "pair", "sender", "receiver", "amount", "hour")
@@ -21,7 +34,6 @@ BURST = math.log(4.0)  # a count of more than about 4 times the usual is not lea
 LONGEST = 200.0  # ticks after which old ones fade
 FREE_BURST = 2.0  # nats: bursts are common by this law, so that only a strong one counts
 FREE = math.log(50.0)  # the same for amounts and hours, so that they do not drown the other kinds
-LEAST_SPREAD = math.log(2.0)  # counts vary by a factor of 2 at least
 MANY = 1e6
 LEAST_AMOUNTS = 30.0
 
@@ -38,48 +50,47 @@ def hop_evidence(tail: NDArray[np.float64], place: float) -> float:
 def burst_evidence(
     counts: NDArray[np.float64], population: NDArray[np.float64], tick: int
 ) -> tuple[float, float, float]:
-    """Count an event and return how unusual the count is, the count, and what is usual.
+    """Count an event and return how unusual the count is, the count, and the logarithm of 1 + what is usual.
 
     log(1 + count) is compared with its mean over the past ticks in which this pair or node was active; the population
     counts as ten more ticks and says how much such counts vary. A burst is not learned as usual. A tick with A events
     is looked at A times, so log(A / usual count) is subtracted.
     """
-    usual_log = population[0] / population[1]
     if counts[TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
         if counts[TICK] != 0.0:
-            _close_tick(counts, population, usual_log)
+            _close_tick(counts, population)
             counts[CARRY] = (counts[COUNT] + counts[CARRY]) * KEEP ** min(tick + 1 - counts[TICK], 60.0)
         counts[COUNT] = 0.0
         counts[TICK] = tick + 1
     counts[COUNT] += 1.0
     seen = counts[COUNT] + counts[CARRY]
-    mean = (counts[LOGS] + PRIOR * usual_log) / (counts[TICKS] + PRIOR)
-    spread = max(math.sqrt(population[2] / population[3]), LEAST_SPREAD)
-    excess = (math.log1p(seen) - mean) / spread
-    if excess <= 0.0:
-        return 0.0, seen, math.exp(mean) - 1.0
-    looks = max(0.0, math.log1p(seen) - usual_log)
-    return max(0.0, normal_tail(excess) - looks - FREE_BURST), seen, math.exp(mean) - 1.0
+    usual = population[LAW_USUAL]
+    mean = (counts[LOGS] + PRIOR * usual) / (counts[TICKS] + PRIOR)
+    found = math.log1p(seen)
+    excess = (found - mean) / population[LAW_SPREAD]
+    if excess <= 1.0:  # −log of the tail is less than what is free
+        return 0.0, seen, mean
+    return max(0.0, normal_tail(excess) - max(0.0, found - usual) - FREE_BURST), seen, mean
 
 
 @compiled()
-def _close_tick(counts: NDArray[np.float64], population: NDArray[np.float64], usual_log: float) -> None:
-    mean = (counts[LOGS] + PRIOR * usual_log) / (counts[TICKS] + PRIOR)
-    value = math.log1p(counts[COUNT] + counts[CARRY])
-    limit = max(BURST, 3.0 * math.sqrt(population[2] / population[3]))
-    off = value - mean
-    learned = value if off <= BURST else mean
+def _close_tick(counts: NDArray[np.float64], population: NDArray[np.float64]) -> None:
+    mean = (counts[LOGS] + PRIOR * population[LAW_USUAL]) / (counts[TICKS] + PRIOR)
+    off = math.log1p(counts[COUNT] + counts[CARRY]) - mean
+    learned = mean + off if off <= BURST else mean
     counts[LOGS] += learned
     counts[TICKS] += 1.0
     if counts[TICKS] > LONGEST:
         counts[LOGS] *= LONGEST / counts[TICKS]
         counts[TICKS] = LONGEST
-    population[0] += learned
-    population[1] += 1.0
-    population[2] += min(off * off, limit * limit)
-    population[3] += 1.0
-    if population[1] > MANY:
-        population[:] *= 0.5
+    limit = max(BURST, 3.0 * math.sqrt(population[LAW_SQUARES] / population[LAW_TICKS]))
+    population[LAW_LOGS] += learned
+    population[LAW_TICKS] += 1.0
+    population[LAW_SQUARES] += min(off * off, limit * limit)
+    if population[LAW_TICKS] > MANY:
+        population[: LAW_SQUARES + 1] *= 0.5
+    population[LAW_USUAL] = population[LAW_LOGS] / population[LAW_TICKS]
+    population[LAW_SPREAD] = max(math.sqrt(population[LAW_SQUARES] / population[LAW_TICKS]), LEAST_SPREAD)
 
 
 @compiled()
@@ -115,15 +126,16 @@ def hour_evidence(node: NDArray[np.float32], population: NDArray[np.float64], ho
         return 0.0
     total = node.sum() + PRIOR_HOURS
     everyone = population.sum()
-    here = (node[hour] + PRIOR_HOURS * population[hour] / everyone) / total
+    weight = PRIOR_HOURS / everyone
+    here = node[hour] + weight * population[hour]
     beyond = 0.0
-    for other in range(N_HOURS):
-        share = (node[other] + PRIOR_HOURS * population[other] / everyone) / total
-        if share <= here:
-            beyond += share
+    if everyone > 100.0 and -math.log(here / total) > FREE:
+        for other in range(N_HOURS):
+            share = node[other] + weight * population[other]
+            beyond += share if share <= here else 0.0
     node[hour] += np.float32(1.0)
     population[hour] += 1.0
-    return max(0.0, -math.log(max(beyond, 1e-12)) - FREE) if everyone > 100.0 else 0.0
+    return max(0.0, -math.log(beyond / total) - FREE) if beyond > 0.0 else 0.0
 
 
 @compiled()

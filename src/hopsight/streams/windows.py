@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.checks import plural
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 TICKS = 96  # per window
+SPAN_TICKS = 24
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 NAMES = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
 _WINDOW = re.compile(r"\s*([0-9]+)\s*([smhdw]?)\s*")
@@ -32,11 +35,14 @@ class Window:
         return np.floor(seconds * (TICKS / float(self.seconds or 1.0))).astype(np.int64)
 
     @property
-    def tick_words(self) -> str:
-        """How long a tick is, in words."""
+    def span_words(self) -> tuple[str, str]:
+        """How long the two scales of counting are, in words: a tick, and a quarter of a window."""
+        return self._words(TICKS), self._words(TICKS // SPAN_TICKS)
+
+    def _words(self, parts: int) -> str:
         if self.events is not None:
-            return f"{max(1, self.events // TICKS)} events"
-        length = float(self.seconds or 1.0) / TICKS
+            return plural(max(1, self.events // parts), "event")
+        length = float(self.seconds or 1.0) / parts
         unit = next(unit for unit in ("d", "h", "m", "s") if length >= UNITS[unit] or unit == "s")
         count = length / UNITS[unit]
         return f"{count:.3g} {NAMES[unit]}{'' if count == 1 else 's'}"
