@@ -14,6 +14,7 @@ def remembered(edges: list[tuple[int, int]], ticks: list[int] | None = None) -> 
     memory, ends = new_memory(256, 256), np.array(edges, dtype=np.uint64)
     process(
         memory, new_network(0), ends[:, 0].copy(), ends[:, 1].copy(), np.array(ticks or [0] * len(edges)),
+        np.zeros(len(edges), np.int64),
         np.full(len(edges), -1), np.full(len(edges), np.nan), 0, 0, np.zeros((len(edges), N_READINGS), np.float32),
     )  # fmt: skip
     return memory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +37,8 @@ class Columns:
     target: str | None = None
     amount: str | None = None
     label: str | None = None
+    ignore: Sequence[str] = ()
+    header: bool | None = None  # whether a text file has one; by default it is recognized
 
 
 @dataclass(frozen=True)
@@ -116,12 +118,18 @@ class Wanted:
 @contextmanager
 def opened(source: Any, columns: Columns) -> Iterator[tuple[Table, Wanted]]:
     """Open a table and find its columns."""
-    with reading(source) if isinstance(source, Path) else nullcontext(), open_table(source) as table:
+    with (
+        reading(source) if isinstance(source, Path) else nullcontext(),
+        open_table(source, header=columns.header) as table,
+    ):
         for name, option in (
-            (columns.time, "time_column"), (columns.amount, "weight_column"), (columns.label, "label")
-        ):  # fmt: skip
+            (columns.time, "time_column"),
+            (columns.amount, "weight_column"),
+            (columns.label, "label"),
+            *((name, "ignore") for name in columns.ignore),
+        ):
             check_column(option, name, table.names)
-        special = {columns.time, columns.amount, columns.label}
+        special = {columns.time, columns.amount, columns.label, *columns.ignore}
         names = [name for name in table.names if name not in special]
         ends = find_ends(names, columns.source, columns.target)
         yield table, Wanted(*ends, columns.time, columns.amount, columns.label)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hopsight.streams.memory import (
     CARRY,
     COUNT,
+    LARGEST_LOG,
     LAW_LOGS,
     LAW_SPREAD,
     LAW_SQUARES,
@@ -33,22 +34,28 @@ KEEP = 0.5  # share of a count that is carried over to the next tick
 BURST = math.log(4.0)  # a count of more than about 4 times the usual is not learned as usual
 LONGEST = 200.0  # ticks after which old ones fade
 FREE_BURST = 2.0  # nats: bursts are common by this law, so that only a strong one counts
-FREE = math.log(50.0)  # the same for amounts and hours, so that they do not drown the other kinds
+FREE = math.log(10.0)  # of amounts and hours only the most unusual tenth counts, so that they do not drown the rest
 MANY = 1e6
+OFFS_KEPT = 20_000.0
 LEAST_AMOUNTS = 30.0
 
 
 @compiled()
-def hop_evidence(tail: NDArray[np.float64], place: float) -> float:
-    """Return −log of the share of earlier events that were at least as surprising, interpolated between bins."""
-    low = min(int(place), tail.size - 2)
-    part = min(place - low, 1.0)
-    return tail[low] + part * (tail[low + 1] - tail[low])
+def tail_evidence(seen: NDArray[np.float64], tail: NDArray[np.float64], share: float) -> float:
+    """Return −log of the share of earlier events that were at least as surprising, and count this one.
+
+    ``share`` is the surprise as a share of the largest that is told apart, ``seen`` their histogram, and ``tail`` that
+    logarithm at the edges of its bins as of the start of the tick; between them it is interpolated.
+    """
+    place = min(share, 1.0) * seen.size
+    low = min(int(place), seen.size - 1)
+    seen[low] += 1.0
+    return tail[low] + (place - low) * (tail[low + 1] - tail[low])
 
 
 @compiled()
 def burst_evidence(
-    counts: NDArray[np.float64], population: NDArray[np.float64], tick: int
+    counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], tick: int
 ) -> tuple[float, float, float]:
     """Count an event and return how unusual the count is, the count, and the logarithm of 1 + what is usual.
 
@@ -58,7 +65,7 @@ def burst_evidence(
     """
     if counts[TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
         if counts[TICK] != 0.0:
-            _close_tick(counts, population)
+            _close_tick(counts, population, offs)
             counts[CARRY] = (counts[COUNT] + counts[CARRY]) * KEEP ** min(tick + 1 - counts[TICK], 60.0)
         counts[COUNT] = 0.0
         counts[TICK] = tick + 1
@@ -74,7 +81,7 @@ def burst_evidence(
 
 
 @compiled()
-def _close_tick(counts: NDArray[np.float64], population: NDArray[np.float64]) -> None:
+def _close_tick(counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64]) -> None:
     mean = (counts[LOGS] + PRIOR * population[LAW_USUAL]) / (counts[TICKS] + PRIOR)
     off = math.log1p(counts[COUNT] + counts[CARRY]) - mean
     learned = mean + off if off <= BURST else mean
@@ -90,52 +97,64 @@ def _close_tick(counts: NDArray[np.float64], population: NDArray[np.float64]) ->
     if population[LAW_TICKS] > MANY:
         population[: LAW_SQUARES + 1] *= 0.5
     population[LAW_USUAL] = population[LAW_LOGS] / population[LAW_TICKS]
-    population[LAW_SPREAD] = max(math.sqrt(population[LAW_SQUARES] / population[LAW_TICKS]), LEAST_SPREAD)
+    offs[min(max(int(off / LARGEST_LOG * offs.size), 0), offs.size - 1)] += 1.0
 
 
 @compiled()
-def amount_evidence(
+def spread_of(population: NDArray[np.float64], offs: NDArray[np.float64]) -> float:
+    """Return how much log counts vary: as a normal law would that has their variance, or their 99.9% quantile.
+
+    Counts have a heavier tail than a normal law. The quantile has a limit: many bursts are not learned as usual.
+    """
+    total = offs.sum()
+    if total > OFFS_KEPT:
+        offs *= OFFS_KEPT / total
+    beyond, place = 1.0, offs.size
+    while place > 0 and beyond + offs[place - 1] <= 0.001 * (total + 1.0):
+        place -= 1
+        beyond += offs[place]
+    quantile = place * LARGEST_LOG / offs.size / 3.09
+    return max(math.sqrt(population[LAW_SQUARES] / population[LAW_TICKS]), quantile, LEAST_SPREAD)
+
+
+@compiled()
+def amount_surprise(
     node: NDArray[np.float64], pair: NDArray[np.float64], population: NDArray[np.float64], amount: float
 ) -> float:
-    """Learn an amount and return how unusual it is for this pair and sender, by a heavy tail (Student's t, 4 degrees).
+    """Learn an amount and return how many standard deviations it is off for this pair and sender.
 
     Amounts count as sign · log(1 + |amount|). The pair's own mean is shrunk toward the sender's, that one toward all.
     """
-    if math.isnan(amount):
-        return 0.0
     value = math.copysign(math.log1p(abs(amount)), amount)
     sender = (node[0] * node[1] + PRIOR_AMOUNT * population[1]) / (node[0] + PRIOR_AMOUNT)
     mean = (pair[0] * pair[1] + PRIOR_AMOUNT * sender) / (pair[0] + PRIOR_AMOUNT)
     spread = math.sqrt(max(population[2] / max(population[0], 1.0), 1e-12))
+    enough = population[0] >= LEAST_AMOUNTS
     off = (value - mean) / spread
-    found = max(0.0, 2.0 * math.log1p(0.25 * off * off) - FREE) if population[0] >= LEAST_AMOUNTS else 0.0
-    limited = mean + spread * min(max(off, -4.0), 4.0) if population[0] >= LEAST_AMOUNTS else value
+    limited = mean + spread * min(max(off, -4.0), 4.0) if enough else value
     for row in (node, pair):
         row[0] = min(row[0] + 1.0, LONGEST)
         row[1] += (limited - row[1]) / row[0]
     population[0] = min(population[0] + 1.0, MANY)
     population[1] += (limited - population[1]) / population[0]
     population[2] += (limited - mean) ** 2 - (population[2] / population[0] if population[0] >= MANY else 0.0)
-    return found
+    return abs(off) if enough else 0.0
 
 
 @compiled()
-def hour_evidence(node: NDArray[np.float32], population: NDArray[np.float64], hour: int) -> float:
+def hour_surprise(node: NDArray[np.float32], population: NDArray[np.float64], hour: int) -> float:
     """Learn the hour of an event and return how unusual it is for its sender: −log P(an hour at most as likely)."""
-    if hour < 0:
-        return 0.0
     total = node.sum() + PRIOR_HOURS
     everyone = population.sum()
     weight = PRIOR_HOURS / everyone
     here = node[hour] + weight * population[hour]
     beyond = 0.0
-    if everyone > 100.0 and -math.log(here / total) > FREE:
-        for other in range(N_HOURS):
-            share = node[other] + weight * population[other]
-            beyond += share if share <= here else 0.0
+    for other in range(N_HOURS):
+        share = node[other] + weight * population[other]
+        beyond += share if share <= here else 0.0
     node[hour] += np.float32(1.0)
     population[hour] += 1.0
-    return max(0.0, -math.log(beyond / total) - FREE) if beyond > 0.0 else 0.0
+    return -math.log(beyond / total) if everyone > 100.0 else 0.0
 
 
 @compiled()

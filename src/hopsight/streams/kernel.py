@@ -8,18 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams.evidence import (
+    FREE,
     PAIR,
     SENDER,
-    amount_evidence,
+    amount_surprise,
     burst_evidence,
-    hop_evidence,
-    hour_evidence,
+    hour_surprise,
+    spread_of,
+    tail_evidence,
 )
 from hopsight.streams.features import describe
 from hopsight.streams.memory import (
     BASE_LOSS,
     EVENTS,
     FITTED,
+    LAW_SPREAD,
     LOSS,
     MET,
     MET_NOW,
@@ -48,10 +51,9 @@ from hopsight.streams.memory import (
     pair_slot,
 )
 from hopsight.streams.network import Network, judge
-from hopsight.streams.windows import SPAN_TICKS
 from hopsight.system.compiled import compiled
 
-LARGEST_SURPRISE = 16.0
+LARGEST_SURPRISE, LARGEST_OFF = 16.0, 6.0  # nats; and the logarithm of 1 + standard deviations
 DENSE = 50_000  # examples after which only every tenth event is one
 FIRST_FIT, LEAST_BETWEEN, MOST_BETWEEN = 400, 1000, 20_000  # examples between two fits
 DRIFT, LEAST_DRIFT = 0.15, 400  # nats that the loss may rise, and examples needed to say so
@@ -83,7 +85,7 @@ N_READINGS = 15
 @compiled()
 def process(
     memory: Memory, network: Network, sources: NDArray[np.uint64], targets: NDArray[np.uint64],
-    ticks: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
+    ticks: NDArray[np.int64], spans: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
     start: int, seed: int, readings: NDArray[np.float32],
 ) -> int:  # fmt: skip
     """Judge events from ``start`` on; return where it stopped: at the end, or where the network is to be fitted again.
@@ -97,7 +99,7 @@ def process(
         if tick != clock[NOW]:
             if _fit_is_due(memory) and clock[SINCE_FIT] > 0:
                 return event
-            _open_tick(memory, tick)
+            _open_tick(memory, tick, spans[event])
         clock[EVENTS] += 1
         now = clock[EVENTS]
         source = node_slot(memory, sources[event], tick, now)
@@ -133,23 +135,29 @@ def _fit_is_due(memory: Memory) -> bool:
 
 
 @compiled()
-def _open_tick(memory: Memory, tick: int) -> None:
+def _open_tick(memory: Memory, tick: int, span: int) -> None:
     """Let what has been learned so far count as known."""
     memory.clock[NOW] = tick
     memory.clock[STEP] += 1  # ticks without any event do not count in bursts
-    if tick // SPAN_TICKS != memory.clock[SPAN] or memory.clock[SPAN_STEP] == 0:
-        memory.clock[SPAN] = tick // SPAN_TICKS
+    if span != memory.clock[SPAN] or memory.clock[SPAN_STEP] == 0:
+        memory.clock[SPAN] = span
         memory.clock[SPAN_STEP] += 1
     memory.clock[N_KNOWN] = memory.clock[N_ORDER]
-    total = memory.surprises.sum()
-    if total > FORGET:
-        memory.surprises[:] *= FORGET / total
-        total = FORGET
-    beyond = 0.0
-    for place in range(N_BINS, -1, -1):
-        if place < N_BINS:
-            beyond += memory.surprises[place]
-        memory.tail[place] = -math.log((beyond + 0.5) / (total + 1.0))
+    for level in range(3):
+        for scale in range(N_SCALES):
+            law = memory.population[level, scale]
+            law[LAW_SPREAD] = spread_of(law, memory.offs[level, scale])
+    for kind in range(memory.seen.shape[0]):
+        seen = memory.seen[kind]
+        total = seen.sum()
+        if total > FORGET:
+            seen *= FORGET / total
+            total = FORGET
+        beyond = 0.0
+        for place in range(N_BINS, -1, -1):
+            if place < N_BINS:
+                beyond += seen[place]
+            memory.tail[kind, place] = -math.log((beyond + 0.5) / (total + 1.0))
 
 
 @compiled()
@@ -195,9 +203,7 @@ def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float
     reading[SURPRISE] = surprise
     reading[PAST_HOP] = past
     if memory.sums[FITTED] > 0.0:
-        reading[EV_HOP] = hop_evidence(memory.tail, surprise / LARGEST_SURPRISE * N_BINS)
-        place = min(int(surprise / LARGEST_SURPRISE * N_BINS), N_BINS - 1)
-        memory.surprises[place] += 1.0
+        reading[EV_HOP] = tail_evidence(memory.seen[0], memory.tail[0], surprise / LARGEST_SURPRISE)
     else:
         reading[EV_HOP] = 0.0
 
@@ -218,13 +224,20 @@ def _remember(
             else:
                 counts = nodes.bursts[source, 0, scale] if level == SENDER else nodes.bursts[target, 1, scale]
             now = memory.clock[STEP] if scale == 0 else memory.clock[SPAN_STEP]
-            found, seen, usual = burst_evidence(counts, memory.population[level, scale], now)
+            found, seen, usual = burst_evidence(counts, memory.population[level, scale], memory.offs[level, scale], now)
             reading[EV_PAIR + level] = max(reading[EV_PAIR + level], found)
             if found > strongest:
                 strongest = found
                 reading[COUNT_SEEN], reading[COUNT_USUAL], reading[SCALE] = seen, math.expm1(usual), scale
-    reading[EV_AMOUNT] = amount_evidence(nodes.amount[source], pairs.amount[pair], memory.amounts, amount)
-    reading[EV_HOUR] = hour_evidence(memory.node_hours[source], memory.hours, hour)
+    reading[EV_AMOUNT] = reading[EV_HOUR] = 0.0
+    if not math.isnan(amount):
+        off = amount_surprise(nodes.amount[source], pairs.amount[pair], memory.amounts, amount)
+        found = tail_evidence(memory.seen[1], memory.tail[1], math.log1p(off) / LARGEST_OFF)
+        reading[EV_AMOUNT] = max(0.0, found - FREE)
+    if hour >= 0:
+        off = hour_surprise(memory.node_hours[source], memory.hours, hour)
+        found = tail_evidence(memory.seen[2], memory.tail[2], off / LARGEST_SURPRISE)
+        reading[EV_HOUR] = max(0.0, found - FREE)
     reading[NEW_PAIR] = 1.0 if first and reading[PAST_HOP] > 1.0 else 0.0
     pairs.counts[pair, WITHIN] += 1
     nodes.counts[source, SENT_NOW] += 1

@@ -26,7 +26,8 @@ LOSS, BASE_LOSS, NEWEST, FITTED = range(4)
 COUNT, CARRY, TICK, LOGS, TICKS = range(5)
 # Columns of a row of ``population``: sum of log counts, ticks, squares of residuals; mean and spread, which follow.
 LAW_LOGS, LAW_TICKS, LAW_SQUARES, LAW_USUAL, LAW_SPREAD = range(5)
-LEAST_SPREAD = math.log(2.0)  # counts vary by a factor of 2 at least
+LEAST_SPREAD, START_SPREAD = math.log(1.5), math.log(2.0)  # counts vary by a factor of 1.5 at least
+N_OFFS, LARGEST_LOG = 32, math.log(8.0)  # bins of the histograms of log(count / usual count), and their end
 N_SCALES = 2  # bursts are looked for within a tick, and within a span of many
 # Columns of ``Table.counts``: before this tick, then the same in it. Nodes: events sent and received, neighbors met.
 SENT, RECEIVED, MET, SENT_NOW, RECEIVED_NOW, MET_NOW = range(6)
@@ -58,9 +59,10 @@ class Memory(NamedTuple):
     order: NDArray[np.int32]  # slots of nodes by first appearance, to draw from
     marks: NDArray[np.int64]  # scratch space for counting common neighbors
     population: NDArray[np.float64]  # (levels, scales, 5): what is usual for all
+    offs: NDArray[np.float64]  # (levels, scales, bins): how far ticks are above what is usual
     amounts: NDArray[np.float64]  # number, mean, squares of residuals
     hours: NDArray[np.float64]
-    surprises: NDArray[np.float64]  # histogram of the surprise of events
+    seen: NDArray[np.float64]  # histograms of surprise: of the pair, the amount and the hour of events
     tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the tick
     examples: NDArray[np.float32]  # ring of features: true pairs, random pairs
     clock: NDArray[np.int64]
@@ -68,7 +70,7 @@ class Memory(NamedTuple):
 
 
 TABLES = {"nodes": ("node_hours", "ring"), "pairs": ("judged",)}  # and the other arrays with a row per entry
-SMALL_ARRAYS = ("population", "amounts", "hours", "surprises", "tail", "clock", "sums")
+SMALL_ARRAYS = ("population", "offs", "amounts", "hours", "seen", "tail", "clock", "sums")
 
 
 def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
@@ -83,16 +85,17 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         order=zeros(n_nodes, np.int32),
         marks=zeros(n_nodes, np.int64),
         population=zeros((3, N_SCALES, 5)),
+        offs=zeros((3, N_SCALES, N_OFFS)),
         amounts=zeros(3),
         hours=zeros(N_HOURS),
-        surprises=zeros(N_BINS),
-        tail=zeros(N_BINS + 1),
+        seen=zeros((3, N_BINS)),
+        tail=zeros((3, N_BINS + 1)),
         examples=zeros((N_EXAMPLES, 2, N_FEATURES), np.float32),
         clock=zeros(10, np.int64),
         sums=zeros(4),
     )
     # Until something is known: one event per tick, ± a factor of 2.
-    memory.population[:] = (LEAST_SPREAD, 1.0, 0.5, LEAST_SPREAD, math.sqrt(0.5))
+    memory.population[:] = (START_SPREAD, 1.0, 0.5, START_SPREAD, math.sqrt(0.5))
     memory.amounts[:] = (0.0, 0.0, 1.0)
     memory.hours[:] = 1.0 / N_HOURS
     memory.clock[NOW] = np.iinfo(np.int64).min

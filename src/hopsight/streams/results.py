@@ -21,6 +21,7 @@ from hopsight.streams.outputs import unguarded_text, write_rows
 from hopsight.streams.reasons import moment_words, node_story
 from hopsight.streams.state import FILE, State
 from hopsight.streams.tally import node_scores, node_totals, score_windows
+from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
 from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
@@ -95,6 +96,32 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
     total = node_totals(rows, None).row(0, named=True)
     return {"node": node, "score": total["score"], "summary": node_story(total), "windows": rows.to_dicts()}
+
+
+def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
+    """Return the events from one node to another in a run over time, the strongest of them in a sentence.
+
+    Raises
+    ------
+    ValueError
+        If the run has no such event.
+    """
+    import polars as pl
+
+    same = (pl.col("source") == guarded(source)) & (pl.col("target") == guarded(target))
+    events = pl.scan_csv(folder / "edges.csv", infer_schema=False).filter(same).collect()
+    if not events.height:
+        raise ValueError(f"there is no event from {shortened(source)} to {shortened(target)} in {folder}")
+    alerts = pl.scan_csv(folder / "alerts.csv", infer_schema=False).filter(same).collect()
+    rows = [alerts, events.with_columns(pl.lit("").alias("reason"))]
+    first = pl.concat([each.select("time", pl.col("score").cast(pl.Float64), "reason") for each in rows])
+    time, score, reason = first.sort("score", descending=True, maintain_order=True).row(0)
+    summary = (
+        f"{plural(events.height, 'event')} from {source} to {target}, {alerts.height:,} flagged; "
+        f"the strongest came at {time} with a score of {score:.2f}. {reason}"
+    )
+    shown = events.tail(N_TRAJECTORY).select("time", "hop", "surprise", "score", "flagged", "decided_by")
+    return {"source": source, "target": target, "score": score, "summary": summary.strip(), "events": shown.to_dicts()}
 
 
 def evaluation(labels: list[Any]) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from hopsight.io.sources import Address, resolve
 from hopsight.runs.folder import RECORD, claim, locked
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import Stages, checksums, notices, read_record
+from hopsight.runs.rerun import report_changes
 from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
 from hopsight.streams.engine import advance
@@ -74,7 +75,7 @@ def detect(request: StreamRequest, folder: Path, *, progress: Progress | None = 
     if isinstance(source, Path):
         request = dataclasses.replace(request, path=str(source.resolve()))
     with claim(folder, FILES) as claimed, notices(show.say) as warnings, ExitStack() as stack:
-        record = {
+        record: dict[str, Any] = {
             "command": "detect", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
             "request": dataclasses.asdict(request),
         }  # fmt: skip
@@ -135,6 +136,17 @@ def watch(
     if n_late:
         show.say(f"{plural(n_late, 'event')} came late and counted as of the newest time so far")
     return Watched(folder, n_events, n_alerts, n_late, repeated)
+
+
+def request_of(record: Mapping[str, Any], progress: Progress | None = None) -> StreamRequest:
+    """Return the request of a finished run over time, and say whether its file has changed since."""
+    request: Any = record.get("request")
+    try:
+        found = StreamRequest(**{**request, "columns": Columns(**request["columns"])})
+    except (TypeError, KeyError):
+        raise ValueError("the record does not say how to repeat the run: no request") from None
+    report_changes(record, progress)
+    return found
 
 
 def source_at(path: str | Path) -> Path | Address:

@@ -47,7 +47,7 @@ class Spool:
         if self.rows is not None:
             yield from self.rows.iter_slices(CHUNK)
             return
-        kinds = {name: pl.Int64 for name, whole in zip(("source", "target"), self.whole_ids, strict=True) if whole}
+        kinds: Any = {name: pl.Int64 for name, whole in zip(("source", "target"), self.whole_ids, strict=True) if whole}
         lazy, seconds = pl.scan_parquet(list(self.parts), glob=False), pl.col("seconds")
         for low, high in zip((None, *self.starts), (*self.starts, None), strict=True):
             part = lazy if low is None else lazy.filter(seconds >= low)

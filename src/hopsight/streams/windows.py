@@ -13,8 +13,9 @@ from hopsight.checks import plural
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-TICKS = 96  # per window
-SPAN_TICKS = 24
+TICKS = 96  # per window, at least
+LONGEST_TICK = 60.0  # seconds
+SPANS = 4  # per window
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 NAMES = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
 _WINDOW = re.compile(r"\s*([0-9]+)\s*([smhdw]?)\s*")
@@ -28,16 +29,24 @@ class Window:
     seconds: float | None
     events: int | None
 
-    def ticks(self, seconds: FloatArray, first: int) -> IntArray:
-        """Return the tick of each event; ``first`` is the number of events before these."""
+    @property
+    def n_ticks(self) -> int:
+        """Ticks per window: 96, or as many as it takes for a tick of at most a minute.
+
+        What is known is brought up to date from tick to tick, so that scores hardly depend on the length of a window.
+        """
+        return max(TICKS, round((self.seconds or 0.0) / LONGEST_TICK))
+
+    def number(self, seconds: FloatArray, first: int, parts: int = 1) -> IntArray:
+        """Return in which window, or part of one, each event is; ``first`` is the number of events before these."""
         if self.events is not None:
-            return (first + np.arange(seconds.size, dtype=np.int64)) * TICKS // self.events
-        return np.floor(seconds * (TICKS / float(self.seconds or 1.0))).astype(np.int64)
+            return (first + np.arange(seconds.size, dtype=np.int64)) * parts // self.events
+        return np.floor(seconds * (parts / float(self.seconds or 1.0))).astype(np.int64)
 
     @property
     def span_words(self) -> tuple[str, str]:
         """How long the two scales of counting are, in words: a tick, and a quarter of a window."""
-        return self._words(TICKS), self._words(TICKS // SPAN_TICKS)
+        return self._words(self.n_ticks), self._words(SPANS)
 
     def _words(self, parts: int) -> str:
         if self.events is not None:
