@@ -49,7 +49,7 @@ def test_one_run_over_all_gives_the_same_tables(begun: tuple, finished: Path) ->
     assert one.equals(two)
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.slow)])
 def test_pieces_give_the_tables_of_one(begun: tuple, tmp_path: Path, count: int) -> None:
     path, rest, expected = begun
     folder = shutil.copytree(path, tmp_path / "run")

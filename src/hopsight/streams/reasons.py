@@ -72,10 +72,10 @@ def node_story(node: dict[str, Any]) -> str:
 def plural_about(number: float, noun: str) -> str:
     """Return a number with about three digits and its noun.
 
-    >>> plural_about(1.0, "event"), plural_about(4.256, "event")
-    ('1 event', '4.26 events')
+    >>> plural_about(1.0, "event"), plural_about(4.256, "event"), plural_about(2841.2, "event")
+    ('1 event', '4.26 events', '2,841 events')
     """
-    return f"{number:,.3g} {noun}{'' if number == 1 else 's'}"
+    return f"{number:{',.0f' if number >= 100 else '.3g'}} {noun}{'' if number == 1 else 's'}"
 
 
 def moment_words(seconds: float) -> str:

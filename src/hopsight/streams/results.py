@@ -41,7 +41,9 @@ def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows
 
     kept = state.tallies
     texts = alerts.with_columns(pl.col("source", "target", "time").cast(pl.String))
-    kept["alerts"] = _strongest([kept.get("alerts"), texts], N_ALERTS, "alert")
+    alike = ["source", "target", "window"]  # of a burst, the report shows the strongest alert only
+    texts = _strongest([kept.get("alerts"), texts], None, "alert").unique(alike, keep="first", maintain_order=True)
+    kept["alerts"] = texts.head(N_ALERTS)
     kept["nodes"] = node_totals(trajectories, kept.get("nodes"))
     kept["recent"] = pl.concat([*([kept["recent"]] if "recent" in kept else []), trajectories]).tail(N_RECENT)
     kept["windows"] = _strongest([kept.get("windows"), windows], N_WINDOWS, "window")
@@ -134,12 +136,13 @@ def evaluation(labels: list[Any]) -> dict[str, Any] | None:
     return {"roc_auc": float(roc_auc(truth[known], scores[known])), "n_anomalies": int(truth[known].sum())}
 
 
-def _strongest(frames: list[pl.DataFrame | None], number: int, key: str) -> pl.DataFrame:
+def _strongest(frames: list[pl.DataFrame | None], number: int | None, key: str) -> pl.DataFrame:
     """Return the rows with the highest scores, the first of equal ones."""
     import polars as pl
 
     rows = pl.concat([frame for frame in frames if frame is not None])
-    return rows.sort("score", key, descending=[True, False]).head(number)
+    rows = rows.sort("score", key, descending=[True, False])
+    return rows if number is None else rows.head(number)
 
 
 def _open_windows(state: State) -> pl.DataFrame:
