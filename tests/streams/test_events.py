@@ -61,6 +61,7 @@ def test_csv_and_parquet_give_the_same_keys(tmp_path: Path) -> None:
         ([1.0, None], "row 2 has no time"),
         ([1.0, float("inf")], "row 2: inf is not a time"),
         ([True, False], "not times"),
+        ([1_700_000_000_000, 1_700_000_000_500], "are not UNIX seconds: divide milliseconds by 1,000"),
     ],
 )
 def test_refuses_a_bad_time(times: list[object], message: str) -> None:

@@ -14,6 +14,7 @@ def remembered(edges: list[tuple[int, int]], ticks: list[int] | None = None) -> 
     memory, ends = new_memory(256, 256), np.array(edges, dtype=np.uint64)
     process(
         memory, new_network(0), ends[:, 0].copy(), ends[:, 1].copy(), np.array(ticks or [0] * len(edges)),
+        np.zeros(len(edges), np.int64),
         np.full(len(edges), -1), np.full(len(edges), np.nan), 0, 0, np.zeros((len(edges), N_READINGS), np.float32),
     )  # fmt: skip
     return memory
@@ -22,7 +23,7 @@ def remembered(edges: list[tuple[int, int]], ticks: list[int] | None = None) -> 
 def hop(memory: Memory, source: int, target: int, tick: int, stamp: int = 10_000) -> tuple[float, np.ndarray]:
     row = np.zeros(N_FEATURES, np.float32)
     one, two = np.uint64(source), np.uint64(target)
-    slots = find(memory.node_key, one), find(memory.node_key, two)
+    slots = find(memory.nodes.key, one), find(memory.nodes.key, two)
     return describe(memory, *slots, one, two, tick, 8 * stamp, row), row
 
 

@@ -15,6 +15,7 @@ def run(n_events: int) -> tuple[int, np.ndarray, np.ndarray]:
     memory, readings = new_memory(256, 4096), np.zeros((n_events, N_READINGS), np.float32)
     stopped = process(
         memory, new_network(0), ends[:, 0].copy(), ends[:, 1].copy(), np.arange(n_events) // 10,
+        np.zeros(n_events, np.int64),
         np.full(n_events, -1), np.full(n_events, np.nan), 0, 0, readings,
     )  # fmt: skip
     return stopped, readings, memory.clock

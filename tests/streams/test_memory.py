@@ -21,8 +21,8 @@ from hopsight.streams.memory import (
 def test_a_node_is_found_again_and_unknown_ones_are_not() -> None:
     memory = new_memory(64, 64)
     slot = node_slot(memory, np.uint64(77), 0, 1)
-    assert node_slot(memory, np.uint64(77), 0, 2) == slot == find(memory.node_key, np.uint64(77))
-    assert find(memory.node_key, np.uint64(78)) == -1
+    assert node_slot(memory, np.uint64(77), 0, 2) == slot == find(memory.nodes.key, np.uint64(77))
+    assert find(memory.nodes.key, np.uint64(78)) == -1
     assert memory.clock[N_ORDER] == 1
     assert memory.clock[N_KNOWN] == 0  # it becomes known when the next tick opens
 
@@ -33,19 +33,19 @@ def test_the_table_never_grows_and_the_least_recently_seen_makes_room() -> None:
         pair_slot(memory, np.uint64(number), 0, number)
     pair_slot(memory, np.uint64(1), 0, WAYS + 1)  # seen again
     pair_slot(memory, np.uint64(99), 0, WAYS + 2)
-    assert find(memory.pair_key, np.uint64(2)) == -1
-    assert all(find(memory.pair_key, np.uint64(key)) >= 0 for key in (1, 3, 99))
+    assert find(memory.pairs.key, np.uint64(2)) == -1
+    assert all(find(memory.pairs.key, np.uint64(key)) >= 0 for key in (1, 3, 99))
 
 
 def test_what_a_node_does_counts_as_known_from_the_next_tick_on() -> None:
     memory = new_memory(64, 64)
     slot = node_slot(memory, np.uint64(5), 3, 1)
-    memory.node_counts[slot, SENT_NOW] += 2
+    memory.nodes.counts[slot, SENT_NOW] += 2
     node_slot(memory, np.uint64(5), 3, 2)
-    assert memory.node_counts[slot, SENT] == 0
+    assert memory.nodes.counts[slot, SENT] == 0
     node_slot(memory, np.uint64(5), 4, 3)
-    assert memory.node_counts[slot, SENT] == 2
-    assert memory.node_counts[slot, SENT_NOW] == 0
+    assert memory.nodes.counts[slot, SENT] == 2
+    assert memory.nodes.counts[slot, SENT_NOW] == 0
 
 
 def test_the_key_of_a_pair_has_a_direction() -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from hopsight.streams import run as module
+from hopsight.streams import spool
 from hopsight.streams.events import Columns
 from hopsight.streams.run import APPENDED, StreamRequest, detect, watch
 from stream_toys import run_command, toy_events, write_pieces
@@ -48,7 +49,7 @@ def test_one_run_over_all_gives_the_same_tables(begun: tuple, finished: Path) ->
     assert one.equals(two)
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.slow)])
 def test_pieces_give_the_tables_of_one(begun: tuple, tmp_path: Path, count: int) -> None:
     path, rest, expected = begun
     folder = shutil.copytree(path, tmp_path / "run")
@@ -79,7 +80,7 @@ def test_failing_at_any_moment_loses_and_repeats_nothing(
     """Fail at the first and the third chunk, at each kind of moment, then call again."""
     path, rest, expected = begun
     folder = shutil.copytree(path, tmp_path / "run")
-    monkeypatch.setattr(module, "CHUNK", 400)
+    monkeypatch.setattr(spool, "CHUNK", 400)
     (piece,) = write_pieces(rest, tmp_path / "pieces", 1)
     for allowed in (0, 2):
         calls = {"n": 0}

@@ -36,7 +36,7 @@ def test_the_state_stops_growing(tmp_path: Path) -> None:
     for number in range(1, 20_000):
         memory.node_slot(full, np.uint64(number), number, number)
         memory.pair_slot(full, np.uint64(number), number, number)
-    assert np.count_nonzero(full.node_key) == np.count_nonzero(full.pair_key) == 1024
+    assert np.count_nonzero(full.nodes.key) == np.count_nonzero(full.pairs.key) == 1024
 
 
 def test_refuses_a_missing_and_a_damaged_state(tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 
-from hopsight.streams.tally import new_laws, node_scores, node_tally, score_windows, window_tally
+from hopsight.streams import tally
+from hopsight.streams.tally import new_laws, node_scores, node_tally, node_totals, score_windows, window_tally
 
 
 def events() -> pl.DataFrame:
@@ -31,16 +33,33 @@ def test_rows_per_node_and_window() -> None:
 
 
 def test_chunks_give_the_same_rows() -> None:
-    for tally, by in ((node_tally, ["window", "node"]), (window_tally, ["window"])):
-        parts = tally(events()[1:], tally(events()[:1], None))
-        assert_frame_equal(parts.sort(by), tally(events(), None).sort(by))
+    for count, by in ((node_tally, ["window", "node"]), (window_tally, ["window"])):
+        parts = count(events()[1:], count(events()[:1], None))
+        assert_frame_equal(parts.sort(by), count(events(), None).sort(by))
 
 
 def test_nodes_rank_by_their_strongest_window() -> None:
-    scores = node_scores(node_tally(events(), None))
+    scores = node_scores(node_totals(node_tally(events(), None), None))
     assert scores["node"].to_list()[:2] in (["a", "c"], ["c", "a"])
     assert scores.filter(pl.col("node") == "a")["degree"].item() == 2
     assert scores["flagged"].to_list() == [1, 1, 0]
+
+
+def test_totals_by_hand_and_the_same_in_parts() -> None:
+    rows = node_tally(events(), None)
+    whole = node_totals(rows, None)
+    b = whole.row(by_predicate=pl.col("node") == "b", named=True)
+    assert (b["events"], b["sent"], b["windows"], b["score"], b["decided_by"]) == (2, 1, 2, 1.0, "hour")
+    assert (b["peak_window"], b["peak_events"], b["before_events"], b["before_windows"]) == (1, 1, 1, 1)
+    parts = node_totals(rows.filter(pl.col("window") == 1), node_totals(rows.filter(pl.col("window") == 0), None))
+    assert_frame_equal(parts.sort("node"), whole.sort("node"))
+
+
+def test_totals_of_the_least_recent_nodes_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tally, "MOST_NODES", 2)
+    rows = node_tally(events(), None)
+    totals = node_totals(rows.filter(pl.col("window") == 1), node_totals(rows.filter(pl.col("window") == 0), None))
+    assert set(totals["node"]) == {"b", "c"}
 
 
 def test_a_window_unlike_the_ones_before_has_the_highest_score() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 from typing import Annotated
 
@@ -87,8 +88,11 @@ def detect(
         str | None, typer.Option(help="Judge edges as events in windows such as 1d, 12h, 15m or 1000 events.")
     ] = None,
     alarm: Annotated[
-        float, typer.Option(help="With --window, flag events from this score on; 3 means one in a thousand.")
-    ] = 3.0,
+        float | None,
+        typer.Option(
+            help="With --window, flag events from this score on; 3 means one in a thousand.", show_default="3"
+        ),
+    ] = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="Also write a report without ids and names, and the key to it.")
     ] = False,
@@ -99,12 +103,10 @@ def detect(
     if window is not None:
         from hopsight.cli.over_time import detect_over_time
 
-        if engine != "local":
-            raise ValueError("--window is not supported on Spark yet: leave out --engine spark")
-        columns = {"time": time_column, "source": source_column, "target": target_column, "amount": weight_column,
-                   "label": label}  # fmt: skip
-        detect_over_time(out, path=source, columns=columns, window=window, seed=seed, alarm=alarm, top=top, quiet=quiet)
+        detect_over_time(given, {name: option.default for name, option in signature(detect).parameters.items()})
         return
+    if alarm is not None:
+        raise ValueError("--alarm is for --window; without it, pass --false-alarms or --contamination")
     from hopsight.runs import detect as run
     from hopsight.runs.console import show_result
     from hopsight.runs.folder import CHECKPOINT
@@ -210,6 +212,11 @@ def rerun(
             request, machine = again.request_of(before, progress), before.get("machine")
             master = machine.get("master") if isinstance(machine, dict) else None
             on_spark.detect_files(request, out or again.default_folder(record), master=master, progress=progress)
+            return
+        if before.get("detector") == "streams":
+            from hopsight.cli.over_time import rerun_over_time
+
+            rerun_over_time(before, out or again.default_folder(record), progress)
             return
         result = again.rerun(record, out, progress=progress)
     show_result(result, top=20, files=("report.html", "scores.csv"))

@@ -21,10 +21,12 @@ def explain(
     from hopsight.explanations.text import printable_json
     from hopsight.runs.explain import explain as explain_run
 
-    if (folder / "trajectories.csv").is_file() and node is not None and target is None and group is None:
-        from hopsight.streams.results import explain_node
+    if (folder / "trajectories.csv").is_file():
+        from hopsight.streams.results import explain_node, explain_pair
 
-        found = explain_node(folder, node)
+        if node is None or group is not None:
+            raise ValueError(f"{folder} is a run over time, which has no groups: name a node, or a source and a target")
+        found = explain_node(folder, node) if target is None else explain_pair(folder, node, target)
         typer.echo(printable_json(found) if as_json else found["summary"])
         return
     reasons = explain_run(folder, node, target, group=group)

@@ -49,6 +49,14 @@ class Table:
         assert self.text is not None
         return self.text.read(columns, text)
 
+    def blocks(self, columns: Sequence[str], size: int, *, text: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield these columns in blocks of ``size`` rows; a Parquet file is never in memory as a whole."""
+        if self.reader is None:
+            yield from self.read(columns, text=text).iter_slices(size)
+            return
+        for first in range(0, self.reader.n_rows(), size):
+            yield self.reader.read(columns, first, size)
+
 
 @contextmanager
 def open_table(source: Any, *, header: bool | None = None, notices: list[str] | None = None) -> Iterator[Table]:

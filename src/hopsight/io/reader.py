@@ -4,8 +4,9 @@ A damaged or hostile binary file can make a reader abort its whole process, whic
 memory without end. So this module is also a small program with limited memory that reads the requested columns and
 sends them back; if it dies, the file is damaged.
 
-Each request is a line of JSON on standard input, the list of columns. The answer is a line of JSON on standard output
-(``names``, ``n_rows`` and ``n_bytes``, or ``error``), followed by n_bytes of an Arrow stream if columns were requested.
+Each request is a line of JSON on standard input: columns, first row and number of rows. The answer is a line of JSON on
+standard output (``names``, ``n_rows`` and ``n_bytes``, or ``error``), followed by n_bytes of an Arrow stream if columns
+were requested.
 """
 
 from __future__ import annotations
@@ -81,31 +82,36 @@ class TableReader:
         """Return the names of the columns."""
         return tuple(self._ask([])[0]["names"])
 
-    def read(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return these columns, in this order."""
+    def read(self, columns: Sequence[str], first: int = 0, length: int | None = None) -> pl.DataFrame:
+        """Return these columns, in this order: all rows, or so many from one on."""
         import polars as pl
 
         from hopsight.io.files import check_loaded
 
-        n_rows = int(self._ask([])[0]["n_rows"])
+        n_rows = self.n_rows()
         check_loaded(self._size(), n_nodes=n_rows, n_numbers=n_rows * len(columns))
-        at_once = max(1, PIECE // (8 * n_rows + 1))
+        wanted = n_rows if length is None else min(length, n_rows)
+        at_once = max(1, PIECE // (8 * wanted + 1))
         pieces = [
-            pl.read_ipc_stream(io.BytesIO(self._ask(columns[start : start + at_once])[1]))
+            pl.read_ipc_stream(io.BytesIO(self._ask(columns[start : start + at_once], first, wanted)[1]))
             for start in range(0, len(columns), at_once)
         ]
         return pl.concat(pieces, how="horizontal").select(columns)
 
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return int(self._ask([])[0]["n_rows"])
+
     def _size(self) -> int:
         return sum(path.stat().st_size for path in self._paths)
 
-    def _ask(self, columns: Sequence[str]) -> tuple[dict[str, Any], bytes]:
+    def _ask(self, columns: Sequence[str], first: int = 0, length: int = 0) -> tuple[dict[str, Any], bytes]:
         timer = None
         if self._options["query"] is None:  # a query of the user may take as long as it needs
             timer = threading.Timer(SECONDS + self._size() / BYTES_PER_SECOND, self._process.kill)
             timer.start()
         try:
-            self._process.stdin.write(json.dumps(list(columns)).encode() + b"\n")
+            self._process.stdin.write(json.dumps([list(columns), first, length]).encode() + b"\n")
             self._process.stdin.flush()
             answer = json.loads(self._process.stdout.readline())
             content = self._process.stdout.read(answer.get("n_bytes", 0))
@@ -148,7 +154,7 @@ def serve(limit: int, files: dict[str, Any]) -> None:
         try:
             if table is None:
                 table = _open(**files)
-            answer, content = _answer(table, json.loads(line))
+            answer, content = _answer(table, *json.loads(line))
         except BaseException as error:
             # A panic of polars is not an Exception, and its message can be very long.
             answer, content = {"error": _sentence(error, files["kind"], files["query"])}, memoryview(b"")
@@ -170,14 +176,14 @@ def _sentence(error: BaseException, kind: str, query: str | None) -> str:
     return f"it is damaged, or not {WORDS[kind]} ({line[:200]})"
 
 
-def _answer(lazy: pl.LazyFrame, columns: list[str]) -> tuple[dict[str, Any], memoryview]:
+def _answer(lazy: pl.LazyFrame, columns: list[str], first: int, length: int) -> tuple[dict[str, Any], memoryview]:
     import polars as pl
 
     if not columns:
         n_rows = int(lazy.select(pl.len()).collect().item())
         return {"names": list(lazy.collect_schema()), "n_rows": n_rows}, memoryview(b"")
     content = io.BytesIO()
-    lazy.select(columns).collect().write_ipc_stream(content)
+    lazy.select(columns).slice(first, length).collect().write_ipc_stream(content)
     return {"n_bytes": content.getbuffer().nbytes}, content.getbuffer()
 
 

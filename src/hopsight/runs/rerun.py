@@ -23,14 +23,14 @@ def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress |
     source = Source.from_record(record.get("source"))
     if not isinstance(record.get("model"), str):
         raise ValueError("the record does not say how to repeat the run: no model")
-    _report_changes(record, progress)
+    report_changes(record, progress)
     return score(Path(record["model"]), source, target, top=record.get("top", 20), progress=progress)
 
 
 def request_of(record: Mapping[str, Any], progress: Progress | None = None) -> Request:
     """Return the request of a finished detection, and say which of its files have changed since."""
     request = Request.from_record(record)
-    _report_changes(record, progress)
+    report_changes(record, progress)
     return request
 
 
@@ -41,7 +41,8 @@ def default_folder(record_path: Path) -> Path:
     return run.with_name(f"{run.name}-rerun")
 
 
-def _report_changes(record: Mapping[str, Any], progress: Progress | None) -> None:
+def report_changes(record: Mapping[str, Any], progress: Progress | None) -> None:
+    """Say which files of a finished run have changed since."""
     before = record["inputs"] if isinstance(record.get("inputs"), dict) else {}
     for path, checksum in checksums(*before).items():
         if progress is not None and checksum != before[path]:

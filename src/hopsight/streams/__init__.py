@@ -3,17 +3,18 @@
 The design
 ----------
 A stream is a list of events (source, target, time, perhaps an amount). It is cut into *windows* (a duration, or a
-number of events), each of 96 *ticks*. Everything is one pass over the events in order of time:
+number of events), and these into *ticks* of at most a minute. Everything is one pass over the events in order of time:
 
 1. **Judge.** What was known of the two ends before this tick (earlier events of the pair in both directions, common
    neighbors, paths of three edges, degrees, how long ago each was active, whether it is new) goes into a small network
    that gives P(one hop). The hop count that the ends should have had is P · 1 + (1 − P) · their distance in the past
    graph; the surprise is −log P. Nothing of the same tick or later is used.
-2. **Count.** The events of this pair, of this sender and of this receiver in this tick (half of the count of the tick
-   before is carried over) are compared with what is usual for them and for everyone; a burst is not learned as usual.
-   The amount is compared with earlier ones of the pair and the sender, the hour with the sender's usual hours.
-3. **Decide.** Each kind of evidence becomes a tail probability, and the strongest decides: the score is −log₁₀ of the
-   chance that an ordinary event has as much, 3 being one in a thousand. An event is flagged from the alarm level on.
+2. **Count.** The events of this pair, of this sender and of this receiver in this tick, and in this quarter of a window
+   (half of the count before is carried over), are compared with what is usual for them and for everyone; a burst is not
+   learned as usual. The amount is compared with earlier ones of the pair and the sender, the hour with the sender's.
+3. **Decide.** Each kind of evidence becomes a tail probability (of pairs, amounts and hours the share of earlier events
+   that were as surprising), and the strongest decides: the score is −log₁₀ of the chance that an ordinary event has as
+   much, 3 being one in a thousand. An event is flagged from the alarm level on.
 4. **Remember.** Tables of fixed size hold nodes (with their last 32 neighbors) and pairs; the least recently seen make
    room. So the cost of an event and the size of the state have a bound that the length of the history does not change.
 
@@ -25,6 +26,10 @@ one run. Within one file events are sorted by time; an event older than one of a
 and counted as if it came at the newest time so far. A piece is known by the hash of its content, so that one that was
 processed already is not processed again. Outputs are appended first and the state, which holds their lengths, replaces
 the old one last: whatever a killed process had appended beyond that is cut off (`journal.py`).
+
+What ``scores.csv``, ``explanations.json`` and ``report.html`` say comes from totals and strongest rows in the state, so
+that ``watch`` writes them anew after every file (`results.py`). A large table is sorted in parts on the disk and judged
+in chunks (`spool.py`).
 
 Not used yet: attributes of nodes. Not supported yet: Spark.
 """

@@ -12,7 +12,7 @@ from hopsight.streams.kernel import DRIFT, N_READINGS, process
 from hopsight.streams.memory import BASE_LOSS, EVENTS, FITTED, LOSS, N_EXAMPLES, N_LATE, N_TRAINED, NEWEST, SINCE_FIT
 from hopsight.streams.network import fit, loss_of
 from hopsight.streams.state import State
-from hopsight.streams.windows import TICKS, parse_window
+from hopsight.streams.windows import SPANS, parse_window
 
 MAX_FITS = 500  # fits that the record lists
 
@@ -28,18 +28,21 @@ def advance(state: State, events: Events) -> tuple[Readings, NDArray[np.int64]]:
     seed = int(state.notes["seed"])
     moments = np.maximum(np.maximum.accumulate(events.seconds), memory.sums[NEWEST])
     memory.clock[N_LATE] += int((events.seconds < moments).sum())
-    ticks = window.ticks(moments, int(memory.clock[EVENTS]))
+    first = int(memory.clock[EVENTS])
+    ticks, spans = (window.number(moments, first, parts) for parts in (window.n_ticks, SPANS))
     hours = (moments // 3600.0 % 24.0).astype(np.int64) if state.notes["hours"] else np.full(events.size, -1)
     sources, targets = events.keys()
     readings = np.zeros((events.size, N_READINGS), np.float32)
     place = 0
     while True:
-        place = process(memory, state.network, sources, targets, ticks, hours, events.amounts, place, seed, readings)
+        place = process(
+            memory, state.network, sources, targets, ticks, spans, hours, events.amounts, place, seed, readings
+        )
         if place >= events.size:
             break
         refit(state, float(moments[place]), seed)
     memory.sums[NEWEST] = moments[-1]
-    return readings, ticks // TICKS
+    return readings, window.number(moments, first)
 
 
 def refit(state: State, moment: float, seed: int) -> None:

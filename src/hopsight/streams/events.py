@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import shortened
 from hopsight.io import ids
+from hopsight.io.columns import read_flags
 from hopsight.io.files import reading
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 KeyArray = NDArray[np.uint64]
+LATEST = 1e11  # seconds, the year 5138: larger numbers are of another unit
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Columns:
     target: str | None = None
     amount: str | None = None
     label: str | None = None
+    ignore: Sequence[str] = ()
+    header: bool | None = None  # whether a text file has one; by default it is recognized
 
 
 @dataclass(frozen=True)
@@ -78,43 +84,96 @@ class Events:
 
 
 def read_events(source: Any, columns: Columns) -> Events:
-    """Read a table (a path or a data frame) and return its events in order of time, ties in the order of the rows.
+    """Read a table (a path, an address or a data frame) and return its events in order of time.
+
+    Events of the same time keep the order of the rows.
 
     Raises
     ------
     ValueError
         If a column is missing, or a time, an amount or an id is not what it should be.
     """
-    if not isinstance(source, Path):
-        with open_table(source) as table:
-            return _events(table, columns)
-    with reading(source), open_table(source) as table:
-        return _events(table, columns)
+    with opened(source, columns) as (table, wanted):
+        return events_of(_sorted(event_rows(_read(table, wanted), wanted, table.typed)))
 
 
-def _events(table: Table, columns: Columns) -> Events:
-    for name, option in ((columns.time, "time_column"), (columns.amount, "weight_column"), (columns.label, "label")):
-        check_column(option, name, table.names)
-    special = {columns.time, columns.amount, columns.label}
-    names = [name for name in table.names if name not in special]
-    source, target = find_ends(names, columns.source, columns.target)
-    wanted = [source, target, *(name for name in special if name is not None)]
-    frame = table.read(wanted, text=[source, target])
+@dataclass(frozen=True)
+class Wanted:
+    """The columns to read, with both ends found."""
+
+    source: str
+    target: str
+    time: str
+    amount: str | None
+    label: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, each once."""
+        return list(
+            dict.fromkeys(n for n in (self.source, self.target, self.time, self.amount, self.label) if n is not None)
+        )
+
+
+@contextmanager
+def opened(source: Any, columns: Columns) -> Iterator[tuple[Table, Wanted]]:
+    """Open a table and find its columns."""
+    with (
+        reading(source) if isinstance(source, Path) else nullcontext(),
+        open_table(source, header=columns.header) as table,
+    ):
+        for name, option in (
+            (columns.time, "time_column"),
+            (columns.amount, "weight_column"),
+            (columns.label, "label"),
+            *((name, "ignore") for name in columns.ignore),
+        ):
+            check_column(option, name, table.names)
+        special = {columns.time, columns.amount, columns.label, *columns.ignore}
+        names = [name for name in table.names if name not in special]
+        ends = find_ends(names, columns.source, columns.target)
+        yield table, Wanted(*ends, columns.time, columns.amount, columns.label)
+
+
+def event_rows(frame: pl.DataFrame, wanted: Wanted, typed: bool, first: int = 0) -> pl.DataFrame:
+    """Return rows of a table as events, checked: source, target, time, seconds, amount, row, and label if there is one.
+
+    ``first`` is the number of rows before these.
+    """
+    import polars as pl
+
+    n_rows = frame.height
+    rows = {
+        "source": ids.as_ids(_plain(frame[wanted.source]), typed=typed).alias("source"),
+        "target": ids.as_ids(_plain(frame[wanted.target]), typed=typed).alias("target"),
+        "time": frame[wanted.time].alias("time"),
+        "seconds": as_seconds(frame[wanted.time]),
+        "amount": np.full(n_rows, np.nan) if wanted.amount is None else _numbers(frame[wanted.amount]),
+        "row": np.arange(first + 1, first + n_rows + 1),
+    }
+    if wanted.label is not None:
+        rows["label"] = read_flags(frame[wanted.label])
+    return pl.DataFrame(rows)
+
+
+def events_of(rows: pl.DataFrame) -> Events:
+    """Return rows in order of time as events."""
+    labels = rows["label"].to_numpy() if "label" in rows.columns else None
+    return Events(
+        rows["source"], rows["target"], rows["time"], rows["seconds"].to_numpy(), rows["amount"].to_numpy(), labels,
+        rows["row"].to_numpy(),
+    )  # fmt: skip
+
+
+def _read(table: Table, wanted: Wanted) -> pl.DataFrame:
+    frame = table.read(wanted.names, text=[wanted.source, wanted.target])
     if not frame.height:
         raise ValueError("it has a header but no events")
-    seconds = as_seconds(frame[columns.time])
-    order = np.argsort(seconds, kind="stable")
-    amounts = np.full(frame.height, np.nan) if columns.amount is None else _numbers(frame[columns.amount])
-    labels = None if columns.label is None else _flags(frame[columns.label])[order]
-    return Events(
-        ids.as_ids(_plain(frame[source]), typed=table.typed).gather(order),
-        ids.as_ids(_plain(frame[target]), typed=table.typed).gather(order),
-        frame[columns.time].gather(order),
-        seconds[order],
-        amounts[order],
-        labels,
-        order + 1,
-    )
+    return frame
+
+
+def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.sort("seconds", maintain_order=True)
 
 
 def as_seconds(column: pl.Series) -> FloatArray:
@@ -135,6 +194,11 @@ def as_seconds(column: pl.Series) -> FloatArray:
     bad = np.flatnonzero(~np.isfinite(seconds))
     if bad.size:
         raise ValueError(f"column {column.name!r}, row {bad[0] + 1}: {seconds[bad[0]]} is not a time")
+    if seconds.size and np.abs(seconds).min() > LATEST:
+        raise ValueError(
+            f"column {column.name!r} holds numbers such as {seconds[0]:.0f}, which are not UNIX seconds: divide "
+            "milliseconds by 1,000, microseconds by 1,000,000"
+        )
     return np.asarray(seconds, dtype=np.float64)
 
 
@@ -166,12 +230,6 @@ def _numbers(column: pl.Series) -> FloatArray:
         )
     values = numbers.fill_null(np.nan).to_numpy().astype(np.float64)
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _flags(column: pl.Series) -> NDArray[np.int8]:
-    from hopsight.io.columns import read_flags
-
-    return read_flags(column)
 
 
 def _plain(column: pl.Series) -> pl.Series:

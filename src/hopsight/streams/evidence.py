@@ -7,7 +7,21 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.streams.memory import CARRY, COUNT, LOGS, N_HOURS, TICK, TICKS
+from hopsight.streams.memory import (
+    CARRY,
+    COUNT,
+    LARGEST_LOG,
+    LAW_LOGS,
+    LAW_SPREAD,
+    LAW_SQUARES,
+    LAW_TICKS,
+    LAW_USUAL,
+    LEAST_SPREAD,
+    LOGS,
+    N_HOURS,
+    TICK,
+    TICKS,
+)
 from hopsight.system.compiled import compiled
 
 KINDS = ("hop", "pair", "sender", "receiver", "amount", "hour")
@@ -20,110 +34,127 @@ KEEP = 0.5  # share of a count that is carried over to the next tick
 BURST = math.log(4.0)  # a count of more than about 4 times the usual is not learned as usual
 LONGEST = 200.0  # ticks after which old ones fade
 FREE_BURST = 2.0  # nats: bursts are common by this law, so that only a strong one counts
-FREE = math.log(50.0)  # the same for amounts and hours, so that they do not drown the other kinds
-LEAST_SPREAD = math.log(2.0)  # counts vary by a factor of 2 at least
+FREE = math.log(10.0)  # of amounts and hours only the most unusual tenth counts, so that they do not drown the rest
 MANY = 1e6
+OFFS_KEPT = 20_000.0
 LEAST_AMOUNTS = 30.0
 
 
 @compiled()
-def hop_evidence(tail: NDArray[np.float64], place: float) -> float:
-    """Return −log of the share of earlier events that were at least as surprising, interpolated between bins."""
-    low = min(int(place), tail.size - 2)
-    part = min(place - low, 1.0)
-    return tail[low] + part * (tail[low + 1] - tail[low])
+def tail_evidence(seen: NDArray[np.float64], tail: NDArray[np.float64], share: float) -> float:
+    """Return −log of the share of earlier events that were at least as surprising, and count this one.
+
+    ``share`` is the surprise as a share of the largest that is told apart, ``seen`` their histogram, and ``tail`` that
+    logarithm at the edges of its bins as of the start of the tick; between them it is interpolated.
+    """
+    place = min(share, 1.0) * seen.size
+    low = min(int(place), seen.size - 1)
+    seen[low] += 1.0
+    return tail[low] + (place - low) * (tail[low + 1] - tail[low])
 
 
 @compiled()
 def burst_evidence(
-    counts: NDArray[np.float64], population: NDArray[np.float64], tick: int
+    counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], tick: int
 ) -> tuple[float, float, float]:
-    """Count an event and return how unusual the count is, the count, and what is usual.
+    """Count an event and return how unusual the count is, the count, and the logarithm of 1 + what is usual.
 
     log(1 + count) is compared with its mean over the past ticks in which this pair or node was active; the population
     counts as ten more ticks and says how much such counts vary. A burst is not learned as usual. A tick with A events
     is looked at A times, so log(A / usual count) is subtracted.
     """
-    usual_log = population[0] / population[1]
     if counts[TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
         if counts[TICK] != 0.0:
-            _close_tick(counts, population, usual_log)
+            _close_tick(counts, population, offs)
             counts[CARRY] = (counts[COUNT] + counts[CARRY]) * KEEP ** min(tick + 1 - counts[TICK], 60.0)
         counts[COUNT] = 0.0
         counts[TICK] = tick + 1
     counts[COUNT] += 1.0
     seen = counts[COUNT] + counts[CARRY]
-    mean = (counts[LOGS] + PRIOR * usual_log) / (counts[TICKS] + PRIOR)
-    spread = max(math.sqrt(population[2] / population[3]), LEAST_SPREAD)
-    excess = (math.log1p(seen) - mean) / spread
-    if excess <= 0.0:
-        return 0.0, seen, math.exp(mean) - 1.0
-    looks = max(0.0, math.log1p(seen) - usual_log)
-    return max(0.0, normal_tail(excess) - looks - FREE_BURST), seen, math.exp(mean) - 1.0
+    usual = population[LAW_USUAL]
+    mean = (counts[LOGS] + PRIOR * usual) / (counts[TICKS] + PRIOR)
+    found = math.log1p(seen)
+    excess = (found - mean) / population[LAW_SPREAD]
+    if excess <= 1.0:  # −log of the tail is less than what is free
+        return 0.0, seen, mean
+    return max(0.0, normal_tail(excess) - max(0.0, found - usual) - FREE_BURST), seen, mean
 
 
 @compiled()
-def _close_tick(counts: NDArray[np.float64], population: NDArray[np.float64], usual_log: float) -> None:
-    mean = (counts[LOGS] + PRIOR * usual_log) / (counts[TICKS] + PRIOR)
-    value = math.log1p(counts[COUNT] + counts[CARRY])
-    limit = max(BURST, 3.0 * math.sqrt(population[2] / population[3]))
-    off = value - mean
-    learned = value if off <= BURST else mean
+def _close_tick(counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64]) -> None:
+    mean = (counts[LOGS] + PRIOR * population[LAW_USUAL]) / (counts[TICKS] + PRIOR)
+    off = math.log1p(counts[COUNT] + counts[CARRY]) - mean
+    learned = mean + off if off <= BURST else mean
     counts[LOGS] += learned
     counts[TICKS] += 1.0
     if counts[TICKS] > LONGEST:
         counts[LOGS] *= LONGEST / counts[TICKS]
         counts[TICKS] = LONGEST
-    population[0] += learned
-    population[1] += 1.0
-    population[2] += min(off * off, limit * limit)
-    population[3] += 1.0
-    if population[1] > MANY:
-        population[:] *= 0.5
+    limit = max(BURST, 3.0 * math.sqrt(population[LAW_SQUARES] / population[LAW_TICKS]))
+    population[LAW_LOGS] += learned
+    population[LAW_TICKS] += 1.0
+    population[LAW_SQUARES] += min(off * off, limit * limit)
+    if population[LAW_TICKS] > MANY:
+        population[: LAW_SQUARES + 1] *= 0.5
+    population[LAW_USUAL] = population[LAW_LOGS] / population[LAW_TICKS]
+    offs[min(max(int(off / LARGEST_LOG * offs.size), 0), offs.size - 1)] += 1.0
 
 
 @compiled()
-def amount_evidence(
+def spread_of(population: NDArray[np.float64], offs: NDArray[np.float64]) -> float:
+    """Return how much log counts vary: as a normal law would that has their variance, or their 99.9% quantile.
+
+    Counts have a heavier tail than a normal law. The quantile has a limit: many bursts are not learned as usual.
+    """
+    total = offs.sum()
+    if total > OFFS_KEPT:
+        offs *= OFFS_KEPT / total
+    beyond, place = 1.0, offs.size
+    while place > 0 and beyond + offs[place - 1] <= 0.001 * (total + 1.0):
+        place -= 1
+        beyond += offs[place]
+    quantile = place * LARGEST_LOG / offs.size / 3.09
+    return max(math.sqrt(population[LAW_SQUARES] / population[LAW_TICKS]), quantile, LEAST_SPREAD)
+
+
+@compiled()
+def amount_surprise(
     node: NDArray[np.float64], pair: NDArray[np.float64], population: NDArray[np.float64], amount: float
 ) -> float:
-    """Learn an amount and return how unusual it is for this pair and sender, by a heavy tail (Student's t, 4 degrees).
+    """Learn an amount and return how many standard deviations it is off for this pair and sender.
 
     Amounts count as sign · log(1 + |amount|). The pair's own mean is shrunk toward the sender's, that one toward all.
     """
-    if math.isnan(amount):
-        return 0.0
     value = math.copysign(math.log1p(abs(amount)), amount)
     sender = (node[0] * node[1] + PRIOR_AMOUNT * population[1]) / (node[0] + PRIOR_AMOUNT)
     mean = (pair[0] * pair[1] + PRIOR_AMOUNT * sender) / (pair[0] + PRIOR_AMOUNT)
     spread = math.sqrt(max(population[2] / max(population[0], 1.0), 1e-12))
+    enough = population[0] >= LEAST_AMOUNTS
     off = (value - mean) / spread
-    found = max(0.0, 2.0 * math.log1p(0.25 * off * off) - FREE) if population[0] >= LEAST_AMOUNTS else 0.0
-    limited = mean + spread * min(max(off, -4.0), 4.0) if population[0] >= LEAST_AMOUNTS else value
+    limited = mean + spread * min(max(off, -4.0), 4.0) if enough else value
     for row in (node, pair):
         row[0] = min(row[0] + 1.0, LONGEST)
         row[1] += (limited - row[1]) / row[0]
     population[0] = min(population[0] + 1.0, MANY)
     population[1] += (limited - population[1]) / population[0]
     population[2] += (limited - mean) ** 2 - (population[2] / population[0] if population[0] >= MANY else 0.0)
-    return found
+    return abs(off) if enough else 0.0
 
 
 @compiled()
-def hour_evidence(node: NDArray[np.float32], population: NDArray[np.float64], hour: int) -> float:
+def hour_surprise(node: NDArray[np.float32], population: NDArray[np.float64], hour: int) -> float:
     """Learn the hour of an event and return how unusual it is for its sender: −log P(an hour at most as likely)."""
-    if hour < 0:
-        return 0.0
     total = node.sum() + PRIOR_HOURS
     everyone = population.sum()
-    here = (node[hour] + PRIOR_HOURS * population[hour] / everyone) / total
+    weight = PRIOR_HOURS / everyone
+    here = node[hour] + weight * population[hour]
     beyond = 0.0
     for other in range(N_HOURS):
-        share = (node[other] + PRIOR_HOURS * population[other] / everyone) / total
-        if share <= here:
-            beyond += share
+        share = node[other] + weight * population[other]
+        beyond += share if share <= here else 0.0
     node[hour] += np.float32(1.0)
     population[hour] += 1.0
-    return max(0.0, -math.log(max(beyond, 1e-12)) - FREE) if everyone > 100.0 else 0.0
+    return -math.log(beyond / total) if everyone > 100.0 else 0.0
 
 
 @compiled()

@@ -6,14 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams.memory import (
+    BEFORE,
+    MET,
+    MET_NOW,
     N_NEIGHBORS,
     RECEIVED,
     SENT,
     Memory,
     find,
     pair_key_of,
-    refresh_node,
-    refresh_pair,
+    refresh,
 )
 from hopsight.system.compiled import compiled
 
@@ -32,25 +34,26 @@ def describe(
     """
     row[:] = np.float32(0.0)
     hop = FAR
+    nodes, pairs = memory.nodes, memory.pairs
     known = np.zeros(2, np.bool_)
     for end, slot in enumerate((source, target)):
         if slot >= 0:
-            refresh_node(memory, slot, tick)
-            known[end] = memory.node_first[slot] < tick
+            refresh(nodes, slot, tick)
+            known[end] = nodes.counts[slot, SENT] + nodes.counts[slot, RECEIVED] > 0
         if known[end]:
-            row[5 + end] = np.log1p(memory.node_counts[slot, SENT])
-            row[7 + end] = np.log1p(memory.node_counts[slot, RECEIVED])
-            row[9 + end] = np.log1p(memory.ring_size[slot, 1])
-            row[11 + end] = np.log1p(tick - memory.node_active[slot])
+            row[5 + end] = np.log1p(nodes.counts[slot, SENT])
+            row[7 + end] = np.log1p(nodes.counts[slot, RECEIVED])
+            row[9 + end] = np.log1p(nodes.counts[slot, MET])
+            row[11 + end] = np.log1p(tick - nodes.active[slot])
         else:
             row[13 + end] = 1.0
     if known[0] and known[1]:
         for turn in range(2):
             first, second = (source_key, target_key) if turn == 0 else (target_key, source_key)
-            slot = find(memory.pair_key, pair_key_of(first, second))
+            slot = find(pairs.key, pair_key_of(first, second))
             if slot >= 0:
-                refresh_pair(memory, slot, tick)
-                row[turn] = np.log1p(memory.pair_counts[slot, 0])
+                refresh(pairs, slot, tick)
+                row[turn] = np.log1p(pairs.counts[slot, BEFORE])
         paths, weighted, longer = _paths(memory, source, target, tick, stamp)
         row[2], row[3], row[4] = np.log1p(paths), weighted, np.log1p(longer)
         row[15] = row[9] * row[10] / 8.0  # preferential attachment
@@ -63,22 +66,22 @@ def describe(
 @compiled()
 def _paths(memory: Memory, source: int, target: int, tick: int, stamp: int) -> tuple[float, float, float]:
     """Return the number of common neighbors, the same weighted by log degree, and paths over two nodes, of a sample."""
-    marks, ring, size = memory.marks, memory.ring, memory.ring_size
-    for place in range(_oldest(size[source]), size[source, 1]):
+    marks, ring, counts = memory.marks, memory.ring, memory.nodes.counts
+    for place in range(_oldest(counts[source]), counts[source, MET]):
         marks[ring[source, place % N_NEIGHBORS]] = stamp + 1
     paths, weighted, longer = 0.0, 0.0, 0.0
-    for place in range(_oldest(size[target]), size[target, 1]):
+    for place in range(_oldest(counts[target]), counts[target, MET]):
         middle = ring[target, place % N_NEIGHBORS]
         if marks[middle] == stamp + 1:
             marks[middle] = stamp + 2
             paths += 1.0
-            weighted += 1.0 / np.log(2.0 + size[middle, 0])
-    for place in range(max(_oldest(size[target]), size[target, 1] - N_MIDDLE), size[target, 1]):
+            weighted += 1.0 / np.log(2.0 + counts[middle, MET] + counts[middle, MET_NOW])
+    for place in range(max(_oldest(counts[target]), counts[target, MET] - N_MIDDLE), counts[target, MET]):
         middle = ring[target, place % N_NEIGHBORS]
         if middle == source:
             continue
-        refresh_node(memory, middle, tick)
-        for step in range(_oldest(size[middle]), size[middle, 1]):
+        refresh(memory.nodes, middle, tick)
+        for step in range(_oldest(counts[middle]), counts[middle, MET]):
             end = ring[middle, step % N_NEIGHBORS]
             if end != target and end != source and marks[end] > stamp:
                 longer += 1.0
@@ -86,6 +89,6 @@ def _paths(memory: Memory, source: int, target: int, tick: int, stamp: int) -> t
 
 
 @compiled()
-def _oldest(size: NDArray[np.int64]) -> int:
+def _oldest(counts: NDArray[np.int64]) -> int:
     """Return the number of the oldest neighbor that the ring still holds."""
-    return max(0, size[0] - N_NEIGHBORS)
+    return max(0, counts[MET] + counts[MET_NOW] - N_NEIGHBORS)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from hopsight.streams.outputs import write_rows
 from hopsight.streams.state import FILE, State
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Journal:
@@ -25,10 +30,10 @@ class Journal:
             if path.stat().st_size > size:
                 os.truncate(path, size)
 
-    def append(self, name: str, content: bytes) -> None:
-        """Append to a file and wait until it is on the disk."""
+    def append(self, name: str, rows: pl.DataFrame) -> None:
+        """Append rows to a file, with a header at its beginning, and wait until they are on the disk."""
         with (self.folder / name).open("ab") as file:
-            file.write(content)
+            write_rows(file, rows, header=file.tell() == 0)
             file.flush()
             os.fsync(file.fileno())
 

@@ -8,30 +8,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams.evidence import (
+    FREE,
     PAIR,
     SENDER,
-    amount_evidence,
+    amount_surprise,
     burst_evidence,
-    hop_evidence,
-    hour_evidence,
+    hour_surprise,
+    spread_of,
+    tail_evidence,
 )
 from hopsight.streams.features import describe
 from hopsight.streams.memory import (
     BASE_LOSS,
     EVENTS,
     FITTED,
+    LAW_SPREAD,
     LOSS,
+    MET,
+    MET_NOW,
     N_BINS,
     N_FEATURES,
     N_KNOWN,
     N_NEIGHBORS,
     N_ORDER,
+    N_SCALES,
     N_TRAINED,
     NOW,
+    ODDS,
+    PAST,
     RECEIVED_NOW,
     SENT_NOW,
     SINCE_FIT,
+    SPAN,
+    SPAN_STEP,
     STEP,
+    STEP_JUDGED,
+    WITHIN,
     Memory,
     mixed,
     node_slot,
@@ -41,7 +53,7 @@ from hopsight.streams.memory import (
 from hopsight.streams.network import Network, judge
 from hopsight.system.compiled import compiled
 
-LARGEST_SURPRISE = 16.0
+LARGEST_SURPRISE, LARGEST_OFF = 16.0, 6.0  # nats; and the logarithm of 1 + standard deviations
 DENSE = 50_000  # examples after which only every tenth event is one
 FIRST_FIT, LEAST_BETWEEN, MOST_BETWEEN = 400, 1000, 20_000  # examples between two fits
 DRIFT, LEAST_DRIFT = 0.15, 400  # nats that the loss may rise, and examples needed to say so
@@ -59,20 +71,21 @@ LN10 = math.log(10.0)
     NEW_PAIR,
     COUNT_SEEN,
     COUNT_USUAL,
+    SCALE,
     EV_HOP,
     EV_PAIR,
     EV_SENDER,
     EV_RECEIVER,
     EV_AMOUNT,
     EV_HOUR,
-) = range(14)
-N_READINGS = 14
+) = range(15)
+N_READINGS = 15
 
 
 @compiled()
 def process(
     memory: Memory, network: Network, sources: NDArray[np.uint64], targets: NDArray[np.uint64],
-    ticks: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
+    ticks: NDArray[np.int64], spans: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
     start: int, seed: int, readings: NDArray[np.float32],
 ) -> int:  # fmt: skip
     """Judge events from ``start`` on; return where it stopped: at the end, or where the network is to be fitted again.
@@ -86,20 +99,26 @@ def process(
         if tick != clock[NOW]:
             if _fit_is_due(memory) and clock[SINCE_FIT] > 0:
                 return event
-            _open_tick(memory, tick)
+            _open_tick(memory, tick, spans[event])
         clock[EVENTS] += 1
         now = clock[EVENTS]
         source = node_slot(memory, sources[event], tick, now)
         target = node_slot(memory, targets[event], tick, now)
-        past = describe(memory, source, target, sources[event], targets[event], tick, 8 * now, row)
-        odds = judge(network, row)
-        if clock[N_TRAINED] < DENSE or now % 10 == 0:
-            _learn(
-                memory, network, row, random_row, odds, sources[event], source, targets[event], target, tick, now, seed
-            )
-        _read(memory, readings[event], odds, past, row)
-        _remember(memory, readings[event], sources[event], targets[event], source, target, tick, now,
-                  hours[event], amounts[event])  # fmt: skip
+        pair = pair_slot(memory, pair_key_of(sources[event], targets[event]), tick, now)
+        learns = clock[N_TRAINED] < DENSE or now % 10 == 0
+        # What is known changes between ticks only, so that a pair is judged once per tick.
+        if learns or memory.judged[pair, STEP_JUDGED] != clock[STEP]:
+            past = describe(memory, source, target, sources[event], targets[event], tick, 8 * now, row)
+            odds = judge(network, row)
+            memory.judged[pair, STEP_JUDGED] = clock[STEP]
+            memory.judged[pair, ODDS], memory.judged[pair, PAST] = odds, past
+            if learns:
+                _learn(
+                    memory, network, row, random_row, odds, sources[event], source, targets[event], target, tick, now,
+                    seed,
+                )  # fmt: skip
+        _read(memory, readings[event], memory.judged[pair, ODDS], memory.judged[pair, PAST])
+        _remember(memory, readings[event], pair, source, target, hours[event], amounts[event])
         _decide(readings[event])
     return sources.size
 
@@ -116,20 +135,29 @@ def _fit_is_due(memory: Memory) -> bool:
 
 
 @compiled()
-def _open_tick(memory: Memory, tick: int) -> None:
+def _open_tick(memory: Memory, tick: int, span: int) -> None:
     """Let what has been learned so far count as known."""
     memory.clock[NOW] = tick
     memory.clock[STEP] += 1  # ticks without any event do not count in bursts
+    if span != memory.clock[SPAN] or memory.clock[SPAN_STEP] == 0:
+        memory.clock[SPAN] = span
+        memory.clock[SPAN_STEP] += 1
     memory.clock[N_KNOWN] = memory.clock[N_ORDER]
-    total = memory.surprises.sum()
-    if total > FORGET:
-        memory.surprises[:] *= FORGET / total
-        total = FORGET
-    beyond = 0.0
-    for place in range(N_BINS, -1, -1):
-        if place < N_BINS:
-            beyond += memory.surprises[place]
-        memory.tail[place] = -math.log((beyond + 0.5) / (total + 1.0))
+    for level in range(3):
+        for scale in range(N_SCALES):
+            law = memory.population[level, scale]
+            law[LAW_SPREAD] = spread_of(law, memory.offs[level, scale])
+    for kind in range(memory.seen.shape[0]):
+        seen = memory.seen[kind]
+        total = seen.sum()
+        if total > FORGET:
+            seen *= FORGET / total
+            total = FORGET
+        beyond = 0.0
+        for place in range(N_BINS, -1, -1):
+            if place < N_BINS:
+                beyond += seen[place]
+            memory.tail[kind, place] = -math.log((beyond + 0.5) / (total + 1.0))
 
 
 @compiled()
@@ -155,7 +183,7 @@ def _learn(
             else:
                 bits = mixed(bits)
                 slots[end] = memory.order[np.int64(bits % np.uint64(known))]
-                keys[end] = memory.node_key[slots[end]]
+                keys[end] = memory.nodes.key[slots[end]]
     if slots[0] == slots[1] and slots[0] >= 0:
         return
     describe(memory, slots[0], slots[1], keys[0], keys[1], tick, 8 * now + 4, random_row)
@@ -168,50 +196,56 @@ def _learn(
 
 
 @compiled()
-def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float, row: NDArray[np.float32]) -> None:
+def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float) -> None:
     near = 1.0 / (1.0 + math.exp(-min(max(odds, -50.0), 50.0)))
     surprise = min(_softplus(-odds), LARGEST_SURPRISE)
     reading[HOP] = near + (1.0 - near) * past
     reading[SURPRISE] = surprise
     reading[PAST_HOP] = past
-    reading[NEW_PAIR] = 1.0 if past > 1.0 else 0.0
     if memory.sums[FITTED] > 0.0:
-        reading[EV_HOP] = hop_evidence(memory.tail, surprise / LARGEST_SURPRISE * N_BINS)
-        place = min(int(surprise / LARGEST_SURPRISE * N_BINS), N_BINS - 1)
-        memory.surprises[place] += 1.0
+        reading[EV_HOP] = tail_evidence(memory.seen[0], memory.tail[0], surprise / LARGEST_SURPRISE)
     else:
         reading[EV_HOP] = 0.0
 
 
 @compiled()
 def _remember(
-    memory: Memory, reading: NDArray[np.float32], source_key: np.uint64, target_key: np.uint64,
-    source: int, target: int, tick: int, now: int, hour: int, amount: float,
-) -> None:  # fmt: skip
+    memory: Memory, reading: NDArray[np.float32], pair: int, source: int, target: int, hour: int, amount: float
+) -> None:
     """Count the event, and read how unusual its count, its amount and its hour are."""
-    slot = pair_slot(memory, pair_key_of(source_key, target_key), tick, now)
-    first = memory.pair_counts[slot, 0] + memory.pair_counts[slot, 1] == 0
+    nodes, pairs = memory.nodes, memory.pairs
+    first = pairs.counts[pair].sum() == 0
     strongest = 0.0
     for level in range(3):
-        if level == PAIR:
-            counts = memory.pair_bursts[slot]
-        else:
-            counts = memory.node_bursts[source, 0] if level == SENDER else memory.node_bursts[target, 1]
-        found, seen, usual = burst_evidence(counts, memory.population[level], memory.clock[STEP])
-        reading[EV_PAIR + level] = found
-        if found >= strongest:
-            strongest = found
-            reading[COUNT_SEEN], reading[COUNT_USUAL] = seen, usual
-    reading[EV_AMOUNT] = amount_evidence(memory.node_amount[source], memory.pair_amount[slot], memory.amounts, amount)
-    reading[EV_HOUR] = hour_evidence(memory.node_hours[source], memory.hours, hour)
-    memory.pair_counts[slot, 1] += np.float32(1.0)
-    memory.node_counts[source, SENT_NOW] += np.float32(1.0)
-    memory.node_counts[target, RECEIVED_NOW] += np.float32(1.0)
+        reading[EV_PAIR + level] = 0.0
+        for scale in range(N_SCALES):
+            if level == PAIR:
+                counts = pairs.bursts[pair, 0, scale]
+            else:
+                counts = nodes.bursts[source, 0, scale] if level == SENDER else nodes.bursts[target, 1, scale]
+            now = memory.clock[STEP] if scale == 0 else memory.clock[SPAN_STEP]
+            found, seen, usual = burst_evidence(counts, memory.population[level, scale], memory.offs[level, scale], now)
+            reading[EV_PAIR + level] = max(reading[EV_PAIR + level], found)
+            if found > strongest:
+                strongest = found
+                reading[COUNT_SEEN], reading[COUNT_USUAL], reading[SCALE] = seen, math.expm1(usual), scale
+    reading[EV_AMOUNT] = reading[EV_HOUR] = 0.0
+    if not math.isnan(amount):
+        off = amount_surprise(nodes.amount[source], pairs.amount[pair], memory.amounts, amount)
+        found = tail_evidence(memory.seen[1], memory.tail[1], math.log1p(off) / LARGEST_OFF)
+        reading[EV_AMOUNT] = max(0.0, found - FREE)
+    if hour >= 0:
+        off = hour_surprise(memory.node_hours[source], memory.hours, hour)
+        found = tail_evidence(memory.seen[2], memory.tail[2], off / LARGEST_SURPRISE)
+        reading[EV_HOUR] = max(0.0, found - FREE)
+    reading[NEW_PAIR] = 1.0 if first and reading[PAST_HOP] > 1.0 else 0.0
+    pairs.counts[pair, WITHIN] += 1
+    nodes.counts[source, SENT_NOW] += 1
+    nodes.counts[target, RECEIVED_NOW] += 1
     if first and source != target:
-        memory.ring[source, memory.ring_size[source, 0] % N_NEIGHBORS] = target
-        memory.ring[target, memory.ring_size[target, 0] % N_NEIGHBORS] = source
-        memory.ring_size[source, 0] += 1
-        memory.ring_size[target, 0] += 1
+        for one, other in ((source, target), (target, source)):
+            memory.ring[one, (nodes.counts[one, MET] + nodes.counts[one, MET_NOW]) % N_NEIGHBORS] = other
+            nodes.counts[one, MET_NOW] += 1
 
 
 @compiled()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,90 +19,101 @@ N_BINS = 128  # of the histogram of surprise
 N_EXAMPLES = 20_000  # most recent pairs to train on
 
 # Positions in ``Memory.clock``.
-EVENTS, NOW, N_ORDER, N_KNOWN, N_TRAINED, SINCE_FIT, N_LATE, STEP = range(8)
+EVENTS, NOW, N_ORDER, N_KNOWN, N_TRAINED, SINCE_FIT, N_LATE, STEP, SPAN, SPAN_STEP = range(10)
 # Positions in ``Memory.sums``.
 LOSS, BASE_LOSS, NEWEST, FITTED = range(4)
 # Columns of a row of ``bursts``: events in this tick, what is carried over, the tick, sum of log counts, ticks.
 COUNT, CARRY, TICK, LOGS, TICKS = range(5)
-# Columns of ``node_counts``: events sent and received before this tick, and in it.
-SENT, RECEIVED, SENT_NOW, RECEIVED_NOW = range(4)
+# Columns of a row of ``population``: sum of log counts, ticks, squares of residuals; mean and spread, which follow.
+LAW_LOGS, LAW_TICKS, LAW_SQUARES, LAW_USUAL, LAW_SPREAD = range(5)
+LEAST_SPREAD, START_SPREAD = math.log(1.5), math.log(2.0)  # counts vary by a factor of 1.5 at least
+N_OFFS, LARGEST_LOG = 32, math.log(8.0)  # bins of the histograms of log(count / usual count), and their end
+N_SCALES = 2  # bursts are looked for within a tick, and within a span of many
+# Columns of ``Table.counts``: before this tick, then the same in it. Nodes: events sent and received, neighbors met.
+SENT, RECEIVED, MET, SENT_NOW, RECEIVED_NOW, MET_NOW = range(6)
+BEFORE, WITHIN = range(2)  # of pairs: events
+# Columns of ``Memory.judged``: the step in which a pair was judged last, its log-odds and its hop count then.
+STEP_JUDGED, ODDS, PAST = range(3)
+
+
+class Table(NamedTuple):
+    """Entries by key: nodes, or ordered pairs of nodes."""
+
+    key: NDArray[np.uint64]  # 0 is an empty entry
+    seen: NDArray[np.int64]  # number of the last event
+    tick: NDArray[np.int64]  # tick up to which "before" and "in it" are told apart
+    active: NDArray[np.int64]  # last tick with an event, before ``tick``
+    counts: NDArray[np.int64]
+    bursts: NDArray[np.float64]  # (entries, 2 for sent and received or 1, scales, 5)
+    amount: NDArray[np.float64]  # number, mean
 
 
 class Memory(NamedTuple):
     """Arrays that the compiled code reads and changes in place."""
 
-    node_key: NDArray[np.uint64]
-    node_seen: NDArray[np.int64]  # number of the last event
-    node_first: NDArray[np.int64]  # tick of the first event
-    node_tick: NDArray[np.int64]  # tick up to which "before" and "now" are told apart
-    node_active: NDArray[np.int64]  # last tick with an event, before node_tick
-    node_counts: NDArray[np.float32]
-    node_bursts: NDArray[np.float64]  # (nodes, sent or received, 5)
+    nodes: Table
+    pairs: Table
     node_hours: NDArray[np.float32]
-    node_amount: NDArray[np.float64]  # number, mean
-    ring: NDArray[np.int32]  # slots of neighbors
-    ring_size: NDArray[np.int64]  # neighbors ever added: all, and before this tick
-    pair_key: NDArray[np.uint64]
-    pair_seen: NDArray[np.int64]
-    pair_tick: NDArray[np.int64]
-    pair_counts: NDArray[np.float32]  # events before this tick, and in it
-    pair_bursts: NDArray[np.float64]
-    pair_amount: NDArray[np.float64]
+    ring: NDArray[np.int32]  # slots of the most recent neighbors per node
+    judged: NDArray[np.float64]  # per pair
     order: NDArray[np.int32]  # slots of nodes by first appearance, to draw from
     marks: NDArray[np.int64]  # scratch space for counting common neighbors
-    population: NDArray[np.float64]  # per level: sum, number, squares, number of log counts
+    population: NDArray[np.float64]  # (levels, scales, 5): what is usual for all
+    offs: NDArray[np.float64]  # (levels, scales, bins): how far ticks are above what is usual
     amounts: NDArray[np.float64]  # number, mean, squares of residuals
     hours: NDArray[np.float64]
-    surprises: NDArray[np.float64]  # histogram of the surprise of events
+    seen: NDArray[np.float64]  # histograms of surprise: of the pair, the amount and the hour of events
     tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the tick
     examples: NDArray[np.float32]  # ring of features: true pairs, random pairs
     clock: NDArray[np.int64]
     sums: NDArray[np.float64]
 
 
-NODE_ARRAYS = tuple(name for name in Memory._fields if name.startswith(("node_", "ring")))
-PAIR_ARRAYS = tuple(name for name in Memory._fields if name.startswith("pair_"))
-SMALL_ARRAYS = ("population", "amounts", "hours", "surprises", "tail", "clock", "sums")
+TABLES = {"nodes": ("node_hours", "ring"), "pairs": ("judged",)}  # and the other arrays with a row per entry
+SMALL_ARRAYS = ("population", "offs", "amounts", "hours", "seen", "tail", "clock", "sums")
 
 
 def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
     """Return an empty memory; pages of the tables take space when they are first used."""
     zeros: Any = np.zeros
     memory = Memory(
-        node_key=zeros(n_nodes, np.uint64),
-        node_seen=zeros(n_nodes, np.int64),
-        node_first=zeros(n_nodes, np.int64),
-        node_tick=zeros(n_nodes, np.int64),
-        node_active=zeros(n_nodes, np.int64),
-        node_counts=zeros((n_nodes, 4), np.float32),
-        node_bursts=zeros((n_nodes, 2, 5)),
+        nodes=_new_table(n_nodes, n_counts=3, n_levels=2),
+        pairs=_new_table(n_pairs, n_counts=1, n_levels=1),
         node_hours=zeros((n_nodes, N_HOURS), np.float32),
-        node_amount=zeros((n_nodes, 2)),
         ring=zeros((n_nodes, N_NEIGHBORS), np.int32),
-        ring_size=zeros((n_nodes, 2), np.int64),
-        pair_key=zeros(n_pairs, np.uint64),
-        pair_seen=zeros(n_pairs, np.int64),
-        pair_tick=zeros(n_pairs, np.int64),
-        pair_counts=zeros((n_pairs, 2), np.float32),
-        pair_bursts=zeros((n_pairs, 5)),
-        pair_amount=zeros((n_pairs, 2)),
+        judged=zeros((n_pairs, 3)),
         order=zeros(n_nodes, np.int32),
         marks=zeros(n_nodes, np.int64),
-        population=zeros((3, 4)),
+        population=zeros((3, N_SCALES, 5)),
+        offs=zeros((3, N_SCALES, N_OFFS)),
         amounts=zeros(3),
         hours=zeros(N_HOURS),
-        surprises=zeros(N_BINS),
-        tail=zeros(N_BINS + 1),
+        seen=zeros((3, N_BINS)),
+        tail=zeros((3, N_BINS + 1)),
         examples=zeros((N_EXAMPLES, 2, N_FEATURES), np.float32),
-        clock=zeros(8, np.int64),
+        clock=zeros(10, np.int64),
         sums=zeros(4),
     )
-    memory.population[:] = (np.log(2.0), 1.0, 0.5, 1.0)  # until something is known: one event per tick, ± a factor of 2
+    # Until something is known: one event per tick, ± a factor of 2.
+    memory.population[:] = (START_SPREAD, 1.0, 0.5, START_SPREAD, math.sqrt(0.5))
     memory.amounts[:] = (0.0, 0.0, 1.0)
     memory.hours[:] = 1.0 / N_HOURS
     memory.clock[NOW] = np.iinfo(np.int64).min
     memory.sums[NEWEST] = -np.inf
     return memory
+
+
+def _new_table(size: int, *, n_counts: int, n_levels: int) -> Table:
+    zeros: Any = np.zeros
+    return Table(
+        key=zeros(size, np.uint64),
+        seen=zeros(size, np.int64),
+        tick=zeros(size, np.int64),
+        active=zeros(size, np.int64),
+        counts=zeros((size, 2 * n_counts), np.int64),
+        bursts=zeros((size, n_levels, N_SCALES, 5)),
+        amount=zeros((size, 2)),
+    )
 
 
 @compiled()
@@ -124,14 +136,46 @@ def find(keys: NDArray[np.uint64], key: np.uint64) -> int:
 
 
 @compiled()
-def place_for(keys: NDArray[np.uint64], seen: NDArray[np.int64], key: np.uint64) -> int:
-    """Return the slot that a new key takes: an empty one, or that of the least recently seen key of its bucket."""
-    start: Any = np.int64(mixed(key) % np.uint64(keys.size // WAYS)) * WAYS
+def entry(table: Table, key: np.uint64, tick: int, now: int) -> tuple[int, bool]:
+    """Return the slot of a key, brought up to this tick, and whether it is a new entry.
+
+    A new key takes an empty slot of its bucket, or that of the least recently seen key there.
+    """
+    slot = find(table.key, key)
+    fresh = slot < 0
+    if fresh:
+        slot = _place_for(table, key)
+        table.key[slot] = key
+        table.tick[slot] = tick
+        table.active[slot] = tick
+        table.counts[slot] = 0
+        table.bursts[slot] = 0.0
+        table.amount[slot] = 0.0
+    refresh(table, slot, tick)
+    table.seen[slot] = now
+    return slot, fresh
+
+
+@compiled()
+def refresh(table: Table, slot: int, tick: int) -> None:
+    """Let what an entry did in an earlier tick count as known."""
+    if table.tick[slot] != tick:
+        half = table.counts.shape[1] // 2
+        for column in range(half):
+            table.counts[slot, column] += table.counts[slot, half + column]
+            table.counts[slot, half + column] = 0
+        table.active[slot] = table.tick[slot]
+        table.tick[slot] = tick
+
+
+@compiled()
+def _place_for(table: Table, key: np.uint64) -> int:
+    start: Any = np.int64(mixed(key) % np.uint64(table.key.size // WAYS)) * WAYS
     best = start
     for slot in range(start, start + WAYS):
-        if keys[slot] == np.uint64(0):
+        if table.key[slot] == np.uint64(0):
             return slot
-        if seen[slot] < seen[best]:
+        if table.seen[slot] < table.seen[best]:
             best = slot
     return best
 
@@ -139,61 +183,21 @@ def place_for(keys: NDArray[np.uint64], seen: NDArray[np.int64], key: np.uint64)
 @compiled()
 def node_slot(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
     """Return the slot of a node, with a new one if it is unknown, and bring it up to this tick."""
-    slot = find(memory.node_key, key)
-    if slot < 0:
-        slot = place_for(memory.node_key, memory.node_seen, key)
-        memory.node_key[slot] = key
-        memory.node_first[slot] = tick
-        memory.node_tick[slot] = tick
-        memory.node_active[slot] = tick
-        memory.node_counts[slot] = np.float32(0.0)
-        memory.node_bursts[slot] = 0.0
+    slot, fresh = entry(memory.nodes, key, tick, now)
+    if fresh:
         memory.node_hours[slot] = np.float32(0.0)
-        memory.node_amount[slot] = 0.0
-        memory.ring_size[slot] = 0
         memory.order[memory.clock[N_ORDER] % memory.order.size] = slot
         memory.clock[N_ORDER] += 1
-    refresh_node(memory, slot, tick)
-    memory.node_seen[slot] = now
     return slot
-
-
-@compiled()
-def refresh_node(memory: Memory, slot: int, tick: int) -> None:
-    """Let what a node did in an earlier tick count as known."""
-    if memory.node_tick[slot] != tick:
-        counts = memory.node_counts[slot]
-        counts[SENT] += counts[SENT_NOW]
-        counts[RECEIVED] += counts[RECEIVED_NOW]
-        counts[SENT_NOW] = counts[RECEIVED_NOW] = np.float32(0.0)
-        memory.ring_size[slot, 1] = memory.ring_size[slot, 0]
-        memory.node_active[slot] = memory.node_tick[slot]
-        memory.node_tick[slot] = tick
 
 
 @compiled()
 def pair_slot(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
     """Return the slot of a pair, with a new one if it is unknown, and bring it up to this tick."""
-    slot = find(memory.pair_key, key)
-    if slot < 0:
-        slot = place_for(memory.pair_key, memory.pair_seen, key)
-        memory.pair_key[slot] = key
-        memory.pair_tick[slot] = tick
-        memory.pair_counts[slot] = np.float32(0.0)
-        memory.pair_bursts[slot] = 0.0
-        memory.pair_amount[slot] = 0.0
-    refresh_pair(memory, slot, tick)
-    memory.pair_seen[slot] = now
+    slot, fresh = entry(memory.pairs, key, tick, now)
+    if fresh:
+        memory.judged[slot] = 0.0
     return slot
-
-
-@compiled()
-def refresh_pair(memory: Memory, slot: int, tick: int) -> None:
-    """Let the events of a pair in an earlier tick count as known."""
-    if memory.pair_tick[slot] != tick:
-        memory.pair_counts[slot, 0] += memory.pair_counts[slot, 1]
-        memory.pair_counts[slot, 1] = np.float32(0.0)
-        memory.pair_tick[slot] = tick
 
 
 @compiled()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -91,20 +92,16 @@ def log_odds(network: Network, features: FloatArray) -> FloatArray:
 @compiled()
 def judge(network: Network, row: NDArray[np.float32]) -> float:
     """Return the calibrated log-odds of one hop for one row of features."""
+    inner = network.offsets.copy()
+    for column in range(row.size):
+        value = (row[column] - network.center[column]) / network.scale[column]
+        value = min(max(value, -5.0), 5.0)
+        for unit in range(inner.size):
+            inner[unit] += network.hidden[column, unit] * value
     total = network.last[0]
-    for unit in range(network.offsets.size):
-        value = network.offsets[unit]
-        for column in range(row.size):
-            value += network.hidden[column, unit] * _limited(
-                (row[column] - network.center[column]) / network.scale[column]
-            )
-        total += network.output[unit] * np.tanh(value)
+    for unit in range(inner.size):
+        total += network.output[unit] * math.tanh(inner[unit])
     return network.last[1] * total + network.last[2]
-
-
-@compiled()
-def _limited(value: float) -> float:
-    return min(max(value, -5.0), 5.0)
 
 
 def _standard(network: Network, features: FloatArray) -> FloatArray:

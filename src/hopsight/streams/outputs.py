@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams.events import Events
-from hopsight.streams.kernel import COUNT_SEEN, COUNT_USUAL, HOP, KIND, NEW_PAIR, PAST_HOP, SCORE, SURPRISE
+from hopsight.streams.kernel import COUNT_SEEN, COUNT_USUAL, HOP, KIND, NEW_PAIR, PAST_HOP, SCALE, SCORE, SURPRISE
 from hopsight.streams.reasons import event_reasons
 from hopsight.streams.tally import kind_names
+from hopsight.system.cells import guarded, unguarded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 EDGES = ("source", "target", "time", "hop", "surprise", "score", "flagged", "decided_by", "window", "row")
 ALERTS = ("alert", "source", "target", "time", "window", "score", "decided_by", "hop", "surprise", "reason")
 FAR_HOP = 4.0
+DATETIME = "%Y-%m-%dT%H:%M:%S%.f"
+SAFE = r"^[0-9A-Za-z_]"  # most cells begin so, and need no closer look
 
 
 def event_frame(
@@ -26,7 +30,7 @@ def event_frame(
     """Return events with their readings."""
     import polars as pl
 
-    score = readings[:, SCORE].astype(np.float64)
+    score = np.ascontiguousarray(readings[:, SCORE])
     return pl.DataFrame(
         {
             "source": events.sources, "target": events.targets, "time": events.times,
@@ -36,25 +40,44 @@ def event_frame(
             "new_pair": readings[:, NEW_PAIR].astype(np.int64), "past_hop": readings[:, PAST_HOP],
             "far": ((readings[:, PAST_HOP] >= FAR_HOP) & (readings[:, NEW_PAIR] > 0)).astype(np.int64),
             "count": readings[:, COUNT_SEEN].astype(np.float64), "usual": readings[:, COUNT_USUAL].astype(np.float64),
+            "scale": readings[:, SCALE].astype(np.int8),
         }
     )  # fmt: skip
 
 
-def alert_frame(frame: pl.DataFrame, first: int, tick: str) -> pl.DataFrame:
+def alert_frame(frame: pl.DataFrame, first: int, spans: Sequence[str]) -> pl.DataFrame:
     """Return the flagged events with a number, counted from ``first``, and a reason."""
     import polars as pl
 
     flagged = frame.filter(pl.col("flagged") == 1)
     return flagged.with_columns(
-        (pl.int_range(pl.len()) + first).alias("alert"), event_reasons(flagged, tick).alias("reason")
+        (pl.int_range(pl.len()) + first).alias("alert"), event_reasons(flagged, spans).alias("reason")
     ).select(ALERTS)
 
 
-def csv_bytes(frame: pl.DataFrame, *, header: bool) -> bytes:
-    """Return rows as CSV, in which no text cell can be taken for a formula."""
+def write_rows(file: Any, frame: pl.DataFrame, *, header: bool) -> None:
+    """Write rows as CSV, in which no text cell can be taken for a formula."""
     import polars as pl
-    import polars.selectors as cs
 
-    risky = cs.string().str.contains(r"^[=+\-@\t\r']")
-    guarded = frame.with_columns(pl.when(risky).then("'" + cs.string()).otherwise(cs.string()).name.keep())
-    return guarded.write_csv(include_header=header, datetime_format="%Y-%m-%dT%H:%M:%S%.f").encode()
+    for name in [name for name, kind in frame.schema.items() if kind == pl.String]:
+        cells = frame[name]
+        risky = cells.filter(~cells.str.contains(SAFE)).unique()
+        changed = {cell: guarded(cell) for cell in risky}
+        if changed:
+            frame = frame.with_columns(pl.col(name).replace(changed))
+    frame.write_csv(file, include_header=header, datetime_format=DATETIME)
+
+
+def unguarded_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows that were read from such a file with their original text; an empty cell is an empty text."""
+    import polars as pl
+
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    changed = {
+        name: {cell: unguarded(cell) for cell in frame[name].filter(frame[name].str.starts_with("'")).unique()}
+        for name in texts
+    }
+    return frame.with_columns(
+        pl.col(name).fill_null("").replace(changed[name]) if changed[name] else pl.col(name).fill_null("")
+        for name in texts
+    )

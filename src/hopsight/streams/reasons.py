@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from hopsight.checks import plural
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def event_reasons(frame: pl.DataFrame, tick: str) -> pl.Series:
-    """Return one sentence per event; ``tick`` says over how long events are counted."""
+def event_reasons(frame: pl.DataFrame, spans: Sequence[str]) -> pl.Series:
+    """Return one sentence per event; ``spans`` says over how long events are counted, by scale."""
     import polars as pl
 
     source, target = pl.col("source").cast(pl.String), pl.col("target").cast(pl.String)
@@ -24,14 +25,16 @@ def event_reasons(frame: pl.DataFrame, tick: str) -> pl.Series:
         .when(pl.col("past_hop") >= 2).then(pl.lit("had only common neighbors"))
         .otherwise(pl.lit("had an edge already"))
     )  # fmt: skip
-    counted = f" within {tick}, where "
+    within = pl.when(pl.col("scale") == 0).then(pl.lit(spans[0])).otherwise(pl.lit(spans[1]))
     sentences = {
         "hop": pl.format(
             "{} and {} {} before; such a pair becomes an edge with a chance of {}%.", source, target, path, chance
         ),
-        "pair": pl.format("{} events from {} to {}" + counted + "{} are usual.", count, source, target, usual),
-        "sender": pl.format("{} sent {} events" + counted + "{} are usual.", source, count, usual),
-        "receiver": pl.format("{} received {} events" + counted + "{} are usual.", target, count, usual),
+        "pair": pl.format(
+            "{} events from {} to {} within {}, where {} are usual.", count, source, target, within, usual
+        ),
+        "sender": pl.format("{} sent {} events within {}, where {} are usual.", source, count, within, usual),
+        "receiver": pl.format("{} received {} events within {}, where {} are usual.", target, count, within, usual),
         "amount": pl.format("The amount is unusual for {} and {}.", source, target),
         "hour": pl.format("{} is seldom active at this hour of the day.", source),
     }  # fmt: skip
@@ -41,26 +44,38 @@ def event_reasons(frame: pl.DataFrame, tick: str) -> pl.Series:
     return frame.select(chosen.alias("reason"))["reason"]
 
 
-def node_story(rows: list[dict[str, Any]]) -> str:
-    """Return what a node did until its strongest window, and what it did then, from its rows per window in order.
+def node_story(node: dict[str, Any]) -> str:
+    """Return what a node did until its strongest window, and what it did then, from its row of :func:`node_totals`.
 
-    >>> usual = {"start": 0.0, "events": 4, "sent": 4, "new_pairs": 0, "far": 0, "score": 0.1}
-    >>> print(node_story([usual, {**usual, "start": 86400.0, "events": 37, "sent": 30, "score": 5.0}]))
-    Until 1970-01-02 it had 4 events per window; in the window of 1970-01-02 it had 37 (30 sent, 7 received).
+    >>> peak = {"peak_start": 86400.0, "peak_events": 37, "peak_sent": 37, "peak_new_pairs": 30, "peak_far": 30}
+    >>> story = node_story({**peak, "before_events": 4, "before_windows": 1, "before_new_pairs": 3})
+    >>> for part in story.split("; "):
+    ...     print(part)
+    Until 1970-01-02 it had 4 events per window with 3 partners
+    in the window of 1970-01-02 it had 37 (37 sent, 0 received), with 30 new partners that it had no known path to.
     """
-    peak = max(range(len(rows)), key=lambda place: rows[place]["score"])
-    row, earlier = rows[peak], rows[:peak]
-    when = moment_words(row["start"])
-    received = row["events"] - row["sent"]
-    text = f"in the window of {when} it had {row['events']:,} ({row['sent']:,} sent, {received:,} received)"
-    if row["far"]:
-        text += f", {row['far']:,} of them with nodes that it had no known path to"
-    elif row["new_pairs"]:
-        text += f", {row['new_pairs']:,} of them with new partners"
-    if not earlier:
+    when = moment_words(node["peak_start"])
+    events, sent = node["peak_events"], node["peak_sent"]
+    text = f"in the window of {when} it had {events:,} ({sent:,} sent, {events - sent:,} received)"
+    new, far = node["peak_new_pairs"], node["peak_far"]
+    if new:
+        text += f", with {plural(new, 'new partner')}"
+    if far:
+        text += f", {far:,} of which it had no known path to" if new != far else " that it had no known path to"
+    if not node["before_windows"]:
         return f"It was new: {text}."
-    usual = float(np.median([each["events"] for each in earlier]))
-    return f"Until {when} it had {usual:,.3g} events per window; {text}."
+    usual = plural_about(node["before_events"] / node["before_windows"], "event")
+    partners = plural(node["before_new_pairs"], "partner")
+    return f"Until {when} it had {usual} per window with {partners}; {text}."
+
+
+def plural_about(number: float, noun: str) -> str:
+    """Return a number with about three digits and its noun.
+
+    >>> plural_about(1.0, "event"), plural_about(4.256, "event"), plural_about(2841.2, "event")
+    ('1 event', '4.26 events', '2,841 events')
+    """
+    return f"{number:{',.0f' if number >= 100 else '.3g'}} {noun}{'' if number == 1 else 's'}"
 
 
 def moment_words(seconds: float) -> str:

@@ -1,4 +1,7 @@
-"""What a run over time says as a whole: scores per node, explanations, the report and the record."""
+"""What a run over time says as a whole: scores per node, explanations, the report and the record.
+
+All of it comes from the state, which has a bounded size, so that ``watch`` can write it anew after every piece.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,14 @@ from hopsight.checks import plural, shortened
 from hopsight.metrics import roc_auc
 from hopsight.report.timeline import write_timeline
 from hopsight.runs.folder import RECORD
-from hopsight.runs.record import Stages, write_record
+from hopsight.runs.record import write_record
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
-from hopsight.streams.outputs import csv_bytes
+from hopsight.streams.outputs import unguarded_text, write_rows
 from hopsight.streams.reasons import moment_words, node_story
 from hopsight.streams.state import FILE, State
-from hopsight.streams.tally import node_scores, score_windows
+from hopsight.streams.tally import node_scores, node_totals, score_windows
+from hopsight.system.cells import guarded
+from hopsight.system.files import replacing
 from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
 from hopsight.system.versions import versions
@@ -26,33 +31,53 @@ if TYPE_CHECKING:
     import polars as pl
 
 N_WINDOWS, N_ALERTS, N_TRAJECTORY = 400, 300, 120
+N_RECENT = 100_000  # rows per node and window from which trajectories are drawn
+OPEN = ("trajectories.csv", "windows.csv")  # tables of which the rows of the open window wait in the state
 
 
-def write_summary(
-    folder: Path, state: State, record: dict[str, Any], stages: Stages, top: int, labels: list[Any]
-) -> None:
-    """Write ``scores.csv``, ``explanations.json``, ``report.html`` and ``run.json`` from the appended tables."""
+def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows: pl.DataFrame) -> None:
+    """Add new alerts and closed rows to what the state keeps for the summary."""
     import polars as pl
 
-    with stages.stage("explain"):
-        trajectories = _whole(folder, state, "trajectories.csv")
-        windows = _whole(folder, state, "windows.csv")
-        scores = node_scores(trajectories)
-        (folder / "scores.csv").write_bytes(csv_bytes(scores, header=True))
-        first = scores["node"].head(top).to_list()
-        rows = {name: trajectories.filter(pl.col("node") == name).sort("window").to_dicts() for name in first}
-        stories = {name: node_story(rows[name]) for name in first}
-        explained = [
-            {"node": name, "score": each["score"], "decided_by": each["decided_by"], "summary": stories[name],
-             "windows": rows[name]}
-            for name, each in zip(first, scores.head(top).iter_rows(named=True), strict=True)
-        ]  # fmt: skip
-        (folder / "explanations.json").write_text(json.dumps(explained, indent=1, ensure_ascii=False), encoding="utf-8")
-    record |= _facts(state, windows, labels) | {"seconds": dict(stages.seconds), "peak_memory_bytes": peak_memory()}
-    with stages.stage("write"):
-        write_timeline(folder / "report.html", _page(folder, state, record, windows, scores.head(top), stories, rows))
-    record["seconds"] = dict(stages.seconds)
-    write_record(folder / RECORD, record)
+    kept = state.tallies
+    texts = alerts.with_columns(pl.col("source", "target", "time").cast(pl.String))
+    alike = ["source", "target", "window"]  # of a burst, the report shows the strongest alert only
+    texts = _strongest([kept.get("alerts"), texts], None, "alert").unique(alike, keep="first", maintain_order=True)
+    kept["alerts"] = texts.head(N_ALERTS)
+    kept["nodes"] = node_totals(trajectories, kept.get("nodes"))
+    kept["recent"] = pl.concat([*([kept["recent"]] if "recent" in kept else []), trajectories]).tail(N_RECENT)
+    kept["windows"] = _strongest([kept.get("windows"), windows], N_WINDOWS, "window")
+    state.notes["n_windows"] += windows.height
+
+
+def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) -> None:
+    """Write ``scores.csv``, ``explanations.json``, ``report.html`` and last ``run.json``, each as a whole."""
+    import polars as pl
+
+    trajectories, windows = state.tallies["trajectories.csv"], _open_windows(state)
+    totals = node_totals(trajectories, state.tallies["nodes"])
+    recent = pl.concat([state.tallies["recent"], trajectories])
+    scores = node_scores(totals)
+    with replacing(folder / "scores.csv") as temporary:
+        write_rows(temporary, scores, header=True)
+    first = scores["node"].head(top).to_list()
+    details = {row["node"]: row for row in totals.filter(pl.col("node").is_in(first)).iter_rows(named=True)}
+    stories = {name: node_story(details[name]) for name in first}
+    shown = recent.filter(pl.col("node").is_in(first)).sort("window")
+    rows = {name: shown.filter(pl.col("node") == name).tail(N_TRAJECTORY).to_dicts() for name in first}
+    explained = [
+        {"node": name, "score": details[name]["score"], "decided_by": details[name]["decided_by"],
+         "summary": stories[name], "windows": rows[name]}
+        for name in first
+    ]  # fmt: skip
+    with replacing(folder / "explanations.json") as temporary:
+        temporary.write_text(json.dumps(explained, indent=1, ensure_ascii=False), encoding="utf-8")
+    windows = _strongest([state.tallies["windows"], windows], N_WINDOWS, "window").sort("window")
+    record |= _facts(state) | {"peak_memory_bytes": peak_memory()}
+    with replacing(folder / "report.html") as temporary:
+        write_timeline(temporary, _page(state, record, windows, scores.head(top), stories, rows))
+    with replacing(folder / RECORD) as temporary:
+        write_record(temporary, record)
 
 
 def explain_node(folder: Path, node: str) -> dict[str, Any]:
@@ -65,69 +90,93 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
     """
     import polars as pl
 
-    trajectories = _whole(folder, State.load(folder / FILE), "trajectories.csv")
-    rows = trajectories.filter(pl.col("node") == node).sort("window").to_dicts()
-    if not rows:
+    state = State.load(folder / FILE)
+    waiting = state.tallies["trajectories.csv"]
+    closed = unguarded_text(pl.read_csv(folder / "trajectories.csv", schema_overrides=dict(waiting.schema)))
+    rows = pl.concat([closed, waiting]).filter(pl.col("node") == node).sort("window")
+    if not rows.height:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
-    return {"node": node, "score": max(row["score"] for row in rows), "summary": node_story(rows), "windows": rows}
+    total = node_totals(rows, None).row(0, named=True)
+    return {"node": node, "score": total["score"], "summary": node_story(total), "windows": rows.to_dicts()}
 
 
-def _whole(folder: Path, state: State, name: str) -> pl.DataFrame:
-    """Return the closed rows of a table together with those of the open window."""
+def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
+    """Return the events from one node to another in a run over time, the strongest of them in a sentence.
+
+    Raises
+    ------
+    ValueError
+        If the run has no such event.
+    """
     import polars as pl
 
-    open_rows = state.tallies[name]
-    if name == "windows.csv":
-        laws = {key: list(law) for key, law in state.notes["laws"].items()}
-        open_rows = score_windows(open_rows, laws)
-    closed = pl.read_csv(folder / name, schema_overrides=dict(open_rows.schema))
-    texts = [column for column, kind in open_rows.schema.items() if kind == pl.String]
-    closed = closed.with_columns(pl.col(texts).fill_null("").str.replace(r"^'", ""))
-    return pl.concat([closed, open_rows])
+    same = (pl.col("source") == guarded(source)) & (pl.col("target") == guarded(target))
+    events = pl.scan_csv(folder / "edges.csv", infer_schema=False).filter(same).collect()
+    if not events.height:
+        raise ValueError(f"there is no event from {shortened(source)} to {shortened(target)} in {folder}")
+    alerts = pl.scan_csv(folder / "alerts.csv", infer_schema=False).filter(same).collect()
+    rows = [alerts, events.with_columns(pl.lit("").alias("reason"))]
+    first = pl.concat([each.select("time", pl.col("score").cast(pl.Float64), "reason") for each in rows])
+    time, score, reason = first.sort("score", descending=True, maintain_order=True).row(0)
+    summary = (
+        f"{plural(events.height, 'event')} from {source} to {target}, {alerts.height:,} flagged; "
+        f"the strongest came at {time} with a score of {score:.2f}. {reason}"
+    )
+    shown = events.tail(N_TRAJECTORY).select("time", "hop", "surprise", "score", "flagged", "decided_by")
+    return {"source": source, "target": target, "score": score, "summary": summary.strip(), "events": shown.to_dicts()}
 
 
-def _facts(state: State, windows: pl.DataFrame, labels: list[Any]) -> dict[str, Any]:
+def evaluation(labels: list[Any]) -> dict[str, Any] | None:
+    """Return ROC-AUC and the number of anomalies, from pairs of labels and scores, or None without both classes."""
+    truth = np.concatenate([each for each, _ in labels]) if labels else np.zeros(0, np.int8)
+    known = truth >= 0
+    if not 0 < truth[known].sum() < known.sum():
+        return None
+    scores = np.concatenate([each for _, each in labels])
+    return {"roc_auc": float(roc_auc(truth[known], scores[known])), "n_anomalies": int(truth[known].sum())}
+
+
+def _strongest(frames: list[pl.DataFrame | None], number: int | None, key: str) -> pl.DataFrame:
+    """Return the rows with the highest scores, the first of equal ones."""
+    import polars as pl
+
+    rows = pl.concat([frame for frame in frames if frame is not None])
+    rows = rows.sort("score", key, descending=[True, False])
+    return rows if number is None else rows.head(number)
+
+
+def _open_windows(state: State) -> pl.DataFrame:
+    laws = {key: list(law) for key, law in state.notes["laws"].items()}
+    return score_windows(state.tallies["windows.csv"], laws)
+
+
+def _facts(state: State) -> dict[str, Any]:
     clock = state.memory.clock
-    facts: dict[str, Any] = {
+    return {
         "detector": "streams", "seed": state.notes["seed"], "versions": versions(), "machine": machine(),
         "window": state.notes["window"], "alarm": state.notes["alarm"], "n_events": int(clock[EVENTS]),
-        "n_alerts": state.notes["alerts"], "n_late": int(clock[N_LATE]), "n_windows": windows.height,
-        "n_fits": int(state.memory.sums[FITTED]), "fits": state.notes["fits"], "labels": None,
+        "n_alerts": state.notes["alerts"], "n_late": int(clock[N_LATE]),
+        "n_windows": state.notes["n_windows"] + state.tallies["windows.csv"].height,
+        "n_pieces": state.notes["n_pieces"], "n_fits": int(state.memory.sums[FITTED]), "fits": state.notes["fits"],
     }  # fmt: skip
-    if labels:
-        truth = np.concatenate([each for each, _ in labels])
-        scores = np.concatenate([each for _, each in labels])
-        known = truth >= 0
-        if 0 < truth[known].sum() < known.sum():
-            facts["labels"] = {
-                "roc_auc": float(roc_auc(truth[known], scores[known])),
-                "n_anomalies": int(truth[known].sum()),
-            }
-    return facts
 
 
 def _page(
-    folder: Path, state: State, record: dict[str, Any], windows: pl.DataFrame, scores: pl.DataFrame,
+    state: State, record: dict[str, Any], windows: pl.DataFrame, scores: pl.DataFrame,
     stories: dict[str, str], rows: dict[str, list[dict[str, Any]]],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the contents of the report as plain values."""
-    import polars as pl
-
-    alerts = pl.read_csv(folder / "alerts.csv", infer_schema=False).with_columns(
-        pl.col("score", "hop", "surprise").cast(pl.Float64), pl.col("window").cast(pl.Int64)
-    )
-    strongest = alerts.sort("score", descending=True).head(N_ALERTS)
-    shown = windows.sort("score", descending=True).head(N_WINDOWS).sort("window")
+    alerts = state.tallies["alerts"]
     return {
         "name": Path(record["request"]["path"]).name,
         "summary": _summary(state, record),
         "windows": [
             [row["window"], moment_words(row["start"]), row["events"], row["new_pairs"], row["flagged"],
              row["surprise"], row["score"], row["decided_by"]]
-            for row in shown.iter_rows(named=True)
+            for row in windows.iter_rows(named=True)
         ],
-        "n_windows": windows.height,
-        "alerts": strongest.select("window", "source", "target", "time", "score", "decided_by", "hop", "reason").rows(),
+        "n_windows": record["n_windows"],
+        "alerts": alerts.select("window", "source", "target", "time", "score", "decided_by", "hop", "reason").rows(),
         "nodes": [
             [row["node"], row["score"], row["decided_by"], row["events"], row["flagged_events"], stories[row["node"]],
              _course(rows[row["node"]])]
@@ -143,7 +192,7 @@ def _page(
 
 def _course(rows: list[dict[str, Any]]) -> list[list[Any]]:
     """Return window, start, events and score of a node's last windows."""
-    return [[row["window"], moment_words(row["start"]), row["events"], row["score"]] for row in rows[-N_TRAJECTORY:]]
+    return [[row["window"], moment_words(row["start"]), row["events"], row["score"]] for row in rows]
 
 
 def _summary(state: State, record: dict[str, Any]) -> list[str]:

@@ -5,23 +5,28 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import check_count, check_positive, plural
+from hopsight.io.files import check_file, naming
+from hopsight.io.sources import Address, resolve
 from hopsight.runs.folder import RECORD, claim, locked
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import Stages, checksums, notices, read_record
+from hopsight.runs.rerun import report_changes
 from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
 from hopsight.streams.engine import advance
-from hopsight.streams.events import Columns, Events, read_events
+from hopsight.streams.events import Columns, Events
 from hopsight.streams.journal import Journal
 from hopsight.streams.memory import EVENTS, N_LATE
-from hopsight.streams.outputs import EDGES, alert_frame, csv_bytes, event_frame
-from hopsight.streams.results import write_summary
+from hopsight.streams.outputs import EDGES, alert_frame, event_frame, unguarded_text
+from hopsight.streams.results import evaluation, keep, write_summary
+from hopsight.streams.spool import Spool, spooled
 from hopsight.streams.state import FILE, State
 from hopsight.streams.tally import new_laws, node_tally, score_windows, window_tally
 from hopsight.streams.windows import parse_window
@@ -31,7 +36,6 @@ if TYPE_CHECKING:
 
 APPENDED = ("edges.csv", "alerts.csv", "windows.csv", "trajectories.csv")
 FILES = tuple(dict.fromkeys((*APPENDED, FILE, "scores.csv", "explanations.json", "report.html", *PLAIN_FILES)))
-CHUNK = 200_000  # events between two commits
 N_PIECES = 10_000  # hashes of pieces that are remembered
 ALARM = 3.0  # one ordinary event in a thousand
 
@@ -67,77 +71,127 @@ def detect(request: StreamRequest, folder: Path, *, progress: Progress | None = 
     check_count("top", request.top)
     check_count("seed", request.seed, low=0)
     stages = Stages(show.begin, show.end)
-    path = Path(request.path)
-    with claim(folder, FILES) as claimed, notices(show.say) as warnings:
-        started = now()
+    source = source_at(request.path)
+    if isinstance(source, Path):
+        request = dataclasses.replace(request, path=str(source.resolve()))
+    with claim(folder, FILES) as claimed, notices(show.say) as warnings, ExitStack() as stack:
+        record: dict[str, Any] = {
+            "command": "detect", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
+            "request": dataclasses.asdict(request),
+        }  # fmt: skip
         with stages.stage("load"):
-            events = read_events(path, request.columns)
-        state = State.new(_first_notes(request, events), seed=request.seed)
-        journal = Journal(claimed.staging, state)
+            spool = stack.enter_context(spooled(source, request.columns, claimed.staging))
+        state = State.new(_first_notes(request), seed=request.seed)
         labels: list[Any] = []
         with stages.stage("score"):
-            _continue(state, journal, events, digest_of(path), show, labels=labels)
-        record = {
-            "command": "detect", "started": started, "inputs": checksums(request.path), "warnings": warnings,
-            "request": dataclasses.asdict(dataclasses.replace(request, path=str(path.resolve()))),
-        }  # fmt: skip
-        write_summary(claimed.staging, state, record, stages, request.top, labels)
+            _continue(state, Journal(claimed.staging, state), spool, digest_of(source), show, labels=labels)
+        with stages.stage("explain"):
+            record["labels"] = evaluation(labels)
+        record["seconds"] = stages.seconds
+        write_summary(claimed.staging, state, record, request.top)
+        stack.close()
         claimed.publish()
     clock = state.memory.clock
     return Watched(folder, int(clock[EVENTS]), int(state.notes["alerts"]), int(clock[N_LATE]))
 
 
 def watch(
-    folder: Path, path: Path, *, progress: Progress | None = None, tell: Callable[[dict[str, Any]], None] | None = None
+    folder: Path,
+    path: str | Path,
+    *,
+    progress: Progress | None = None,
+    tell: Callable[[dict[str, Any]], None] | None = None,
 ) -> Watched:
     """Continue a run over time with new events; ``tell`` gets each alert once it is safe on the disk.
 
-    Killed at any moment, the same call continues where it was: ``alerts.csv`` has every alert exactly once. ``tell``
-    may get those of the last 200,000 events again, with the same numbers.
+    All files of the folder then speak of all events so far. Killed at any moment, the same call continues where it was:
+    ``alerts.csv`` has every alert exactly once. ``tell`` may get those of the last 200,000 events again, with the same
+    numbers.
     """
     show = progress or Progress()
     with locked(folder), notices(show.say):
         record = read_record(folder)
         state = State.load(folder / FILE)
-        if not isinstance(record.get("request"), dict) or "columns" not in record["request"]:
+        request = record.get("request")
+        if not isinstance(request, dict) or "columns" not in request:
             raise ValueError(f"{folder} is not a run over time: start one with hopsight detect --window")
         journal = Journal(folder, state)
         journal.recover()
-        digest = digest_of(path)
-        clock = state.memory.clock
-        before = int(clock[EVENTS]), int(state.notes["alerts"]), int(clock[N_LATE])
-        if digest in state.notes["pieces"]:
+        source = source_at(path)
+        digest = digest_of(source)
+        before = _counts(state)
+        repeated = digest in state.notes["pieces"]
+        if repeated:
             show.say(f"{path} was processed already: nothing to do")
             if tell is not None and digest == state.notes["pieces"][-1]:
                 _tell_again(folder, state, tell)
-            return Watched(folder, 0, 0, 0, repeated=True)
-        events = read_events(path, dataclasses.replace(Columns(**record["request"]["columns"]), label=None))
-        show.begin("score")
-        _continue(state, journal, events, digest, show, tell=tell)
-        after = int(clock[EVENTS]), int(state.notes["alerts"]), int(clock[N_LATE])
-    n_events, n_alerts, n_late = (last - first for last, first in zip(after, before, strict=True))
+        else:
+            show.begin("score")
+            columns = dataclasses.replace(Columns(**request["columns"]), label=None)
+            with spooled(source, columns, folder) as spool:
+                _continue(state, journal, spool, digest, show, tell=tell)
+        if record.get("n_events") != int(state.memory.clock[EVENTS]):  # also if a killed process left it so
+            write_summary(folder, state, {**record, "updated": now()}, request["top"])
+        n_events, n_alerts, n_late = (last - first for last, first in zip(_counts(state), before, strict=True))
     if n_late:
         show.say(f"{plural(n_late, 'event')} came late and counted as of the newest time so far")
-    return Watched(folder, n_events, n_alerts, n_late)
+    return Watched(folder, n_events, n_alerts, n_late, repeated)
 
 
-def digest_of(path: Path) -> str:
-    """Return the hash of a file's content, by which a piece is recognized."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def request_of(record: Mapping[str, Any], progress: Progress | None = None) -> StreamRequest:
+    """Return the request of a finished run over time, and say whether its file has changed since."""
+    request: Any = record.get("request")
+    try:
+        found = StreamRequest(**{**request, "columns": Columns(**request["columns"])})
+    except (TypeError, KeyError):
+        raise ValueError("the record does not say how to repeat the run: no request") from None
+    report_changes(record, progress)
+    return found
 
 
-def _first_notes(request: StreamRequest, events: Events) -> dict[str, Any]:
+def source_at(path: str | Path) -> Path | Address:
+    """Return the place of a table in one or several files.
+
+    Raises
+    ------
+    ValueError
+        If it is a server, or there is no such file.
+    """
+    place = resolve(path)
+    if isinstance(place, Address) and not place.paths:
+        raise ValueError(f"runs over time read files: export {place} to one first")
+    for file in (place,) if isinstance(place, Path) else place.paths:
+        with naming(file):
+            check_file(file)
+    return place
+
+
+def digest_of(source: Path | Address) -> str:
+    """Return the hash of the content, by which a piece is recognized."""
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    parts = "".join(digest_of(path) for path in source.paths) + json.dumps(dict(source.options))
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def _counts(state: State) -> tuple[int, int, int]:
+    clock = state.memory.clock
+    return int(clock[EVENTS]), int(state.notes["alerts"]), int(clock[N_LATE])
+
+
+def _first_notes(request: StreamRequest) -> dict[str, Any]:
     return {
-        "window": request.window, "seed": request.seed, "alarm": request.alarm, "hours": events.has_hours, "alerts": 0,
-        "fits": [], "sizes": {}, "pieces": [], "piece": None, "laws": new_laws(), "last_alerts": [0, 0],
+        "window": request.window, "seed": request.seed, "alarm": request.alarm, "hours": None, "alerts": 0, "fits": [],
+        "sizes": {}, "pieces": [], "n_pieces": 0, "piece": None, "laws": new_laws(), "last_alerts": [0, 0],
+        "n_windows": 0,
     }  # fmt: skip
 
 
 def _continue(
     state: State,
     journal: Journal,
-    events: Events,
+    spool: Spool,
     digest: str,
     show: Progress,
     *,
@@ -148,21 +202,22 @@ def _continue(
     notes = state.notes
     started = notes["piece"] or {"digest": digest, "done": 0}
     done = started["done"] if started["digest"] == digest else 0
-    while done < events.size:
-        stop = min(done + CHUNK, events.size)
-        part = events.part(done, stop)
+    for events in spool.chunks(done):
+        if notes["hours"] is None:
+            notes["hours"] = events.has_hours
         first = notes["alerts"]
-        alerts, scores = _step(state, journal, part)
-        done = stop
-        if labels is not None and part.labels is not None:
-            labels.append((part.labels, scores))
+        alerts, scores = _step(state, journal, events)
+        done += events.size
+        if labels is not None and events.labels is not None:
+            labels.append((events.labels, scores))
         notes["piece"] = {"digest": digest, "done": done}
         notes["last_alerts"] = [first + 1, notes["alerts"]]
-        if done == events.size:
+        if done == spool.size:
             notes["pieces"] = [*notes["pieces"], digest][-N_PIECES:]
+            notes["n_pieces"] += 1
             notes["piece"] = None
         journal.commit(APPENDED)
-        show.step(done, events.size, "event", plural(notes["alerts"], "alert"))
+        show.step(done, spool.size, "event", plural(notes["alerts"], "alert"))
         for row in alerts.iter_rows(named=True) if tell is not None else ():
             if tell is not None:
                 tell(row)
@@ -175,19 +230,18 @@ def _step(state: State, journal: Journal, events: Events) -> tuple[pl.DataFrame,
     notes = state.notes
     readings, windows = advance(state, events)
     frame = event_frame(events, readings, windows, notes["alarm"])
-    alerts = alert_frame(frame, notes["alerts"] + 1, parse_window(notes["window"]).tick_words)
-    header = not notes["sizes"]
-    journal.append("edges.csv", csv_bytes(frame.select(EDGES), header=header))
-    journal.append("alerts.csv", csv_bytes(alerts, header=header))
+    alerts = alert_frame(frame, notes["alerts"] + 1, parse_window(notes["window"]).span_words)
     notes["alerts"] += alerts.height
+    closed: dict[str, pl.DataFrame] = {}
     last = int(windows[-1])
     for name, tally in (("trajectories.csv", node_tally), ("windows.csv", window_tally)):
         rows = tally(frame, state.tallies.get(name))
-        closed = rows.filter(pl.col("window") < last)  # late events fall into the open window
+        closed[name] = rows.filter(pl.col("window") < last)  # late events fall into the open window
         state.tallies[name] = rows.filter(pl.col("window") >= last)
-        if name == "windows.csv":
-            closed = score_windows(closed, notes["laws"])
-        journal.append(name, csv_bytes(closed, header=header))
+    closed["windows.csv"] = score_windows(closed["windows.csv"], notes["laws"])
+    for name, rows in (("edges.csv", frame.select(EDGES)), ("alerts.csv", alerts), *closed.items()):
+        journal.append(name, rows)
+    keep(state, alerts, closed["trajectories.csv"], closed["windows.csv"])
     return alerts, frame["score"].to_numpy()
 
 
@@ -197,7 +251,7 @@ def _tell_again(folder: Path, state: State, tell: Callable[[dict[str, Any]], Non
 
     low, high = state.notes["last_alerts"]
     alerts = pl.scan_csv(folder / "alerts.csv").filter(pl.col("alert").is_between(low, high)).collect()
-    for row in alerts.iter_rows(named=True):
+    for row in unguarded_text(alerts).iter_rows(named=True):
         tell(row)
 
 

@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopsight.streams.memory import (
-    N_EXAMPLES,
-    N_ORDER,
-    N_TRAINED,
-    NODE_ARRAYS,
-    PAIR_ARRAYS,
-    SMALL_ARRAYS,
-    Memory,
-    new_memory,
-)
+from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, SMALL_ARRAYS, TABLES, Memory, new_memory
 from hopsight.streams.network import Network, new_network
 from hopsight.system.files import replacing
 
@@ -28,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FILE = "state.npz"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -55,9 +46,9 @@ class State:
         """
         memory = self.memory
         values: dict[str, Any] = {name: getattr(memory, name) for name in SMALL_ARRAYS}
-        for names, keys in ((NODE_ARRAYS, memory.node_key), (PAIR_ARRAYS, memory.pair_key)):
-            used = np.flatnonzero(keys)
-            values |= {f"{names[0]}_slots": used} | {name: getattr(memory, name)[used] for name in names}
+        for name in TABLES:
+            used = np.flatnonzero(getattr(memory, name).key)
+            values |= {f"{name}_slots": used} | {key: array[used] for key, array in _rows(memory, name).items()}
         values["order"] = memory.order[: min(int(memory.clock[N_ORDER]), memory.order.size)]
         values["examples"] = memory.examples[: min(int(memory.clock[N_TRAINED]), N_EXAMPLES)]
         values |= {f"network_{name}": array for name, array in self.network._asdict().items()}
@@ -95,14 +86,21 @@ class State:
         memory = new_memory()
         for name in SMALL_ARRAYS:
             getattr(memory, name)[...] = values[name]
-        for names in (NODE_ARRAYS, PAIR_ARRAYS):
-            slots = values[f"{names[0]}_slots"]
-            for name in names:
-                getattr(memory, name)[slots] = values[name]
+        for table in TABLES:
+            for name, array in _rows(memory, table).items():
+                array[values[f"{table}_slots"]] = values[name]
         memory.order[: len(values["order"])] = values["order"]
         memory.examples[: len(values["examples"])] = values["examples"]
         network = Network(*(values[f"network_{name}"] for name in Network._fields))
         return cls(memory, network, notes, {name: _unpacked(values[f"tally_{name}"]) for name in notes.pop("tallies")})
+
+
+def _rows(memory: Memory, table: str) -> dict[str, Any]:
+    """Return the arrays with a row per entry of a table, by a name for each."""
+    own = getattr(memory, table)._asdict()
+    return {f"{table}_{name}": array for name, array in own.items()} | {
+        name: getattr(memory, name) for name in TABLES[table]
+    }
 
 
 def _packed(frame: pl.DataFrame) -> Any:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 LEAST_WINDOWS = 5.0
 LEAST_SPREAD = 0.1
 UNIT = 1e6  # surprise is summed as whole numbers of this fraction, so that no order of adding changes the sum
+MOST_NODES = 200_000  # of which totals are kept
 MEASURES = ("events", "surprise", "flagged")
 
 
@@ -117,23 +118,54 @@ def _unusual(law: list[float], value: float) -> float:
     return found
 
 
-def node_scores(trajectories: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per node, most anomalous first, from its rows per window."""
+def node_totals(rows: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame:
+    """Add rows per window and node, which are in order, to one row per node: its totals and its strongest window.
+
+    ``before_…`` are the totals up to that window. Of more than ``MOST_NODES`` the least recently seen are left out.
+    """
     import polars as pl
 
-    nodes = trajectories.group_by("node", maintain_order=True).agg(
-        pl.col("window", "start", "decided_by").sort_by("score", "window", descending=[True, False]).first(),
-        pl.col("events", "sent", "new_pairs", "far").sum(),
-        pl.col("flagged").sum().alias("flagged_events"),
-        pl.len().alias("windows"),
-        pl.col("score").max(),
+    counts = ("events", "sent", "new_pairs", "far", "flagged")
+    earlier = ("events", "new_pairs", "windows")
+    rows = rows.with_columns(pl.lit(1, dtype=pl.Int64).alias("windows"))
+    rows = rows.with_columns(
+        *((pl.col(name).cum_sum().over("node") - pl.col(name)).alias(f"before_{name}") for name in earlier)
     )
-    nodes = nodes.sort("score", "flagged_events", "events", descending=True, maintain_order=True)
+    strongest = pl.col("score").arg_max()  # the first of several
+    new = rows.group_by("node", maintain_order=True).agg(
+        pl.col(*counts, "windows").sum(),
+        pl.col("score").max(),
+        pl.col("decided_by").get(strongest),
+        pl.col("window", "start", "events", "sent", "new_pairs", "far").get(strongest).name.prefix("peak_"),
+        pl.col([f"before_{name}" for name in earlier]).get(strongest),
+        pl.col("window").last().alias("last"),
+    )
+    if before is None:
+        return new
+    known = before.select("node", *(pl.col(name).alias(f"old_{name}") for name in earlier))
+    new = new.join(known, on="node", how="left", maintain_order="left").with_columns(
+        (pl.col(f"before_{name}") + pl.col(f"old_{name}").fill_null(0)).alias(f"before_{name}") for name in earlier
+    )
+    both = pl.concat([before, new.select(before.columns)])
+    kept = [name for name in before.columns if name not in ("node", *counts, "windows", "score", "last")]
+    merged = both.group_by("node", maintain_order=True).agg(
+        pl.col(*counts, "windows").sum(), pl.col("score").max(), pl.col(kept).get(strongest), pl.col("last").max()
+    ).select(before.columns)  # fmt: skip
+    if merged.height > MOST_NODES:
+        merged = merged.sort("last", descending=True, maintain_order=True).head(MOST_NODES)
+    return merged
+
+
+def node_scores(totals: pl.DataFrame) -> pl.DataFrame:
+    """Return the columns of ``scores.csv``, most anomalous node first."""
+    import polars as pl
+
+    nodes = totals.sort("score", "flagged", "events", "node", descending=[True, True, True, False])
     return nodes.select(
         "node", (pl.int_range(pl.len()) + 1).alias("rank"), "score",
-        (pl.col("flagged_events") > 0).cast(pl.Int8).alias("flagged"), pl.lit(1, dtype=pl.Int8).alias("judged"),
-        pl.col("new_pairs").alias("degree"), "decided_by", "events", "sent", "far", "flagged_events",
-        "windows", pl.col("window").alias("peak_window"), pl.col("start").alias("peak_start"),
+        (pl.col("flagged") > 0).cast(pl.Int8).alias("flagged"), pl.lit(1, dtype=pl.Int8).alias("judged"),
+        pl.col("new_pairs").alias("degree"), "decided_by", "events", "sent", "far",
+        pl.col("flagged").alias("flagged_events"), "windows", "peak_window", "peak_start",
     )  # fmt: skip
 
 

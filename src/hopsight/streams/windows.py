@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.checks import plural
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-TICKS = 96  # per window
+TICKS = 96  # per window, at least
+LONGEST_TICK = 60.0  # seconds
+SPANS = 4  # per window
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 NAMES = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
 _WINDOW = re.compile(r"\s*([0-9]+)\s*([smhdw]?)\s*")
@@ -25,18 +29,29 @@ class Window:
     seconds: float | None
     events: int | None
 
-    def ticks(self, seconds: FloatArray, first: int) -> IntArray:
-        """Return the tick of each event; ``first`` is the number of events before these."""
+    @property
+    def n_ticks(self) -> int:
+        """Ticks per window: 96, or as many as it takes for a tick of at most a minute.
+
+        What is known is brought up to date from tick to tick, so that scores hardly depend on the length of a window.
+        """
+        return max(TICKS, round((self.seconds or 0.0) / LONGEST_TICK))
+
+    def number(self, seconds: FloatArray, first: int, parts: int = 1) -> IntArray:
+        """Return in which window, or part of one, each event is; ``first`` is the number of events before these."""
         if self.events is not None:
-            return (first + np.arange(seconds.size, dtype=np.int64)) * TICKS // self.events
-        return np.floor(seconds * (TICKS / float(self.seconds or 1.0))).astype(np.int64)
+            return (first + np.arange(seconds.size, dtype=np.int64)) * parts // self.events
+        return np.floor(seconds * (parts / float(self.seconds or 1.0))).astype(np.int64)
 
     @property
-    def tick_words(self) -> str:
-        """How long a tick is, in words."""
+    def span_words(self) -> tuple[str, str]:
+        """How long the two scales of counting are, in words: a tick, and a quarter of a window."""
+        return self._words(self.n_ticks), self._words(SPANS)
+
+    def _words(self, parts: int) -> str:
         if self.events is not None:
-            return f"{max(1, self.events // TICKS)} events"
-        length = float(self.seconds or 1.0) / TICKS
+            return plural(max(1, self.events // parts), "event")
+        length = float(self.seconds or 1.0) / parts
         unit = next(unit for unit in ("d", "h", "m", "s") if length >= UNITS[unit] or unit == "s")
         count = length / UNITS[unit]
         return f"{count:.3g} {NAMES[unit]}{'' if count == 1 else 's'}"

@@ -49,9 +49,9 @@ function alerts() {
       { label: "To", value: (row) => row[2], cell: (row) => name(row[2]) },
       { label: "Time", value: (row) => row[3], minor: true },
       { label: "Score", value: (row) => row[4], text: (row) => number(row[4], 3), right: true },
-      { label: "Decided by", value: (row) => row[5] },
-      { label: "Should be", value: (row) => row[6], text: (row) => `${number(row[6], 2)} hops`, right: true, minor: true },
-      { label: "Why", value: (row) => row[7], cell: (row) => el("span", { class: "words" }, row[7]) },
+      { label: "Decided by", value: (row) => row[5], minor: true },
+      { label: "Should be", value: (row) => row[6], text: (row) => `${number(row[6], 2)} ${row[6] === 1 ? "hop" : "hops"}`, right: true, minor: true },
+      { label: "Why", value: (row) => row[7], cell: (row) => el("div", { class: "words" }, row[7]) },
     ],
   }));
 }
