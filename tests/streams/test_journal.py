@@ -29,3 +29,16 @@ def test_a_file_that_lost_rows_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"")
     with pytest.raises(ValueError, match="shorter than it was"):
         journal.recover()
+
+
+def test_a_link_in_the_folder_is_never_followed(tmp_path: Path) -> None:
+    elsewhere, folder = tmp_path / "precious", tmp_path / "run"
+    elsewhere.write_bytes(b"precious")
+    folder.mkdir()
+    (folder / "a.csv").symlink_to(elsewhere)
+    with pytest.raises(ValueError, match="not a file of this run"):
+        Journal(folder, State.new({"sizes": {}}, seed=0)).append("a.csv", ONE)
+    for name in ("a.csv", "../precious"):  # a state that somebody else wrote
+        with pytest.raises(ValueError, match="not a file of this run"):
+            Journal(folder, State.new({"sizes": {name: 0}}, seed=0)).recover()
+    assert elsewhere.read_bytes() == b"precious"

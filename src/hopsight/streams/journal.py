@@ -22,7 +22,7 @@ class Journal:
     def recover(self) -> None:
         """Cut off what a killed process appended after its last commit."""
         for name, size in self.state.notes["sizes"].items():
-            path = self.folder / name
+            path = self._own(name)
             if not path.is_file() or path.stat().st_size < size:
                 raise ValueError(
                     f"{path} is shorter than it was: restore it, or start again with hopsight detect --window"
@@ -32,10 +32,19 @@ class Journal:
 
     def append(self, name: str, rows: pl.DataFrame) -> None:
         """Append rows to a file, with a header at its beginning, and wait until they are on the disk."""
-        with (self.folder / name).open("ab") as file:
+        with self._own(name).open("ab") as file:
             write_rows(file, rows, header=file.tell() == 0)
             file.flush()
             os.fsync(file.fileno())
+
+    def _own(self, name: str) -> Path:
+        """Return the path of a file in the folder; never through a link, which could lead anywhere."""
+        path = self.folder / name
+        if Path(name).name != name or path.is_symlink():
+            raise ValueError(
+                f"{path} is not a file of this run: remove it, and start again with hopsight detect --window"
+            )
+        return path
 
     def commit(self, names: tuple[str, ...]) -> None:
         """Save the state with the present lengths of the files."""
