@@ -68,9 +68,8 @@ def load(
         Columns that are categories although they hold numbers, such as a zip code.
     derive
         Attributes to derive from the edges: some of ``"structure"``, ``"sent"`` and ``"received"``, or ``"none"``
-        (:func:`hopsight.io.derive.derive`). By default all of them if there is no node table with attributes, and
-        otherwise ``"sent"`` and ``"received"`` if edges have columns of their own: what the structure says, detectors
-        see for themselves.
+        (:func:`hopsight.io.derive.derive`). By default all of them, beside the attributes of a node table, unless that
+        is a bag of words or was written by hopsight.
     duplicates
         The weight of an edge that several rows give: the ``"sum"`` of their weights (the default), the ``"count"`` of
         the rows, or that of the ``"last"`` row.

@@ -80,7 +80,7 @@ def test_merged_and_removed_edges_are_reported(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("source,target\n1,2\n2,1\n2,2\n")
     (tmp_path / "e.nodes.csv").write_text("id,x\n1,0.5\n2,0.7\n")
     notices: list[str] = []
-    io.read(tmp_path / "e.csv", notices=notices)
+    io.read(tmp_path / "e.csv", derive="none", notices=notices)
     assert notices == ["Merged 1 pair of opposite edges; pass --directed to keep both.", "Removed 1 self-loop."]
 
 

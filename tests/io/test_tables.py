@@ -29,7 +29,7 @@ def load(folder: Path, edges: str = EDGES, nodes: str = NODES, **options: Any) -
 
 
 def test_two_small_tables_by_hand(tmp_path: Path) -> None:
-    graph = load(tmp_path)
+    graph = load(tmp_path, derive="none")
     assert graph.node_ids.tolist() == ["ann", "bo", "cy"]
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     assert graph.attributes.tolist() == [[31], [42], [27]]
@@ -92,14 +92,37 @@ def test_otherwise_the_ends_are_the_first_two_columns(tmp_path: Path) -> None:
     [("age,Node ID", {}), ("age,name", {}), ("node,key", {"id_column": "key"}), ("age,id", {})],
 )
 def test_the_id_of_a_node_is_found_by_name(tmp_path: Path, header: str, options: dict[str, str]) -> None:
-    graph = load(tmp_path, nodes=f"{header}\n31,ann\n42,bo\n27,cy\n", **options)
+    graph = load(tmp_path, nodes=f"{header}\n31,ann\n42,bo\n27,cy\n", derive="none", **options)
     assert graph.node_ids.tolist() == ["ann", "bo", "cy"]
     assert graph.attributes.tolist() == [[31], [42], [27]]
 
 
+def test_a_node_table_and_derived_attributes_are_combined_by_default(tmp_path: Path) -> None:
+    notices: list[str] = []
+    graph = load(tmp_path, "source,target\nann,bo\nbo,cy\ncy,ann\nbo,ann\n", notices=notices)
+    assert graph.attribute_names[0] == "age" and graph.attributes[:, 0].tolist() == [31, 42, 27]
+    assert {"edges sent, log count", "reciprocity"} <= set(graph.attribute_names)
+    assert any("structure, sent, received" in text for text in notices)
+
+
+def test_a_bag_of_words_and_our_own_tables_get_no_derived_attributes_by_default(tmp_path: Path) -> None:
+    words = np.eye(60)
+    frames = [
+        pl.DataFrame({"source": np.arange(59), "target": np.arange(1, 60)}),
+        pl.DataFrame({"id": np.arange(60)} | {f"word{place}": words[place] for place in range(60)}),
+    ]
+    notices: list[str] = []
+    graph = read_tables(*frames, notices=notices)
+    assert graph.n_attributes == 60 and any("--derive structure,sent,received" in text for text in notices)
+    assert read_tables(*frames, derive="structure").n_attributes > 60
+    write_tables(read_tables(frames[0], frames[1].select("id", "word1")), tmp_path / "g.csv")
+    again = read_tables(tmp_path / "g.csv")
+    assert again.attribute_names == read_tables(frames[0], frames[1].select("id", "word1")).attribute_names
+
+
 def test_label_and_ignore_keep_columns_out(tmp_path: Path) -> None:
     nodes = "id,age,fraud,note\nann,31,false,x\nbo,42,true,y\ncy,27,False,z\n"
-    graph = load(tmp_path, nodes=nodes, label="fraud", ignore=["note"])
+    graph = load(tmp_path, nodes=nodes, label="fraud", ignore=["note"], derive="none")
     assert graph.attribute_names == ("age",)
     assert graph.labels.tolist() == [0, 1, 0]
 
@@ -185,7 +208,7 @@ def test_what_we_write_is_read_by_other_programs(tmp_path: Path) -> None:
     write_tables(graph, tmp_path / "g.csv")
     with node_path(tmp_path / "g.csv").open(newline="", encoding="utf-8") as file:
         assert list(csv.reader(file)) == [
-            ["id", "x0", "hopsight_label"],
+            ["hopsight_id", "x0", "hopsight_label"],
             ['say "hi"', "0.1", "0"],
             ["b\nc", "2.0", "1"],
         ]
@@ -292,7 +315,7 @@ def test_real_edge_lists_are_read_as_they_are(
     assert (graph.n_nodes, graph.n_edges) == (n_nodes, n_edges)
     assert graph.edge_time is not None
     assert expected in graph.attribute_names
-    assert ("clustering" in graph.attribute_names) == (nodes is None)
+    assert "clustering" in graph.attribute_names
     for column in left_out:
         assert any(f"Column {column!r}" in notice and "left out" in notice for notice in notices)
         assert not any(column in attribute for attribute in graph.attribute_names)

@@ -103,5 +103,5 @@ def test_ids_that_are_floats_dates_or_not_ascii(tmp_path: Path) -> None:
 def test_all_nodes_alike_have_nothing_to_learn(tmp_path: Path) -> None:
     notices: list[str] = []
     edges = pl.DataFrame({"source": ["a"], "target": ["b"]})
-    load(edges, nodes=pl.DataFrame({"id": ["a", "b"], "x": [1.0, 1.0]}), notices=notices)
+    load(edges, nodes=pl.DataFrame({"id": ["a", "b"], "x": [1.0, 1.0]}), derive="none", notices=notices)
     assert any("nothing to learn" in notice for notice in notices)

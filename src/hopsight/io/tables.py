@@ -68,7 +68,9 @@ END_NAMES = (
     *PAIRS,
 )
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
-ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
+OUR_ID = "hopsight_id"  # in node tables that hopsight wrote, with all attributes that the graph has
+MANY_WORDS, WORDS_BELOW = 50, 0.1  # columns of a bag of words at least, and its share of nonzero cells at most
+ID_NAMES = (OUR_ID, "id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
 
 
 def read_tables(
@@ -123,8 +125,7 @@ def read_tables(
         source, target = ids.positions(node_ids, sources, targets, others=found.others)
     fields = found.fields
     if kinds is None:
-        ours = any(name in OUR_COLUMNS for name in table.names)  # hopsight wrote it, with all attributes
-        kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if rows.others and not ours else ()
+        kinds = _default_kinds(fields, ours=found.ours, notices=notices)
     _add_derived(fields, EdgeRows(source, target, *rows.others.summarized()), len(node_ids), kinds, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
@@ -137,9 +138,9 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     import polars as pl
 
     check_polars()
-    names = distinct(graph.attribute_names, ("id", LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN))
+    names = distinct(graph.attribute_names, (OUR_ID, LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN))
     matrix = graph.attributes.tocsc() if sp.issparse(graph.attributes) else graph.attributes
-    columns: dict[str, Any] = {"id": graph.node_ids.tolist()}
+    columns: dict[str, Any] = {OUR_ID: graph.node_ids.tolist()}
     for position, name in enumerate(names):
         column = matrix[:, [position]]
         columns[name] = (column.toarray() if sp.issparse(column) else column).ravel()
@@ -149,7 +150,7 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     }  # fmt: skip
     columns |= {name: values.tolist() for name, values in own.items() if values is not None}
     kind = pl.Int64 if graph.node_ids.dtype != object else pl.String
-    write_frame(pl.DataFrame(columns, schema_overrides={"id": kind}), node_path(path))
+    write_frame(pl.DataFrame(columns, schema_overrides={OUR_ID: kind}), node_path(path))
     ends = {
         end: pl.Series(graph.node_ids[positions].tolist(), dtype=kind)
         for end, positions in zip(("source", "target"), graph.edges, strict=True)
@@ -275,6 +276,7 @@ class _NodeTable:
     ids: pl.Series
     fields: dict[str, Any]
     others: dict[str, pl.Series]
+    ours: bool = False  # whether hopsight wrote it
 
     @classmethod
     def read(
@@ -301,7 +303,32 @@ class _NodeTable:
             fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
             node_ids = sides.ids_of_nodes(ids.as_ids(_plain(frame[id_name]), typed=table.typed), fields)
             ids.check_unique(node_ids)
-        return cls(node_ids, fields, {name: frame[name] for name in names if name in frame.columns})
+        others = {name: frame[name] for name in names if name in frame.columns}
+        return cls(node_ids, fields, others, id_name == OUR_ID)
+
+
+def _default_kinds(fields: dict[str, Any], *, ours: bool, notices: list[str] | None) -> tuple[str, ...]:
+    """Return what is derived unless the user says: everything, except for a bag of words and for our own tables."""
+    known = fields.get("attributes")
+    if known is None:
+        return DERIVE
+    if ours:
+        return ()
+    counts = [place for place, name in enumerate(fields["attribute_names"]) if "=" not in name]  # not one-hot encoded
+    if len(counts) >= MANY_WORDS and _is_bag(known[:, counts]):
+        notice(
+            "Derived no attributes from the edges, because the node table is a bag of words, whose columns share one "
+            f"unit; pass --derive {','.join(DERIVE)} to add them.",
+            notices,
+        )
+        return ()
+    return DERIVE
+
+
+def _is_bag(matrix: Any) -> bool:
+    """Return whether numbers are mostly zero and never negative, as those of words in documents are."""
+    values = matrix.data if sp.issparse(matrix) else matrix
+    return bool(values.min(initial=0) >= 0 and np.count_nonzero(values) <= WORDS_BELOW * np.prod(matrix.shape))
 
 
 def _add_derived(

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from hopsight.checks import check_choice, check_count, plural
 from hopsight.io.files import WRITTEN_SUFFIXES, reading
 from hopsight.io.frames import open_table
+from hopsight.io.roles import TYPE_NAMES, first_known, normalized_name
 from hopsight.io.rules import MISSING
-from hopsight.io.tables import find_ends
+from hopsight.io.sides import PAIRS
+from hopsight.io.tables import OUR_ID, find_ends
 from hopsight.runs.console import console, show_ranking
 from hopsight.runs.folder import RECORD, claim
 from hopsight.runs.progress import Progress
@@ -138,7 +140,7 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
 
     source = request.source
     (edges, edges_typed), (nodes, nodes_typed) = (_frame(spark, str(path)) for path in (source.path, source.nodes))
-    _check_columns(edges.columns, request)
+    _check_columns(edges.columns, nodes.columns, request)
     options = ("label", "ignore", "source_column", "target_column", "id_column", "missing")
     try:
         return detect(
@@ -155,8 +157,8 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
         raise ValueError(f"cannot read {path}: {error}") from None
 
 
-def _check_columns(names: Sequence[str], request: Request) -> None:
-    """Refuse an edge list from whose other columns the local engine would derive attributes."""
+def _check_columns(names: Sequence[str], node_names: Sequence[str], request: Request) -> None:
+    """Refuse tables from which the local engine would derive attributes, or read several kinds of nodes."""
     source = request.source
     ends = find_ends(names, source.source_column, source.target_column)
     others = [name for name in names if name not in ends and name not in source.ignore]
@@ -165,6 +167,18 @@ def _check_columns(names: Sequence[str], request: Request) -> None:
             f"cannot read {source.path}: the Spark engine does not use its column {others[0]!r}, from which the local "
             "engine derives attributes; pass --derive none to leave such columns out"
         )
+    if source.derive is None and OUR_ID not in node_names:
+        raise ValueError(
+            "the Spark engine derives no attributes from the edges, as the local engine does; pass --derive none"
+        )
+    if tuple(map(normalized_name, ends)) in PAIRS and source.bipartite is None:
+        raise ValueError(
+            f"the Spark engine has no kinds of nodes, and {ends[0]!r} and {ends[1]!r} look like two; pass --one-kind "
+            "if they are one, or leave out --engine spark"
+        )
+    kind = first_known([name for name in node_names if name not in source.ignore], TYPE_NAMES)
+    if kind is not None:
+        raise ValueError(f"the Spark engine has no kinds of nodes, which column {kind!r} names; pass --ignore {kind}")
 
 
 def _record(spark: SparkSession, request: Request, detector: Any, found: Detection) -> dict[str, Any]:
