@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +88,7 @@ class EdgeLaws:
 
     def at_nodes(
         self, ends: NDArray[np.int64], edges: EdgeReadings, n_nodes: int, weight: FloatArray | None
-    ) -> dict[str, FloatArray | None]:
+    ) -> dict[str, Any]:
         """Return those of the readings of nodes that come from their edges, by name."""
         strangers, lookalikes = self.triangles(ends, edges, n_nodes)
         return {

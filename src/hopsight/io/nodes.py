@@ -89,8 +89,8 @@ def node_fields(
         left_out.add(shown)
     used = [name for name in names if name not in left_out]
     if used or not may_lack:
-        found = _encoded(used, column, n_nodes, may_lack, missing=missing, category=category, notices=notices)
-        fields |= found
+        options = {"missing": missing, "category": category, "types": fields.get("node_types"), "notices": notices}
+        fields |= _encoded(used, column, n_nodes, may_lack, **options)
     return fields
 
 

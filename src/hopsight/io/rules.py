@@ -199,7 +199,9 @@ def text_numbers(column: pl.Series, kind: Literal["numbers", "booleans", "dates"
     return words.str.to_lowercase().replace_strict(BOOLEANS, default=None, return_dtype=pl.Float64)
 
 
-def check_numbers(name: str, summary: NumberSummary, missing: str, notices: list[str] | None) -> None:
+def check_numbers(
+    name: str, summary: NumberSummary, missing: str, notices: list[str] | None, *, typed: bool = False
+) -> None:
     """Refuse infinite numbers and, unless they are to be imputed, empty cells."""
     if summary.first_infinite is not None:
         raise ValueError(f"{_place(name, summary.first_infinite)} is infinite; attributes must be finite")
@@ -210,7 +212,8 @@ def check_numbers(name: str, summary: NumberSummary, missing: str, notices: list
         raise ValueError(f"column {name!r} is empty; pass --ignore {name}")
     flagged = f" and flagged them as {missing_name(name)!r}" if missing == "fill" else ""
     filled = plural(summary.n_empty, "empty cell")
-    notice(f"Column {name!r}: filled {filled} with the mean of the column{flagged}.", notices)
+    whose = "node's type" if typed else "column"
+    notice(f"Column {name!r}: filled {filled} with the mean of the {whose}{flagged}.", notices)
 
 
 def check_categories(
