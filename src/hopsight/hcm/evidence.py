@@ -76,8 +76,9 @@ class NodeReadings:
 
     def rows(self, chosen: IntArray) -> NodeReadings:
         """Return the readings of some nodes, in the given order."""
-        parts = (getattr(self, field.name) for field in fields(self))
-        return NodeReadings(*(None if part is None else part[..., chosen] for part in parts))
+        parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        rows: dict[str, Any] = {name: None if part is None else part[..., chosen] for name, part in parts.items()}
+        return NodeReadings(**rows)
 
 
 @dataclass(frozen=True)
