@@ -64,6 +64,34 @@ def test_misfit_by_hand() -> None:
     np.testing.assert_allclose(misfit(BY_HAND, LAWS), [1.5, 0.0, np.nan])
 
 
+def test_unequal_weights_widen_the_standard_error_of_misfit() -> None:
+    """Weights 3, 1, 1 and 1 are worth 6² / 12 = 3 edges: z(hop) = 1 / √(4/3), not 1, and A is divided by 1.3."""
+    weighted = replace(BY_HAND, effective=np.array([3.0, 1.0, 0.0]))
+    hop, surprise, unlike = 1.0 / np.sqrt(4.0 / 3.0), 2.0 / np.sqrt(5.6 / 1.3), 0.4 / np.sqrt(0.056 / 1.3)
+    np.testing.assert_allclose(misfit(weighted, LAWS), [hop / 4 + surprise / 4 + unlike / 2, 0.0, np.nan])
+
+
+def test_equal_weights_and_none_give_the_same_laws(rng: np.random.Generator) -> None:
+    plain = ordinary(rng)
+    weighted = replace(plain, effective=plain.degrees.astype(np.float64))
+    first, second = NodeLaws.fit(plain), NodeLaws.fit(weighted.rows(np.arange(plain.degrees.size)))
+    np.testing.assert_array_equal(first.means, second.means)
+
+
+def test_a_graph_without_triangles_has_no_ring_and_no_lockstep_evidence(rng: np.random.Generator) -> None:
+    nodes = replace(ordinary(rng), strangers=np.zeros(2_000), lookalikes=np.zeros(2_000))
+    notices: list[str] = []
+    assert not nodes.have_triangles(notices)
+    assert "no ring and no lockstep evidence" in notices[0]
+    laws = NodeLaws.fit(nodes, triangles=False)
+    found = weigh(nodes, laws)
+    assert not found["ring"].any() and not found["lockstep"].any() and found["misfit"].any()
+    three = ("misfit", "outlier", "activity")
+    np.testing.assert_array_equal(p_values(nodes, laws, DEFAULT_EVIDENCE), p_values(nodes, laws, three))
+    np.testing.assert_array_equal(combine(found, DEFAULT_EVIDENCE)[0], combine(found, three)[0])
+    assert (p_values(nodes, laws, ("ring",)) == 1.0).all()
+
+
 def test_ring_and_lockstep_by_hand() -> None:
     """√(2T / degree) minus the line at log degree."""
     np.testing.assert_allclose(ring(BY_HAND, LAWS), [2.0 - 0.5 - np.log(4.0), -0.5, np.nan])

@@ -10,6 +10,7 @@ import pytest
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.scores import (
     ahp,
+    effective_count,
     fill_unjudged,
     hav,
     inferred_variance,
@@ -121,3 +122,10 @@ def test_sums_and_means_over_no_edges_at_all() -> None:
     nothing = np.empty((2, 0), dtype=np.int64)
     assert np.isnan(neighbor_mean(nothing, np.empty(0), 3)).all()
     assert triangle_sums(nothing, np.empty((2, 0)), 3).tolist() == [[0.0] * 3] * 2
+
+
+def test_effective_count_by_hand() -> None:
+    """Node 0 has weights 3, −1 and 1: (3 + 1 + 1)² / (9 + 1 + 1); node 4 has two equal ones; 6 and 7 have none."""
+    edges = np.array([[0, 0, 0, 4, 4, 6], [1, 2, 3, 1, 2, 7]])
+    found = effective_count(edges, np.array([3.0, -1.0, 1.0, 2.0, 2.0, 0.0]) * 1e200, 9)
+    np.testing.assert_allclose(found, [25 / 11, 25 / 13, 9 / 5, 1.0, 2.0, 0.0, 1.0, 1.0, 0.0])

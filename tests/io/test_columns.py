@@ -227,3 +227,13 @@ def test_numbers_with_a_comma_are_refused_instead_of_becoming_categories(cells: 
 def test_words_with_commas_stay_categories() -> None:
     names, _, _ = encoded("size", ["1,5", "a,b", "2,5"])
     assert names == ["size=1,5", "size=2,5", "size=a,b"]
+
+
+def test_empty_cells_get_the_mean_of_their_own_type() -> None:
+    notices: list[str] = []
+    price = pl.Series("price", [1.0, 3.0, None, 100.0, None, None])
+    types = ["cheap", "cheap", "cheap", "dear", "dear", "free"]
+    matrix, names = encode([price], 6, types=types, notices=notices)
+    assert names == ["price", "price=(missing)"]
+    assert matrix[:, 0].tolist() == [1.0, 3.0, 2.0, 100.0, 100.0, 104.0 / 3.0]  # no free node has a price
+    assert "with the mean of the node's type" in notices[0]

@@ -154,3 +154,21 @@ def test_the_first_cell_is_named_by_its_row_in_the_table() -> None:
     mask = pl.Series([False, True, True])
     assert first_cell(mask, np.array([10, 11, 12]), pl.Series(["a", "b", "c"])) == Cell(11, "'b'")
     assert first_cell(pl.Series([False])) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "days"),
+    [(["02/01/1970", "31/01/1970"], [1.0, 30.0]), (["01/02/1970 12:00", "", "1/31/1970"], [1.5, None, 30.0])],
+)
+def test_dates_with_slashes_are_read_in_the_order_that_some_row_decides(
+    words: list[str], days: list[float | None]
+) -> None:
+    column = pl.Series("when", words)
+    kind = text_kind("when", TextSummary.of(column))
+    assert kind in ("day-first dates", "month-first dates")
+    assert text_numbers(column, kind).to_list() == days
+
+
+def test_dates_with_slashes_that_no_row_decides_are_refused() -> None:
+    with pytest.raises(ValueError, match="may have its day or its month first, and no row decides; write dates as"):
+        text_kind("when", TextSummary.of(pl.Series("when", ["01/02/2024", "03/04/2024"])))

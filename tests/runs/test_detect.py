@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 from pathlib import Path
@@ -176,3 +177,17 @@ def test_the_saved_model_and_graph_belong_together(labeled: Path, tmp_path: Path
     detect(Request(source=Source(path=str(labeled)), detector="hcm", settings=FAST), tmp_path / "out")
     model, graph = load_detector(tmp_path / "out" / "model"), read_npz(tmp_path / "out" / "graph.npz")
     assert Explainer(model, graph).node(7).node == 7
+
+
+def test_a_run_on_two_kinds_of_nodes_says_that_there_is_no_ring_evidence(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"u{user},i{item},{rng.lognormal():.2f}" for user in range(40) for item in rng.choice(15, 4, replace=False)]
+    (tmp_path / "orders.csv").write_text("user,item,price\n" + "\n".join(rows) + "\n")
+    messages = Messages()
+    source = Source(path=str(tmp_path / "orders.csv"))
+    result = detect(Request(detector="cross_hcm", source=source, settings=FAST), tmp_path / "out", progress=messages)
+    said = [text for text in messages.said if "no ring and no lockstep evidence" in text]
+    assert len(said) == 1 and said[0] in result.record["warnings"]
+    assert said[0] in (tmp_path / "out" / "report.html").read_text()
+    with (tmp_path / "out" / "scores.csv").open() as file:
+        assert all(float(row["ring"]) == 0.0 and row["decided_by"] != "ring" for row in csv.DictReader(file))

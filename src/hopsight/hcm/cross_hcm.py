@@ -333,7 +333,8 @@ class CrossHCM(Taught, HopDetector):
         self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int64)
         nodes = self._node_readings(graph, edges, attributes)
         if refit:
-            self.node_laws_ = NodeLaws.fit(nodes.rows(law_nodes(graph)))
+            triangles = nodes.have_triangles(notices=None)
+            self.node_laws_ = NodeLaws.fit(nodes.rows(law_nodes(graph)), triangles=triangles)
         self.evidence_ = weigh(nodes, self.node_laws_)
         self.p_value_, *kind_p = all_p_values(nodes, self.node_laws_, [self.evidence, *((kind,) for kind in KINDS)])
         if refit:
@@ -370,28 +371,23 @@ class CrossHCM(Taught, HopDetector):
         local = np.searchsorted(near, graph.edges[:, inside])
         at = np.searchsorted(near, [node])
         attributes = self._own(self._transformed(graph, np.array([node])))
-        laws, degrees = self.attribute_laws_, np.array([mine.size])
-        strangers, lookalikes = self.edge_laws_.triangles(local, edges, near.size)[:, at]
+        degrees, weight = np.array([mine.size]), graph.edge_data.rows(inside).weight
+        around = self.edge_laws_.at_nodes(local, edges, near.size, weight)
         alone = NodeReadings(
-            degrees,
-            self.edge_laws_.node_means(local, edges, near.size, graph.edge_data.rows(inside).weight)[:, at],
-            strangers,
-            lookalikes,
-            self._deviation_of(attributes),
-            laws.residual(attributes, degrees, node_folds(graph.node_hashes[[node]])),
+            degrees=degrees,
+            deviation=self._deviation_of(attributes),
+            residual=self.attribute_laws_.residual(attributes, degrees, node_folds(graph.node_hashes[[node]])),
+            **{name: values if values is None else values[..., at] for name, values in around.items()},
         )
         evidence = weigh(alone, self.node_laws_)
         return self._taught_node(evidence, float(combine(evidence, self.evidence)[0][0]), node)
 
     def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
         """Return what is known of each node."""
-        laws, folds, attributes = self.attribute_laws_, node_folds(graph.node_hashes), self._own(attributes)
-        strangers, lookalikes = self.edge_laws_.triangles(graph.edges, edges, graph.n_nodes)
+        folds, attributes = node_folds(graph.node_hashes), self._own(attributes)
         return NodeReadings(
-            graph.degrees,
-            self.edge_laws_.node_means(graph.edges, edges, graph.n_nodes, graph.edge_weight),
-            strangers,
-            lookalikes,
-            self._deviation_of(attributes),
-            laws.residual(attributes, graph.degrees, folds),
+            degrees=graph.degrees,
+            deviation=self._deviation_of(attributes),
+            residual=self.attribute_laws_.residual(attributes, graph.degrees, folds),
+            **self.edge_laws_.at_nodes(graph.edges, edges, graph.n_nodes, graph.edge_weight),
         )

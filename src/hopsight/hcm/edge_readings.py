@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.detectors.tails import Null, fit_null
 from hopsight.hcm.laws import quantile_levels, ranks
-from hopsight.hcm.scores import neighbor_mean, neighbor_sum, triangle_sums
+from hopsight.hcm.scores import effective_count, neighbor_mean, neighbor_sum, triangle_sums
 
 FloatArray = NDArray[np.float64]
 
@@ -84,6 +85,18 @@ class EdgeLaws:
         total = neighbor_sum(ends, size, n_nodes)
         sums = np.stack([neighbor_sum(ends, size * values, n_nodes) for values in readings])
         return np.divide(sums, total, out=plain, where=total > 0.0)
+
+    def at_nodes(
+        self, ends: NDArray[np.int64], edges: EdgeReadings, n_nodes: int, weight: FloatArray | None
+    ) -> dict[str, Any]:
+        """Return those of the readings of nodes that come from their edges, by name."""
+        strangers, lookalikes = self.triangles(ends, edges, n_nodes)
+        return {
+            "edge_means": self.node_means(ends, edges, n_nodes, weight),
+            "strangers": strangers,
+            "lookalikes": lookalikes,
+            "effective": None if weight is None else effective_count(ends, weight, n_nodes),
+        }
 
     def scores(self, edges: EdgeReadings) -> FloatArray:
         """Return the score of each edge: −log₁₀ of the upper tail of surprise and dissimilarity together."""

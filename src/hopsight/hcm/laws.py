@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ N_FOLDS = 5  # of the nodes
 N_LEVELS = 1025  # quantiles that ranks are read from
 
 
-def fit_mean_law(means: FloatArray, degrees: IntArray) -> FloatArray:
+def fit_mean_law(means: FloatArray, degrees: NDArray[Any]) -> FloatArray:
     """Return center, A and B of Var(mean of a node's edges) = A / (1 + degree / 10) + B / degree.
 
     Nodes differ by A, the edges of one node by B. What makes nodes differ, such as a place between two communities,
@@ -48,14 +49,14 @@ def fit_mean_law(means: FloatArray, degrees: IntArray) -> FloatArray:
     return np.array([center, between, within])
 
 
-def mean_z(means: FloatArray, degrees: IntArray, law: FloatArray) -> FloatArray:
+def mean_z(means: FloatArray, degrees: NDArray[Any], law: FloatArray) -> FloatArray:
     """Return (mean − center) / √(A / (1 + degree / 10) + B / degree); NaN stays NaN."""
     center, between, within = law
     variance = between * _between_share(degrees) + within / np.maximum(degrees, 1)
     return np.asarray((means - center) / np.sqrt(np.maximum(variance, 1e-300)))
 
 
-def _between_share(degrees: IntArray) -> FloatArray:
+def _between_share(degrees: NDArray[Any]) -> FloatArray:
     """Return how much of the variance between nodes is left in the mean over so many edges."""
     return np.asarray(1.0 / (1.0 + np.maximum(degrees, 1) / MANY_EDGES))
 

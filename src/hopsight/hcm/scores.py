@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled
 from hopsight.system.threads import in_order
+from hopsight.system.triangles import triangles_from
 
 FloatArray = NDArray[np.float64]
 
@@ -61,8 +61,8 @@ def triangle_sums(edges: NDArray[np.int64], sides: FloatArray, n_nodes: int) -> 
     neighbors = key % n_nodes
     bounds = np.searchsorted(start, np.linspace(0, key.size, TRIANGLE_BLOCKS + 1).astype(np.int64))
     bounds[0], bounds[-1] = 0, n_nodes
-    blocks = in_order(lambda first, last: _triangles(start, neighbors, means, first, last), bounds[:-1], bounds[1:])
-    return np.asarray(sum(blocks))  # in this order, however many threads there are
+    blocks = in_order(lambda first, last: triangles_from(start, neighbors, means, first, last), bounds[:-1], bounds[1:])
+    return np.ascontiguousarray(np.asarray(sum(blocks)).T)  # in this order, however many threads there are
 
 
 def neighbor_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
@@ -78,6 +78,22 @@ def neighbor_sum(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> 
     return total.astype(np.float64, copy=False)
 
 
+def effective_count(edges: NDArray[np.int64], weight: FloatArray, n_nodes: int) -> FloatArray:
+    """Return how many edges of equal weight each node's weighted mean is worth: (Σ|w|)² / Σw².
+
+    The variance of a weighted mean of k independent readings is that of one reading divided by this number. It is k if
+    the weights are equal, and near 1 if one of them outweighs the others. Edges without any weight count alike.
+
+    >>> star = np.array([[0, 0, 0], [1, 2, 3]])
+    >>> effective_count(star, np.array([3.0, 1.0, -1.0]), 4).round(3).tolist()
+    [2.273, 1.0, 1.0, 1.0]
+    """
+    degree = np.bincount(edges.ravel(), minlength=n_nodes).astype(np.float64)
+    size = np.abs(weight) / max(float(np.abs(weight).max(initial=0.0)), 1e-300)  # squares neither overflow nor vanish
+    squares = neighbor_sum(edges, size**2, n_nodes)
+    return np.divide(neighbor_sum(edges, size, n_nodes) ** 2, squares, out=degree, where=squares > 0.0)
+
+
 def fill_unjudged(scores: FloatArray) -> FloatArray:
     """Replace the NaN of nodes that cannot be judged with the median of the others.
 
@@ -91,28 +107,3 @@ def fill_unjudged(scores: FloatArray) -> FloatArray:
 def _by_maximum(values: FloatArray) -> Any:
     highest = np.nanmax(values, initial=0.0)
     return values / highest if highest > 0 else np.zeros_like(values)
-
-
-@compiled(nogil=True)
-def _triangles(start: Any, target: Any, sides: Any, first: int, last: int) -> Any:
-    """Add the product of the three sides of every triangle that begins in some nodes to each of its nodes."""
-    n_nodes, n_kinds = start.size - 1, sides.shape[1]
-    total = np.zeros((n_kinds, n_nodes))
-    for u in range(first, last):
-        for at in range(start[u], start[u + 1]):
-            v = target[at]
-            i, j = start[u], start[v]
-            while i < start[u + 1] and j < start[v + 1]:
-                if target[i] < target[j]:
-                    i += 1
-                elif target[i] > target[j]:
-                    j += 1
-                else:
-                    for kind in range(n_kinds):
-                        product = sides[at, kind] * sides[i, kind] * sides[j, kind]
-                        total[kind, u] += product
-                        total[kind, v] += product
-                        total[kind, target[i]] += product
-                    i += 1
-                    j += 1
-    return total

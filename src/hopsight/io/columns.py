@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,7 @@ def encode(
     *,
     missing: str = "fill",
     category: Collection[str] = (),
+    types: Sequence[str] | None = None,
     notices: list[str] | None = None,
 ) -> tuple[Any, list[str]]:
     """Return the attribute matrix made from table columns, and the name of each attribute.
@@ -78,6 +79,8 @@ def encode(
         category of their own.
     category
         Columns that are categories even if they hold numbers; beyond 50 values, the rarest ones share a category.
+    types
+        The type of each node, if there are several: empty cells are filled with the mean of the node's own type.
     notices
         List that receives the notices.
 
@@ -101,7 +104,7 @@ def encode(
     """
     check_choice("missing", missing, MISSING)
     encoded = (
-        _declared(column, missing, notices) if column.name in category else _block(column, missing, notices)
+        _declared(column, missing, notices) if column.name in category else _block(column, missing, notices, types)
         for column in columns
     )
     blocks = [block for block in encoded if block is not None]
@@ -123,7 +126,9 @@ def read_flags(column: pl.Series, flags: Flags = LABELS) -> NDArray[np.int8]:
     return flag_words(column, flags).replace_strict(flags.values, return_dtype=pl.Int8).to_numpy()
 
 
-def _block(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
+def _block(
+    column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
+) -> Block | None:
     """Return the attributes made from one column, or None if it is left out."""
     import polars as pl
 
@@ -139,21 +144,23 @@ def _block(column: pl.Series, missing: str, notices: list[str] | None) -> Block 
         leave_out_row_id(column.name, notices)
         return None
     if kind == pl.String:
-        return _text(column, missing, notices)
+        return _text(column, missing, notices, types)
     if kind.is_temporal():
-        return _numbers(as_days(column), missing, notices)
+        return _numbers(as_days(column), missing, notices, types)
     if kind == pl.Boolean or kind.is_numeric():
-        return _numbers(column.cast(pl.Float32 if kind == pl.Float32 else pl.Float64), missing, notices)
+        return _numbers(column.cast(pl.Float32 if kind == pl.Float32 else pl.Float64), missing, notices, types)
     leave_out(column.name, f"holds neither numbers nor text but {kind}", notices)
     return None
 
 
-def _text(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
+def _text(
+    column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
+) -> Block | None:
     import polars as pl
 
     numbers = column.cast(pl.Float64, strict=False)
     if not numbers.null_count():  # most columns: no summary is needed
-        return _numbers(numbers, missing, notices)
+        return _numbers(numbers, missing, notices, types)
     known = column.str.strip_chars().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
     if leave_out_truth(column.name, are_whole(known[np.isfinite(known)]), notices):  # also 1, 0 and "unknown"
         return None
@@ -164,23 +171,34 @@ def _text(column: pl.Series, missing: str, notices: list[str] | None) -> Block |
         return None
     if kind == "categories":
         return _categories(column.str.strip_chars(), summary, missing, notices)
-    return _numbers(text_numbers(column, kind), missing, notices)
+    return _numbers(text_numbers(column, kind), missing, notices, types)
 
 
-def _numbers(numbers: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
+def _numbers(
+    numbers: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
+) -> Block | None:
     """Check a column of numbers; null and NaN count as empty cells."""
     known = numbers.fill_nan(None).drop_nulls().to_numpy()
     if leave_out_truth(numbers.name, are_whole(known), notices):
         return None
     if known.size == len(numbers) and np.isfinite(known).all():
         return Block([numbers.name], _compact(known[:, None]))
-    check_numbers(numbers.name, NumberSummary.of(numbers), missing, notices)
+    check_numbers(numbers.name, NumberSummary.of(numbers), missing, notices, typed=types is not None)
     numbers = numbers.fill_nan(None)
-    filled = numbers.fill_null(numbers.drop_nulls().mean()).to_numpy()
+    mean = numbers.drop_nulls().mean()
+    filled = (numbers if types is None else _with_type_means(numbers, types)).fill_null(mean).to_numpy()
     if missing != "fill":
         return Block([numbers.name], _compact(filled[:, None]))
     flags = numbers.is_null().to_numpy().astype(filled.dtype)
     return Block([numbers.name, missing_name(numbers.name)], _compact(np.column_stack([filled, flags])))
+
+
+def _with_type_means(numbers: pl.Series, types: Sequence[str]) -> pl.Series:
+    """Fill empty cells with the mean of the node's own type, if any node of that type has a number."""
+    import polars as pl
+
+    frame = pl.DataFrame({"number": numbers, "type": pl.Series(types, dtype=pl.String)})
+    return frame.select(pl.col("number").fill_null(pl.col("number").mean().over("type"))).to_series()
 
 
 def _declared(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:

@@ -125,7 +125,9 @@ def _counts(mine: NDArray[Any], other: NDArray[Any], counts: FloatArray, kind: s
     pairs, together = np.unique(mine.astype(np.int64) * counts.size + other, return_counts=True)
     if pairs.size < mine.size:
         largest = np.zeros(counts.size)
-        np.maximum.at(largest, pairs // counts.size, together)
+        owners = pairs // counts.size  # in order, so that each node's pairs are one run
+        first = np.flatnonzero(np.diff(owners, prepend=-1))
+        largest[owners[first]] = np.maximum.reduceat(together, first)
         share = np.divide(largest, counts, out=np.full(counts.size, np.nan), where=counts > 0)
         found[f"edges {kind}, largest share with one node{FOR_COUNT}"] = _filled(share - usual(share, counts))
     return found

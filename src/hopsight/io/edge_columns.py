@@ -14,6 +14,7 @@ from hopsight.io.notices import notice
 from hopsight.io.roles import (
     FEWEST_ROWS,
     SECONDS_PER_DAY,
+    SLASHED,
     TIME_NAMES,
     WEIGHT_NAMES,
     as_seconds,
@@ -21,6 +22,7 @@ from hopsight.io.roles import (
     is_row_id,
     is_time,
     is_truth_name,
+    slashed_order,
 )
 from hopsight.io.rules import TextSummary, first_cell, leave_out, leave_out_row_id, text_kind, text_numbers
 
@@ -146,7 +148,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
             leave_out_row_id(name, notices)
         elif holds == "categories":
             found.categories[name] = _words(column)
-        elif holds == "dates":
+        elif holds == "dates" or holds in SLASHED:
             _put_times(column, found)
         elif holds == "empty":
             leave_out(name, "has no value at all", notices)
@@ -176,7 +178,7 @@ def _put_times(column: pl.Series, found: EdgeColumns) -> None:
     if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
         found.times[column.name] = _finite(numbers.cast(pl.Float64))
         return
-    seconds = as_seconds(column)
+    seconds = as_seconds(column, slashed_order(column) if column.dtype == pl.String else None)
     wrong = first_cell(seconds.is_null() & column.is_not_null(), column=column)
     if wrong is not None:
         raise ValueError(

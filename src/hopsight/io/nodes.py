@@ -12,9 +12,9 @@ from hopsight.io.roles import (
     LEAST_ROWS,
     NAME_NAMES,
     TYPE_NAMES,
-    are_dates,
     first_known,
     is_row_id_name,
+    is_time,
     normalized_name,
 )
 from hopsight.io.rules import KINDS
@@ -89,8 +89,8 @@ def node_fields(
         left_out.add(shown)
     used = [name for name in names if name not in left_out]
     if used or not may_lack:
-        found = _encoded(used, column, n_nodes, may_lack, missing=missing, category=category, notices=notices)
-        fields |= found
+        options = {"missing": missing, "category": category, "types": fields.get("node_types"), "notices": notices}
+        fields |= _encoded(used, column, n_nodes, may_lack, **options)
     return fields
 
 
@@ -126,7 +126,7 @@ def _are_values(words: pl.Series) -> bool:
     import polars as pl
 
     numbers = words.str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
-    return are_dates(words) or numbers.null_count() < len(words) / 2
+    return is_time(words) or numbers.null_count() < len(words) / 2
 
 
 def _texts(column: pl.Series) -> list[str]:

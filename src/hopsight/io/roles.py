@@ -26,6 +26,8 @@ SECONDS_PER_DAY = 86400.0
 _ROW_ID = re.compile(r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|row_number|mid|tid|txid|msgid|key)")
 _DATE = r"^\s*(\d{4})[-/](\d{1,2})[-/](\d{1,2})"
 _GERMAN_DATE = r"^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})"
+_SLASHED_DATE = r"^\s*(\d{1,2})/(\d{1,2})/(\d{4})"
+SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 and 12/31/2024
 _CLOCK = r"(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?)?\s*(?:Z|UTC|([+-]\d{2}):?(\d{2}))?\s*$"
 
 
@@ -99,7 +101,7 @@ def is_time(column: pl.Series) -> bool:
     if column.dtype != pl.String:
         return False
     words = column.drop_nulls()
-    return bool(len(words)) and are_dates(words)
+    return bool(len(words)) and (are_dates(words) or any(are_slashed(words, kind) for kind in SLASHED))
 
 
 def are_dates(words: pl.Series) -> bool:
@@ -110,8 +112,49 @@ def are_dates(words: pl.Series) -> bool:
     return bool(either.fill_null(True).all())
 
 
-def as_seconds(column: pl.Series) -> pl.Series:
+def are_slashed(words: pl.Series, kind: str) -> bool:
+    """Return whether every text that is not blank is a date with slashes, its day or its month first.
+
+    >>> import polars as pl
+    >>> dates = pl.Series(["01/02/2024", "31/12/2024 17:30"])
+    >>> are_slashed(dates, "day-first dates"), are_slashed(dates, "month-first dates")
+    (True, False)
+    """
+    import polars as pl
+
+    stripped = words.str.strip_chars()
+    filled = stripped.filter(stripped != "")
+    parts = [filled.str.extract(_SLASHED_DATE + _CLOCK, number).cast(pl.Int32) for number in (1, 2)]
+    day, month = (parts[SLASHED[kind].index(part)] for part in "dm")
+    return bool((day.is_between(1, 31) & month.is_between(1, 12)).fill_null(False).all())
+
+
+def slashed_order(words: pl.Series) -> str | None:
+    """Return the order of day and month in dates with slashes, or None if they are other dates.
+
+    Raises
+    ------
+    ValueError
+        If no row decides between both orders.
+    """
+    found = [order for kind, order in SLASHED.items() if are_slashed(words, kind)]
+    if len(found) > 1:
+        raise ValueError(ambiguous_date(words.name, words.drop_nulls()[0]))
+    return found[0] if found else None
+
+
+def ambiguous_date(name: str, value: str) -> str:
+    """Return the message for a column of dates in which no row has a day after the 12th."""
+    return (
+        f"column {name!r}: {value} may have its day or its month first, and no row decides; write dates as 2024-05-31, "
+        f"or pass --category {name} or --ignore {name}"
+    )
+
+
+def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
     """Return dates and times as seconds since 1970 (of a time of day: since midnight), null where there is none.
+
+    ``order`` is that of dates with slashes, ``"dmy"`` or ``"mdy"``; without it they are not read.
 
     >>> import polars as pl
     >>> as_seconds(pl.Series(["1970-01-02", "1970-01-01 00:01:30", "1970-01-01T01:00+01:00", "2.1.1970"])).to_list()
@@ -127,6 +170,8 @@ def as_seconds(column: pl.Series) -> pl.Series:
     if isinstance(kind, pl.Datetime | pl.Duration):
         return column.cast(pl.Int64).cast(pl.Float64) / {"ns": 1e9, "us": 1e6, "ms": 1e3}[kind.time_unit]
     frame = pl.DataFrame({"text": column.cast(pl.String)})
+    if order is not None:
+        return frame.select(_parts(_SLASHED_DATE, order)).to_series().rename(column.name)
     iso, german = _parts(_DATE, "ymd"), _parts(_GERMAN_DATE, "dmy")
     return frame.select(pl.coalesce(iso, german)).to_series().rename(column.name)
 

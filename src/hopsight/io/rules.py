@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from hopsight.checks import plural, shortened
 from hopsight.io.notices import notice
-from hopsight.io.roles import LEAST_ROWS, SECONDS_PER_DAY, are_dates, as_seconds, is_truth_name
+from hopsight.io.roles import (
+    LEAST_ROWS,
+    SECONDS_PER_DAY,
+    SLASHED,
+    ambiguous_date,
+    are_dates,
+    are_slashed,
+    as_seconds,
+    is_truth_name,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,6 +139,8 @@ class TextSummary(Summary):
     all_parsed: bool  # every cell is a number as it stands, "nan" included
     all_booleans: bool
     all_dates: bool
+    all_day_first: bool
+    all_month_first: bool
     all_comma_numbers: bool
 
     @classmethod
@@ -153,11 +164,16 @@ class TextSummary(Summary):
             all_parsed=not column.cast(pl.Float64, strict=False).null_count(),
             all_booleans=bool(lower.is_in([*BOOLEANS, ""]).fill_null(True).all()),
             all_dates=are_dates(words),
+            all_day_first=are_slashed(words.drop_nulls(), "day-first dates"),
+            all_month_first=are_slashed(words.drop_nulls(), "month-first dates"),
             all_comma_numbers=bool(words.str.contains(_COMMA_NUMBER).fill_null(True).all()),
         )
 
 
-def text_kind(name: str, summary: TextSummary) -> Literal["numbers", "booleans", "dates", "categories", "empty"]:
+TextKind = Literal["numbers", "booleans", "dates", "day-first dates", "month-first dates"]
+
+
+def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories", "empty"]:
     """Return what a text column holds.
 
     Raises
@@ -179,6 +195,10 @@ def text_kind(name: str, summary: TextSummary) -> Literal["numbers", "booleans",
         return "booleans"
     if summary.all_dates:
         return "dates"
+    if summary.all_day_first and summary.all_month_first:
+        raise ValueError(ambiguous_date(name, _value(summary.first_text)))
+    if summary.all_day_first or summary.all_month_first:
+        return "day-first dates" if summary.all_day_first else "month-first dates"
     if summary.all_comma_numbers:
         raise ValueError(
             f"{_place(name, summary.first_comma)}: {_value(summary.first_comma)} has a comma; write numbers with a "
@@ -187,19 +207,21 @@ def text_kind(name: str, summary: TextSummary) -> Literal["numbers", "booleans",
     return "categories"
 
 
-def text_numbers(column: pl.Series, kind: Literal["numbers", "booleans", "dates"]) -> pl.Series:
+def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:
     """Return the numbers that a text column holds, null where it is empty; a date becomes days since 1970."""
     import polars as pl
 
-    if kind == "dates":
-        return as_days(column)
+    if kind == "dates" or kind in SLASHED:
+        return as_seconds(column, SLASHED.get(kind)) / SECONDS_PER_DAY
     words = column.str.strip_chars()
     if kind == "numbers":
         return words.cast(pl.Float64, strict=False)
     return words.str.to_lowercase().replace_strict(BOOLEANS, default=None, return_dtype=pl.Float64)
 
 
-def check_numbers(name: str, summary: NumberSummary, missing: str, notices: list[str] | None) -> None:
+def check_numbers(
+    name: str, summary: NumberSummary, missing: str, notices: list[str] | None, *, typed: bool = False
+) -> None:
     """Refuse infinite numbers and, unless they are to be imputed, empty cells."""
     if summary.first_infinite is not None:
         raise ValueError(f"{_place(name, summary.first_infinite)} is infinite; attributes must be finite")
@@ -210,7 +232,8 @@ def check_numbers(name: str, summary: NumberSummary, missing: str, notices: list
         raise ValueError(f"column {name!r} is empty; pass --ignore {name}")
     flagged = f" and flagged them as {missing_name(name)!r}" if missing == "fill" else ""
     filled = plural(summary.n_empty, "empty cell")
-    notice(f"Column {name!r}: filled {filled} with the mean of the column{flagged}.", notices)
+    whose = "node's type" if typed else "column"
+    notice(f"Column {name!r}: filled {filled} with the mean of the {whose}{flagged}.", notices)
 
 
 def check_categories(

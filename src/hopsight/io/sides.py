@@ -106,9 +106,5 @@ def as_sides(
             for kind, each in zip(types, (sources, targets), strict=True)
         )
     prefixed = ", and write their ids as type:id because they overlap" if overlap else ""
-    notice(
-        f"Take {types[0]!r} and {types[1]!r} for two kinds of nodes{prefixed}; without edges inside a kind there are "
-        "no triangles, and so no ring evidence.",
-        notices,
-    )
+    notice(f"Take {types[0]!r} and {types[1]!r} for two kinds of nodes{prefixed}.", notices)
     return Sides(sources, targets, types, overlap)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hopsight.io.derive import STRUCTURE
 from hopsight.system.compiled import compiled
+from hopsight.system.triangles import triangles_from
 
 FloatArray = NDArray[np.float64]
 
@@ -61,7 +62,8 @@ def count_triangles(edges: Any) -> FloatArray:
     columns = edges.indices
     rises = (degree[rows] < degree[columns]) | ((degree[rows] == degree[columns]) & (rows < columns))
     start = np.concatenate([[0], np.cumsum(np.bincount(rows[rises], minlength=degree.size))])
-    counts: FloatArray = _triangles(start, columns[rises].astype(np.int64))
+    ones = np.ones((int(start[-1]), 1))
+    counts: FloatArray = triangles_from(start, columns[rises], ones, 0, degree.size)[:, 0]
     return counts
 
 
@@ -82,29 +84,6 @@ def _matrix(source: NDArray[Any], target: NDArray[Any], n_nodes: int) -> Any:
     arcs = sp.coo_array((ones, (source[proper], target[proper])), shape=(n_nodes, n_nodes)).tocsr()
     arcs.data[:] = 1.0
     return arcs
-
-
-@compiled(nogil=True)
-def _triangles(start: Any, target: Any) -> Any:
-    """Count triangles by merging the sorted lists of arcs, which point from smaller to larger degrees."""
-    n_nodes = start.size - 1
-    total = np.zeros(n_nodes)
-    for u in range(n_nodes):
-        for at in range(start[u], start[u + 1]):
-            v = target[at]
-            i, j = start[u], start[v]
-            while i < start[u + 1] and j < start[v + 1]:
-                if target[i] < target[j]:
-                    i += 1
-                elif target[i] > target[j]:
-                    j += 1
-                else:
-                    total[u] += 1
-                    total[v] += 1
-                    total[target[i]] += 1
-                    i += 1
-                    j += 1
-    return total
 
 
 @compiled(nogil=True)

@@ -57,22 +57,8 @@ class AttributeTransform:
     type_scale: FloatArray | None = None  # (n_types, n_columns)
 
     @classmethod
-    def fit(
-        cls,
-        attributes: Any,
-        names: Sequence[str],
-        *,
-        scaling: str = "auto",
-        n_components: int | None = None,
-        types: NDArray[np.object_] | None = None,
-        rng: np.random.Generator,
-        device: Any = "cpu",
-    ) -> Self:
-        """Learn the transformation; ``scaling="auto"`` standardizes all attributes except bags of words.
-
-        ``types`` are those of the nodes; they do not matter if attributes are not standardized.
-        """
-        options = {"scaling": scaling, "n_components": n_components, "types": types, "rng": rng, "device": device}
+    def fit(cls, attributes: Any, names: Sequence[str], **options: Any) -> Self:
+        """Learn the transformation; ``options`` are those of :meth:`fit_apply`."""
         return cls.fit_apply(attributes, names, **options)[0]
 
     @classmethod
@@ -89,7 +75,8 @@ class AttributeTransform:
     ) -> tuple[Self, Any]:
         """Return the transformation and what it makes of the attributes, which are scaled only once for both.
 
-        ``device`` is the torch device that finds the principal axes.
+        ``scaling="auto"`` standardizes all attributes except bags of words. ``types`` are those of the nodes; they do
+        not matter if attributes are not standardized. ``device`` is the torch device that finds the principal axes.
         """
         check_choice("scaling", scaling, SCALINGS)
         if n_components is not None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame
 
+DATES: tuple[rules.TextKind, ...] = ("dates", "day-first dates", "month-first dates")
 RowArray = NDArray[np.int64]
 Facts = dict[str, Any]  # summaries by what they are about; two of one kind add up
 
@@ -61,7 +62,7 @@ class Plan:
     """How a column becomes attributes."""
 
     column: str
-    how: Literal["numbers", "booleans", "dates", "categories", "vectors"]
+    how: rules.TextKind | Literal["categories", "vectors"]
     names: tuple[str, ...]
     fill: tuple[float, ...] = ()  # the number for an empty cell, per column of numbers
     flagged: tuple[bool, ...] = ()  # whether another attribute flags its empty cells
@@ -182,7 +183,7 @@ def _summarize_text(column: pl.Series, rows: RowArray) -> Facts:
         "text": TextSummary.of(column, rows),
         "numbers": NumberSummary.of(rules.text_numbers(column, "numbers"), rows),
         "booleans": NumberSummary.of(rules.text_numbers(column, "booleans"), rows),
-        "dates": NumberSummary.of(rules.text_numbers(column, "dates"), rows),
+        **{kind: NumberSummary.of(rules.text_numbers(column, kind), rows) for kind in DATES},
         "values": Values(words.unique().head(rules.MAX_CATEGORIES + 1).to_list()),
     }
 
@@ -251,7 +252,7 @@ def _plan_lists(name: str, kind: pl.DataType, facts: Facts, missing: str, notice
 
 def _plan_numbers(
     name: str,
-    how: Literal["numbers", "booleans", "dates", "vectors"],
+    how: rules.TextKind | Literal["vectors"],
     columns: Mapping[str, NumberSummary],
     missing: str,
     notices: list[str] | None,

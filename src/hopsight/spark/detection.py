@@ -14,12 +14,12 @@ import pyarrow as pa
 from hopsight.detectors.base import Callback
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import NodeLaws
+from hopsight.hcm.evidence import NO_TRIANGLES, NodeLaws
 from hopsight.hcm.folds import Splits, pool_seed, split_seed
 from hopsight.hcm.groups import Group
 from hopsight.hcm.hop_detector import NO_EDGES
 from hopsight.hops.pool import PairPool
-from hopsight.io.notices import notice_merged
+from hopsight.io.notices import notice, notice_merged
 from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import unit_of
@@ -243,7 +243,11 @@ class Engine:
         edge_threshold = float(flag_limits(judged, edge_columns, graph.n_edges, detector.false_alarms)[0])
         ring = rings.ring_blocks(judged, degrees, layout, edge_laws)
         read = cached(readings.reading_blocks(judged, ring, own, layout, detector.deviation))
-        node_laws = NodeLaws.fit(readings.node_readings(gather_rows(read, layout, np.float64, law_nodes)))
+        triangles = readings.have_triangles(read, layout)
+        if not triangles and graph.n_edges:
+            notice(NO_TRIANGLES, self.notices)
+        chosen = readings.node_readings(gather_rows(read, layout, np.float64, law_nodes))
+        node_laws = NodeLaws.fit(chosen, triangles=triangles)
         scores = ranking.score_blocks(read, layout, node_laws, detector.evidence)
         limit, kind_thresholds = ranking.score_thresholds(scores, layout, detector)
         groups = collect_groups(scores, judged, graph.nodes, layout, edge_laws, kind_thresholds, self.notices)

@@ -22,9 +22,11 @@ from hopsight.spark.blocks import (
     arrow_schema,
     each_row,
     one_row,
+    piece_matrix,
     pieces,
     rows_of,
     sum_parts,
+    sum_to_driver,
 )
 from hopsight.spark.cells import by_cell
 from hopsight.spark.judging import edge_values
@@ -43,6 +45,16 @@ def node_readings(rows: Array) -> NodeReadings:
     means = np.stack([known[name] for name in ("hop", "surprise", "dissimilarity")])
     others = (known[name] for name in ("strangers", "lookalikes", "deviation", "residual"))
     return NodeReadings(known["degree"].astype(np.int64), means, *others)
+
+
+def have_triangles(readings: DataFrame, layout: Layout) -> bool:
+    """Return whether any edges close a triangle, as :meth:`NodeReadings.have_triangles` does."""
+    columns = [READINGS.index(name) for name in ("strangers", "lookalikes")]
+
+    def largest(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
+        yield 0, piece_matrix(row, layout, np.float64)[:, columns].max(axis=0, initial=0.0)
+
+    return bool(sum_to_driver(readings, largest, op=np.maximum)[0].any())
 
 
 def own_blocks(nodes: DataFrame, laws: AttributeLaws, magnitude: float) -> DataFrame:

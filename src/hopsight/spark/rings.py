@@ -26,6 +26,7 @@ from hopsight.spark.blocks import (
 from hopsight.spark.cells import on_cells, slices
 from hopsight.spark.judging import edge_readings
 from hopsight.system.compiled import compiled
+from hopsight.system.triangles import meet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -141,17 +142,7 @@ def _close(
             where = np.searchsorted(right_nodes, v)
             if where == right_nodes.size or right_nodes[where] != v:
                 continue
-            i, j = left_start[at], right_start[where]
-            while i < left_start[at + 1] and j < right_start[where + 1]:
-                if left_target[i] < right_target[j]:
-                    i += 1
-                elif left_target[i] > right_target[j]:
-                    j += 1
-                else:
-                    for side in range(total.shape[1]):
-                        product = left_value[edge, side] * left_value[i, side] * right_value[j, side]
-                        total[left_nodes[at], side] += product
-                        total[v, side] += product
-                        total[left_target[i], side] += product
-                    i += 1
-                    j += 1
+            meet(
+                left_nodes[at], edge, left_start[at], left_start[at + 1], left_target, left_value,
+                right_start[where], right_start[where + 1], right_target, right_value, total,
+            )  # fmt: skip
