@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RAW = ROOT / "experiments" / "results"
 DEVELOPMENT = ("BlogCatalog", "Flickr", "inj_cora", "amazon_fraud", "Amazon", "Disney", "Enron")
 RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
-SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND)"}
+SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
     "evidence_textbook.json", "evidence_threshold.json", "over_time.json", "runs.json", "verdicts.json",

@@ -10,7 +10,7 @@ import numpy as np
 
 from fair.graphs import GRAPHS, VIEWS
 from fair.plan import DETECTORS, NO_MODEL, OWN, PAPER_GRAPHS, TRIVIAL
-from fair.stats import SECTIONS, FloatArray, Results, Row, interval, mean_ranks
+from fair.stats import SAME_LABELS, SECTIONS, STRICT, FloatArray, Results, Row, interval, mean_ranks
 
 NAMES = {
     "random": "random", "degree": "degree", "attribute_norm": "attribute norm",
@@ -36,7 +36,9 @@ def named(detector: str) -> str:
 
 
 def marked(graph: str) -> str:
-    """Return a graph's name, with a mark if its labels helped to choose a default of ours."""
+    """Return a graph's name, with a mark if its labels helped to choose a default of ours, here or in another graph."""
+    if graph == SAME_LABELS:
+        return f"{graph} ‡"
     return graph if GRAPHS[graph].reserved else f"{graph} †"
 
 
@@ -46,9 +48,16 @@ def comparison(results: Results, section: str) -> str:
     for detector in shown(results, graphs):
         samples = {graph: results.samples(detector, graph) for graph in graphs}
         cells = [with_interval(results.value(detector, graph), samples[graph]) for graph in graphs]
-        mean = np.mean([results.value(detector, graph) for graph in graphs])
-        lines.append([named(detector), *cells, with_interval(float(mean), np.mean(list(samples.values()), axis=0))])
-    return markdown(["ROC-AUC", *map(marked, graphs), "mean"], lines)
+        for part in averaged(section).values():
+            mean = float(np.mean([results.value(detector, graph) for graph in part]))
+            cells.append(with_interval(mean, np.mean([samples[graph] for graph in part], axis=0)))
+        lines.append([named(detector), *cells])
+    return markdown(["ROC-AUC", *map(marked, graphs), *averaged(section)], lines)
+
+
+def averaged(section: str) -> dict[str, tuple[str, ...]]:
+    """Return the graphs of each mean of a section."""
+    return {"mean": SECTIONS[section]} | ({"mean without ‡": STRICT} if section == "reserved" else {})
 
 
 def precision(results: Results, section: str) -> str:
@@ -61,7 +70,10 @@ def precision(results: Results, section: str) -> str:
                 for graph in graphs
             ]
         )
-        lines.append([named(detector), *(" / ".join(map(digits, pair)) for pair in [*pairs, pairs.mean(axis=0)])])
+        cells = [
+            "–" if np.isnan(pair).all() else " / ".join(map(digits, pair)) for pair in [*pairs, pairs.mean(axis=0)]
+        ]
+        lines.append([named(detector), *cells])
     return markdown(["average precision / at n", *map(marked, graphs), "mean"], lines)
 
 
@@ -72,18 +84,34 @@ def paired(results: Results, section: str) -> str:
     for detector in shown(results, graphs):
         if detector == OURS:
             continue
-        found, cells = list[tuple[float, FloatArray]](), []
-        for graph, (value, samples) in ours.items():
-            gap = value - results.value(detector, graph), samples - results.samples(detector, graph)
-            cells.append(signed_interval(*gap))
-            if not np.isnan(gap[0]):
-                found.append(gap)
-        mean = float(np.mean([value for value, _ in found])), np.mean([samples for _, samples in found], axis=0)
-        surer = [interval(samples) for _, samples in found]
-        ahead, behind = sum(low > 0 for low, _ in surer), sum(high < 0 for _, high in surer)
-        counts = f"{ahead}, {behind}, {len(found) - ahead - behind}"
-        lines.append([named(detector), *cells, signed_interval(*mean), counts])
-    return markdown(["CrossHCM minus", *map(marked, graphs), "mean where both ran", "ahead, behind, undecided"], lines)
+        gaps = {
+            graph: (value - results.value(detector, graph), samples - results.samples(detector, graph))
+            for graph, (value, samples) in ours.items()
+        }
+        cells = [signed_interval(*gap) for gap in gaps.values()]
+        cells += [signed_interval(*mean_gap([gaps[graph] for graph in part])) for part in averaged(section).values()]
+        lines.append(
+            [named(detector), *cells, outcome([samples for value, samples in gaps.values() if not np.isnan(value)])]
+        )
+    means = [f"{title}, where both ran" for title in averaged(section)]
+    return markdown(["CrossHCM minus", *map(marked, graphs), *means, "ahead, behind, undecided"], lines)
+
+
+def mean_gap(gaps: Sequence[tuple[float, FloatArray]]) -> tuple[float, FloatArray]:
+    """Return the mean of the differences that exist, and of their samples; NaN if there is none."""
+    there = [gap for gap in gaps if not np.isnan(gap[0])] or [(float("nan"), gaps[0][1])]
+    return float(np.mean([value for value, _ in there])), np.mean([samples for _, samples in there], axis=0)
+
+
+def outcome(samples: Sequence[FloatArray]) -> str:
+    """Count the intervals above 0, below 0, and around it.
+
+    >>> outcome([np.array([0.1, 0.2]), np.array([-0.1, 0.1])])
+    '1, 0, 1'
+    """
+    bounds = [interval(each) for each in samples]
+    ahead, behind = sum(low > 0 for low, _ in bounds), sum(high < 0 for _, high in bounds)
+    return f"{ahead}, {behind}, {len(bounds) - ahead - behind}"
 
 
 def ranks(results: Results) -> str:
@@ -149,17 +177,21 @@ def cost(results: Results) -> str:
         line = [named(detector)]
         for graph in COSTED:
             rows = results.fixed(detector, graph)
-            figures = [
-                np.median([row[name] for row in rows]) if rows and rows[0][name] != "" else None
-                for name in ("seconds", "memory_mb", "gpu_mb")
-            ]
+            columns = ([row[name] for row in rows if row[name] != ""] for name in ("seconds", "memory_mb", "gpu_mb"))
             line.append(
-                " / ".join(
-                    "–" if each is None else f"{each:,.3g}" if each < 100 else f"{each:,.0f}" for each in figures
-                )
+                " / ".join(amount(float(np.median(each))) if each else "–" for each in columns) if rows else "–"
             )
         lines.append(line)
     return markdown(["seconds / MB / MB of the GPU", *map(marked, COSTED)], lines)
+
+
+def amount(value: float) -> str:
+    """Return three significant digits of a small number, all digits of a large one.
+
+    >>> amount(0.01234), amount(1234.5)
+    ('0.0123', '1,234')
+    """
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
 def table1(results: Results) -> str:

@@ -14,7 +14,7 @@ import pytest
 import results
 from fair.figures import groups
 from fair.plan import DETECTORS
-from fair.stats import IN_SAMPLE, LEAK_FREE, RESERVED, Results, interval, mean_ranks
+from fair.stats import IN_SAMPLE, LEAK_FREE, RESERVED, STRICT, Results, interval, mean_ranks
 from fair.tables import digits, paired
 
 
@@ -94,7 +94,8 @@ def test_a_changed_result_changes_its_row(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_headline_is_what_the_tables_say(compared: Results) -> None:
-    inside, outside, hidden = (means(compared, graphs) for graphs in (IN_SAMPLE, RESERVED, LEAK_FREE))
+    sections = (IN_SAMPLE, RESERVED, LEAK_FREE, STRICT)
+    inside, outside, hidden, strict = (means(compared, graphs) for graphs in sections)
     peers = {name: value for name, value in outside.items() if name.startswith("paper.")}
     assert max(inside, key=inside.__getitem__) == "cross_hcm"
     assert len(peers) == 15
@@ -104,6 +105,7 @@ def test_the_headline_is_what_the_tables_say(compared: Results) -> None:
     for value in (
         inside["cross_hcm"], inside["fair.trivial:NoModel"], inside["dominant"], outside["cross_hcm"],
         outside["fair.trivial:NoModel"], max(peers.values()), outside["dominant"], hidden["cross_hcm"], hidden["hcm"],
+        strict["cross_hcm"], strict["fair.trivial:NoModel"],
     ):  # fmt: skip
         assert re.search(rf"(?<!\d){re.escape(digits(value))}", text), f"{digits(value)} is missing"
 
