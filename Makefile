@@ -26,7 +26,7 @@ help:
 	@echo "make sbom         list everything that an installation consists of (CycloneDX) in build/hopsight.cdx.json"
 	@echo "make lint         run the linter, type checker and import checks only"
 	@echo "make bench        compare all detectors on small graphs in minutes; results in bench-out/"
-	@echo "make results      rebuild the tables of RESULTS.md that have raw results under experiments/results/"
+	@echo "make results      rebuild the tables and figures of RESULTS.md from the raw results under experiments/results/"
 	@echo "make bench-speed  compare our speed with scikit-learn's, SciPy's and other forms, and with the last commit"
 	@echo "make paper        run the paper's experiments; takes many hours and can be resumed; results in bench-paper/"
 	@echo "make peers        compare with the detectors of PyGOD and PyOD; can be resumed; results in bench-peers/"

@@ -1,10 +1,11 @@
-"""Rebuild the tables of RESULTS.md that have raw results under ``experiments/results/``.
+"""Rebuild the tables and figures of RESULTS.md from the raw results under ``experiments/results/``.
 
-    python experiments/results.py            rewrite the tables between the marks, and docs/reliability.svg
-    python experiments/results.py --check    exit with 1 if RESULTS.md is not what the raw results say
+    python experiments/results.py            rewrite the tables between the marks, and the figures in docs/
+    python experiments/results.py --check    exit with 1 if the page or a figure is not what the raw results say
 
 A table stands between ``<!-- table NAME -->`` and ``<!-- end -->``. Rows of ``evidence_others.json`` come from
-``experiments/others.py``: DOMINANT on the development graphs, CrossHCM of commit afb7e4c on all of them.
+``experiments/others.py``: DOMINANT on the development graphs, CrossHCM of commit afb7e4c on all of them. The tables of
+the comparison are made in ``experiments/fair/``.
 """
 
 from __future__ import annotations
@@ -14,15 +15,25 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
+
+from fair import coverage, figures, tables
+from fair.stats import SECTIONS, Results
 
 ROOT = Path(__file__).resolve().parents[1]
 RAW = ROOT / "experiments" / "results"
 DEVELOPMENT = ("BlogCatalog", "Flickr", "inj_cora", "amazon_fraud", "Amazon", "Disney", "Enron")
 RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
+SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
+FILES = (
+    "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
+    "evidence_textbook.json", "evidence_threshold.json", "over_time.json", "runs.json", "verdicts.json",
+)  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
 SETTINGS = {"5x12": "5 communities, 12 attributes", "12x40": "12 and 40, weakly separated", "2x2": "2 and 2"}
@@ -31,17 +42,43 @@ Row = dict[str, Any]
 
 
 def main() -> int:
-    """Rewrite or check RESULTS.md."""
+    """Rewrite or check RESULTS.md and its figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    missing = [name for name in FILES if not (RAW / name).is_file()]
+    if missing:
+        print(
+            f"raw results are missing: {', '.join(missing)}. Restore them under experiments/results/.", file=sys.stderr
+        )
+        return 1
     page = ROOT / "RESULTS.md"
-    before = page.read_text(encoding="utf-8")
-    after = filled(before)
-    if parser.parse_args().check:
-        return int(before != after)
-    page.write_text(after, encoding="utf-8")
-    draw_reliability(raw("evidence_dev"), ROOT / "docs" / "reliability.svg")
-    return 0
+    files = {page: filled(page.read_text(encoding="utf-8")).encode()}
+    files |= {ROOT / "docs" / f"{name}.svg": drawing for name, drawing in drawings().items()}
+    if not check:
+        for file, content in files.items():
+            file.write_bytes(content)
+        return 0
+    stale = [file.name for file, content in files.items() if not file.is_file() or file.read_bytes() != content]
+    if stale:
+        print(f"not what the raw results say: {', '.join(stale)}. Run make results.", file=sys.stderr)
+    return int(bool(stale))
+
+
+def drawings() -> dict[str, bytes]:
+    """Return every figure of the page as SVG, by its name."""
+    with figures.style():
+        return {"reliability": draw_reliability(raw("evidence_dev"))} | figures.figures(compared())
+
+
+def compared() -> Results:
+    """Return the cells of the comparison."""
+    return _read(RAW)
+
+
+@lru_cache(maxsize=2)
+def _read(folder: Path) -> Results:
+    return Results.read(folder)
 
 
 def filled(text: str) -> str:
@@ -78,7 +115,7 @@ def development() -> str:
         for g in DEVELOPMENT
     ]
     counts = [sum(row["graph"] == g for row in rows) for g in DEVELOPMENT]
-    head = ["", *(f"{graph} ({count})" for graph, count in zip(DEVELOPMENT, counts, strict=True)), "mean"]
+    head = ["", *(f"{SHOWN[graph]} ({count})" for graph, count in zip(DEVELOPMENT, counts, strict=True)), "mean"]
     return markdown(head, [[name, *map(digits, values), digits(mean(values))] for name, values in found.items()])
 
 
@@ -91,7 +128,7 @@ def reserved() -> str:
         count = min(len(each) for each in values)
         means = [mean(each) for each in values]
         lines.append([f"{name} ({count})", *map(digits, means), digits(mean(means))])
-    return markdown(["", *RESERVED, "mean"], lines)
+    return markdown(["", *(SHOWN.get(graph, graph) for graph in RESERVED), "mean"], lines)
 
 
 def textbook() -> str:
@@ -131,7 +168,7 @@ def verdicts() -> str:
     rows, lines, gains = raw("verdicts"), [], []
     for graph in DEVELOPMENT:
         mine = [row for row in rows if row["graph"] == graph]
-        line = [graph, f"{mean([row['anomalous'] for row in mine]):.1f}"]
+        line = [SHOWN[graph], f"{mean([row['anomalous'] for row in mine]):.1f}"]
         for measure in ("precision", "auc"):
             pairs = np.array([row[measure] for row in mine if row[measure] is not None])
             gain = pairs[:, 1] - pairs[:, 0]
@@ -160,22 +197,29 @@ def over_time() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "development": development, "reserved": reserved, "textbook": textbook, "threshold": threshold,
     "verdicts": verdicts, "over_time": over_time,
+    **{
+        f"{table.__name__}_{section}": partial(lambda table, section: table(compared(), section), table, section)
+        for table in (tables.comparison, tables.precision, tables.paired) for section in SECTIONS
+    },
+    **{
+        table.__name__: partial(lambda table: table(compared()), table)
+        for table in (
+            tables.ranks, tables.views, tables.cost, tables.table1, tables.scores_compared, coverage.counts,
+            coverage.missing,
+        )
+    },
+    "runs": lambda: tables.runs(RAW),
 }  # fmt: skip
 
 
-def draw_reliability(rows: Sequence[Row], file: Path) -> None:
+def draw_reliability(rows: Sequence[Row]) -> bytes:
     """Draw the share of edges among pairs against their predicted probability of being one hop apart."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "reliability"
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(DEVELOPMENT), figsize=(12, 2.2), sharey=True, layout="constrained")
+    figure = Figure(figsize=(12, 2.2), layout="constrained")
+    axes = figure.subplots(1, len(DEVELOPMENT), sharey=True)
     for axis, graph in zip(axes, DEVELOPMENT, strict=True):
         mine = [row["calibration"] for row in rows if row["graph"] == graph and row["calibration"]]
         axis.plot([0, 1], [0, 1], color="#999999", linewidth=0.8)
-        axis.set(title=graph, xlim=(0, 1), ylim=(0, 1), xlabel="predicted")
+        axis.set(title=SHOWN[graph], xlim=(0, 1), ylim=(0, 1), xlabel="predicted")
         if mine:
             count = np.array([each["n"] for each in mine], dtype=float)
             x, y = (
@@ -185,8 +229,7 @@ def draw_reliability(rows: Sequence[Row], file: Path) -> None:
             shown = count.sum(0) >= 50
             axis.plot(x[shown], y[shown], marker="o", markersize=3, color="#0072B2")
     axes[0].set_ylabel("share one hop apart")
-    figure.savefig(file, metadata={"Date": None})
-    plt.close(figure)
+    return figures.svg(figure)
 
 
 def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

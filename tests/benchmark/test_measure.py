@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,20 @@ def test_a_point_of_a_curve(graph):
     epoch = Epoch(7, 10, 0.5, lambda: np.arange(120.0)[::-1])
     assert curve_point(graph, epoch) == {"epoch": 7, "loss": 0.5, "auc": 1.0}
     assert curve_point(without_labels(graph), epoch) == {"epoch": 7, "loss": 0.5}
+
+
+def test_unlabeled_nodes_count_neither_as_anomalies_nor_as_normal(graph):
+    scores = np.random.default_rng(0).normal(size=120)
+    labels = np.where(np.arange(120) < 70, graph.labels, -1)
+    found = measure(replace(graph, labels=labels), scores)
+    alone = AttributedGraph.from_edges([0], [1], np.eye(70), labels=labels[:70], kinds=graph.kinds[:70])
+    assert found == measure(alone, scores[:70])
+    assert "precision_at_100" not in found  # only 70 nodes have a label
+    assert "precision_at_50" in found
+
+
+def test_labels_of_one_class_give_no_measure_and_a_curve_without_it(graph):
+    one_class = replace(graph, labels=np.where(graph.labels == 1, 1, -1))
+    epoch = Epoch(7, 10, 0.5, lambda: np.arange(120.0))
+    assert measure(one_class, np.arange(120.0)) == {}
+    assert curve_point(one_class, epoch) == {"epoch": 7, "loss": 0.5}

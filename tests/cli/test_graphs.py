@@ -29,11 +29,14 @@ def test_inject_plants_what_was_asked_for(run: Run, tables: Path, tmp_path: Path
         assert "7 planted anomalies" in out
         planted.append(read_npz(tmp_path / "planted.npz").labels.tolist())
     assert planted[0] == planted[1]
+    code, out, err = run("inject", "planted.npz", "twice.npz", *counts, "--attribute-anomalies", 2)
+    assert code == 0, err
+    assert "6 planted anomalies" in out  # besides the 7 that were there
     help_text = run("inject", "--help")[1]
     assert "--attribute-anomalies" in help_text
     assert "--attributes " not in help_text
     assert_refused(run("inject", "network.npz", "more.npz", "--cliques", 100), "n_cliques")
-    assert left_behind(tmp_path) == ["network.npz", "planted.npz"]
+    assert left_behind(tmp_path) == ["network.npz", "planted.npz", "twice.npz"]
 
 
 def test_the_catalog_is_listed(run: Run) -> None:

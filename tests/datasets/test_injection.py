@@ -197,3 +197,15 @@ def test_attributes_that_are_all_the_same_cannot_hold_anomalies(small: Attribute
     for protocol in ("dominant", "hcm", "leak-free"):
         with pytest.raises(ValueError, match="all available nodes have the same"):
             inject(same, n_cliques=0, n_attribute=1, protocol=protocol)
+
+
+@pytest.mark.parametrize("protocol", ["dominant", "hcm", "leak-free"])
+def test_only_nodes_known_to_be_normal_become_anomalies(small: AttributedGraph, protocol: str) -> None:
+    labels = np.repeat([1, 0, -1], [10, 190, 200])
+    partly = AttributedGraph(small.adjacency, small.attributes, labels=labels)
+    planted = inject(partly, n_cliques=2, clique_size=5, n_attribute=10, protocol=protocol).labels
+    assert (planted[labels == 1] == 1).all()
+    assert (planted[labels == -1] == -1).all()
+    assert (planted[labels == 0] == 1).sum() == 20
+    with pytest.raises(ValueError, match="at most 190"):
+        inject(partly, n_cliques=0, n_attribute=191, protocol=protocol)

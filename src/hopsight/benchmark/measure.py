@@ -35,7 +35,7 @@ MEASURES = (
 
 
 def measure(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, float]:
-    """Return the measures of one ranking, without those that do not exist (no labels, k above the number of nodes).
+    """Return the measures of one ranking, without those that do not exist (no labels, k above the labeled nodes).
 
     ``precision_at_n`` is the precision at k = number of anomalies, where it equals the recall.
 
@@ -48,7 +48,7 @@ def measure(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, fl
     """
     if not np.isfinite(scores).all() or scores.shape != (graph.n_nodes,):
         raise ValueError(f"a ranking needs one finite score for each of the {graph.n_nodes} nodes")
-    if graph.labels is None or not {0, 1} <= set(np.unique(graph.labels).tolist()):
+    if graph.labels is None or not _both_classes(graph.labels):
         return {}
     labels = graph.labels
     low, high = roc_auc_interval(labels, scores)
@@ -62,8 +62,9 @@ def measure(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, fl
         "mean_anomalous": float(scores[labels == 1].mean()),
         "mean_normal": float(scores[labels == 0].mean()),
     }
+    n_labeled = int((labels >= 0).sum())
     for k in CUTS:
-        if k <= graph.n_nodes:
+        if k <= n_labeled:
             found[f"precision_at_{k}"] = precision_at_k(labels, scores, k)
             found[f"recall_at_{k}"] = recall_at_k(labels, scores, k)
     by_kind = roc_auc_by_kind(labels, graph.kinds, scores)
@@ -78,6 +79,10 @@ def without_labels(graph: AttributedGraph) -> AttributedGraph:
 def curve_point(graph: AttributedGraph, epoch: Any) -> dict[str, float]:
     """Return the ROC-AUC of one epoch's own prediction, with its number and loss."""
     point = {"epoch": int(epoch.number), "loss": float(epoch.loss)}
-    if graph.labels is not None:
+    if graph.labels is not None and _both_classes(graph.labels):
         point["auc"] = roc_auc(graph.labels, epoch.scores())
     return point
+
+
+def _both_classes(labels: NDArray[np.int8]) -> bool:
+    return {0, 1} <= set(np.unique(labels).tolist())

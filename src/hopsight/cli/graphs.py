@@ -28,8 +28,9 @@ def inject(
     from hopsight.datasets import inject as plant
     from hopsight.io import write
 
+    graph = load_graph(source, nodes, data_dir)
     planted = plant(
-        load_graph(source, nodes, data_dir),
+        graph,
         n_cliques=cliques,
         clique_size=clique_size,
         n_attribute=attribute_anomalies if attributes is None else attributes,
@@ -38,7 +39,8 @@ def inject(
         seed=seed,
     )
     write(planted, out)
-    typer.echo(f"{out}: {planted!r}, {int(planted.labels.sum())} planted anomalies")
+    known = 0 if graph.labels is None else int((graph.labels == 1).sum())
+    typer.echo(f"{out}: {planted!r}, {int((planted.labels == 1).sum()) - known} planted anomalies")
 
 
 def bench(

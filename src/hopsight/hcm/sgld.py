@@ -38,7 +38,7 @@ class SGLD(Optimizer):
     Notes
     -----
     The paper subtracts the gradient of log p, and Algorithm 1 adds that of log p(w): both signs are slips. Its
-    literal step (mean loss, noise variance 0.01) diverges (RESULTS.md).
+    literal step (mean loss, noise variance 0.01) diverges.
     """
 
     def __init__(
