@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
 
 from hopsight.spark import session
+from hopsight.spark.session import ending_quietly
 
 
 def test_without_pyspark_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,3 +33,22 @@ def test_settings_of_the_user_are_restored(spark: Any) -> None:
     assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
     assert spark.conf.get("spark.sql.shuffle.partitions") == "7"
     assert session.open_session() is spark
+
+
+def test_an_interrupt_is_the_last_word_whatever_fails_after_it(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "_silence_java", lambda: None)  # other tests go on with this session
+
+    def clean_up_after_an_interrupt() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            logging.error("KeyboardInterrupt while sending command.")  # as py4j does
+            raise OSError("Java is gone")
+
+    with pytest.raises(KeyboardInterrupt), ending_quietly():
+        clean_up_after_an_interrupt()
+    with pytest.raises(OSError, match="disk"), ending_quietly():
+        raise OSError("disk full")
+    assert capfd.readouterr().err == ""

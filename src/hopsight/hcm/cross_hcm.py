@@ -372,12 +372,12 @@ class CrossHCM(Taught, HopDetector):
         at = np.searchsorted(near, [node])
         attributes = self._own(self._transformed(graph, np.array([node])))
         degrees, weight = np.array([mine.size]), graph.edge_data.rows(inside).weight
-        around = self.edge_laws_.at_nodes(local, edges, near.size, weight)
+        around: dict[str, Any] = self.edge_laws_.at_nodes(local, edges, near.size, weight)
         alone = NodeReadings(
             degrees=degrees,
             deviation=self._deviation_of(attributes),
             residual=self.attribute_laws_.residual(attributes, degrees, node_folds(graph.node_hashes[[node]])),
-            **{name: values if values is None else values[..., at] for name, values in around.items()},
+            **{name: None if values is None else values[..., at] for name, values in around.items()},  # type: ignore[arg-type]
         )
         evidence = weigh(alone, self.node_laws_)
         return self._taught_node(evidence, float(combine(evidence, self.evidence)[0][0]), node)

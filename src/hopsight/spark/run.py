@@ -50,14 +50,14 @@ def detect_files(
     """
     from hopsight.spark.excerpt import collect_excerpt
     from hopsight.spark.report import write_reasons
-    from hopsight.spark.session import open_session
+    from hopsight.spark.session import ending_quietly, open_session, run_settings
 
     show = progress or Progress()
     _check(request, resume)
     detector = make_detector(
         request.detector, preset=request.preset, seed=request.seed, device=request.device, settings=request.settings
     )
-    with claim(folder, FILES) as claimed, notices(show.say) as logged:
+    with ending_quietly(), claim(folder, FILES) as claimed, notices(show.say) as logged:
         started = now()
         spark = open_session(master)
         found = _detect(spark, request, detector, show)
@@ -69,7 +69,8 @@ def detect_files(
             "warnings": [*logged, *(notice for notice in found.notices if notice not in logged)],
         }
         show.begin("explain")
-        excerpt = collect_excerpt(found, request.top)
+        with run_settings(spark):
+            excerpt = collect_excerpt(found, request.top)
         if len(excerpt.groups) < len(found.groups):
             show.say(f"groups.csv lists {len(excerpt.groups):,} of {plural(len(found.groups), 'group')}")
         write_reasons(claimed.staging, excerpt, detector, found.attribute_names, found.fitted, record)

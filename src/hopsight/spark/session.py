@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,7 @@ def run_settings(spark: SparkSession) -> Iterator[None]:
     wanted = {
         "spark.sql.shuffle.partitions": str(max(2, 2 * spark.sparkContext.defaultParallelism)),
         "spark.sql.adaptive.enabled": "false",  # tasks are even by construction, so replanning only takes time
+        "spark.sql.constraintPropagation.enabled": "false",  # with many columns it takes exponential time
         "spark.sql.requireAllClusterKeysForCoPartition": "false",  # cells are partitioned by one of several keys
     }
     before = {name: spark.conf.get(name) for name in wanted}
@@ -90,3 +92,33 @@ def run_settings(spark: SparkSession) -> Iterator[None]:
         for name, old in before.items():
             if old is not None:
                 spark.conf.set(name, old)
+
+
+@contextmanager
+def ending_quietly() -> Iterator[None]:
+    """Let an interrupt be the last word: py4j logs a trace of it, and Java may be gone before we have cleaned up."""
+    silent = logging.NullHandler()  # without any handler, logging writes to standard error
+    logging.getLogger().addHandler(silent)
+    try:
+        yield
+    except BaseException as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__context__
+        if cause is None:
+            raise
+        _silence_java()
+        raise KeyboardInterrupt from None
+    finally:
+        logging.getLogger().removeHandler(silent)
+
+
+def _silence_java() -> None:
+    """End the session without the traces that Java writes about tasks whose Python is gone."""
+    with suppress(Exception):
+        from pyspark import SparkContext
+
+        context = SparkContext._active_spark_context
+        if context is not None:
+            context.setLogLevel("OFF")
+            context.stop()
