@@ -40,14 +40,14 @@ def test_numbers_and_zero_padded_text() -> None:
 
 def test_the_right_column_of_the_node_table_is_named() -> None:
     message = refusal(["a@x", "b@x", "c@x"], [1, 2, 3], email=["a@x", "b@x", "c@x"])
-    assert message.endswith("they are in its column 'email': pass --id-column email")
+    assert message.endswith("they are in its column 'email': pass id_column=email")
 
 
 def test_tables_that_have_nothing_in_common() -> None:
     message = refusal(["a", "b", "c", "d", "e"], ["x", "y", "z", "w"])
     assert message == (
         "5 of 5 node ids in the edges have no row in the node table: 'a', 'b', 'c', …; it has 'x', 'y', 'z', … "
-        "instead; name the right columns with --id-column, --source-column and --target-column"
+        "instead; name the right columns with id_column, source_column and target_column"
     )
 
 

@@ -320,3 +320,21 @@ def test_a_graph_with_formulas_is_written_without_them_and_restored(tmp_path: Pa
     assert again.attribute_names == graph.attribute_names and again.edge_attribute_names == ("@speed",)
     for field in ("node_ids", "node_names", "node_types", "attributes", "edge_attributes", "edges"):
         assert getattr(again, field).tolist() == getattr(graph, field).tolist()
+
+
+def test_the_number_of_a_booking_is_no_end_and_a_total_is_no_edge(tmp_path: Path) -> None:
+    rows = ["Booking ID,Date,Account,Shop,Amount"]
+    rows += [f"B-{i},2024-01-{i + 1:02},a{i % 3},s{i % 2},{i + 0.5}" for i in range(9)]
+    path = tmp_path / "bookings.csv"
+    path.write_text("\n".join([*rows, ",,,,40.5"]))
+    notices: list[str] = []
+    graph = read_tables(path, notices=notices)
+    assert set(graph.node_ids) == {"a0", "a1", "a2", "s0", "s1"}
+    assert "Left out 1 row without both ends, first row 10." in notices
+
+
+def test_separators_of_thousands_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "payments.csv"
+    path.write_text('payer,payee,amount\na,b,1.5\na,c,2.5\nb,c,"2,020.53"\n')
+    with pytest.raises(ValueError, match="write numbers without separators of thousands"):
+        read_tables(path)

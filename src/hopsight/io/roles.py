@@ -24,6 +24,10 @@ FEWEST_ROWS = 3  # of a table in which an id that differs in every row tells row
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
 SECONDS_PER_DAY = 86400.0
 _ROW_ID = re.compile(r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|row_number|mid|tid|txid|msgid|key)")
+_EVENT = re.compile(
+    r"(booking|transaction|trans|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref)"
+    r"_?(id|uid|no|nr|number|hash|index|key|date|time)|id|uuid|guid|index|row|date|datetime|timestamp"
+)
 _DATE = r"^\s*(\d{4})[-/](\d{1,2})[-/](\d{1,2})"
 _GERMAN_DATE = r"^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})"
 _SLASHED_DATE = r"^\s*(\d{1,2})/(\d{1,2})/(\d{4})"
@@ -58,6 +62,16 @@ def is_row_id_name(name: str) -> bool:
     [True, True, True, True, False, False]
     """
     return _ROW_ID.fullmatch(normalized_name(name)) is not None
+
+
+def is_event_name(name: str) -> bool:
+    """Return whether a column is called like the number or the time of an event, which is no end of an edge.
+
+    >>> [is_event_name(name) for name in ("Booking ID", "tx_id", "Date", "account_id", "shop")]
+    [True, True, True, False, False]
+    """
+    known = normalized_name(name)
+    return _EVENT.fullmatch(known) is not None
 
 
 def is_row_id(column: pl.Series) -> bool:

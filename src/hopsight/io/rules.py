@@ -6,6 +6,7 @@ as one that holds all of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -170,6 +171,11 @@ class TextSummary(Summary):
         )
 
 
+def _advice(cell: Cell | None) -> str:
+    separated = re.fullmatch(r"\s*[-+]?\d{1,3}(,\d{3})+(\.\d+)?\s*", _value(cell).strip("'\""))
+    return "write numbers without separators of thousands" if separated else "correct it"
+
+
 TextKind = Literal["numbers", "booleans", "dates", "day-first dates", "month-first dates"]
 
 
@@ -189,7 +195,7 @@ def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories
     if summary.n_numbers >= summary.n_text:
         raise ValueError(
             f"{_place(name, summary.first_text)}: {_value(summary.first_text)} is not a number, unlike the rest of the "
-            f"column; correct it, or pass --category {name} or --ignore {name}"
+            f"column; {_advice(summary.first_text)}, or pass --category {name} or --ignore {name}"
         )
     if summary.all_booleans:
         return "booleans"

@@ -22,7 +22,7 @@ from hopsight.io.files import TABLE_SUFFIXES, reading
 from hopsight.io.frames import Table, open_table, write_frame
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, check_column, distinct, node_fields
 from hopsight.io.notices import notice
-from hopsight.io.roles import normalized_name
+from hopsight.io.roles import is_event_name, normalized_name
 from hopsight.io.sides import PAIRS, Sides, as_sides
 from hopsight.system.forks import check_polars
 
@@ -181,13 +181,17 @@ def find_ends(names: Sequence[str], source: str | None, target: str | None) -> t
 
     >>> find_ends(["amount", "Sender", "Receiver"], None, None)
     ('Sender', 'Receiver')
+    >>> find_ends(["Booking ID", "Date", "Account", "Shop", "Amount"], None, None)
+    ('Account', 'Shop')
     """
     check_column("source_column", source, names)
     check_column("target_column", target, names)
     if len(names) < 2:
         raise ValueError("an edge list needs two columns, but there is only one")
     known = _by_normalized_name(names)
-    guess = next(((known[a], known[b]) for a, b in END_NAMES if a in known and b in known), tuple(names[:2]))
+    first = [name for name in names if not is_event_name(name)]
+    first = first if len(first) > 1 else list(names)
+    guess = next(((known[a], known[b]) for a, b in END_NAMES if a in known and b in known), tuple(first[:2]))
     if source is None:
         source = next(name for name in (*guess, *names) if name != target)
     if target is None:
@@ -238,9 +242,22 @@ class _EdgeTable:
         frame = table.read([*ends, *others], text=ends)
         if not frame.height:
             raise ValueError("it has a header but no edges")
+        frame = _with_ends(frame, ends, options["notices"])
         sources, targets = (ids.as_ids(_plain(frame[end]), typed=table.typed) for end in ends)
         options["category"] = [name for name in options["category"] if name in others]
         return cls(sources, targets, edge_columns(frame, others, **options))
+
+
+def _with_ends(frame: pl.DataFrame, ends: tuple[str, str], notices: list[str] | None) -> pl.DataFrame:
+    """Return the rows that have some end; a row without both, such as a total below a column, is no edge."""
+    import polars as pl
+
+    empty = frame.select(pl.all_horizontal(pl.col(end).is_null() for end in ends)).to_series()
+    if not empty.any() or empty.all():
+        return frame
+    where = int(empty.arg_true()[0]) + 1
+    notice(f"Left out {plural(int(empty.sum()), 'row')} without both ends, first row {where}.", notices)
+    return frame.filter(~empty)
 
 
 def _plain(column: pl.Series) -> pl.Series:
