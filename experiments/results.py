@@ -32,7 +32,8 @@ RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
 SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
-    "evidence_textbook.json", "evidence_threshold.json", "over_time.json", "runs.json", "verdicts.json",
+    "evidence_textbook.json", "evidence_threshold.json", "over_time.json", "over_time_published.json", "runs.json",
+    "verdicts.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}

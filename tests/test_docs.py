@@ -70,13 +70,15 @@ def test_the_walk_of_the_start_page_meets_what_it_says(tmp_path: Path) -> None:
     lines = sample[1] + "3;DE00967888;DE70653372;12.5;02/03/2024 00:50;;\n"
     path = tmp_path / "transactions.csv"
     path.write_text(lines, encoding="utf-8-sig")
-    graph = hopsight.load(path, source_column="Sender account", target_column="Receiver account")
+    graph = hopsight.load(path)
     assert graph.n_nodes == 4 and graph.n_edges == 3
+    path.write_text(lines + ";;;TOTAL;;;\n", encoding="utf-8-sig")
+    assert hopsight.load(path).n_edges == 3
     for line, words in (
-        (";;;TOTAL;;;", "has no node id"),
+        ("4;DE1;;5.0;02/03/2024 00:50;;", "has no node id"),
         ('4;DE1;DE2;"2,020.53";02/03/2024 00:50;;', "'2,020.53' is not a number, unlike the rest of the column"),
     ):
         path.write_text(lines + line + "\n", encoding="utf-8-sig")
         with pytest.raises(ValueError, match=words):
-            hopsight.load(path, source_column="Sender account", target_column="Receiver account")
+            hopsight.load(path)
         assert words in text

@@ -35,11 +35,7 @@ def test_settings_of_the_user_are_restored(spark: Any) -> None:
     assert session.open_session() is spark
 
 
-def test_an_interrupt_is_the_last_word_whatever_fails_after_it(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session, "_silence_java", lambda: None)  # other tests go on with this session
-
+def test_an_interrupt_is_the_last_word_whatever_fails_after_it(capfd: pytest.CaptureFixture[str]) -> None:
     def clean_up_after_an_interrupt() -> None:
         try:
             raise KeyboardInterrupt

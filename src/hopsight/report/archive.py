@@ -135,8 +135,7 @@ def _levels(model: Any, graph: AttributedGraph) -> IntArray:
     [0, 0, 0]
     """
     edges = JudgedEdges(graph, model)
-    by_score = -np.asarray(model.decision_score_)[graph.edges].max(axis=0)
-    place = edges.ranks if edges.has_hops else by_score
+    place = edges.ranks if edges.has_hops else -np.asarray(model.decision_score_)[graph.edges].max(axis=0)
     ends, places = graph.edges.ravel(), np.tile(place, 2)
     by_end = np.lexsort((places, ends))
     counts = np.bincount(ends, minlength=graph.n_nodes)

@@ -96,7 +96,11 @@ def run_settings(spark: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def ending_quietly() -> Iterator[None]:
-    """Let an interrupt be the last word: py4j logs a trace of it, and Java may be gone before we have cleaned up."""
+    """Let an interrupt be the last word: py4j logs a trace of it, and Java may be gone before we have cleaned up.
+
+    A session that was open before stays open.
+    """
+    ours = _open_context() is None
     silent = logging.NullHandler()  # without any handler, logging writes to standard error
     logging.getLogger().addHandler(silent)
     try:
@@ -107,18 +111,17 @@ def ending_quietly() -> Iterator[None]:
             cause = cause.__context__
         if cause is None:
             raise
-        _silence_java()
+        context = _open_context()
+        if ours and context is not None:
+            with suppress(Exception):  # Java writes traces about tasks whose Python is gone
+                context.setLogLevel("OFF")
+                context.stop()
         raise KeyboardInterrupt from None
     finally:
         logging.getLogger().removeHandler(silent)
 
 
-def _silence_java() -> None:
-    """End the session without the traces that Java writes about tasks whose Python is gone."""
-    with suppress(Exception):
-        from pyspark import SparkContext
-
-        context = SparkContext._active_spark_context
-        if context is not None:
-            context.setLogLevel("OFF")
-            context.stop()
+def _open_context() -> Any:
+    """Return the Spark context of this process, or None."""
+    module = sys.modules.get("pyspark")
+    return None if module is None else module.SparkContext._active_spark_context
