@@ -12,7 +12,7 @@ from hopsight.streams.events import Events
 from hopsight.streams.kernel import COUNT_SEEN, COUNT_USUAL, HOP, KIND, NEW_PAIR, PAST_HOP, SCALE, SCORE, SURPRISE
 from hopsight.streams.reasons import event_reasons
 from hopsight.streams.tally import kind_names
-from hopsight.system.cells import guarded, unguarded
+from hopsight.system.cells import guarded_frame, unguarded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +21,6 @@ EDGES = ("source", "target", "time", "hop", "surprise", "score", "flagged", "dec
 ALERTS = ("alert", "source", "target", "time", "window", "score", "decided_by", "hop", "surprise", "reason")
 FAR_HOP = 4.0
 DATETIME = "%Y-%m-%dT%H:%M:%S%.f"
-SAFE = r"^[0-9A-Za-z_]"  # most cells begin so, and need no closer look
 
 
 def event_frame(
@@ -57,15 +56,7 @@ def alert_frame(frame: pl.DataFrame, first: int, spans: Sequence[str]) -> pl.Dat
 
 def write_rows(file: Any, frame: pl.DataFrame, *, header: bool) -> None:
     """Write rows as CSV, in which no text cell can be taken for a formula."""
-    import polars as pl
-
-    for name in [name for name, kind in frame.schema.items() if kind == pl.String]:
-        cells = frame[name]
-        risky = cells.filter(~cells.str.contains(SAFE)).unique()
-        changed = {cell: guarded(cell) for cell in risky}
-        if changed:
-            frame = frame.with_columns(pl.col(name).replace(changed))
-    frame.write_csv(file, include_header=header, datetime_format=DATETIME)
+    guarded_frame(frame).write_csv(file, include_header=header, datetime_format=DATETIME)
 
 
 def unguarded_text(frame: pl.DataFrame) -> pl.DataFrame:
