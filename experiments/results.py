@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from fair import coverage, figures, tables
+from fair import coverage, figures, paper, tables
 from fair.stats import SECTIONS, Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,7 +69,11 @@ def main() -> int:
 def drawings() -> dict[str, bytes]:
     """Return every figure of the page as SVG, by its name."""
     with figures.style():
-        return {"reliability": draw_reliability(raw("evidence_dev"))} | figures.figures(compared())
+        own = {
+            "reliability": draw_reliability(raw("evidence_dev")),
+            "optimizers": figures.svg(paper.draw_curves(RAW / "curves.json")),
+        }
+        return own | figures.figures(compared())
 
 
 def compared() -> Results:
@@ -206,7 +210,7 @@ TABLES: dict[str, Callable[[], str]] = {
         table.__name__: partial(lambda table: table(compared()), table)
         for table in (
             tables.ranks, tables.views, tables.cost, tables.table1, tables.scores_compared, coverage.counts,
-            coverage.missing,
+            coverage.missing, paper.optimizers, paper.sweeps, paper.growth,
         )
     },
     "runs": lambda: tables.runs(RAW),

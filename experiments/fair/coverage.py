@@ -11,12 +11,13 @@ from fair.plan import DETECTORS, Cell, all_cells, group, is_slow, key
 from fair.stats import Results, Row
 from fair.tables import markdown, marked, named
 
-OUT_OF_TIME = "not run: expected to take minutes and therefore last in the plan; the time of the machine was used up"
+USED_UP = "expected to take minutes and therefore last in the plan; the time of the machine was used up"
 KINDS = {
     "tot_nodes": "fails: does not work with this version of PyG (`unexpected keyword argument 'tot_nodes'`)",
     "CUDA out of memory": "fails: out of GPU memory beside the other cells",
     "expanded size of the tensor": "fails: `The expanded size of the tensor must match the existing size`",
     "not finished": "over the limit of 100 s",
+    "GiB in use": "over the limit of 16 GiB",
 }
 EXPERIMENTS = {
     "comparison": "comparison", "table1": "the paper's Table 1", "optimizers": "optimizers",
@@ -33,14 +34,19 @@ def planned() -> tuple[Cell, ...]:
 def counts(results: Results) -> str:
     """Count the cells of the plan by what became of them."""
     ended = by_key(results)
+    hopeless = {group(one) for one in planned() if key(one) in ended and ended[key(one)]["status"] != "ok"}
     found: dict[tuple[str, str], Counter[str]] = {}
     for one in planned():
         row = ended.get(key(one))
         place = EXPERIMENTS[one["experiment"]], one["view"]
-        found.setdefault(place, Counter())[row["status"] if row else "not run"] += 1
-    columns = ("ok", "failed", "time limit", "memory", "not run")
+        status = row["status"] if row else "not repeated" if group(one) in hopeless else "not run"
+        found.setdefault(place, Counter())[status] += 1
+    columns = ("ok", "failed", "time limit", "memory limit", "not repeated", "not run")
     lines = [[*place, *(str(count[name]) for name in columns)] for place, count in found.items()]
-    head = ["experiment", "view", "ended", "failed", "over the limit of time", "over the limit of memory", "not run"]
+    head = [
+        "experiment", "view", "ended", "failed", "over the limit of time", "over the limit of memory",
+        "not repeated after that", "not run",
+    ]  # fmt: skip
     return markdown(head, lines)
 
 
@@ -56,7 +62,9 @@ def missing(results: Results) -> str:
     for one in fixed:
         if results.fixed(one["detector"], one["graph"]):
             continue
-        graphs = found.setdefault((one["detector"], why(one, reasons.get(group(one)))), [])
+        n_ended = results.n_ended(one["detector"], one["graph"])
+        reason = f"only {n_ended} of 5 repetitions: {USED_UP}" if n_ended else why(one, reasons.get(group(one)))
+        graphs = found.setdefault((one["detector"], reason), [])
         if one["graph"] not in graphs:
             graphs.append(one["graph"])
     order = sorted(found, key=lambda place: DETECTORS.index(place[0]))
@@ -77,7 +85,7 @@ def why(one: Cell, row: Row | None) -> str:
         return next(text for part, text in KINDS.items() if part in row["reason"])
     if not is_slow(one):
         raise ValueError(f"{one['detector']} on {one['graph']} was neither run nor slow: run it, or say why not")
-    return OUT_OF_TIME
+    return f"not run: {USED_UP}"
 
 
 def by_key(results: Results) -> dict[str, Row]:

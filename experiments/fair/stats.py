@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fair.graphs import FIXED_VIEW, GRAPHS
-from fair.plan import OWN, REPETITIONS
+from fair.plan import OWN, REPETITIONS, repetitions
 
 FloatArray = NDArray[np.float64]
 Row = dict[str, Any]
@@ -67,8 +67,13 @@ class Results:
         return {place: sorted(rows, key=lambda row: int(row["seed"])) for place, rows in found.items()}
 
     def fixed(self, detector: str, graph: str) -> list[Row]:
-        """Return a detector's own ranking in the fixed view, one row per repetition; nothing if it did not end."""
-        return self._fixed.get((detector, graph), [])
+        """Return a detector's own ranking in the fixed view, one row per repetition; nothing unless all ended."""
+        rows = self._fixed.get((detector, graph), [])
+        return rows if len(rows) == repetitions(detector, graph) else []
+
+    def n_ended(self, detector: str, graph: str) -> int:
+        """Return how many repetitions ended in the fixed view."""
+        return len(self._fixed.get((detector, graph), []))
 
     def value(self, detector: str, graph: str, measure: str = "auc") -> float:
         """Return the mean of a measure over repetitions; NaN if there is none."""

@@ -168,8 +168,23 @@ def test_ranks_leave_out_who_did_not_run_everywhere() -> None:
 def test_missing_repetitions_are_noticed() -> None:
     one = made(0.1)
     few = Results(one.rows[:3], one.draws)
+    assert few.n_ended("cross_hcm", "tolokers") == 3
+    assert few.fixed("cross_hcm", "tolokers") == []  # three of five are no figure
+    assert np.isnan(few.value("cross_hcm", "tolokers"))
     with pytest.raises(ValueError, match="3 repetitions on tolokers"):
-        few.samples("cross_hcm", "tolokers")
+        few.resampled(few.rows, "tolokers")
+
+
+def test_the_papers_experiments_have_all_repetitions(compared: Results) -> None:
+    from fair import paper
+
+    assert "over the limit" not in paper.optimizers(compared)
+    lines = paper.sweeps(compared).splitlines()
+    held = [line.split(" | ")[1:] for line in lines if "held" in line]
+    assert len(held) == 3
+    assert held[0] == held[1] == held[2]  # R = .2, C = 5 and S = .3 are one cell
+    assert [line.split(" | ")[0] for line in lines if "over the limit" in line] == ["| S = 1"]
+    assert "| 6, 348 |" in next(line for line in lines if line.startswith("| C = 7"))  # classes that the graph has
 
 
 def test_what_did_not_run_has_a_reason(compared: Results) -> None:

@@ -109,7 +109,7 @@ class DeviceMatrix:
         """Return the values as a tensor on the device."""
         import torch
 
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
+        return torch.tensor(values, device=self.device)  # a copy: torch warns about sharing read-only memory
 
     def _sparse(self, values: Any) -> Any:
         import torch
