@@ -76,7 +76,7 @@ def test_an_edge_leaves_no_trace_in_what_it_is_judged_by() -> None:
     """Take an edge of part k away: every view and every training pool of network k stays the same to the bit."""
     graph = two_groups(0)
     n_inner = quick("cross_hcm").n_inner
-    part = prepared(graph).splits.part(edge_hashes(graph))
+    part = prepared(graph).splits.of(edge_hashes(graph)).part
     for edge in (0, 100, graph.n_edges - 1):
         smaller, kept = without_edge(graph, edge), np.ones(graph.n_edges, dtype=bool)
         kept[edge] = False  # hops of both graphs are counted without the edge
@@ -99,7 +99,7 @@ def test_a_network_never_learns_from_an_edge_that_it_judges() -> None:
     """Neither as one hop nor as a farther pair: not even an edge that was dropped before hops were counted."""
     graph = two_groups(0)
     model: Any = quick("cross_hcm")
-    part = prepared(graph).splits.part(edge_hashes(graph))
+    part = prepared(graph).splits.of(edge_hashes(graph)).part
     kept = np.random.default_rng(1).random(graph.n_edges) < 0.6
     pool = pool_of(graph, kept)
     edges = keys(graph, graph.edges)
@@ -128,7 +128,7 @@ def test_in_pure_noise_an_edge_is_as_likely_as_any_of_four_classes() -> None:
     model: Any = CrossHCM(drop_ratio=0.0, seed=0).fit(graph)
     assert model.n_classes_ == 4
     assert model.edge_probability_.mean() == pytest.approx(0.25, abs=0.06)
-    part = model.splits.part(edge_hashes(graph))
+    part = model.splits.of(edge_hashes(graph)).part
     folds = model._folds(graph, model._transformed(graph), CPU)
     remembered = copy.copy(model)
     remembered.samples_, remembered.calibrations_ = np.roll(model.samples_, 1, axis=1), np.empty((0, 0))
@@ -145,7 +145,7 @@ def test_without_a_seed_every_fit_splits_anew_and_remembers_how() -> None:
     first, second = (quick("cross_hcm", seed=None).fit(graph) for _ in range(2))
     assert len({first.split_seed_, second.split_seed_, 0}) == 3
     hashes = edge_hashes(graph)
-    parts = [model.splits.part(hashes) for model in (first, second, quick("cross_hcm", seed=0).fit(graph))]
+    parts = [model.splits.of(hashes).part for model in (first, second, quick("cross_hcm", seed=0).fit(graph))]
     assert not any(np.array_equal(parts[i], parts[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
     np.testing.assert_allclose(first.decision_function(graph), first.decision_score_, rtol=1e-9)
 

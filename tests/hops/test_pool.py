@@ -20,7 +20,7 @@ SPLITS = Splits(0, 2, 3)
 
 
 def positives_of(graph: AttributedGraph) -> list[np.ndarray]:
-    return [SPLITS.positives(edge_hashes(graph), fold) for fold in SPLITS.folds]
+    return [SPLITS.of(edge_hashes(graph)).positives(fold) for fold in SPLITS.folds]
 
 
 def pool_of(graph: AttributedGraph, kept: np.ndarray | None = None, **settings: Any) -> PairPool:
@@ -160,7 +160,7 @@ def test_a_fold_without_edges_takes_those_of_its_network() -> None:
     pools = pool_of(path, min_class_pairs=1, sampling_ratio=1.0).pools
     for fold, kinds in enumerate(pools):
         ends = {tuple(pair) for pair in kinds[0].T.tolist()}
-        mine = {tuple(edge) for edge in path.edges[:, SPLITS.part(hashes) == fold // 3].T.tolist()}
+        mine = {tuple(edge) for edge in path.edges[:, SPLITS.of(hashes).part == fold // 3].T.tolist()}
         assert ends and not ends & mine
 
 

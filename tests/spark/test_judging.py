@@ -18,7 +18,7 @@ def test_folds_are_combined(spark: Any) -> None:
     samples: list[list[float]] = [[] for _ in range(30)]
     rows = []
     for turn in range(6):  # three folds of each network
-        mine = np.flatnonzero(splits.part(hashes) == turn // 3)
+        mine = np.flatnonzero(splits.of(hashes).part == turn // 3)
         hops = rng.normal(size=(4, mine.size))
         for edge, values in zip(mine, hops.T, strict=True):
             samples[edge] += values.tolist()

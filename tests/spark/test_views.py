@@ -22,7 +22,7 @@ def test_neighborhoods_are_those_of_the_local_engine(first_stages: FirstStages, 
     found = cached(neighborhoods(shown, first_stages.graph.cells, first_stages.layout, first_stages.splits))
     assert len(first_stages.splits.folds) == 6
     for fold in first_stages.splits.folds:
-        hidden = first_stages.splits.hidden(edge_hashes(graph), fold)
+        hidden = first_stages.splits.of(edge_hashes(graph)).hidden(fold)
         wanted = normalized_adjacency(adjacency_of(graph, ~hidden, directed=False)) @ x
         np.testing.assert_allclose(
             dense(found, first_stages, "ax", np.float32, fold)[number], wanted, rtol=1e-5, atol=1e-6

@@ -72,22 +72,10 @@ class Splits:
         places = parts_of(part, self.n_folds).astype(np.int32), parts_of(inner, self.n_inner).astype(np.int32)
         return Placed(*places, self.n_inner)
 
-    def part(self, edge_hashes: HashArray) -> NDArray[np.int32]:
-        """Return the part of each edge: the network that judges it."""
-        return self.of(edge_hashes).part
-
-    def hidden(self, edge_hashes: HashArray, fold: int) -> NDArray[np.bool_]:
-        """Return which edges the views of a fold leave out."""
-        return self.of(edge_hashes).hidden(fold)
-
-    def positives(self, edge_hashes: HashArray, fold: int) -> NDArray[np.bool_]:
-        """Return which edges a fold learns one hop from."""
-        return self.of(edge_hashes).positives(fold)
-
 
 @dataclass(frozen=True)
 class Placed:
-    """The part and the inner fold of each of some edges."""
+    """The part (the network that judges it) and the inner fold of each of some edges."""
 
     part: NDArray[np.int32]
     inner: NDArray[np.int32]

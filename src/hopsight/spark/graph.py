@@ -235,7 +235,7 @@ def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame
         u, v, hashes = (edges[name] for name in names)
         blocks = {b: np.zeros((layout.sizes[b], len(splits.folds) + 1), dtype=np.int32) for b in (i, j)}
         for column, fold in enumerate([None, *splits.folds]):
-            seen = slice(None) if fold is None else ~splits.hidden(hashes, fold)
+            seen = slice(None) if fold is None else ~splits.of(hashes).hidden(fold)
             blocks[i][:, column] += np.bincount(u[seen], minlength=layout.sizes[i]).astype(np.int32)
             blocks[j][:, column] += np.bincount(v[seen], minlength=layout.sizes[j]).astype(np.int32)
         for block, rows in blocks.items():

@@ -79,7 +79,7 @@ def judged_edges(
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
         k, turn = divmod(fold, n_turns)
-        mine = splits.part(edges["hash"]) == k
+        mine = splits.of(edges["hash"]).part == k
         ends = np.stack([edges["u"][mine], edges["v"][mine] + (0 if i == j else layout.sizes[i])])
         pairs, chosen = torch.from_numpy(ends.astype(np.int64)), torch.arange(ends.shape[1])
         view = _cell_views(blocks, i == j)
@@ -119,7 +119,7 @@ def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
     def merge(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
         cell = next(rows_of(right))
         hashes = np.frombuffer(cell["hash"], dtype=np.uint64)
-        part = splits.part(hashes)
+        part = splits.of(hashes).part
         total = np.zeros((len(FIELDS), hashes.size))
         for row in sorted(rows_of(left), key=lambda row: row["fold"]):
             mine = np.flatnonzero(part == row["fold"] // (splits.n_inner - 1))

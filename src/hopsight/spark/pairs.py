@@ -272,7 +272,7 @@ def _class_counts(state: DataFrame, layout: Layout, n_sources: int, n_classes: i
 
 def _positives(row: dict[str, Any], kept: NDArray[np.bool_], splits: Splits, fold: int) -> NDArray[np.bool_]:
     """Return the edges of a slice that a fold learns one hop from; one that is set aside takes dropped edges, too."""
-    mine = splits.positives(_words(row, "hash"), fold)
+    mine = splits.of(_words(row, "hash")).positives(fold)
     return mine if fold % splits.n_inner == 0 else mine & kept
 
 

@@ -58,7 +58,7 @@ def neighborhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: S
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[tuple[int, Array]]:
         i, j = layout.pairs[cell]
-        visible = ~splits.hidden(edges["hash"], fold)
+        visible = ~splits.of(edges["hash"]).hidden(fold)
         u, v = edges["u"][visible], edges["v"][visible]
         if alone:  # bit for bit as in the local engine
             yield 0, _smoothed(u, v, blocks["x0"])
