@@ -220,7 +220,7 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
     alike = edge_similarity(attributes, graph.edges, model.resolve_similarity(model.transform_.scaling))
     kept = drop_edges(alike, model.drop_ratio, rng=np.random.default_rng(model.seed).spawn(6)[1])
     hashes, splits = edge_hashes(graph), model.splits
-    positives = [splits.positives(hashes, fold) & kept for fold in splits.folds]
+    positives = [splits.of(hashes).positives(fold) & kept for fold in splits.folds]
     settings = {name: getattr(model, name) for name in ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")}
     trained, fresh = (
         pair_pool(
@@ -232,7 +232,7 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
     device = resolve_device(model.device)
     folds = model._folds(graph, attributes, device)
     networks = model.build_networks(model.n_folds, model.n_inputs_, model.n_classes_, np.random.default_rng(0), device)
-    schedule, part, rng = model.schedule(), splits.part(hashes), np.random.default_rng(5)
+    schedule, part, rng = model.schedule(), splits.of(hashes).part, np.random.default_rng(5)
     found, truth = [], []
     for k, network in enumerate(networks):
         classes = [graph.edges[:, part == k]]

@@ -36,7 +36,7 @@ def test_blocks_hold_hashes_and_degrees(first_stages: FirstStages, graph: Attrib
     degrees = dense(first_stages.degrees, first_stages, "degree", np.int32, -1)[number]
     np.testing.assert_array_equal(degrees[:, 0], graph.degrees)
     for fold in first_stages.splits.folds:
-        hidden = first_stages.splits.hidden(edge_hashes(graph), fold)
+        hidden = first_stages.splits.of(edge_hashes(graph)).hidden(fold)
         seen = np.bincount(graph.edges[:, ~hidden].ravel(), minlength=graph.n_nodes)
         np.testing.assert_array_equal(degrees[:, fold + 1], seen)
 
