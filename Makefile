@@ -46,7 +46,7 @@ docs: $(VENV)/.installed-docs
 	@echo "Open build/site/index.html in a browser."
 
 test: lint browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-long: $(VENV)/.installed-dev browser
 	$(BIN)/python -m pytest -m slow --timeout 3600
@@ -63,7 +63,7 @@ test-postgres: $(VENV)/.installed-dev
 
 # Old libraries warn about each other, and pyspark 4.0 does not close its sockets; we cannot fix that here.
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -W ignore::DeprecationWarning -W ignore::ResourceWarning
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -W ignore::DeprecationWarning -W ignore::ResourceWarning
 
 # Without --strict, pip-audit succeeds even if it could not look up a single package.
 audit: $(AUDIT)/.installed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 # Read when torch and numba load. On small graphs a second thread only waits, and on a busy machine very long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -13,6 +14,39 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
+
+TESTS = Path(__file__).parent
+# What takes longest runs first, so that no worker is left alone with it at the end.
+LONGEST = ("spark", "test_reproducible.py", "test_stops.py", "benchmark", "report", "test_environment.py", "runs")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that take longest and end with those in docstrings."""
+
+    def place(item: pytest.Item) -> int:
+        if not item.path.is_relative_to(TESTS):
+            return len(LONGEST) + 1
+        first = item.path.relative_to(TESTS).parts[0]
+        return LONGEST.index(first) if first in LONGEST else len(LONGEST)
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a file to one worker, as ``--dist loadfile`` says, but all files of ``spark/`` to the same.
+
+    Their session and their detection take a minute to make, and each worker would make its own.
+    """
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class SparkTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/spark" if nodeid.startswith("tests/spark/") else super()._split_scope(nodeid)
+
+    return SparkTogether(config, log)
 
 
 @pytest.fixture

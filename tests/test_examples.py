@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -34,15 +36,26 @@ def test_every_example_is_listed_and_in_the_gallery() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch_geometric
-@pytest.mark.parametrize("name", PROMISES)
+@pytest.mark.parametrize("name", [name for name in PROMISES if name != "on_spark"])
 def test_an_example_runs_and_draws_a_picture(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    if (absent := gallery.missing_for(name)) is not None:
+    check_example(name, gallery.run_example(name))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_the_example_on_spark_runs_and_draws_a_picture() -> None:
+    """It runs in a process of its own, because it stops its session, which is the one that other tests share."""
+    if (absent := gallery.missing_for("on_spark")) is not None:
         pytest.skip(absent)
-    example = gallery.run_example(name)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+        check_example("on_spark", process.submit(gallery.run_example, "on_spark").result())
+
+
+def check_example(name: str, example: gallery.Example) -> None:
+    """Check that an example printed what it promises, drew one picture and says what it is."""
     assert PROMISES[name] in example.output
     assert len(example.pictures) == 1 and "<svg" in example.pictures[0]
-    assert list(tmp_path.iterdir()) == []
     assert example.title and example.text
 
 

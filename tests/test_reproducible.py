@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hopsight.cli import main
-from hopsight.datasets import make_demo, make_graph
+from hopsight.datasets import make_graph
 from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
@@ -31,7 +31,7 @@ from hopsight.detectors import DETECTORS
 from hopsight.io import read
 
 if sys.argv[4] == "small":  # as many blocks as in a large graph
-    posterior.AT_ONCE, reconstruction.BLOCK_VALUES = 256, 4096
+    posterior.AT_ONCE, reconstruction.BLOCK_VALUES, threads.VALUES_AT_ONCE = 128, 2048, 512
 graph = read(sys.argv[3], notices=[])
 chosen = json.loads(sys.argv[2]).items()
 found = {name: DETECTORS[name](**settings).fit(graph).decision_score_ for name, settings in chosen}
@@ -61,7 +61,7 @@ def test_the_same_command_and_its_rerun_give_the_same_bytes(tmp_path: Path, monk
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.chdir(tmp_path)
     write(make_graph(200, n_edges=800, n_attributes=6, seed=0), tmp_path / "graph.npz")
-    command = ["detect", "graph.npz", *options("cross_hcm")]
+    command = ["detect", "graph.npz", *options("cross_hcm"), "--set", "n_folds=2", "--set", "n_inner=2", "--top", "1"]
     run(*command, "--out", "first", folder=tmp_path, hash_seed=1)
     assert main([*command, "--out", "second"]) == 0
     elsewhere = tmp_path / "elsewhere"
@@ -99,7 +99,8 @@ TRAINED = [name for name, kind in DETECTORS.items() if not kind.deterministic]
 
 
 def test_one_and_two_threads_give_the_same_scores(tmp_path: Path) -> None:
-    check_threads({name: dict(DETECTORS[name].quick) for name in TRAINED}, make_demo(), "small", tmp_path)
+    graph = make_graph(300, n_edges=1200, n_attributes=8, seed=0)
+    check_threads({name: dict(DETECTORS[name].quick) for name in TRAINED}, graph, "small", tmp_path)
 
 
 @pytest.mark.slow

@@ -8,22 +8,27 @@ from pathlib import Path
 
 import pytest
 
+from hopsight.cli import main
+from hopsight.datasets import make_graph
+from hopsight.io import write
 from processes import finish, start
 
 
-def test_the_second_of_two_runs_into_one_folder_is_refused(tmp_path: Path) -> None:
+def test_the_second_of_two_runs_into_one_folder_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signal.signal", lambda *_: None)
     folder = tmp_path / "out"
     first = start("detect", "--out", str(folder), "--detector", "hcm", "--set", "n_epochs=1000000")
     while not (folder / ".hopsight-partial").exists():
         assert first.poll() is None
         time.sleep(0.02)
-    second = start("detect", "--out", str(folder), "--detector", "lof")
-    _, error = second.communicate()
+    assert main(["detect", "--out", str(folder), "--detector", "lof"]) == 2
     assert first.poll() is None
     first.send_signal(signal.SIGTERM)
     first.communicate(timeout=10)
-    assert (first.returncode, second.returncode) == (130, 2)
-    assert f"another run (process {first.pid})" in error.splitlines()[-1]
+    assert first.returncode == 130
+    assert f"another run (process {first.pid})" in capsys.readouterr().err.splitlines()[-1]
     assert not (folder / "run.json").exists()
 
 
@@ -42,12 +47,24 @@ def test_ctrl_c_stops_within_ten_seconds_and_leaves_no_result(tmp_path: Path) ->
     assert not (tmp_path / "out" / "run.json").exists()
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
+    """Return a command without its folder, and the folder that it wrote when nothing stopped it."""
+    folder = tmp_path_factory.mktemp("whole")
+    write(make_graph(200, n_edges=800, n_attributes=6, seed=0), folder / "graph.npz")
+    small = ("n_epochs=80", "burn_in=40", "n_units=16", "mlp_units=16", "n_folds=2", "n_inner=2")
+    settings = [part for text in small for part in ("--set", text)]
+    command = ["detect", str(folder / "graph.npz"), "--detector", "cross_hcm", "--top", "1", *settings]
+    finish(*command, "--out", str(folder / "out"))
+    return command, folder / "out"
+
+
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_detection_is_resumed_to_the_same_bytes(tmp_path: Path, signal_number: int) -> None:
+def test_an_interrupted_detection_is_resumed_to_the_same_bytes(
+    tmp_path: Path, signal_number: int, whole: tuple[list[str], Path]
+) -> None:
     """A run that is stopped or killed during training ends with --resume as if nothing had happened."""
-    settings = [part for text in ("n_epochs=60", "burn_in=30", "max_pairs=4000") for part in ("--set", text)]
-    command = ["detect", "--detector", "cross_hcm", "--top", "1", *settings]
-    finish(*command, "--out", str(tmp_path / "whole"))
+    command, undisturbed = whole
     folder = tmp_path / "stopped"
     process = start(*command, "--out", str(folder))
     while not (folder / ".hopsight-checkpoint").exists():
@@ -60,5 +77,5 @@ def test_an_interrupted_detection_is_resumed_to_the_same_bytes(tmp_path: Path, s
         assert error.splitlines()[-1] == "hopsight: stopped; run the same command with --resume to continue"
     finish(*command, "--out", str(folder), "--resume")
     for name in ("scores.csv", "edges.csv"):
-        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+        assert (folder / name).read_bytes() == (undisturbed / name).read_bytes()
     assert not (folder / ".hopsight-checkpoint").exists()

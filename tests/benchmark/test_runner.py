@@ -44,7 +44,7 @@ def environment(monkeypatch, tmp_path):
 def test_every_way_to_fail_is_a_row_and_other_cells_continue(tmp_path):
     names = [f"benchmark.fakes:{name}" for name in ("Failing", "Dying", "Endless", "NotFinite", "Warns", "Degree")]
     names += ["benchmark.fakes:NoSuchDetector", "no.such.module:Detector"]
-    result = quick(tmp_path, names, time_limit=12)
+    result = quick(tmp_path, names, time_limit=12, workers=2)  # one waits for the endless one
     rows = {row["detector"]: row for row in read_csv(tmp_path / "results.csv")}
     ends = {name.partition(":")[2]: rows[name]["status"] for name in names[:-1]}
     assert ends == {
@@ -141,7 +141,8 @@ def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment
         assert len(finished) >= wanted
         assert not (out / "results.csv").exists()
     assert kills == 2
-    subprocess.run([sys.executable, str(script), str(out)], env=path, check=True, capture_output=True)
+    rest = quick(out, [FAKE], repetitions=5)
+    assert rest.n_reused >= 18
     _wait_until_quiet(environment)
     fits = len(list(environment.iterdir()))
     assert 5 <= fits <= 5 + kills, "only the cells that were running during a kill may be fitted twice"
@@ -149,7 +150,7 @@ def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment
     rows = [row for row in read_csv(out / "results.csv") if row["detector"] == FAKE]
     monkeypatch.setenv("HOPSIGHT_TEST_SECONDS", "0.0")
     monkeypatch.delitem(sys.modules, "benchmark.fakes", raising=False)
-    whole = quick(tmp_path / "whole", [FAKE], repetitions=5)
+    whole = quick(tmp_path / "whole", [FAKE], repetitions=5, workers=2)
     expected = [row["auc"] for row in whole.rows if row["detector"] == FAKE]
     assert [float(row["auc"]) for row in rows] == pytest.approx(expected, abs=1e-5)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,15 @@ WRONG: list[Any] = [
 @pytest.fixture(scope="module")
 def graph() -> AttributedGraph:
     return two_groups(3, n_each=12)
+
+
+@pytest.fixture(scope="module")
+def fitted(graph: AttributedGraph, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the folders of saved models, for tests that damage a copy."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in ("hcm", "cross_hcm", "dominant", "lof")}
+    for name, folder in folders.items():
+        quick(name).fit(graph).save(folder)
+    return folders
 
 
 def forge(folder: Path, record: dict[str, Any], content: bytes) -> None:
@@ -109,9 +119,9 @@ def test_a_forged_model_is_refused_or_usable(name: str, graph: AttributedGraph, 
     ],
 )
 def test_forged_evidence_is_refused(
-    name: str, change: Callable[[np.ndarray], np.ndarray] | None, words: str, graph: AttributedGraph, tmp_path: Path
+    name: str, change: Callable[[np.ndarray], np.ndarray] | None, words: str, fitted: dict[str, Path], tmp_path: Path
 ) -> None:
-    quick("cross_hcm").fit(graph).save(tmp_path)
+    shutil.copytree(fitted["cross_hcm"], tmp_path, dirs_exist_ok=True)
     arrays = load((tmp_path / "arrays.safetensors").read_bytes())
     values = arrays.pop(name)
     if change is not None:
@@ -147,13 +157,14 @@ def test_the_command_line_reports_what_is_wrong(
     value: object,
     words: str,
     graph: AttributedGraph,
+    fitted: dict[str, Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("signal.signal", lambda *_: None)
     write(graph, tmp_path / "graph.npz")
-    quick("hcm").fit(graph).save(tmp_path / "model")
+    shutil.copytree(fitted["hcm"], tmp_path / "model")
     record = json.loads((tmp_path / "model" / "detector.json").read_text())
     record[part][name] = value
     arrays = load((tmp_path / "model" / "arrays.safetensors").read_bytes())
@@ -167,9 +178,9 @@ def test_the_command_line_reports_what_is_wrong(
 
 
 @pytest.mark.parametrize("name", ["hcm", "cross_hcm", "dominant"])
-def test_numbers_that_are_not_finite_are_refused(name: str, graph: AttributedGraph, tmp_path: Path) -> None:
+def test_numbers_that_are_not_finite_are_refused(name: str, fitted: dict[str, Path], tmp_path: Path) -> None:
     """With NaN weights, scales or centers, every node would get the score 0."""
-    quick(name).fit(graph).save(tmp_path)
+    shutil.copytree(fitted[name], tmp_path, dirs_exist_ok=True)
     record, content = (
         json.loads((tmp_path / "detector.json").read_text()),
         (tmp_path / "arrays.safetensors").read_bytes(),
