@@ -15,7 +15,7 @@ import results
 from fair.figures import groups
 from fair.plan import DETECTORS
 from fair.stats import IN_SAMPLE, LEAK_FREE, RESERVED, STRICT, Results, interval, mean_ranks
-from fair.tables import digits, paired
+from fair.tables import by_view, digits, paired
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,9 @@ def test_the_headline_is_what_the_tables_say(compared: Results) -> None:
         strict["cross_hcm"], strict["fair.trivial:NoModel"],
     ):  # fmt: skip
         assert re.search(rf"(?<!\d){re.escape(digits(value))}", text), f"{digits(value)} is missing"
+    views = by_view(compared)
+    raw = {name: np.mean([*views[name, "BlogCatalog, leak-free", "raw"].values()]) for name in ("cross_hcm", "hcm")}
+    assert f"({digits(raw['cross_hcm'])} against {digits(raw['hcm'])} on BlogCatalog)" in text
 
 
 def test_every_row_with_chance_has_five_repetitions(compared: Results) -> None:
