@@ -91,11 +91,24 @@ def run(
         memory_limit = int(0.8 * total_memory() / max(1, workers))
     pool = WorkerPool(function=EXECUTE, n_workers=workers, time_limit=time_limit, memory_limit=memory_limit)
     with only_run(folder):
-        runner = _Runner(Journal(folder), pool, suite, retry, on_cell)
+        journal = Journal(folder)
+        _refuse_foreign(journal)
+        runner = _Runner(journal, pool, suite, retry, on_cell)
         runner.finish(suite.plan)
         plan = [*suite.plan, *suite.follow_up(_losses(runner.records))]
         runner.finish(plan)
         return _write(folder, suite, plan, runner)
+
+
+def _refuse_foreign(journal: Journal) -> None:
+    """Refuse to replace somebody else's files: a benchmark of ours has a journal beside its results."""
+    if journal.read():
+        return
+    for name in ("results.csv", "curves.csv", "tables.md", "report.html"):
+        if (journal.path.parent / name).exists():
+            raise ValueError(
+                f"{journal.path.parent} already has a {name} that no benchmark wrote: choose another folder"
+            )
 
 
 def _write(folder: Path, suite: Suite, plan: Plan, runner: _Runner) -> BenchmarkResult:
