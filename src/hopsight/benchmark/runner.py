@@ -14,6 +14,7 @@ from hopsight.benchmark.results import Row, task_rows, write_curves, write_resul
 from hopsight.benchmark.suites import Figure, Suite
 from hopsight.benchmark.worker_pool import Outcome, WorkerPool
 from hopsight.checks import plural
+from hopsight.system.forks import check_polars
 from hopsight.system.memory import total_memory
 
 EXECUTE = "hopsight.benchmark.execute:execute"
@@ -86,6 +87,7 @@ def run(
     on_cell
         Called when a cell starts and when it ends.
     """
+    check_polars()
     folder = Path(out)
     if memory_limit is None:
         memory_limit = int(0.8 * total_memory() / max(1, workers))

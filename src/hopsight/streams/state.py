@@ -14,6 +14,7 @@ import numpy as np
 from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, SMALL_ARRAYS, TABLES, Memory, new_memory
 from hopsight.streams.network import Network, new_network
 from hopsight.system.files import read_regular, replacing
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,6 +68,7 @@ class State:
         ValueError
             If there is none, or it is damaged or was written by another version.
         """
+        check_polars()
         try:
             with np.load(_as_written(read_regular(path)), allow_pickle=False) as values:
                 return cls._of({name: values[name] for name in values.files})
