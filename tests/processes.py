@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -14,8 +15,14 @@ SMALL = ("n_epochs=20", "burn_in=10", "n_units=16", "mlp_units=16", "max_pairs=2
 HCM = ["--detector", "hcm", *(word for setting in SMALL for word in ("--set", setting))]
 
 
+def _hear_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(*arguments: str, **options: object) -> subprocess.Popen[str]:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    if os.name == "posix" and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # tests that run in the background
+        options.setdefault("preexec_fn", _hear_interrupts)
     return subprocess.Popen(
         [*COMMAND, *arguments],
         text=True,

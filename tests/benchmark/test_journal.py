@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -39,6 +40,33 @@ def test_a_foreign_line_in_the_middle_is_refused(tmp_path):
     (tmp_path / "cells.jsonl").write_text('{"key": "a"}\nnot ours\n{"key": "b"}\n')
     with pytest.raises(ValueError, match="line 2"):
         Journal(tmp_path).read()
+
+
+@pytest.mark.parametrize("own", ['{"a": 1}\n{"b": 2}\n', "first\nlast line without an end", '{"a": 1}'])
+def test_a_file_of_somebody_else_keeps_its_last_line(tmp_path, own):
+    (tmp_path / "cells.jsonl").write_text(own)
+    with pytest.raises(ValueError, match="line 1: this is not a benchmark record; choose another folder"):
+        Journal(tmp_path).read()
+    assert (tmp_path / "cells.jsonl").read_text() == own
+
+
+def test_a_journal_that_was_killed_in_its_first_line_starts_anew(tmp_path):
+    (tmp_path / "cells.jsonl").write_text('{"key": "a", "cell": {"gra')
+    assert Journal(tmp_path).read() == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_neither_the_journal_nor_the_lock_is_a_link_or_a_pipe(tmp_path):
+    mine, out = tmp_path / "letter", tmp_path / "out"
+    mine.write_text('{"key": "a"}\ndear')
+    out.mkdir()
+    for name, begin in (("cells.jsonl", Journal), (".lock", lambda folder: only_run(folder).__enter__())):
+        for make in (lambda path: path.symlink_to(mine), lambda path: path.symlink_to(tmp_path / "new"), os.mkfifo):
+            make(out / name)
+            with pytest.raises(ValueError, match="is a symbolic link, folder, pipe or device: move it away"):
+                begin(out)
+            (out / name).unlink()
+    assert mine.read_text() == '{"key": "a"}\ndear' and not (tmp_path / "new").exists()
 
 
 def test_numbers_that_json_cannot_hold_become_null(tmp_path):

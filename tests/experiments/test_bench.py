@@ -14,7 +14,7 @@ def test_the_quick_suite_writes_every_table_and_figure(tmp_path):
     """HCM, one baseline and a class of the experiments, which workers must import, on the generated graph."""
     out = tmp_path / "out"
     command = [sys.executable, str(SCRIPT), "--suite", "quick", "--out", str(out), "--repetitions", "1"]
-    command += ["--workers", "2", "--detectors", "lof", "hcm-paper", "paper.oracle:MADANOracle"]
+    command += ["--workers", "1", "--detectors", "lof", "hcm-paper", "paper.oracle:MADANOracle"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     with (out / "results.csv").open(newline="") as file:

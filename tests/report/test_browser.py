@@ -211,22 +211,28 @@ def test_hovering_shows_the_values_of_an_edge_and_a_node(opened: Any, judged: An
     assert "probability of 1 hop" in text
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_the_page_is_drawn_at_every_size_in_both_colors(opened: Any, width: int, scheme: str) -> None:
+def each_look(page: Any) -> Iterator[tuple[int, str]]:
+    """Show the page on a desk and on a phone, light and dark, and yield which of them it is."""
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            yield width, scheme
+
+
+def test_the_page_is_drawn_at_every_size_in_both_colors(opened: Any) -> None:
     from matplotlib.image import imread
 
-    opened.emulate_media(color_scheme=scheme)
-    opened.set_viewport_size({"width": width, "height": 900})
-    assert opened.evaluate("document.documentElement.scrollWidth") <= width
-    picture = imread(BytesIO(opened.screenshot(full_page=True)))[..., :3]
-    assert len(np.unique((picture[::3, ::3] * 255).astype(np.uint8).reshape(-1, 3), axis=0)) > 100
-    lightness = float(np.median(picture))
-    assert lightness > 0.9 if scheme == "light" else lightness < 0.2
-    texts = opened.locator("figure svg text, .ego svg text").evaluate_all(
-        "all => all.map(t => t.getBoundingClientRect().height)"
-    )
-    assert min(texts) > 9  # pixels: readable on a phone
+    for width, scheme in each_look(opened):
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        picture = imread(BytesIO(opened.screenshot(full_page=True)))[::3, ::3, :3]
+        assert len(np.unique((picture * 255).astype(np.uint8).reshape(-1, 3), axis=0)) > 100
+        lightness = float(np.median(picture))
+        assert lightness > 0.9 if scheme == "light" else lightness < 0.2
+        texts = opened.locator("figure svg text, .ego svg text").evaluate_all(
+            "all => all.map(t => t.getBoundingClientRect().height)"
+        )
+        assert min(texts) > 9  # pixels: readable on a phone
 
 
 def test_evidence_is_drawn_for_every_suspect(opened_with_evidence: Any, suspected: Any) -> None:
@@ -256,20 +262,17 @@ def test_groups_and_edges_say_what_their_nodes_share_or_not(opened_with_evidence
     has_chosen(page, "user-007")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_evidence_fits_the_page_at_every_size(opened_with_evidence: Any, width: int, scheme: str) -> None:
+def test_evidence_fits_the_page_at_every_size(opened_with_evidence: Any) -> None:
     page = opened_with_evidence
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 900})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    right = page.locator("#node").evaluate("box => box.getBoundingClientRect().right")
-    edges = page.locator(".evidence li > *").evaluate_all("all => all.map(part => part.getBoundingClientRect().right)")
-    assert max(edges) <= right
-    colors = page.locator(".evidence .strength i").evaluate_all(
-        "all => all.map(bar => getComputedStyle(bar).backgroundColor)"
-    )
-    assert len(set(colors)) == 3  # the one that decided, the others, and the one that does not count
+    rights = "all => all.map(part => part.getBoundingClientRect().right)"
+    for width, _ in each_look(page):
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        right = page.locator("#node").evaluate("box => box.getBoundingClientRect().right")
+        assert max(page.locator(".evidence li > *").evaluate_all(rights)) <= right
+        colors = page.locator(".evidence .strength i").evaluate_all(
+            "all => all.map(bar => getComputedStyle(bar).backgroundColor)"
+        )
+        assert len(set(colors)) == 3  # the one that decided, the others, and the one that does not count
 
 
 def test_the_first_screen_shows_suspects_with_what_their_scores_are_made_of(opened_with_evidence: Any) -> None:
@@ -462,12 +465,9 @@ def test_contents_keys_words_files_and_the_curve(opened_with_evidence: Any) -> N
     assert page.locator("#tip").inner_text().split("\n") == ["Epoch 30", "loss 1.508"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_axe_finds_no_serious_violation(opened_with_evidence: Any, width: int, scheme: str) -> None:
+def test_axe_finds_no_serious_violation(opened_with_evidence: Any) -> None:
     axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed").Axe()
-    page = opened_with_evidence
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 900})
-    found = [each for each in axe.run(page)["violations"] if each["impact"] in ("serious", "critical")]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+    for look in each_look(opened_with_evidence):
+        violations = axe.run(opened_with_evidence)["violations"]
+        found = [each for each in violations if each["impact"] in ("serious", "critical")]
+        assert [(look, each["id"], each["nodes"][0]["html"]) for each in found] == []

@@ -75,6 +75,11 @@ def test_large_layers_are_refused_beforehand(detector: str, settings: dict[str, 
         check_need(need, usual.memory)
 
 
+def test_a_parameter_that_will_be_refused_needs_no_negative_memory() -> None:
+    need = expected_need(ring(100), DETECTORS["cross_hcm"](burn_in=10**6))
+    assert need.memory > 4e8 and need.seconds > 0
+
+
 def test_a_run_with_a_wide_layer_takes_what_was_expected(tmp_path: Path) -> None:
     few = {"n_epochs": "2", "burn_in": "1", "n_samples": "1", "max_pairs": "6000"}
     expected, peak = need_and_peak(tmp_path, few | {"mlp_units": "12000"})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from hopsight.streams.engine import advance
@@ -44,4 +46,26 @@ def test_refuses_a_missing_and_a_damaged_state(tmp_path: Path) -> None:
         State.load(tmp_path / FILE)
     (tmp_path / FILE).write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(ValueError, match="damaged"):
+        State.load(tmp_path / FILE)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_refuses_a_pipe_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FILE)
+    with pytest.raises(ValueError, match="is not a file but a folder, pipe or device"):
+        State.load(tmp_path / FILE)
+
+
+def test_refuses_a_forged_table_and_a_file_that_unpacks_to_more_than_it_is(tmp_path: Path) -> None:
+    state = State.new(dict(NOTES), seed=0)
+    state.tallies["nodes"] = pl.DataFrame({"node": ["a", "b"]})
+    state.save(tmp_path / FILE)
+    with np.load(tmp_path / FILE) as saved:
+        values = {name: saved[name] for name in saved.files}
+    values["tally_nodes"] = values["tally_nodes"][:-20]
+    np.savez(tmp_path / FILE, **values)
+    with pytest.raises(ValueError, match="a table in it cannot be read"):
+        State.load(tmp_path / FILE)
+    np.savez_compressed(tmp_path / FILE, **values)
+    with pytest.raises(ValueError, match="it is compressed"):
         State.load(tmp_path / FILE)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from hopsight.graph import AttributedGraph
 from hopsight.system.forks import forked, safe_in_forks
 
 PROGRAM = """
@@ -55,6 +57,35 @@ def test_a_forked_child_fits_as_its_parent_and_does_not_wait_for_polars(tmp_path
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert 'multiprocessing.get_context("spawn")' in done.stdout and "31 nodes" in done.stdout
+
+
+def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a child of a process that has used polars: each of these would wait forever."""
+    from hopsight.benchmark import Options, make_suite, run
+    from hopsight.io.verdicts import read_verdicts
+    from hopsight.runs.comparison import compare
+    from hopsight.runs.learned_table import learn_scores
+    from hopsight.runs.redaction import write_redacted
+    from hopsight.streams.events import Columns
+    from hopsight.streams.run import StreamRequest, detect
+    from hopsight.streams.state import State
+
+    (tmp_path / "table.csv").write_text("node,verdict\n1,normal\n")
+    table = str(tmp_path / "table.csv")
+    calls: list[Callable[[], object]] = [
+        lambda: compare(tmp_path, tmp_path),
+        lambda: read_verdicts(table, AttributedGraph.from_edges([0], [1], [[0.0], [1.0]])),
+        lambda: learn_scores(table, {}),
+        lambda: write_redacted(tmp_path),
+        lambda: detect(StreamRequest(path=table, columns=Columns(time="time"), window="1d"), tmp_path / "out"),
+        lambda: State.load(tmp_path / "state.npz"),
+        lambda: run(make_suite("quick", Options(graphs=["generated"])), tmp_path / "bench"),
+    ]
+    monkeypatch.setattr("hopsight.system.forks._process.lost_polars", True)
+    for call in calls:
+        with pytest.raises(ValueError, match="in a process that was forked after its parent did so: start processes"):
+            call()
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
 def test_outside_of_a_fork_nothing_changes() -> None:

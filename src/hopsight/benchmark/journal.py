@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hopsight.system.files import try_lock
+from hopsight.system.files import open_own, try_lock
 from hopsight.system.plain import plain
 
 FILE_NAME = "cells.jsonl"
@@ -33,7 +33,7 @@ class Journal:
     def append(self, record: Record) -> None:
         """Write one record and wait until it is on disk."""
         line = json.dumps(plain(record), allow_nan=False) + "\n"
-        with self.path.open("ab") as file:
+        with open_own(self.path, "ab") as file:
             file.write(line.encode())
             file.flush()
             os.fsync(file.fileno())
@@ -56,11 +56,16 @@ class Journal:
         return records
 
     def _repair(self) -> None:
-        """Remove an incomplete last line: everything after the last newline, or a last line that is not a record."""
-        if not self.path.exists():
+        """Remove an incomplete last line: everything after the last newline, or a last line that is not a record.
+
+        A file that does not begin with a record is somebody else's and stays as it is; :meth:`read` refuses it.
+        """
+        if not (self.path.exists() or self.path.is_symlink()):
             return
-        with self.path.open("rb+") as file:
+        with open_own(self.path, "rb+") as file:
             content = file.read()
+            if not _begins_with_record(content):
+                return
             end = content.rfind(b"\n") + 1
             last = content.rfind(b"\n", 0, max(end - 1, 0)) + 1
             if end and _parsed(content[last:end]) is None:
@@ -75,10 +80,16 @@ class Journal:
 def only_run(folder: Path) -> Iterator[None]:
     """Lock the folder for this process, and refuse if another benchmark is writing to it."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("a") as file:
+    with open_own(folder / ".lock", "a") as file:
         if not try_lock(file):
             raise ValueError(f"another benchmark is writing to {folder}; wait for it or choose another folder")
         yield
+
+
+def _begins_with_record(content: bytes) -> bool:
+    """Return whether the first line is a record, or the beginning of one that a kill cut short."""
+    first, newline, _ = content.partition(b"\n")
+    return _parsed(first) is not None or (not newline and first.startswith(b'{"') and not first.endswith(b"}"))
 
 
 def _parsed(line: bytes) -> Record | None:

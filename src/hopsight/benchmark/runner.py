@@ -14,6 +14,7 @@ from hopsight.benchmark.results import Row, task_rows, write_curves, write_resul
 from hopsight.benchmark.suites import Figure, Suite
 from hopsight.benchmark.worker_pool import Outcome, WorkerPool
 from hopsight.checks import plural
+from hopsight.system.forks import check_polars
 from hopsight.system.memory import total_memory
 
 EXECUTE = "hopsight.benchmark.execute:execute"
@@ -86,16 +87,30 @@ def run(
     on_cell
         Called when a cell starts and when it ends.
     """
+    check_polars()
     folder = Path(out)
     if memory_limit is None:
         memory_limit = int(0.8 * total_memory() / max(1, workers))
     pool = WorkerPool(function=EXECUTE, n_workers=workers, time_limit=time_limit, memory_limit=memory_limit)
     with only_run(folder):
-        runner = _Runner(Journal(folder), pool, suite, retry, on_cell)
+        journal = Journal(folder)
+        _refuse_foreign(journal)
+        runner = _Runner(journal, pool, suite, retry, on_cell)
         runner.finish(suite.plan)
         plan = [*suite.plan, *suite.follow_up(_losses(runner.records))]
         runner.finish(plan)
         return _write(folder, suite, plan, runner)
+
+
+def _refuse_foreign(journal: Journal) -> None:
+    """Refuse to replace somebody else's files: a benchmark of ours has a journal beside its results."""
+    if journal.read():
+        return
+    for name in ("results.csv", "curves.csv", "tables.md", "report.html"):
+        if (journal.path.parent / name).exists():
+            raise ValueError(
+                f"{journal.path.parent} already has a {name} that no benchmark wrote: choose another folder"
+            )
 
 
 def _write(folder: Path, suite: Suite, plan: Plan, runner: _Runner) -> BenchmarkResult:

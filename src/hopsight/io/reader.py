@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -148,7 +149,10 @@ def serve(limit: int, files: dict[str, Any]) -> None:
     if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        limit = limit if most == resource.RLIM_INFINITY else min(limit, most)  # only root may raise it
+        with suppress(OSError, ValueError):  # a system may refuse such a limit
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     table: pl.LazyFrame | None = None
     for line in sys.stdin.buffer:
         try:

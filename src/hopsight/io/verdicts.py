@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice, plural, shortened
 from hopsight.graph import AttributedGraph
+from hopsight.system.forks import check_polars
 
 VERDICTS = ("anomalous", "normal", "unsure")
 
@@ -105,6 +106,7 @@ def _pairs(source: Any) -> Iterable[tuple[Hashable, Any]]:
 def _table(path: str | Path) -> Any:
     import polars as pl
 
+    check_polars()
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"there is no file {file}")

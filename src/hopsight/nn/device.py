@@ -25,9 +25,9 @@ def training_dtype(precision: str, device: torch.device) -> torch.dtype:
     ``"auto"`` is bfloat16 on CPUs with AMX, where it is two to three times as fast and the model learns as well, and
     float32 everywhere else; ``"float32"`` and ``"bfloat16"`` are used as given.
 
-    With ``"float32"``, scores are the same with and without AMX, because no product is rounded to bfloat16 on the way;
-    settings of the process that would do so are refused. Processors with other vector units (AVX2, SVE) add in another
-    order, which changes the last digits and can move nodes with close scores.
+    With ``"float32"`` no product is rounded to bfloat16 on the way, and settings of the process that would do so are
+    refused: one Xeon gave the same scores, bit for bit, with AMX and with AMX turned off. Vector units of another kind
+    (AVX2, AVX-512, Arm) add in another order, which changes the last digits and can move nodes with close scores.
     """
     check_choice("precision", precision, ("auto", "float32", "bfloat16"))
     if precision == "float32":

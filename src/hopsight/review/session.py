@@ -28,6 +28,7 @@ from hopsight.runs.explain import open_run
 from hopsight.runs.outputs import write_scores
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
+from hopsight.system.forks import check_polars
 
 VIEWS = ("queue", "flagged", "judged", *VERDICTS)
 N_LISTED = 50
@@ -150,6 +151,7 @@ class Session:
         """Return the verdicts that stand as CSV: node, verdict, reviewer, decided, note."""
         import polars as pl
 
+        check_polars()
         rows = list(current(self.store.rows()).values())
         columns = ("node", "verdict", "reviewer", "decided", "note")
         table = {name: [guarded(getattr(row, name)) for row in rows] for name in columns}

@@ -12,6 +12,7 @@ from hopsight.checks import check_count, plural
 from hopsight.explanations.text import aligned, printable
 from hopsight.runs.record import read_record
 from hopsight.system.cells import unguarded
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,6 +97,7 @@ def compare(first: Path, second: Path, *, top: int = 20) -> Comparison:
     """
     import polars as pl
 
+    check_polars()
     check_count("top", top)
     records = [read_record(folder) for folder in (first, second)]
     old, new = (_scores(folder) for folder in (first, second))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from hopsight.system.files import sync, try_lock
+from hopsight.system.files import open_own, sync, try_lock
 
 LOCK = ".hopsight-lock"
 STAGING = ".hopsight-partial"
@@ -140,7 +140,7 @@ def _lock(folder: Path) -> IO[str]:
     path = folder / LOCK
     for _ in range(10):
         folder.mkdir(parents=True, exist_ok=True)
-        handle = open(path, "a+", encoding="utf-8", opener=_open_no_link)  # noqa: SIM115 (held until the run ends)
+        handle = open_own(path, "a+")  # held until the run ends
         if not try_lock(handle):
             handle.seek(0)
             process = handle.read().strip() or "unknown"
@@ -155,11 +155,6 @@ def _lock(folder: Path) -> IO[str]:
             return handle
         handle.close()  # its owner removed it between our opening and locking it: try again
     raise OSError(f"cannot lock {folder}")
-
-
-def _open_no_link(path: str, flags: int) -> int:
-    """Open a file, but refuse to follow a symbolic link of that name: the file will be emptied."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _refuse_foreign(folder: Path, names: Collection[str]) -> None:

@@ -15,6 +15,7 @@ from hopsight.io.verdicts import read_verdicts
 from hopsight.metrics import ranks
 from hopsight.system.cells import guarded_frame
 from hopsight.system.files import replacing
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -42,6 +43,7 @@ def learn_scores(
     """
     import polars as pl
 
+    check_polars()
     table = scores if isinstance(scores, pl.DataFrame) else _read(Path(scores))
     missing = [name for name in ("node", "rank", "score", *evidence) if name not in table.columns]
     if missing:

@@ -43,6 +43,7 @@ def expected_need(graph: AttributedGraph, detector: Any) -> Need:
     """Return what fitting ``detector`` to ``graph`` is expected to need."""
     memory, operations = detector.expected_need(graph)
     common = LIBRARIES + (TORCH if detector.uses_torch else 0) + GRAPH_COPIES * _graph_bytes(graph)
+    memory, operations = max(0, memory), max(0, operations)  # parameters that the fit will refuse can be below 0
     return Need(int(common + memory), 3.0 + operations / OPERATIONS_PER_SECOND)
 
 

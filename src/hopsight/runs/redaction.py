@@ -9,6 +9,7 @@ from hopsight.report.notebook import redacted, report
 from hopsight.runs.explain import open_run
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
+from hopsight.system.forks import check_polars
 
 PAGE, KEY = "report-redacted.html", "redacted.csv"
 
@@ -26,6 +27,7 @@ def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:
     """
     import polars as pl
 
+    check_polars()
     model, graph = open_run(folder)
     order = ranking(model.decision_score_)
     names = redacted(graph, model.decision_score_).node_ids

@@ -30,6 +30,7 @@ from hopsight.streams.spool import Spool, spooled
 from hopsight.streams.state import FILE, State
 from hopsight.streams.tally import new_laws, node_tally, score_windows, window_tally
 from hopsight.streams.windows import parse_window
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,6 +66,7 @@ class Watched:
 
 def detect(request: StreamRequest, folder: Path, *, progress: Progress | None = None) -> Watched:
     """Judge a stream from its beginning and write the run folder; its files appear together or not at all."""
+    check_polars()
     show = progress or Progress()
     parse_window(request.window)
     check_positive("alarm", request.alarm)

@@ -13,7 +13,8 @@ import numpy as np
 
 from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, SMALL_ARRAYS, TABLES, Memory, new_memory
 from hopsight.streams.network import Network, new_network
-from hopsight.system.files import replacing
+from hopsight.system.files import read_regular, replacing
+from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,8 +68,9 @@ class State:
         ValueError
             If there is none, or it is damaged or was written by another version.
         """
+        check_polars()
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as values:
+            with np.load(_as_written(read_regular(path)), allow_pickle=False) as values:
                 return cls._of({name: values[name] for name in values.files})
         except FileNotFoundError:
             raise ValueError(
@@ -95,6 +97,16 @@ class State:
         return cls(memory, network, notes, {name: _unpacked(values[f"tally_{name}"]) for name in notes.pop("tallies")})
 
 
+def _as_written(content: bytes) -> io.BytesIO:
+    """Return the content of a file that was saved as we do: uncompressed, so that it unpacks to no more than it is."""
+    file = io.BytesIO(content)
+    with zipfile.ZipFile(file) as archive:
+        if any(part.compress_type != zipfile.ZIP_STORED for part in archive.infolist()):
+            raise ValueError("it is compressed")
+    file.seek(0)
+    return file
+
+
 def _rows(memory: Memory, table: str) -> dict[str, Any]:
     """Return the arrays with a row per entry of a table, by a name for each."""
     own = getattr(memory, table)._asdict()
@@ -112,4 +124,7 @@ def _packed(frame: pl.DataFrame) -> Any:
 def _unpacked(values: Any) -> pl.DataFrame:
     import polars as pl
 
-    return pl.read_parquet(io.BytesIO(values.tobytes()))
+    try:
+        return pl.read_parquet(io.BytesIO(values.tobytes()))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # their messages are long
+        raise ValueError("a table in it cannot be read") from None

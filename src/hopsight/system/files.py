@@ -61,6 +61,27 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
+def open_own(path: Path, mode: str) -> IO[Any]:
+    """Open a file of ours to change it, but never one elsewhere through a symbolic link, nor a pipe or device."""
+    return open(path, mode, encoding=None if "b" in mode else "utf-8", opener=_open_own)
+
+
+def _open_own(path: str, flags: int) -> int:
+    refusal = f"{path} is a symbolic link, folder, pipe or device: move it away, or choose another folder"
+    if not hasattr(os, "O_NOFOLLOW") and Path(path).is_symlink():  # Windows cannot refuse while it opens
+        raise ValueError(refusal)
+    try:
+        handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):  # a link, a pipe that nobody reads, a folder
+            raise ValueError(refusal) from None
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ValueError(refusal)
+    return handle
+
+
 def sync(path: Path) -> None:
     """Wait until the content of a file is on the disk."""
     handle = os.open(path, os.O_RDWR)
