@@ -28,9 +28,11 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
     """
     import polars as pl
 
+    if column.dtype.is_nested():
+        raise ValueError(f"column {column.name!r} holds {column.dtype}, not node ids; name another column")
     if column.null_count():
         where = int(column.is_null().arg_true()[0])
-        raise ValueError(f"column {column.name!r}, row {where + 1} has no node id")
+        raise ValueError(f"column {column.name!r}, row {where + 1} has no node id; fill it in, or remove the row")
     if column.dtype == pl.Int64:
         return column
     if column.dtype == pl.String and typed:

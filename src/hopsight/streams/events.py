@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from hopsight.checks import shortened
 from hopsight.io import ids
 from hopsight.io.columns import read_flags
+from hopsight.io.ends import find_ends
 from hopsight.io.files import reading
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column
-from hopsight.io.tables import find_ends
 
 if TYPE_CHECKING:
     import polars as pl
@@ -131,7 +131,7 @@ def opened(source: Any, columns: Columns) -> Iterator[tuple[Table, Wanted]]:
             check_column(option, name, table.names)
         special = {columns.time, columns.amount, columns.label, *columns.ignore}
         names = [name for name in table.names if name not in special]
-        ends = find_ends(names, columns.source, columns.target)
+        ends = find_ends(names, columns.source, columns.target, head=table.head)
         yield table, Wanted(*ends, columns.time, columns.amount, columns.label)
 
 
