@@ -57,6 +57,21 @@ def same_type(*columns: pl.Series) -> tuple[pl.Series, ...]:
     return tuple(column.cast(pl.String) for column in columns)
 
 
+def distinct_numbers(*columns: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return all numbers once, sorted, or None if they are too far apart for a table of those between.
+
+    >>> distinct_numbers(np.array([7, 5]), np.array([7, 6])).tolist()
+    [5, 6, 7]
+    """
+    low, high = min(int(column.min()) for column in columns), max(int(column.max()) for column in columns)
+    if high - low > sum(column.size for column in columns):
+        return None
+    present = np.zeros(high - low + 1, dtype=bool)
+    for column in columns:
+        present[column - low] = True
+    return np.flatnonzero(present) + low
+
+
 def check_unique(ids: pl.Series) -> None:
     """Refuse an id that occurs twice."""
     twice = ids.is_duplicated()

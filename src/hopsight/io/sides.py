@@ -45,6 +45,10 @@ class Sides:
         """Return every id once, sorted."""
         import polars as pl
 
+        if self.sources.dtype == self.targets.dtype == pl.Int64 and len(self.sources):
+            numbers = ids.distinct_numbers(self.sources.to_numpy(), self.targets.to_numpy())
+            if numbers is not None:
+                return pl.Series("id", numbers)
         first, second = ids.same_type(self.sources.unique(), self.targets.unique())
         return pl.concat([first.rename("id"), second.rename("id")]).unique().sort()
 

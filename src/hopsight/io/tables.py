@@ -91,7 +91,7 @@ def read_tables(
     _add_derived(fields, EdgeRows(source, target, *rows.others.summarized()), len(node_ids), kinds, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
-        source, target, directed=directed, node_ids=node_ids.to_list(), duplicates=duplicates, **fields
+        source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates, **fields
     )
 
 
@@ -287,6 +287,13 @@ def _add_derived(
         raise ValueError(f"{NO_ATTRIBUTES}; give a node table (--nodes), or leave out --derive none")
     if not fields["attributes"].shape[1]:
         raise ValueError("there is nothing to learn from: the nodes do not differ in any attribute")
+
+
+def _values(node_ids: pl.Series) -> Any:
+    """Return numbers as an array, and text as a list."""
+    import polars as pl
+
+    return node_ids.to_numpy() if node_ids.dtype == pl.Int64 else node_ids.to_list()
 
 
 def _stem(path: Path) -> str:
