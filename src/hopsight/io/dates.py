@@ -104,18 +104,32 @@ def number_seconds(numbers: pl.Series) -> tuple[pl.Series, str | None]:
     >>> seconds.to_list(), unit
     ([1700000000.0, 1800000000.0], 'milliseconds')
     """
+    unit = number_unit(numbers)
+    return in_seconds(numbers, unit), unit
+
+
+def number_unit(numbers: pl.Series) -> str | None:
+    """Return what numeric times are if not seconds, judged by their size: dates, or a finer unit."""
     import polars as pl
 
     known = numbers.drop_nulls().cast(pl.Float64)
     if not len(known) or not known.is_finite().all():
-        return numbers.cast(pl.Float64), None
+        return None
     low, high = float(known.min()), float(known.max())  # type: ignore[arg-type]
     if COMPACT[0] <= low and high <= COMPACT[1] and bool((known == known.floor()).all()):
-        text = numbers.cast(pl.Int64).cast(pl.String).str.replace(r"^(\d{4})(\d\d)(\d\d)$", "$1-$2-$3")
-        seconds = as_seconds(text.rename(numbers.name))
-        return (numbers.cast(pl.Float64), None) if seconds.null_count() > numbers.null_count() else (seconds, "dates")
-    unit = next(((factor, name) for least, factor, name in UNITS if low > least), None)
-    return (numbers.cast(pl.Float64), None) if unit is None else (numbers.cast(pl.Float64) / unit[0], unit[1])
+        return None if in_seconds(known, "dates").null_count() else "dates"
+    return next((name for least, _, name in UNITS if low > least), None)
+
+
+def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
+    """Return numeric times of a unit that :func:`number_unit` returned as seconds."""
+    import polars as pl
+
+    if unit == "dates":
+        text = numbers.cast(pl.Int64, strict=False).cast(pl.String).str.replace(r"^(\d{4})(\d\d)(\d\d)$", "$1-$2-$3")
+        return as_seconds(text.rename(numbers.name))
+    factor = next((factor for _, factor, name in UNITS if name == unit), 1.0)
+    return numbers.cast(pl.Float64) / factor
 
 
 def slashed_order(words: pl.Series) -> str | None:
@@ -126,10 +140,15 @@ def slashed_order(words: pl.Series) -> str | None:
     ValueError
         If no row decides between both orders.
     """
-    found = [order for kind, order in SLASHED.items() if are_slashed(words, kind)]
+    found = slashed_orders(words)
     if len(found) > 1:
         raise ValueError(ambiguous_date(words.name, words.drop_nulls()[0]))
     return found[0] if found else None
+
+
+def slashed_orders(words: pl.Series) -> list[str]:
+    """Return the orders of day and month in which dates with slashes can be read; none if they are other dates."""
+    return [order for kind, order in SLASHED.items() if are_slashed(words, kind)]
 
 
 def ambiguous_date(name: str, value: str) -> str:
