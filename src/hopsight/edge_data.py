@@ -15,6 +15,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 DUPLICATES = ("sum", "count", "last")
+LARGE = 1_000_000  # rows that are sorted by counting
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def merged(source: NDArray[Any], target: NDArray[Any], n_nodes: int, data: EdgeD
     check_choice("duplicates", rule, DUPLICATES)
     data = data.checked(source.size)
     key = source.astype(np.int64) * n_nodes + target
-    order = np.argsort(key, kind="stable") if data.time is None else np.lexsort([data.time, key])
+    order = _order(source, target, key, data.time, n_nodes)
     key = key[order]
     first = np.flatnonzero(np.diff(key, prepend=-1))
     last = np.append(first[1:], key.size) - 1
@@ -80,6 +81,17 @@ def merged(source: NDArray[Any], target: NDArray[Any], n_nodes: int, data: EdgeD
         None if data.time is None else sorted_rows.time[last],
         None if attributes is None else attributes / count[:, None],
     )
+
+
+def _order(source: NDArray[Any], target: NDArray[Any], key: IntArray, time: Any, n_nodes: int) -> IntArray:
+    """Return the order of rows by source, target and time; rows that are alike stay in the order given."""
+    if key.size < LARGE:
+        return np.argsort(key, kind="stable") if time is None else np.lexsort([time, key])
+    from hopsight.system.segments import order_by  # a third of the time, and not worth compiling for less
+
+    order = np.arange(key.size) if time is None else np.argsort(time, kind="stable")
+    found: IntArray = order_by(source, order_by(target, order, n_nodes), n_nodes)
+    return found
 
 
 def edge_names(names: Sequence[str] | None, attributes: Any) -> tuple[str, ...]:

@@ -340,6 +340,9 @@ def _canonical_ids(node_ids: Any, n_nodes: int) -> NDArray[Any]:
     """Return an int64 array if every id is an integer, and an object array of strings otherwise."""
     if node_ids is None:
         return frozen(np.arange(n_nodes, dtype=np.int64))
+    numbers = isinstance(node_ids, np.ndarray) and node_ids.dtype == np.int64 and node_ids.shape == (n_nodes,)
+    if numbers and ((np.diff(node_ids) > 0).all() or np.unique(node_ids).size == n_nodes):
+        return frozen(node_ids.copy())
     # np.asarray would pad every text to the length of the longest.
     values = node_ids.tolist() if isinstance(node_ids, np.ndarray) else list(node_ids)
     if len(values) != n_nodes:

@@ -52,7 +52,7 @@ def test_the_fields_of_the_edges_are_filled_and_aligned() -> None:
     assert fields["edge_time"].tolist() == [60.0] * 3
     assert fields["edge_attributes"].tolist() == [[4.0], [5.0], [6.0]]
     assert fields["edge_attribute_names"] == ["speed"]
-    assert "Column 'amount' of the edge list: filled 1 empty cell with the median, 2.0." in notices
+    assert "Column 'amount' of the edge list: filled 1 empty cell with the median, 2." in notices
     assert found.summarized()[1][0].to_list() == [pytest.approx(60.0 / 86400.0)] * 3  # dates in days
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -53,5 +55,35 @@ def test_what_is_missing_is_said_in_one_sentence() -> None:
         load(data)
     bare = geometric.HeteroData()
     bare["user"].num_nodes = 3
-    with pytest.raises(ValueError, match="attributes x for at least one type"):
+    with pytest.raises(ValueError, match="nodes have no data and do not differ in structure"):
         load(bare)
+
+
+def test_a_saved_hetero_data_is_the_same_graph(tmp_path: Path) -> None:
+    data = geometric.HeteroData()
+    data["user"].x, data["user"].y = torch.rand(4, 2), torch.tensor([0, 1, 0, 0])
+    data["item"].x = torch.rand(3, 1)
+    data["user", "buys", "item"].edge_index = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 0]])
+    data["user", "knows", "user"].edge_index = torch.tensor([[0, 1], [1, 2]])
+    data["shop"].num_nodes = 2
+    data["item", "in", "shop"].edge_index = torch.tensor([[0, 1], [0, 1]])
+    torch.save(data, tmp_path / "shop.pt")
+    there, here = load(tmp_path / "shop.pt", notices=[]), load(data, notices=[])
+    assert there.name == "shop"
+    assert there.node_ids.tolist() == here.node_ids.tolist()
+    assert there.node_types.tolist() == here.node_types.tolist()
+    assert there.labels.tolist() == here.labels.tolist()
+    np.testing.assert_array_equal(there.attributes, here.attributes)
+    np.testing.assert_array_equal(there.edges, here.edges)
+    np.testing.assert_array_equal(there.edge_attributes, here.edge_attributes)
+
+
+def test_types_without_any_attributes_get_those_of_the_structure(tmp_path: Path) -> None:
+    data = geometric.HeteroData()
+    data["user", "buys", "item"].edge_index = torch.tensor([[0, 1, 2, 3, 3], [0, 1, 2, 0, 1]])
+    data["user"].num_nodes, data["item"].num_nodes = 4, 3
+    torch.save(data, tmp_path / "edges.pt")
+    for source in (data, tmp_path / "edges.pt"):
+        graph = load(source, notices=[])
+        assert graph.n_nodes == 7
+        assert "core number" in graph.attribute_names or "out-degree, log" in graph.attribute_names

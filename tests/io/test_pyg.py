@@ -107,13 +107,12 @@ def test_sparse_attributes_of_an_object_stay_sparse() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"x": None}, "needs attributes x"),
         ({"edge_index": None}, "needs edge_index"),
         ({"edge_index": torch.tensor([0, 1])}, "needs edge_index"),
         ({"edge_index": torch.tensor([[0.0], [1.0]])}, "whole numbers"),
         ({"edge_index": torch.tensor([[0], [3]])}, r"outside 0\.\.2"),
         ({"edge_index": torch.tensor([[0], [-1]])}, r"outside 0\.\.2"),
-        ({"x": torch.ones(3)}, "needs attributes x"),
+        ({"x": torch.ones(3)}, "attributes x of a PyG Data need the shape"),
         ({"x": X / 0}, "finite"),
     ],
 )
@@ -179,3 +178,21 @@ def test_one_edge_attribute_is_the_weight(as_read: Any) -> None:
     graph = as_read(data(edge_attr=torch.ones(2)), notices=notices)
     assert graph.edge_weight is None
     assert notices == ["Left out edge_attr: it is not one row of numbers per edge."]
+
+
+def test_a_data_without_attributes_gets_those_of_its_structure(tmp_path: Path) -> None:
+    data = geometric.Data(edge_index=torch.tensor([[0, 1, 2, 2], [1, 2, 0, 3]]), num_nodes=5)
+    torch.save(data, tmp_path / "edges.pt")
+    notices: list[str] = []
+    for graph in (from_data(data, notices=notices), read_pt(tmp_path / "edges.pt", notices=notices)):
+        assert graph.n_nodes == 5
+        assert "clustering" in graph.attribute_names
+    assert notices[0].endswith("attributes from the edges: structure.")
+
+
+def test_only_the_first_of_several_graphs_is_read_and_it_is_said(tmp_path: Path) -> None:
+    one = geometric.Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))
+    torch.save([one, one], tmp_path / "two.pt")
+    notices: list[str] = []
+    assert read_pt(tmp_path / "two.pt", notices=notices).n_nodes == 3
+    assert notices == ["two.pt holds 2 graphs; read the first."]

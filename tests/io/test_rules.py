@@ -87,13 +87,13 @@ def test_what_a_text_column_holds(cells: list[str | None], kind: str) -> None:
             "--category x or --ignore x",
         ),
         (
-            ["", "1,5", "2,5"],
-            "column 'x', row 2: '1,5' has a comma; write numbers with a decimal point and without separators, "
-            "or pass --ignore x",
+            ["", "1,500", "2,500"],
+            "column 'x', row 2: '1,500' has a comma that may stand for a decimal point or separate thousands; write "
+            "numbers with a decimal point, or pass --ignore x",
         ),
     ],
 )
-def test_text_among_numbers_and_decimal_commas_are_refused(cells: list[str], message: str) -> None:
+def test_text_among_numbers_and_doubtful_commas_are_refused(cells: list[str], message: str) -> None:
     with pytest.raises(ValueError) as caught:
         text_kind("x", TextSummary.of(pl.Series("x", cells)))
     assert str(caught.value) == message

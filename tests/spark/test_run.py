@@ -105,14 +105,14 @@ def test_both_engines_refuse_an_edge_to_an_unknown_node_in_the_same_words(
 
 
 @needs_spark
-def test_both_engines_refuse_a_decimal_comma_in_the_same_words(
+def test_both_engines_refuse_a_doubtful_comma_in_the_same_words(
     tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nodes = pl.read_csv(tables[1])
-    nodes.with_columns(price=pl.Series([f"{number},5" for number in range(nodes.height)])).write_csv(tables[1])
+    nodes.with_columns(price=pl.Series([f"{number},500" for number in range(nodes.height)])).write_csv(tables[1])
     local, spark = refusals(tables, tmp_path, capsys)
     assert spark == local
-    assert "column 'price', row 1: '0,5' has a comma" in local
+    assert "column 'price', row 1: '0,500' has a comma" in local
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.streams.events import Columns, as_seconds, read_events
+from hopsight.streams.events import Columns, read_events
+from hopsight.streams.times import as_seconds
 
 COLUMNS = Columns(time="when")
 
@@ -61,7 +62,7 @@ def test_csv_and_parquet_give_the_same_keys(tmp_path: Path) -> None:
         ([1.0, None], "row 2 has no time"),
         ([1.0, float("inf")], "row 2: inf is not a time"),
         ([True, False], "not times"),
-        ([1_700_000_000_000, 1_700_000_000_500], "are not UNIX seconds: divide milliseconds by 1,000"),
+        (["01/02/2024", "03/04/2024"], "'01/02/2024' may have its day or its month first, and no row decides"),
     ],
 )
 def test_refuses_a_bad_time(times: list[object], message: str) -> None:
@@ -80,3 +81,26 @@ def test_an_empty_amount_is_not_judged_and_text_is_refused() -> None:
     assert np.isnan(read_events(frame.with_columns(paid=pl.Series([None, 2.0])), columns).amounts[0])
     with pytest.raises(ValueError, match="row 1: 'much' is not a number"):
         read_events(frame.with_columns(paid=pl.Series(["much", "2"])), columns)
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds", "said"),
+    [
+        (["03/20/2024", "03/21/2024 12:00 PM"], [0, 129600], "such as 03/20/2024, as month/day/year."),
+        (["20/03/2024 00:00", "21/03/2024"], [0, 86400], "such as 20/03/2024 00:00, as day/month/year."),
+        ([1_710_892_800_000, 1_710_892_800_500], [0, 0.5], "such as 1710892800000, as milliseconds."),
+        ([1_710_892_800_000_000, 1_710_892_801_000_000], [0, 1], "such as 1710892800000000, as microseconds."),
+        ([20240320, 20240401], [0, 12 * 86400], "such as 20240320, as dates."),
+    ],
+)
+def test_other_times_are_read_and_it_is_said(
+    times: list[object], seconds: list[float], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    events = read_events(frame_of(times), COLUMNS)
+    assert (events.seconds - 1_710_892_800).tolist() == seconds
+    assert caplog.messages == [f"Read the times in column 'when', {said}"]
+
+
+def test_amounts_are_read_as_people_write_them() -> None:
+    frame = frame_of([1, 2]).with_columns(paid=pl.Series(["1.234,50 €", "7,25 €"]))
+    assert read_events(frame, Columns(time="when", amount="paid")).amounts.tolist() == [1234.5, 7.25]

@@ -32,6 +32,7 @@ from hopsight.io.rules import (
     leave_out_row_id,
     leave_out_truth,
     missing_name,
+    notice_written,
     ordered_categories,
     text_kind,
     text_numbers,
@@ -171,6 +172,7 @@ def _text(
         return None
     if kind == "categories":
         return _categories(column.str.strip_chars(), summary, missing, notices)
+    notice_written(column.name, kind, summary, notices)
     return _numbers(text_numbers(column, kind), missing, notices, types)
 
 

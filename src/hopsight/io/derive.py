@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from hopsight.checks import suggest
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from hopsight.io.structure import Arcs
 
 FloatArray = NDArray[np.float64]
 
@@ -79,17 +82,18 @@ def derive(rows: EdgeRows, n_nodes: int, kinds: Sequence[str]) -> tuple[FloatArr
     (``amount sent, maximum for its count``). A node without such rows gets the median of the others, and its count
     says that it has none. Attributes that are the same for all nodes, or repeat another one, are left out.
     """
-    from hopsight.io.structure import structure  # not at the top: most graphs have no need of compiled functions
+    from hopsight.io.structure import Arcs, structure  # not at the top: most graphs have no need of compiled functions
 
     found: dict[str, FloatArray] = {}
-    for kind in ("sent", "received"):
-        if kind in kinds:
-            found |= _summaries(rows, n_nodes, kind)
+    arcs = Arcs.of(rows.source, rows.target, n_nodes)
+    chosen = [kind for kind in ("sent", "received") if kind in kinds]
+    with ThreadPoolExecutor(2) as threads:
+        for columns in threads.map(lambda kind: _summaries(rows, n_nodes, kind, arcs), chosen):
+            found |= columns
     if "structure" in kinds:
-        found |= structure(rows.source, rows.target, n_nodes)
-    chosen = _distinct(found)
-    matrix = np.column_stack([found[name] for name in chosen]) if chosen else np.zeros((n_nodes, 0))
-    return matrix, chosen
+        found |= structure(rows.source, rows.target, n_nodes, arcs)
+    names = _distinct(found)
+    return (np.column_stack([found[name] for name in names]) if names else np.zeros((n_nodes, 0))), names
 
 
 def _distinct(columns: dict[str, FloatArray]) -> list[str]:
@@ -101,54 +105,73 @@ def _distinct(columns: dict[str, FloatArray]) -> list[str]:
     return list(seen.values())
 
 
-def _summaries(rows: EdgeRows, n_nodes: int, kind: str) -> dict[str, FloatArray]:
+def _summaries(rows: EdgeRows, n_nodes: int, kind: str, arcs: Arcs) -> dict[str, FloatArray]:
     """Return the summaries of the rows that nodes sent or received."""
     import polars as pl
 
-    mine, other = (rows.source, rows.target) if kind == "sent" else (rows.target, rows.source)
-    node = pl.Series("node", mine, dtype=pl.Int64)
+    mine = rows.source if kind == "sent" else rows.target
     counts = np.bincount(mine, minlength=n_nodes).astype(np.float64)
-    found = _counts(mine, other, counts, kind)
-    for columns, summaries in ((rows.numbers, _number_summaries), (rows.categories, _category_summaries)):
-        for column in columns:
-            frame = pl.DataFrame({"node": node, "value": column}).drop_nulls()
-            found |= _grouped(frame, summaries(column), counts, f"{column.name} {kind}")
+    found = _counts(arcs.forth if kind == "sent" else arcs.back, counts, kind)
+    for column in rows.numbers:
+        found |= _named(_of_numbers(*_known(mine, column), n_nodes), counts, f"{column.name} {kind}")
+    for column in rows.categories:
+        frame = pl.DataFrame({"node": pl.Series(mine, dtype=pl.Int64), "value": column}).drop_nulls()
+        found |= _named(_grouped(frame, _category_summaries(column), n_nodes), counts, f"{column.name} {kind}")
     for column in rows.times:
-        frame = _with_gaps(pl.DataFrame({"node": node, "value": column}).drop_nulls())
-        found |= _grouped(frame, _time_summaries(), counts, f"{column.name} {kind}")
+        found |= _named(_of_times(*_known(mine, column), n_nodes), counts, f"{column.name} {kind}")
     return found
 
 
-def _counts(mine: NDArray[Any], other: NDArray[Any], counts: FloatArray, kind: str) -> dict[str, FloatArray]:
+def _counts(arcs: Any, counts: FloatArray, kind: str) -> dict[str, FloatArray]:
     """Return how many rows each node has and, if pairs of nodes have several, the largest share with one of them."""
     found = {COUNTS[kind == "received"]: np.log1p(counts)}
-    pairs, together = np.unique(mine.astype(np.int64) * counts.size + other, return_counts=True)
-    if pairs.size < mine.size:
+    if arcs.nnz < counts.sum():
         largest = np.zeros(counts.size)
-        owners = pairs // counts.size  # in order, so that each node's pairs are one run
-        first = np.flatnonzero(np.diff(owners, prepend=-1))
-        largest[owners[first]] = np.maximum.reduceat(together, first)
+        some = np.flatnonzero(np.diff(arcs.indptr))
+        largest[some] = np.maximum.reduceat(arcs.data, arcs.indptr[some])
         share = np.divide(largest, counts, out=np.full(counts.size, np.nan), where=counts > 0)
         found[f"edges {kind}, largest share with one node{FOR_COUNT}"] = _filled(share - usual(share, counts))
     return found
 
 
-def _number_summaries(column: pl.Series) -> dict[str, pl.Expr]:
-    import polars as pl
+def _known(node: NDArray[Any], column: pl.Series) -> tuple[NDArray[Any], FloatArray]:
+    """Return the rows whose cell is not empty."""
+    values = column.to_numpy()
+    empty = np.isnan(values)
+    return (node[~empty], values[~empty]) if empty.any() else (node, values)
 
-    value = pl.col("value")
-    total = value.sum()
-    found = {
-        "median": value.median(),
-        "mean": value.mean(),
-        f"log sum{FOR_COUNT}": total.sign() * total.abs().log1p(),
-        f"spread{FOR_COUNT}": value.quantile(0.75) - value.quantile(0.25),
-        f"minimum{FOR_COUNT}": value.min(),
-        f"maximum{FOR_COUNT}": value.max(),
+
+def _of_numbers(node: NDArray[Any], values: FloatArray, n_nodes: int) -> dict[str, FloatArray]:
+    from hopsight.system.segments import number_summaries, sorted_segments
+
+    found = number_summaries(*sorted_segments(node, values, n_nodes))
+    names = (
+        "median",
+        "mean",
+        f"log sum{FOR_COUNT}",
+        f"spread{FOR_COUNT}",
+        f"minimum{FOR_COUNT}",
+        f"maximum{FOR_COUNT}",
+    )
+    columns = dict(zip(names, found.T, strict=False))
+    columns[names[2]] = np.sign(columns[names[2]]) * np.log1p(np.abs(columns[names[2]]))
+    if bool((values < 0).any()) and bool((values > 0).any()):
+        columns["share negative"] = found[:, 6]
+    return columns
+
+
+def _of_times(node: NDArray[Any], values: FloatArray, n_nodes: int) -> dict[str, FloatArray]:
+    """Return first and last time, the median gap, and burstiness (deviation − mean) / (deviation + mean) of gaps."""
+    from hopsight.system.segments import sorted_segments, time_summaries
+
+    first, last, gap, mean, deviation = time_summaries(*sorted_segments(node, values, n_nodes)).T
+    both = deviation + mean
+    return {
+        f"first{FOR_COUNT}": first,
+        f"last{FOR_COUNT}": last,
+        f"log median gap{FOR_COUNT}": np.log1p(gap),
+        f"burstiness{FOR_COUNT}": np.divide(deviation - mean, both, out=np.full(n_nodes, np.nan), where=both > 0),
     }
-    if bool((column < 0).any()) and bool((column > 0).any()):
-        found["share negative"] = (value < 0).mean()
-    return found
 
 
 def _category_summaries(column: pl.Series) -> dict[str, pl.Expr]:
@@ -163,39 +186,22 @@ def _category_summaries(column: pl.Series) -> dict[str, pl.Expr]:
     return found
 
 
-def _time_summaries() -> dict[str, pl.Expr]:
-    """Return first and last time, the median gap, and burstiness (deviation − mean) / (deviation + mean) of gaps."""
-    import polars as pl
-
-    mean, deviation = pl.col("gap").mean(), pl.col("gap").std(ddof=0)
-    return {
-        f"first{FOR_COUNT}": pl.col("value").min(),
-        f"last{FOR_COUNT}": pl.col("value").max(),
-        f"log median gap{FOR_COUNT}": pl.col("gap").median().log1p(),
-        f"burstiness{FOR_COUNT}": (deviation - mean) / (deviation + mean),
-    }
-
-
-def _with_gaps(frame: pl.DataFrame) -> pl.DataFrame:
-    """Sort the times of each node, and add how long after the one before each of them is."""
-    import polars as pl
-
-    same = pl.col("node") == pl.col("node").shift(1)
-    return frame.sort("node", "value").with_columns(gap=pl.when(same).then(pl.col("value").diff()))
-
-
-def _grouped(
-    frame: pl.DataFrame, summaries: dict[str, pl.Expr], counts: FloatArray, prefix: str
-) -> dict[str, FloatArray]:
-    """Return the summaries of each node's rows; nodes without any get the median of the others."""
+def _grouped(frame: pl.DataFrame, summaries: dict[str, pl.Expr], n_nodes: int) -> dict[str, FloatArray]:
+    """Return the summaries of each node's rows, NaN for nodes without any."""
     found = frame.group_by("node").agg(**{str(place): each for place, each in enumerate(summaries.values())})
     place = found["node"].to_numpy()
-    columns = {}
-    for number, name in enumerate(summaries):
-        values = np.full(counts.size, np.nan)
+    columns = {name: np.full(n_nodes, np.nan) for name in summaries}
+    for number, values in enumerate(columns.values()):
         values[place] = found[str(number)].to_numpy()
-        columns[f"{prefix}, {name}"] = _filled(values - usual(values, counts) if name.endswith(FOR_COUNT) else values)
     return columns
+
+
+def _named(columns: dict[str, FloatArray], counts: FloatArray, prefix: str) -> dict[str, FloatArray]:
+    """Name the columns; nodes without a value get the median of the others."""
+    return {
+        f"{prefix}, {name}": _filled(values - usual(values, counts) if name.endswith(FOR_COUNT) else values)
+        for name, values in columns.items()
+    }
 
 
 def usual(values: FloatArray, counts: FloatArray) -> FloatArray:
@@ -211,10 +217,12 @@ def usual(values: FloatArray, counts: FloatArray) -> FloatArray:
     if not known.any():
         return np.zeros(values.size)
     size = np.log2(np.maximum(counts, 1.0))
-    level = np.floor(size[known]).astype(np.int64)
-    chosen = np.unique(level)
-    centers = [size[known][level == each].mean() for each in chosen]
-    medians = [np.median(values[known][level == each]) for each in chosen]
+    level = np.floor(size[known]).astype(np.int8)
+    order = np.argsort(level, kind="stable")
+    ends = np.cumsum(np.bincount(level))
+    parts = [order[low:high] for low, high in zip((0, *ends), ends, strict=False) if high > low]
+    centers = [size[known][part].mean() for part in parts]
+    medians = [np.median(values[known][part]) for part in parts]
     return np.interp(size, centers, medians)
 
 

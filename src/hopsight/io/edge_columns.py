@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,25 +10,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import plural, shortened
-from hopsight.io.notices import notice
-from hopsight.io.roles import (
-    FEWEST_ROWS,
+from hopsight.checks import plural
+from hopsight.io.dates import (
     SECONDS_PER_DAY,
     SLASHED,
-    TIME_NAMES,
-    WEIGHT_NAMES,
+    UNIX,
+    are_clocks,
     as_seconds,
-    first_known,
-    is_row_id,
+    clock_seconds,
     is_time,
-    is_truth_name,
+    number_seconds,
     slashed_order,
 )
-from hopsight.io.rules import TextSummary, first_cell, leave_out, leave_out_row_id, text_kind, text_numbers
+from hopsight.io.notices import notice
+from hopsight.io.roles import FEWEST_ROWS, TIME_NAMES, WEIGHT_NAMES, first_known, is_row_id, is_truth_name
+from hopsight.io.rules import (
+    TextKind,
+    TextSummary,
+    first_cell,
+    leave_out,
+    leave_out_row_id,
+    notice_written,
+    text_kind,
+    text_numbers,
+)
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+NUMBERED = re.compile(r"column\d+")  # names of columns in a file without a header
 
 
 @dataclass(frozen=True)
@@ -96,18 +108,24 @@ def edge_columns(
     time = time_column or _find_time(frame, [name for name in names if name != weight])
     found = EdgeColumns(weight, time)
     named = {weight_column, time_column, *category}
+    clock = _find_clock(frame, names, time) if time is not None and time not in category else None
     for name in names:
         column = frame[name]
+        if name == clock:
+            continue
         if column.null_count() == len(column):
             leave_out(name, "has no value at all", notices)
         elif name in category:
             found.categories[name] = _words(column)
         elif name == time:
-            _put_times(column, found)
+            _put_times(column, found, notices)
         elif name == weight:
-            found.numbers[name] = _weights(column)
+            found.numbers[name] = _weights(column, notices)
         elif name not in named and not _is_left_out(column, notices):
             _sort_in(column, found, notices)
+    if clock is not None and time is not None and time in found.dated:
+        found.times[time] += _clock(frame[clock])
+        notice(f"Add the time of day in column {clock!r} to the date in column {time!r}.", notices)
     for guessed, role, given in ((weight, "weight", weight_column), (time, "time", time_column)):
         if guessed is not None and given is None:
             notice(f"Read column {guessed!r} as the {role} of each edge.", notices)
@@ -117,7 +135,38 @@ def edge_columns(
 def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     dated = [name for name in names if is_time(frame[name].head(100)) and is_time(frame[name])]
     numeric = [name for name in names if frame[name].dtype.is_numeric()]
-    return first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
+    named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
+    return named or next((name for name in numeric if NUMBERED.fullmatch(name) and _are_unix(frame[name])), None)
+
+
+def _are_unix(column: pl.Series) -> bool:
+    """Return whether whole numbers look like UNIX seconds of our time."""
+    known = column.drop_nulls()
+    return len(known) > 1 and known.dtype.is_integer() and bool(known.is_between(*UNIX).all()) and known.n_unique() > 1
+
+
+def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
+    """Return a column of times of day beside a column of days without them."""
+    import polars as pl
+
+    days = frame[date]
+    if days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
+        return None
+    others = [frame[name] for name in names if name != date]
+    return next((each.name for each in others if each.dtype == pl.Time or _is_clock_text(each)), None)
+
+
+def _is_clock_text(column: pl.Series) -> bool:
+    import polars as pl
+
+    return column.dtype == pl.String and are_clocks(column.head(100)) and are_clocks(column)
+
+
+def _clock(column: pl.Series) -> pl.Series:
+    """Return seconds since midnight, 0 where a cell is empty."""
+    import polars as pl
+
+    return (as_seconds(column) if column.dtype == pl.Time else clock_seconds(column)).fill_null(0.0)
 
 
 def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
@@ -138,29 +187,34 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
 
     name, kind = column.name, column.dtype
     if kind.is_temporal():
-        _put_times(column, found)
+        _put_times(column, found, notices)
     elif kind == pl.Boolean or kind.is_numeric():
         found.numbers[name] = _finite(column.cast(pl.Float64))
     elif kind in (pl.Categorical, pl.Enum, pl.String):
         column = column.cast(pl.String)
-        holds = text_kind(name, TextSummary.of(column)) if kind == pl.String else "categories"
+        summary = TextSummary.of(column)
+        holds = text_kind(name, summary) if kind == pl.String else "categories"
         if holds == "categories" and FEWEST_ROWS <= len(column) == column.n_unique():
             leave_out_row_id(name, notices)
         elif holds == "categories":
             found.categories[name] = _words(column)
         elif holds == "dates" or holds in SLASHED:
-            _put_times(column, found)
+            _put_times(column, found, notices)
         elif holds == "empty":
             leave_out(name, "has no value at all", notices)
         else:
+            notice_written(name, holds, summary, notices)
             found.numbers[name] = _finite(text_numbers(column, holds))
     else:
         leave_out(name, f"holds neither numbers nor text but {kind}", notices)
 
 
-def _weights(column: pl.Series) -> pl.Series:
+def _weights(column: pl.Series, notices: list[str] | None) -> pl.Series:
     import polars as pl
 
+    if column.dtype == pl.String and (holds := _written_kind(column)) is not None:
+        notice_written(column.name, holds, TextSummary.of(column), notices)
+        return _finite(text_numbers(column, holds))
     numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     numbers = column.cast(pl.Float64) if column.dtype.is_numeric() else numbers
     wrong = first_cell(numbers.is_null() & column.is_not_null(), column=column)
@@ -169,14 +223,27 @@ def _weights(column: pl.Series) -> pl.Series:
     return _finite(numbers)
 
 
-def _put_times(column: pl.Series, found: EdgeColumns) -> None:
-    """Add a column of times: numbers as they are, dates as seconds."""
+def _written_kind(column: pl.Series) -> TextKind | None:
+    """Return how the numbers of a text column are written if not as programs write them."""
+    summary = TextSummary.of(column)
+    if not summary.n_text or not (summary.all_point_numbers or summary.all_comma_numbers):
+        return None
+    kind = text_kind(column.name, summary)
+    return kind if kind in ("point numbers", "comma numbers") else None
+
+
+def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
+    """Add a column of times: numbers as they are, dates and finer units than seconds as seconds."""
     import polars as pl
 
     is_text = column.dtype in (pl.String, pl.Categorical)
     numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
     if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
-        found.times[column.name] = _finite(numbers.cast(pl.Float64))
+        seconds, unit = number_seconds(_finite(numbers.cast(pl.Float64)))
+        found.times[column.name] = seconds
+        if unit is not None:
+            found.dated.add(column.name)
+            notice_unit(column, unit, notices)
         return
     seconds = as_seconds(column, slashed_order(column) if column.dtype == pl.String else None)
     wrong = first_cell(seconds.is_null() & column.is_not_null(), column=column)
@@ -187,6 +254,13 @@ def _put_times(column: pl.Series, found: EdgeColumns) -> None:
         )
     found.times[column.name] = seconds
     found.dated.add(column.name)
+
+
+def notice_unit(column: pl.Series, unit: str, notices: list[str] | None) -> None:
+    """Say that numeric times were taken for dates, or for a unit other than seconds."""
+    first = column.drop_nulls()[0]
+    shown = first if isinstance(first, str) else f"{first:.0f}"
+    notice(f"Read the times in column {column.name!r}, such as {shown}, as {unit}.", notices)
 
 
 def _words(column: pl.Series) -> pl.Series:
@@ -212,7 +286,7 @@ def _filled(column: pl.Series, notices: list[str] | None) -> NDArray[np.float64]
         median = column.median()
         notice(
             f"Column {column.name!r} of the edge list: filled {plural(n_empty, 'empty cell')} with the median, "
-            f"{shortened(median)}.",
+            f"{float(median):.6g}.",  # type: ignore[arg-type]
             notices,
         )
         column = column.fill_null(median)

@@ -12,7 +12,7 @@ from pathlib import Path
 from hopsight.system.files import replacing
 
 WRITTEN_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")  # of the tables that hopsight writes
-TEXT_KINDS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".jsonl", ".ndjson")
+TEXT_KINDS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".jsonl", ".ndjson", ".json")
 PACKINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
 TABLE_SUFFIXES = (
     *WRITTEN_SUFFIXES,

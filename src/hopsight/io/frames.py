@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_COLUMNS = 100_000
-JSON_KINDS = (".jsonl", ".ndjson")
+JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
+HEAD = 100  # rows that tell what a column holds
 YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 
 
@@ -48,6 +51,23 @@ class Table:
             return self.reader.read(columns)
         assert self.text is not None
         return self.text.read(columns, text)
+
+    def codes(self) -> list[str]:
+        """Return the columns of numbers with leading zeros; a table with types has them as text."""
+        return [] if self.text is None else self.text.codes()
+
+    def head(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return the first rows of these columns; of a text file as text."""
+        import polars as pl
+
+        if self.frame is not None:
+            return self.frame.select(columns).head(HEAD)
+        if self.reader is not None:
+            return self.reader.read(columns, 0, HEAD)
+        assert self.text is not None
+        places = [self.text.names.index(name) for name in columns]
+        cells = zip(*([row[place] for place in places] for row in self.text.first_rows), strict=True)
+        return pl.DataFrame([pl.Series(n, list(c), dtype=pl.String) for n, c in zip(columns, cells, strict=False)])
 
     def blocks(self, columns: Sequence[str], size: int, *, text: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield these columns in blocks of ``size`` rows; a Parquet file is never in memory as a whole."""
@@ -113,18 +133,44 @@ def _open_file(
 
 
 def _open_text(path: Path, header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
-    name = path.name.lower()
-    if not any(kind in name for kind in JSON_KINDS):
+    if JSON.search(path.name.lower()) is None:
         text = open_text(path, header=header, encoding=encoding, notices=notices)
         return Table(_checked_names(text.names), text=text)
+    frame = _flat(_read_json(path, text_content(path, encoding, notices)))
+    return Table(_checked_names(frame.columns), frame=frame)
+
+
+def _read_json(path: Path, content: bytes | None) -> pl.DataFrame:
+    """Read JSON Lines, or one array of objects."""
     import polars as pl
 
-    content = text_content(path, encoding, notices)
+    source = path if content is None else io.BytesIO(content)
+    with path.open("rb") if content is None else io.BytesIO(content) as file:
+        is_array = file.read(1024).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
     try:
-        frame = pl.read_ndjson(path if content is None else io.BytesIO(content), infer_schema_length=None)
+        if is_array:
+            return pl.read_json(source, infer_schema_length=None)
+        return pl.read_ndjson(source, infer_schema_length=None)
     except pl.exceptions.PolarsError:
-        raise ValueError('it is not JSON Lines: every line must be one JSON object, such as {"source": 1}') from None
-    return Table(_checked_names(frame.columns), frame=frame)
+        raise ValueError(
+            'it is not JSON Lines: every line must be one JSON object, such as {"source": 1}, or the whole file an '
+            "array of them"
+        ) from None
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return nested objects as columns such as ``sender.id``."""
+    import polars as pl
+
+    while any(isinstance(kind, pl.Struct) for kind in frame.dtypes):
+        columns: list[pl.Series] = []
+        for name, kind in frame.schema.items():
+            if isinstance(kind, pl.Struct):
+                columns += [frame[name].struct.field(each.name).rename(f"{name}.{each.name}") for each in kind.fields]
+            else:
+                columns.append(frame[name])
+        frame = pl.DataFrame({column.name: column for column in columns})
+    return frame
 
 
 def _check_options(kind: str, options: Any) -> None:

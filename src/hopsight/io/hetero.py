@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,58 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.edge_fields import derived
 from hopsight.io.edge_pairs import each_once
+from hopsight.io.files import check_loaded
 from hopsight.io.notices import notice
 from hopsight.io.pyg import as_array, read_truth
+from hopsight.io.torchfile import Record
 
 REVERSE = "rev_"  # how PyG's ToUndirected calls the same edges in the other direction
+
+
+class Stored:
+    """A HeteroData as a ``.pt`` file holds it, with what :func:`from_hetero` asks of one."""
+
+    def __init__(self, state: dict[Any, Any]) -> None:
+        found = [state.get(name) for name in ("_node_store_dict", "_edge_store_dict")]
+        if not all(isinstance(stores, dict) for stores in found):
+            raise ValueError("its HeteroData is damaged")
+        nodes, edges = (
+            {key: _tensors(store) for key, store in stores.items()} for stores in found if stores is not None
+        )
+        if not all(isinstance(key, tuple) and len(key) == 3 for key in edges):
+            raise ValueError("its HeteroData is damaged")
+        self._stores: dict[Any, SimpleNamespace] = {**nodes, **edges}
+        self.node_types = [*nodes, *dict.fromkeys(end for key in edges for end in key[::2] if end not in nodes)]
+        self.edge_types = list(edges)
+
+    def __getitem__(self, key: Any) -> SimpleNamespace:
+        store = self._stores.get(key, SimpleNamespace())
+        if not isinstance(key, tuple) and not hasattr(store, "num_nodes"):
+            store.num_nodes = self._count(key, store)
+        return store
+
+    def _count(self, kind: str, store: SimpleNamespace) -> int:
+        """Return the number of nodes of a type: rows of its tensors, or else one more than its largest end."""
+        rows = [value.shape[0] for value in vars(store).values() if isinstance(value, np.ndarray) and value.ndim]
+        if rows:
+            return int(rows[0])
+        ends: list[NDArray[Any]] = []
+        for key in self.edge_types:
+            index: Any = getattr(self._stores[key], "edge_index", None)
+            if isinstance(index, np.ndarray) and index.ndim == 2:
+                ends += [end for end, name in zip(index, key[::2], strict=False) if name == kind]
+        count = max((int(end.max(initial=-1)) for end in ends), default=-1) + 1
+        check_loaded(sum(end.nbytes for end in ends), n_nodes=count)
+        return count
+
+
+def _tensors(store: Any) -> SimpleNamespace:
+    mapping = store.state.get("_mapping") if isinstance(store, Record) else None
+    if not isinstance(mapping, dict) or not all(isinstance(name, str) for name in mapping):
+        raise ValueError("its HeteroData is damaged")
+    return SimpleNamespace(**mapping)
 
 
 def from_hetero(data: Any, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
@@ -28,27 +76,25 @@ def from_hetero(data: Any, *, directed: bool = False, notices: list[str] | None 
     n_nodes = sum(sizes.values())
     if not n_nodes:
         raise ValueError("a HeteroData needs nodes; give each type x or num_nodes")
-    attributes, names = _attributes(data, sizes, starts, n_nodes)
     source, target, fields = _edges(data, starts, sizes, notices)
     if not directed:
         source, target, fields = each_once(source, target, fields)
+    attributes = _attributes(data, sizes, starts, n_nodes)
+    fields |= attributes or derived(source, target, n_nodes, directed, notices)
     return AttributedGraph.from_edges(
         source,
         target,
-        attributes,
         directed=directed,
         node_ids=[f"{kind}:{place}" for kind, size in sizes.items() for place in range(size)],
         node_types=[kind for kind, size in sizes.items() for _ in range(size)],
-        attribute_names=names,
         labels=_labels(data, sizes, starts, n_nodes, notices),
         edge_attribute_names=_relations(data) if "edge_attributes" in fields else None,
         **fields,
     )
 
 
-def _attributes(
-    data: Any, sizes: dict[str, int], starts: dict[str, int], n_nodes: int
-) -> tuple[NDArray[np.float64], list[str]]:
+def _attributes(data: Any, sizes: dict[str, int], starts: dict[str, int], n_nodes: int) -> dict[str, Any]:
+    """Return the attributes and their names, or nothing if no type has any."""
     blocks, names = [], []
     for kind, size in sizes.items():
         values = as_array(getattr(data[kind], "x", None))
@@ -61,9 +107,7 @@ def _attributes(
         block[starts[kind] : starts[kind] + size] = values
         blocks.append(block)
         names += [f"{kind}.x{column}" for column in range(values.shape[1])]
-    if not blocks:
-        raise ValueError("a HeteroData needs attributes x for at least one type of nodes")
-    return np.column_stack(blocks), names
+    return {"attributes": np.column_stack(blocks), "attribute_names": names} if blocks else {}
 
 
 def _relations(data: Any) -> list[str]:

@@ -28,9 +28,11 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
     """
     import polars as pl
 
+    if column.dtype.is_nested():
+        raise ValueError(f"column {column.name!r} holds {column.dtype}, not node ids; name another column")
     if column.null_count():
         where = int(column.is_null().arg_true()[0])
-        raise ValueError(f"column {column.name!r}, row {where + 1} has no node id")
+        raise ValueError(f"column {column.name!r}, row {where + 1} has no node id; fill it in, or remove the row")
     if column.dtype == pl.Int64:
         return column
     if column.dtype == pl.String and typed:
@@ -53,6 +55,21 @@ def same_type(*columns: pl.Series) -> tuple[pl.Series, ...]:
     if all(column.dtype == pl.Int64 for column in columns):
         return columns
     return tuple(column.cast(pl.String) for column in columns)
+
+
+def distinct_numbers(*columns: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return all numbers once, sorted, or None if they are too far apart for a table of those between.
+
+    >>> distinct_numbers(np.array([7, 5]), np.array([7, 6])).tolist()
+    [5, 6, 7]
+    """
+    low, high = min(int(column.min()) for column in columns), max(int(column.max()) for column in columns)
+    if high - low > sum(column.size for column in columns):
+        return None
+    present = np.zeros(high - low + 1, dtype=bool)
+    for column in columns:
+        present[column - low] = True
+    return np.flatnonzero(present) + low
 
 
 def check_unique(ids: pl.Series) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import suggest
 from hopsight.io.columns import NO_ATTRIBUTES, encode, read_flags
+from hopsight.io.dates import is_time
 from hopsight.io.notices import notice
 from hopsight.io.roles import (
     LEAST_ROWS,
@@ -14,7 +15,6 @@ from hopsight.io.roles import (
     TYPE_NAMES,
     first_known,
     is_row_id_name,
-    is_time,
     normalized_name,
 )
 from hopsight.io.rules import KINDS
@@ -22,6 +22,7 @@ from hopsight.io.rules import KINDS
 if TYPE_CHECKING:
     import polars as pl
 
+MOST_WORDS = 6  # in a name
 LABEL_COLUMN, KIND_COLUMN = "hopsight_label", "hopsight_kind"  # in files that hopsight wrote
 TYPE_COLUMN, NAME_COLUMN = "hopsight_type", "hopsight_name"
 
@@ -115,7 +116,8 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
         values = column(name)
         least = 2 if normalized_name(name) in NAME_NAMES else LEAST_ROWS
         is_text = values.dtype == pl.String and len(values) >= least and not is_row_id_name(name)
-        if is_text and not values.null_count() and values.n_unique() == len(values) and not _are_values(values):
+        is_unique = is_text and not values.null_count() and values.n_unique() == len(values)
+        if is_unique and not _are_values(values) and not _are_sentences(values):
             notice(f"Show column {name!r} as the name of each node.", notices)
             return name
     return None
@@ -127,6 +129,11 @@ def _are_values(words: pl.Series) -> bool:
 
     numbers = words.str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
     return is_time(words) or numbers.null_count() < len(words) / 2
+
+
+def _are_sentences(words: pl.Series) -> bool:
+    """Return whether most texts are longer than a name."""
+    return float(words.str.strip_chars().str.count_matches(r"\s+").median() or 0) >= MOST_WORDS  # type: ignore[arg-type]
 
 
 def _texts(column: pl.Series) -> list[str]:

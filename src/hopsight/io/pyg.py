@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.edge_fields import derived
 from hopsight.io.edge_pairs import each_once
-from hopsight.io.files import reading
+from hopsight.io.files import check_loaded, reading
 from hopsight.io.notices import notice
 from hopsight.io.torchfile import Record, read_torch
 
 TIMES = ("edge_time", "time", "timestamp", "t")
-FIELDS = ("edge_index", "x", "y", "edge_weight", "edge_attr", *TIMES)
+FIELDS = ("edge_index", "num_nodes", "x", "y", "edge_weight", "edge_attr", *TIMES)
 PYGOD_KINDS = np.array([0, 2, 1, 3])  # PyGOD: 1 attribute, 2 structure, 3 both; hopsight follows the paper's order
 PYGOD_NORMAL = 0.75  # least share of zeros for which 0..3 are PyGOD's codes and not topics
 
@@ -39,24 +41,26 @@ def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = 
 
 
 def read_pt(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
-    """Read a ``.pt`` or ``.pt.zip`` file that holds a ``Data`` or a dictionary of its tensors, without running code.
+    """Read a ``.pt`` or ``.pt.zip`` file that holds a ``Data``, a ``HeteroData`` or a dictionary of tensors.
 
-    See :func:`from_data` for the meaning of ``y``.
+    No code in the file runs. See :func:`from_data` for the meaning of ``y``.
     """
+    name = path.name.removesuffix(".zip").removesuffix(".pt")
     with reading(path):
-        content = _mapping(read_torch(path))
-        return _graph(
-            content,
-            directed=directed,
-            notices=notices,
-            name=path.name.removesuffix(".zip").removesuffix(".pt"),
-        )
+        content = read_torch(path)
+        if isinstance(content, tuple | list) and content:  # a dataset saves (data, slices)
+            if len(content) > 1 and isinstance(content[1], Record):
+                notice(f"{path.name} holds {len(content):,} graphs; read the first.", notices)
+            content = content[0]
+        if isinstance(content, Record) and content.kind == "HeteroData":
+            from hopsight.io.hetero import Stored, from_hetero
+
+            return replace(from_hetero(Stored(content.state), directed=directed, notices=notices), name=name)
+        return _graph(_mapping(content), directed=directed, notices=notices, name=name)
 
 
 def _mapping(content: Any) -> dict[Any, Any]:
     """Return the dictionary in which a Data of PyG 1 or 2 keeps its tensors."""
-    if isinstance(content, tuple | list) and content:
-        content = content[0]  # a dataset saves (data, slices)
     if isinstance(content, Record):
         store = content.state.get("_store")
         content = store.state.get("_mapping") if isinstance(store, Record) else content.state
@@ -71,9 +75,9 @@ def _graph(content: dict[Any, Any], *, directed: bool, notices: list[str] | None
         raise ValueError("a PyG Data needs edge_index of shape (2, n_edges)")
     if edge_index.dtype.kind not in "iu":
         raise ValueError(f"edge_index must hold whole numbers, got {edge_index.dtype}")
-    if attributes is None or not hasattr(attributes, "shape") or len(attributes.shape) != 2:
-        raise ValueError("a PyG Data needs attributes x of shape (n_nodes, n_attributes)")
-    n_nodes = attributes.shape[0]
+    if attributes is not None and len(getattr(attributes, "shape", ())) != 2:
+        raise ValueError("the attributes x of a PyG Data need the shape (n_nodes, n_attributes)")
+    n_nodes = _count(content, edge_index) if attributes is None else attributes.shape[0]
     if edge_index.size and not 0 <= edge_index.min() <= edge_index.max() < n_nodes:
         raise ValueError(f"edge_index has an end outside 0..{n_nodes - 1}")
     labels, kinds = read_truth(content.get("y"), n_nodes, notices)
@@ -81,9 +85,18 @@ def _graph(content: dict[Any, Any], *, directed: bool, notices: list[str] | None
     fields = _edge_fields(content, source.size, notices)
     if not directed:
         source, target, fields = each_once(source, target, fields)
+    fields |= derived(source, target, n_nodes, directed, notices) if attributes is None else {"attributes": attributes}
     return AttributedGraph.from_edges(
-        source, target, attributes, labels=labels, kinds=kinds, directed=directed, name=name, **fields
+        source, target, labels=labels, kinds=kinds, directed=directed, name=name, **fields
     )
+
+
+def _count(content: dict[Any, Any], edge_index: NDArray[Any]) -> int:
+    """Return the number of nodes of a Data without attributes."""
+    given = content.get("num_nodes")
+    count = given if isinstance(given, int) else int(edge_index.max(initial=-1)) + 1
+    check_loaded(edge_index.nbytes, n_nodes=max(count, 0))
+    return count
 
 
 def _edge_fields(content: dict[Any, Any], n_edges: int, notices: list[str] | None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ as one that holds all of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -15,17 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import plural, shortened
+from hopsight.io.dates import SECONDS_PER_DAY, SLASHED, ambiguous_date, are_dates, are_slashed, as_seconds
 from hopsight.io.notices import notice
-from hopsight.io.roles import (
-    LEAST_ROWS,
-    SECONDS_PER_DAY,
-    SLASHED,
-    ambiguous_date,
-    are_dates,
-    are_slashed,
-    as_seconds,
-    is_truth_name,
-)
+from hopsight.io.roles import LEAST_ROWS, is_truth_name
+from hopsight.io.written import WRITTEN, are_written, as_numbers, plain_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +29,6 @@ EMPTY_NUMBERS = ("", "na", "n/a", "nan", "null", "none")  # what people and prog
 OTHER_CATEGORY = "(other)"
 UNLABELED = (*EMPTY_NUMBERS, "unknown", "unlabeled", "unlabelled", "?", "-")  # words for a node without ground truth
 BOOLEANS = {"true": 1.0, "false": 0.0}
-_COMMA_NUMBER = r"^([+-]?\d+(,\d+)*)?$"
 
 
 class Cell(NamedTuple):
@@ -57,10 +48,10 @@ class Flags(NamedTuple):
 def _flags(low: int, high: int, choices: str) -> Flags:
     numbers = {f"{number}{zero}": number for number in range(low, high + 1) for zero in ("", ".0")}
     unlabeled = dict.fromkeys(UNLABELED, -1) if low < 0 else {}
-    return Flags({"false": 0, "true": 1} | unlabeled | numbers, choices)
+    return Flags({"false": 0, "true": 1, "no": 0, "yes": 1} | unlabeled | numbers, choices)
 
 
-LABELS = _flags(-1, 1, "0 or 1 (or true or false), or -1, blank or unknown for an unlabeled node")
+LABELS = _flags(-1, 1, "0 or 1 (or true or false, yes or no), or -1, blank or unknown for an unlabeled node")
 KINDS = _flags(0, 3, "a whole number from 0 to 3")
 
 
@@ -142,7 +133,8 @@ class TextSummary(Summary):
     all_dates: bool
     all_day_first: bool
     all_month_first: bool
-    all_comma_numbers: bool
+    all_point_numbers: bool  # 1,234.56 and the like, with a currency or not
+    all_comma_numbers: bool  # 1.234,56 and the like
 
     @classmethod
     def of(cls, column: pl.Series, rows: NDArray[np.int64] | None = None) -> Self:
@@ -155,6 +147,7 @@ class TextSummary(Summary):
         no_number = lower.is_in(EMPTY_NUMBERS).fill_null(True)
         is_text = numbers.is_null() & ~no_number
         empty = words.is_null() | (words == "").fill_null(True)
+        plain = plain_numbers(words.filter(is_text))
         return cls(
             n_numbers=int((numbers.is_not_null() & ~no_number).sum()),
             n_text=int(is_text.sum()),
@@ -167,16 +160,14 @@ class TextSummary(Summary):
             all_dates=are_dates(words),
             all_day_first=are_slashed(words.drop_nulls(), "day-first dates"),
             all_month_first=are_slashed(words.drop_nulls(), "month-first dates"),
-            all_comma_numbers=bool(words.str.contains(_COMMA_NUMBER).fill_null(True).all()),
+            all_point_numbers=are_written(plain, "."),
+            all_comma_numbers=are_written(plain, ",") and are_written(words.filter(~is_text & ~no_number), ","),
         )
 
 
-def _advice(cell: Cell | None) -> str:
-    separated = re.fullmatch(r"\s*[-+]?\d{1,3}(,\d{3})+(\.\d+)?\s*", _value(cell).strip("'\""))
-    return "write numbers without separators of thousands" if separated else "correct it"
-
-
-TextKind = Literal["numbers", "booleans", "dates", "day-first dates", "month-first dates"]
+TextKind = Literal[
+    "numbers", "booleans", "dates", "day-first dates", "month-first dates", "point numbers", "comma numbers"
+]  # fmt: skip
 
 
 def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories", "empty"]:
@@ -185,17 +176,24 @@ def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories
     Raises
     ------
     ValueError
-        If some cells of a column of numbers are text, or if numbers are written with a comma: as categories they
-        would say nothing, and 1,234 may mean two things.
+        If some cells of a column of numbers are text, or if numbers are written with a comma that may mean two
+        things, as in 1,234: as categories they would say nothing.
     """
     if summary.all_parsed or (summary.n_numbers and not summary.n_text):
         return "numbers"
     if not summary.n_text:
         return "empty"
+    if summary.all_point_numbers and summary.all_comma_numbers and summary.first_comma is not None:
+        raise ValueError(
+            f"{_place(name, summary.first_comma)}: {_value(summary.first_comma)} has a comma that may stand for a "
+            f"decimal point or separate thousands; write numbers with a decimal point, or pass --ignore {name}"
+        )
+    if summary.all_point_numbers or summary.all_comma_numbers:
+        return "point numbers" if summary.all_point_numbers else "comma numbers"
     if summary.n_numbers >= summary.n_text:
         raise ValueError(
             f"{_place(name, summary.first_text)}: {_value(summary.first_text)} is not a number, unlike the rest of the "
-            f"column; {_advice(summary.first_text)}, or pass --category {name} or --ignore {name}"
+            f"column; correct it, or pass --category {name} or --ignore {name}"
         )
     if summary.all_booleans:
         return "booleans"
@@ -205,12 +203,17 @@ def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories
         raise ValueError(ambiguous_date(name, _value(summary.first_text)))
     if summary.all_day_first or summary.all_month_first:
         return "day-first dates" if summary.all_day_first else "month-first dates"
-    if summary.all_comma_numbers:
-        raise ValueError(
-            f"{_place(name, summary.first_comma)}: {_value(summary.first_comma)} has a comma; write numbers with a "
-            f"decimal point and without separators, or pass --ignore {name}"
-        )
     return "categories"
+
+
+def notice_written(name: str, kind: str, summary: TextSummary, notices: list[str] | None) -> None:
+    """Say how numbers of a text column are read that are not written as programs write them."""
+    import polars as pl
+
+    if kind in WRITTEN:
+        shown = _value(summary.first_text)
+        number = as_numbers(pl.Series([shown.strip("'\"")]), WRITTEN[kind])[0]
+        notice(f"Column {name!r}: read {shown} as {number:.12g}.", notices)
 
 
 def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:
@@ -219,6 +222,8 @@ def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:
 
     if kind == "dates" or kind in SLASHED:
         return as_seconds(column, SLASHED.get(kind)) / SECONDS_PER_DAY
+    if kind in WRITTEN:
+        return as_numbers(column, WRITTEN[kind])
     words = column.str.strip_chars()
     if kind == "numbers":
         return words.cast(pl.Float64, strict=False)

@@ -18,9 +18,10 @@ _THINGS = (
     "item", "product", "merchant", "shop", "store", "movie", "book", "song", "artist", "page", "paper", "venue",
     "subreddit", "group", "event", "device", "ip", "provider", "company", "business", "asin",
 )  # fmt: skip
+_ENDINGS = ("", "_id", "_name", "_number", "_no")
 PAIRS = tuple(
     (f"{actor}{ending}", f"{thing}{other}")
-    for actor in _ACTORS for thing in _THINGS for ending in ("", "_id") for other in ("", "_id")
+    for actor in _ACTORS for thing in _THINGS for ending in _ENDINGS for other in _ENDINGS
 )  # fmt: skip
 UNKNOWN = "(unknown)"
 
@@ -44,6 +45,10 @@ class Sides:
         """Return every id once, sorted."""
         import polars as pl
 
+        if self.sources.dtype == self.targets.dtype == pl.Int64 and len(self.sources):
+            numbers = ids.distinct_numbers(self.sources.to_numpy(), self.targets.to_numpy())
+            if numbers is not None:
+                return pl.Series("id", numbers)
         first, second = ids.same_type(self.sources.unique(), self.targets.unique())
         return pl.concat([first.rename("id"), second.rename("id")]).unique().sort()
 
@@ -97,7 +102,7 @@ def as_sides(
     known = (normalized_name(names[0]), normalized_name(names[1]))
     if not (known in PAIRS if bipartite is None else bipartite):
         return Sides(sources, targets)
-    types = (known[0].removesuffix("_id"), known[1].removesuffix("_id"))
+    types = (_without_ending(known[0]), _without_ending(known[1]))
     sources, targets = ids.same_type(sources, targets)
     overlap = bool(sources.unique().is_in(targets.unique().implode()).any())
     if overlap:
@@ -108,3 +113,8 @@ def as_sides(
     prefixed = ", and write their ids as type:id because they overlap" if overlap else ""
     notice(f"Take {types[0]!r} and {types[1]!r} for two kinds of nodes{prefixed}.", notices)
     return Sides(sources, targets, types, overlap)
+
+
+def _without_ending(name: str) -> str:
+    """Return what a column of ids is about: the user of ``user_id``."""
+    return next((name.removesuffix(ending) for ending in _ENDINGS[1:] if name.endswith(ending)), name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,40 +12,61 @@ from numpy.typing import NDArray
 
 from hopsight.io.derive import STRUCTURE
 from hopsight.system.compiled import compiled
-from hopsight.system.triangles import triangles_from
 
 FloatArray = NDArray[np.float64]
 
 
-def structure(source: NDArray[Any], target: NDArray[Any], n_nodes: int) -> dict[str, FloatArray]:
+@dataclass(frozen=True)
+class Arcs:
+    """How many rows lead from one node to another, as CSR matrices of both directions."""
+
+    forth: Any
+    back: Any
+
+    @classmethod
+    def of(cls, source: NDArray[Any], target: NDArray[Any], n_nodes: int) -> Arcs:
+        """Count the rows."""
+        ones = np.ones(source.size, dtype=np.int32)
+        forth = sp.coo_array((ones, (source, target)), shape=(n_nodes, n_nodes)).tocsr()
+        return cls(forth, sp.csr_array(forth.T))
+
+    def without_loops(self) -> Arcs:
+        """Return the same without arcs from a node to itself."""
+        return Arcs(_without_diagonal(self.forth), _without_diagonal(self.back))
+
+
+def structure(
+    source: NDArray[Any], target: NDArray[Any], n_nodes: int, arcs: Arcs | None = None
+) -> dict[str, FloatArray]:
     """Return structural attributes of each node by name, from the two ends (positions) of every row.
 
-    Duplicate rows count once and self-loops not at all. A node without edges gets zeros.
+    Duplicate rows count once and self-loops not at all. A node without edges gets zeros. ``arcs`` are those of the
+    rows, if they are known.
 
     >>> triangle_and_tail = np.array([0, 1, 2, 2]), np.array([1, 2, 0, 3])
     >>> found = structure(*triangle_and_tail, 4)
     >>> found["clustering"].tolist(), found["core number"].tolist()
     ([1.0, 1.0, 0.3333333333333333, 0.0], [2.0, 2.0, 2.0, 1.0])
     """
-    arcs = _matrix(source, target, n_nodes)
-    both = sp.csr_array(arcs.T)
-    edges = arcs + both
+    arcs = (arcs or Arcs.of(source, target, n_nodes)).without_loops()
+    edges = arcs.forth + arcs.back
     edges.sort_indices()
-    edges.data[:] = 1.0
     degree = np.diff(edges.indptr).astype(np.float64)
-    n_out, n_in = np.diff(arcs.indptr), np.diff(both.indptr)
+    n_out, n_in = np.diff(arcs.forth.indptr), np.diff(arcs.back.indptr)
     some = np.maximum(degree, 1.0)
-    triangles = count_triangles(edges)
-    log_degree = np.log1p(degree)
-    near = (edges @ log_degree) / some
-    spread = np.sqrt(np.maximum((edges @ log_degree**2) / some - near**2, 0.0))
-    beyond = edges @ (degree - 1.0) - 2.0 * triangles  # paths of two edges that leave the neighborhood
+    with ThreadPoolExecutor(1) as aside:
+        cores = aside.submit(core_numbers, edges)
+        triangles = count_triangles(edges)
+    near, squares, beyond = _sums(edges.indptr, edges.indices, np.log1p(degree), degree - 1.0)
+    near /= some
+    spread = np.sqrt(np.maximum(squares / some - near**2, 0.0))
+    beyond -= 2.0 * triangles  # paths of two edges that leave the neighborhood
     values = (
         np.log1p(n_out),
         np.log1p(n_in),
         (n_out + n_in - degree) / some,
         2.0 * triangles / np.maximum(degree * (degree - 1.0), 1.0),
-        core_numbers(edges).astype(np.float64),
+        cores.result().astype(np.float64),
         near,
         spread,
         np.log1p(np.maximum(beyond, 0.0) / some),
@@ -57,13 +80,13 @@ def count_triangles(edges: Any) -> FloatArray:
     >>> count_triangles(sp.csr_array(np.ones((4, 4)) - np.eye(4))).tolist()
     [3.0, 3.0, 3.0, 3.0]
     """
-    degree = np.diff(edges.indptr)
-    rows = np.repeat(np.arange(degree.size), degree)
-    columns = edges.indices
-    rises = (degree[rows] < degree[columns]) | ((degree[rows] == degree[columns]) & (rows < columns))
-    start = np.concatenate([[0], np.cumsum(np.bincount(rows[rises], minlength=degree.size))])
-    ones = np.ones((int(start[-1]), 1))
-    counts: FloatArray = triangles_from(start, columns[rises], ones, 0, degree.size)[:, 0]
+    first, later = _later(edges.indptr, edges.indices)
+    middle = int(np.searchsorted(first, first[-1] // 2))
+    with ThreadPoolExecutor(2) as threads:
+        halves = [
+            threads.submit(_triangles, first, later, low, high) for low, high in ((0, middle), (middle, first.size - 1))
+        ]
+        counts: FloatArray = halves[0].result() + halves[1].result()
     return counts
 
 
@@ -73,17 +96,76 @@ def core_numbers(edges: Any) -> NDArray[np.int64]:
     >>> core_numbers(sp.csr_array(np.ones((3, 3)) - np.eye(3))).tolist()
     [2, 2, 2]
     """
-    cores: NDArray[np.int64] = _cores(edges.indptr.astype(np.int64), edges.indices.astype(np.int64))
+    cores: NDArray[np.int64] = _cores(edges.indptr, edges.indices)
     return cores
 
 
-def _matrix(source: NDArray[Any], target: NDArray[Any], n_nodes: int) -> Any:
-    """Return the 0/1 CSR matrix of the distinct arcs."""
-    proper = source != target
-    ones = np.ones(int(proper.sum()), dtype=np.float32)
-    arcs = sp.coo_array((ones, (source[proper], target[proper])), shape=(n_nodes, n_nodes)).tocsr()
-    arcs.data[:] = 1.0
-    return arcs
+def _without_diagonal(arcs: Any) -> Any:
+    rows = np.repeat(np.arange(arcs.shape[0], dtype=arcs.indices.dtype), np.diff(arcs.indptr))
+    proper = rows != arcs.indices
+    if proper.all():
+        return arcs
+    before = np.concatenate([[0], np.cumsum(proper)])
+    return sp.csr_array((arcs.data[proper], arcs.indices[proper], before[arcs.indptr]), shape=arcs.shape)
+
+
+@compiled(nogil=True)
+def _sums(start: Any, neighbor: Any, logs: Any, others: Any) -> Any:
+    """Return three sums over the neighbors of each node: of logs, of their squares and of others."""
+    n_nodes = start.size - 1
+    near, squares, beyond = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes)
+    for node in range(n_nodes):
+        for at in range(start[node], start[node + 1]):
+            other = neighbor[at]
+            near[node] += logs[other]
+            squares[node] += logs[other] ** 2
+            beyond[node] += others[other]
+    return near, squares, beyond
+
+
+@compiled(nogil=True)
+def _later(start: Any, neighbor: Any) -> Any:
+    """Return the neighbors of each node that have a larger degree, or the same and a larger number, as lists."""
+    n_nodes = start.size - 1
+    first = np.zeros(n_nodes + 1, dtype=np.int64)
+    later = np.empty(neighbor.size // 2, dtype=neighbor.dtype)
+    free = 0
+    for u in range(n_nodes):
+        mine = start[u + 1] - start[u]
+        for at in range(start[u], start[u + 1]):
+            v = neighbor[at]
+            its = start[v + 1] - start[v]
+            if mine < its or (mine == its and u < v):
+                later[free] = v
+                free += 1
+        first[u + 1] = free
+    return first, later
+
+
+@compiled(nogil=True)
+def _triangles(first: Any, later: Any, low: int, high: int) -> Any:
+    """Count the triangles whose first node is in a range: those after one of its nodes that are after it too.
+
+    It is :func:`hopsight.system.triangles.triangles_from` without weights, in half the time.
+    """
+    total, after = np.zeros(first.size - 1), np.zeros(first.size - 1, dtype=np.bool_)
+    for u in range(low, high):
+        mine = later[first[u] : first[u + 1]]
+        if mine.size < 2:
+            continue
+        for w in mine:
+            after[w] = True
+        for v in mine:
+            count = 0
+            for at in range(first[v], first[v + 1]):
+                if after[later[at]]:
+                    total[later[at]] += 1.0
+                    count += 1
+            total[u] += count
+            total[v] += count
+        for w in mine:
+            after[w] = False
+    return total
 
 
 @compiled(nogil=True)

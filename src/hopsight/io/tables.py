@@ -18,55 +18,18 @@ from hopsight.io import ids
 from hopsight.io.columns import NO_ATTRIBUTES
 from hopsight.io.derive import DERIVE, EdgeRows, derive, parse_derive
 from hopsight.io.edge_columns import EdgeColumns, edge_columns
+from hopsight.io.ends import find_ends, state_ends
 from hopsight.io.files import TABLE_SUFFIXES, reading
 from hopsight.io.frames import Table, open_table, write_frame
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, check_column, distinct, node_fields
 from hopsight.io.notices import notice
-from hopsight.io.roles import is_event_name, normalized_name
-from hopsight.io.sides import PAIRS, Sides, as_sides
+from hopsight.io.roles import normalized_name
+from hopsight.io.sides import Sides, as_sides
 from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
-END_NAMES = (
-    ("source", "target"),
-    ("src", "dst"),
-    ("from", "to"),
-    ("u", "v"),
-    ("source_id", "target_id"),
-    ("src_id", "dst_id"),
-    ("from_id", "to_id"),
-    ("sourceid", "targetid"),
-    ("node1", "node2"),
-    ("node_1", "node_2"),
-    ("id1", "id2"),
-    ("id_1", "id_2"),
-    ("start", "end"),
-    ("head", "tail"),
-    ("sender", "receiver"),
-    ("sender", "recipient"),
-    ("sender_id", "receiver_id"),
-    ("sender_id", "recipient_id"),
-    ("from_node_id", "to_node_id"),
-    ("from_node", "to_node"),
-    ("from_address", "to_address"),
-    ("from_account", "to_account"),
-    ("source_node", "target_node"),
-    ("payer", "payee"),
-    ("payer_id", "payee_id"),
-    ("buyer", "seller"),
-    ("buyer_id", "seller_id"),
-    ("origin", "destination"),
-    ("orig", "dest"),
-    ("name_orig", "name_dest"),
-    ("rater", "ratee"),
-    ("caller", "callee"),
-    ("giver", "taker"),
-    ("follower", "followee"),
-    ("i", "j"),
-    *PAIRS,
-)
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
 
@@ -105,10 +68,10 @@ def read_tables(
     if nodes is None and isinstance(edges, Path):
         nodes = find_nodes(edges)
     with _reading(edges), open_table(edges, header=header, notices=notices) as table:
-        ends = find_ends(table.names, source_column, target_column)
+        ends = find_ends(table.names, source_column, target_column, head=table.head)
         if nodes is None:
             _check_without_nodes(table.names, ends, id_column=id_column, **options)
-        _state_ends(ends, (source_column, target_column), notices)
+        state_ends(ends, (source_column, target_column), notices)
         rows = _EdgeTable.read(
             table, ends, ignore=options.get("ignore", ()), weight_column=weight_column, time_column=time_column,
             category=options.get("category", ()), notices=notices,
@@ -128,7 +91,7 @@ def read_tables(
     _add_derived(fields, EdgeRows(source, target, *rows.others.summarized()), len(node_ids), kinds, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
-        source, target, directed=directed, node_ids=node_ids.to_list(), duplicates=duplicates, **fields
+        source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates, **fields
     )
 
 
@@ -176,37 +139,12 @@ def find_nodes(path: Path) -> Path | None:
     return next((candidate for candidate in candidates if candidate.is_file() and candidate != path), None)
 
 
-def find_ends(names: Sequence[str], source: str | None, target: str | None) -> tuple[str, str]:
-    """Return the names of the two columns of an edge list that hold the ends of an edge.
-
-    >>> find_ends(["amount", "Sender", "Receiver"], None, None)
-    ('Sender', 'Receiver')
-    >>> find_ends(["Booking ID", "Date", "Account", "Shop", "Amount"], None, None)
-    ('Account', 'Shop')
-    """
-    check_column("source_column", source, names)
-    check_column("target_column", target, names)
-    if len(names) < 2:
-        raise ValueError("an edge list needs two columns, but there is only one")
-    known = _by_normalized_name(names)
-    first = [name for name in names if not is_event_name(name)]
-    first = first if len(first) > 1 else list(names)
-    guess = next(((known[a], known[b]) for a, b in END_NAMES if a in known and b in known), tuple(first[:2]))
-    if source is None:
-        source = next(name for name in (*guess, *names) if name != target)
-    if target is None:
-        target = next(name for name in (guess[1], *names) if name != source)
-    if source == target:
-        raise ValueError(f"source_column and target_column must differ, but both are {source!r}")
-    return source, target
-
-
 def find_id(names: Sequence[str], id_column: str | None) -> str:
     """Return the name of the column of a node table that holds the node ids."""
     check_column("id_column", id_column, names)
     if id_column is not None:
         return id_column
-    known = _by_normalized_name(names)
+    known = {normalized_name(name): name for name in reversed(names)}
     if normalized_name(names[0]) in ID_NAMES:
         return names[0]
     return next((known[name] for name in ID_NAMES if name in known), names[0])
@@ -239,13 +177,24 @@ class _EdgeTable:
         for parameter in ("weight_column", "time_column"):
             check_column(parameter, options[parameter], table.names)
         others = [name for name in table.names if name not in ends and name not in ignore]
-        frame = table.read([*ends, *others], text=ends)
+        named = (*options["category"], options["weight_column"], options["time_column"])
+        codes = _codes(table, others, named, options["notices"])
+        options["category"] = [*options["category"], *codes]
+        frame = table.read([*ends, *others], text=[*ends, *options["category"]])
         if not frame.height:
             raise ValueError("it has a header but no edges")
         frame = _with_ends(frame, ends, options["notices"])
         sources, targets = (ids.as_ids(_plain(frame[end]), typed=table.typed) for end in ends)
         options["category"] = [name for name in options["category"] if name in others]
         return cls(sources, targets, edge_columns(frame, others, **options))
+
+
+def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], notices: list[str] | None) -> list[str]:
+    """Return the columns of codes such as 01234, which are categories though they look like numbers."""
+    found = [name for name in table.codes() if name in names and name not in named]
+    for name in found:
+        notice(f"Column {name!r} holds codes with leading zeros; they are read as categories.", notices)
+    return found
 
 
 def _with_ends(frame: pl.DataFrame, ends: tuple[str, str], notices: list[str] | None) -> pl.DataFrame:
@@ -280,12 +229,6 @@ def _check_without_nodes(names: Sequence[str], ends: tuple[str, str], **options:
             check_column(parameter, name, [name for name in names if name not in ends])
 
 
-def _state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], notices: list[str] | None) -> None:
-    """Say which columns are read as the ends of an edge, unless they are named or called source and target."""
-    if None in given and tuple(map(normalized_name, ends)) != END_NAMES[0]:
-        notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
-
-
 @dataclass(frozen=True)
 class _NodeTable:
     """The ids of the nodes, the fields of the graph that come from their table, and its columns."""
@@ -312,8 +255,13 @@ class _NodeTable:
             for parameter in ("ignore", "category"):
                 given = options.get(parameter, ())
                 options[parameter] = [name for name in given if name in names or name not in edge_names]
+            named = (*options["category"], *(options.get(each) for each in ("label", "type_column", "name_column")))
+            codes = _codes(table, [name for name in names if name not in options["ignore"]], named, notices)
+            options["category"] = [*options["category"], *codes]
             left_out = {*options["ignore"]} - {id_name}
-            frame = table.read([name for name in table.names if name not in left_out], text=[id_name])
+            frame = table.read(
+                [name for name in table.names if name not in left_out], text=[id_name, *options["category"]]
+            )
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
@@ -341,8 +289,11 @@ def _add_derived(
         raise ValueError("there is nothing to learn from: the nodes do not differ in any attribute")
 
 
-def _by_normalized_name(names: Sequence[str]) -> dict[str, str]:
-    return {normalized_name(name): name for name in reversed(names)}
+def _values(node_ids: pl.Series) -> Any:
+    """Return numbers as an array, and text as a list."""
+    import polars as pl
+
+    return node_ids.to_numpy() if node_ids.dtype == pl.Int64 else node_ids.to_list()
 
 
 def _stem(path: Path) -> str:

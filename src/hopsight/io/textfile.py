@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopsight.checks import plural, shortened
 from hopsight.io.files import check_loaded
 from hopsight.io.header import has_header
 from hopsight.io.notices import notice
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", "\t", ";", "|", " ")
 COMMENTS = ("#", "%")
+MOST_BEFORE, LEAST_BELOW = 10, 3  # lines above a table that are recognized, if so many are below
 SAMPLE = 2**20  # bytes in which the separator and the header are recognized
 LONGEST_LINE = 16 * 2**20  # bytes of a header; 100,000 columns need less
 _PIECE = 16 * 2**20
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
+_NUMBERS = re.compile(r"[\d\s]+")
 _SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")
 
 
@@ -43,6 +46,8 @@ class TextTable:
     content: bytes | None = None  # the table in UTF-8, if it is not the file itself
     is_changed: bool = False  # whether the content is not just the unpacked file
     guarded: bool = False  # whether hopsight put a ' before texts that spreadsheets take for formulas
+    first_rows: Sequence[Sequence[str]] = ()  # cells of the first rows, without the header
+    padded: bool = False  # whether spaces around cells mean nothing, as in "ann, bo, 7"
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns; those named in ``text`` are never read as numbers, and empty rows are left out."""
@@ -54,6 +59,8 @@ class TextTable:
             frame = self._read_as_text()
         if self.guarded:
             frame = frame.with_columns(pl.col(pl.String).str.strip_prefix("'"))
+        if self.padded:
+            frame = frame.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
         return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))
 
     def _read_as_text(self) -> pl.DataFrame:
@@ -66,9 +73,25 @@ class TextTable:
         except pl.exceptions.PolarsError as error:
             if "more fields" in str(error):
                 raise ValueError(
-                    "one of its rows has more cells than its header; put cells that contain the separator in quotes"
+                    f"{self._long_row()} has more cells than its header; put cells that contain the separator in quotes"
                 ) from None
             raise ValueError("one of its quotes is never closed; double the quotes inside a quoted cell") from None
+
+    def codes(self) -> list[str]:
+        """Return the columns of codes with leading zeros, such as zip codes, which numbers would lose."""
+        columns = zip(self.names, zip(*self.first_rows, strict=True), strict=False)
+        return [name for name, cells in columns if _are_codes([cell.strip() for cell in cells if cell.strip()])]
+
+    def _long_row(self) -> str:
+        """Return the number and the beginning of the first row with too many cells."""
+        content = self.content if self.content is not None else self.path.read_bytes()
+        lines = io.StringIO(content.decode(errors="replace"), newline="")
+        rows = (line for line in lines if line.strip() and not (self.comment and line.startswith(self.comment)))
+        with suppress(csv.Error):
+            for number, row in enumerate(csv.reader(rows, delimiter=self.separator), 1 - self.has_header):
+                if len(row) > len(self.names):
+                    return f"row {number} ({shortened(self.separator.join(row))})"
+        return "one of its rows"
 
     def _read(self, *, guess: bool, text: Sequence[str]) -> pl.DataFrame:
         import polars as pl
@@ -109,16 +132,24 @@ def open_text(
         List that receives the notices.
     """
     content, is_changed = _content(path, encoding, notices)
-    start = _start(path, content)
-    lines = [
-        line for line in io.StringIO(start.decode(errors="replace").removeprefix("\ufeff"), newline="") if line.strip()
-    ]
+    start = _start(path, content).decode(errors="replace").removeprefix("\ufeff")
+    whole = list(io.StringIO(start, newline=""))
+    lines = [line for line in whole if line.strip()]
     comment = lines[0][0] if lines and lines[0].startswith(COMMENTS) else None
     remarks = [line for line in lines if comment and line.startswith(comment)]
     lines = [line for line in lines if not (comment and line.startswith(comment))]
     if not lines:
         raise ValueError("it has no rows")
-    separator = _separator(lines, path)
+    if lines[0].lstrip().lower().startswith(("<!doctype html", "<html")):
+        raise ValueError("it is a web page, not a table; download the file itself")
+    separator, n_before = _layout(lines, path)
+    if n_before:
+        notice(
+            f"Left out {plural(n_before, 'line')} above the table in {path.name}: {shortened(lines[0].strip())}.",
+            notices,
+        )
+        content = _below(path.read_bytes() if content is None else content, whole.index(lines[n_before]))
+        lines, is_changed = lines[n_before:], True
     rows = _rows(lines, separator)
     if separator == " ":
         content = _single_spaces(path if content is None else content)
@@ -126,12 +157,17 @@ def open_text(
         n_rows = content.count(b"\n")
         check_loaded(path.stat().st_size, n_nodes=n_rows, n_numbers=n_rows + content.count(separator.encode()))
     named = has_header(rows) if header is None else header
+    padded = _are_padded(lines, rows)
+    rows = [[cell.strip() for cell in row] for row in rows] if padded else rows
     names = tuple(rows[0]) if named else _remark_names(remarks, separator, len(rows[0]))
     if not named and header is None:
         notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
     is_changed |= separator == " "
     own = unguarded_names(names) if named else None
-    return TextTable(path, own or names, separator, named, comment, content, is_changed, guarded=own is not None)
+    first = [row for row in rows[named:] if len(row) == len(names)]
+    return TextTable(
+        path, own or names, separator, named, comment, content, is_changed | padded, own is not None, first, padded
+    )
 
 
 def text_content(path: Path, encoding: str | None = None, notices: list[str] | None = None) -> bytes | None:
@@ -217,21 +253,56 @@ def _start(path: Path, content: bytes | None) -> bytes:
     return bytes(start + rest)
 
 
-def _separator(lines: list[str], path: Path) -> str:
-    """Return the first separator that cuts the first lines into equally many cells, at least two."""
+def _layout(lines: list[str], path: Path) -> tuple[str, int]:
+    """Return the separator, and the number of lines above the table, such as a title or ``sep=;``.
+
+    The separator is the first that cuts the first lines into equally many cells, at least two.
+    """
+    if len(lines) > 1 and (marked := re.fullmatch(r"sep=(.)\s*", lines[0], re.IGNORECASE)):
+        return marked[1], 1
     usual = "\t" if ".tsv" in path.name.lower() or ".tab" in path.name.lower() else ","
-    candidates = (usual, *(mark for mark in SEPARATORS if mark != usual))
-    for same in (True, False):
-        for mark in candidates:
-            try:
-                counts = [len(row) for row in _rows(lines[:50], mark)]
-            except ValueError:
-                continue
-            usual_count = counts.count(max(set(counts), key=counts.count)) if counts else 0
-            regular = usual_count == len(counts) if same else mark != " " or usual_count > 0.8 * len(counts)
-            if counts and counts[0] > 1 and regular:
-                return mark
-    return usual
+    counts = {}
+    for mark in (usual, *(mark for mark in SEPARATORS if mark != usual)):
+        with suppress(ValueError):
+            counts[mark] = [len(row) for row in _rows(lines[:50], mark)]
+    most = {mark: max(set(found), key=found.count) for mark, found in counts.items() if found}
+    same = {mark: counts[mark].count(count) / len(counts[mark]) for mark, count in most.items()}
+    for mark, share in same.items():
+        if counts[mark][0] > 1 and share == 1:
+            return mark, 0
+    for mark, share in same.items():
+        n_before = next(place for place, count in enumerate(counts[mark]) if count == most[mark])
+        title = 0 < n_before <= MOST_BEFORE and max(counts[mark][:n_before]) < most[mark]
+        if mark != " " and title and share > 0.8 and share * len(counts[mark]) >= LEAST_BELOW:
+            return mark, n_before
+    for mark, share in same.items():
+        if counts[mark][0] > 1 and (mark != " " or share > 0.8):
+            return mark, 0
+    if _NUMBERS.fullmatch("".join(lines[:50])) and max(counts.get(" ", [0])) > 1:
+        raise ValueError("its lines have different numbers of cells; write one edge per line: source, target")
+    return usual, 0
+
+
+def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:
+    """Return whether all cells of some column begin or end with a space; in quotes, spaces belong to the text."""
+    if any('"' in line for line in lines[: len(rows)]):
+        return False
+    columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
+    return any(all(cell != cell.strip(" ") for cell in column) for column in columns)
+
+
+def _are_codes(cells: list[str]) -> bool:
+    """Return whether all cells are digits of the same number, some of which begin with 0."""
+    same = len({len(cell) for cell in cells}) == 1 and len(cells[0]) > 1
+    return same and all(cell.isdecimal() for cell in cells) and any(cell.startswith("0") for cell in cells)
+
+
+def _below(content: bytes, n_lines: int) -> bytes:
+    """Return what is below some lines."""
+    start = 0
+    for _ in range(n_lines):
+        start = content.index(b"\n", start) + 1
+    return content[start:]
 
 
 def _rows(lines: list[str], separator: str) -> list[list[str]]:

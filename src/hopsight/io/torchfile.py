@@ -27,6 +27,12 @@ CONTAINERS = {
     "torch_geometric.data.storage GlobalStorage",
     "torch_geometric.data.data DataEdgeAttr",
     "torch_geometric.data.data DataTensorAttr",
+    "torch_geometric.data.hetero_data HeteroData",
+    "torch_geometric.data.graph_store EdgeAttr",
+    "torch_geometric.data.feature_store TensorAttr",
+    "torch_geometric.data.storage BaseStorage",
+    "torch_geometric.data.storage NodeStorage",
+    "torch_geometric.data.storage EdgeStorage",
 }
 DTYPES = {
     "torch DoubleStorage": "f8",
@@ -170,7 +176,7 @@ class _Machine:
 
     def _fill(self, entries: list[Any]) -> None:
         target, keys = self._stack[-1], entries[::2]
-        if not isinstance(target, dict) or len(entries) % 2 or not all(isinstance(key, str | int) for key in keys):
+        if not isinstance(target, dict) or len(entries) % 2 or not all(map(_is_key, keys)):
             raise ValueError("its pickle is damaged")
         target.update(zip(keys, entries[1::2], strict=True))
 
@@ -193,12 +199,18 @@ class _Machine:
         return data[: count * dtype.itemsize].view(dtype)
 
 
+def _is_key(key: Any) -> bool:
+    """Return whether this may be a key: a name, a number, or the three names of a relation in a HeteroData."""
+    return isinstance(key, str | int) or (isinstance(key, tuple) and all(isinstance(part, str) for part in key))
+
+
 def _known(full: str) -> Name:
     """Refuse all names but those of tensors and plain containers."""
     if full in CONTAINERS or full in DTYPES or full in (REBUILD, ORDERED, SIZE):
         return Name(full)
     raise ValueError(
-        f"it refers to {full.replace(' ', '.')[:200]}; only tensors and PyG's Data can be read, and code never runs"
+        f"it refers to {full.replace(' ', '.')[:200]}; only tensors and PyG's Data and HeteroData can be read, and "
+        "code never runs"
     )
 
 

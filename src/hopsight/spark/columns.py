@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame
 
-DATES: tuple[rules.TextKind, ...] = ("dates", "day-first dates", "month-first dates")
+SPECIAL: tuple[rules.TextKind, ...] = (
+    "dates", "day-first dates", "month-first dates", "point numbers", "comma numbers",
+)  # fmt: skip
 RowArray = NDArray[np.int64]
 Facts = dict[str, Any]  # summaries by what they are about; two of one kind add up
 
@@ -183,7 +185,7 @@ def _summarize_text(column: pl.Series, rows: RowArray) -> Facts:
         "text": TextSummary.of(column, rows),
         "numbers": NumberSummary.of(rules.text_numbers(column, "numbers"), rows),
         "booleans": NumberSummary.of(rules.text_numbers(column, "booleans"), rows),
-        **{kind: NumberSummary.of(rules.text_numbers(column, kind), rows) for kind in DATES},
+        **{kind: NumberSummary.of(rules.text_numbers(column, kind), rows) for kind in SPECIAL},
         "values": Values(words.unique().head(rules.MAX_CATEGORIES + 1).to_list()),
     }
 
@@ -229,6 +231,8 @@ def plan_column(
     if how == "empty":
         return _left_out(name, "has no value at all", notices)
     if how != "categories":
+        if "text" in facts:
+            rules.notice_written(name, how, facts["text"], notices)
         return _plan_numbers(name, how, {name: facts[how]}, missing, notices)
     text, found = facts["text"], facts["values"].found
     n_found = n_values(name) if len(found) > rules.MAX_CATEGORIES else len(found)

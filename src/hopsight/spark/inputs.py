@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopsight.checks import shortened
-from hopsight.io.tables import find_ends, find_id, notice_unused
+from hopsight.io.ends import find_ends
+from hopsight.io.tables import find_id, notice_unused
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -142,7 +143,9 @@ def _check_ids(frame: DataFrame, columns: dict[str, str], typed: bool, empty: st
         raise ValueError(empty)
     for column, name in columns.items():
         if found[f"{column}_empty"] is not None:
-            raise ValueError(f"column {name!r}, row {found[f'{column}_empty'] + 1} has no node id")
+            raise ValueError(
+                f"column {name!r}, row {found[f'{column}_empty'] + 1} has no node id; fill it in, or remove the row"
+            )
     return {column: not found[f"{column}_other"] for column in columns}
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import check_choice, check_count, plural
+from hopsight.io.ends import find_ends
 from hopsight.io.files import WRITTEN_SUFFIXES, reading
 from hopsight.io.frames import open_table
 from hopsight.io.rules import MISSING
-from hopsight.io.tables import find_ends
+from hopsight.io.tables import find_id
 from hopsight.runs.console import console, show_ranking
 from hopsight.runs.folder import RECORD, claim
 from hopsight.runs.progress import Progress
@@ -134,6 +135,20 @@ def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
             return rows.toDF(*table.names).dropna(how="all"), False
 
 
+def _check_codes(nodes: Path, id_column: str | None, ignore: Sequence[str]) -> None:
+    """Refuse codes with leading zeros, which the local engine reads as categories and Spark would read as numbers."""
+    if not nodes.is_file():
+        return
+    with reading(nodes), open_table(nodes) as table:
+        known = {find_id(table.names, id_column), *ignore}
+        odd = next((name for name in table.codes() if name not in known), None)
+    if odd is not None:
+        raise ValueError(
+            f"cannot read {nodes}: the Spark engine has no categories such as the codes in column {odd!r}; pass "
+            f"--ignore {odd}"
+        )
+
+
 def _unguarded(rows: DataFrame) -> DataFrame:
     """Take off the ``'`` that hopsight put before texts that spreadsheets take for formulas."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -149,6 +164,7 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
 
     source = request.source
     (edges, edges_typed), (nodes, nodes_typed) = (_frame(spark, str(path)) for path in (source.path, source.nodes))
+    _check_codes(Path(str(source.nodes)), source.id_column, source.ignore)
     _check_columns(edges.columns, request)
     options = ("label", "ignore", "source_column", "target_column", "id_column", "missing")
     try:

@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 from hopsight.checks import shortened
 from hopsight.io import ids
 from hopsight.io.columns import read_flags
+from hopsight.io.ends import find_ends
 from hopsight.io.files import reading
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column
-from hopsight.io.tables import find_ends
+from hopsight.io.rules import TextSummary, text_kind, text_numbers
+from hopsight.streams.times import PLAIN, as_seconds, time_form
 
 if TYPE_CHECKING:
     import polars as pl
 
 FloatArray = NDArray[np.float64]
 KeyArray = NDArray[np.uint64]
-LATEST = 1e11  # seconds, the year 5138: larger numbers are of another unit
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Columns:
     label: str | None = None
     ignore: Sequence[str] = ()
     header: bool | None = None  # whether a text file has one; by default it is recognized
+    times: str | None = None  # how times are written, as the first file decided (hopsight.streams.times)
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class Wanted:
     time: str
     amount: str | None
     label: str | None
+    times: str = PLAIN
 
     @property
     def names(self) -> list[str]:
@@ -131,8 +134,9 @@ def opened(source: Any, columns: Columns) -> Iterator[tuple[Table, Wanted]]:
             check_column(option, name, table.names)
         special = {columns.time, columns.amount, columns.label, *columns.ignore}
         names = [name for name in table.names if name not in special]
-        ends = find_ends(names, columns.source, columns.target)
-        yield table, Wanted(*ends, columns.time, columns.amount, columns.label)
+        ends = find_ends(names, columns.source, columns.target, head=table.head)
+        times = time_form(table, columns.time) if columns.times is None else columns.times
+        yield table, Wanted(*ends, columns.time, columns.amount, columns.label, times)
 
 
 def event_rows(frame: pl.DataFrame, wanted: Wanted, typed: bool, first: int = 0) -> pl.DataFrame:
@@ -147,7 +151,7 @@ def event_rows(frame: pl.DataFrame, wanted: Wanted, typed: bool, first: int = 0)
         "source": ids.as_ids(_plain(frame[wanted.source]), typed=typed).alias("source"),
         "target": ids.as_ids(_plain(frame[wanted.target]), typed=typed).alias("target"),
         "time": frame[wanted.time].alias("time"),
-        "seconds": as_seconds(frame[wanted.time]),
+        "seconds": as_seconds(frame[wanted.time], wanted.times),
         "amount": np.full(n_rows, np.nan) if wanted.amount is None else _numbers(frame[wanted.amount]),
         "row": np.arange(first + 1, first + n_rows + 1),
     }
@@ -176,53 +180,15 @@ def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort("seconds", maintain_order=True)
 
 
-def as_seconds(column: pl.Series) -> FloatArray:
-    """Return a column of times as UNIX seconds: dates of any kind, text that holds dates, or numbers of seconds."""
-    import polars as pl
-
-    empty = column.is_null()
-    if empty.any():
-        raise ValueError(f"column {column.name!r}, row {int(empty.arg_true()[0]) + 1} has no time")
-    if column.dtype == pl.String:
-        numbers = column.cast(pl.Float64, strict=False)
-        column = _dates(column) if numbers.null_count() else numbers
-    if column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time):
-        return np.asarray(column.cast(pl.Datetime("us")).dt.epoch("us").to_numpy() / 1e6)
-    if not column.dtype.is_numeric():
-        raise ValueError(f"column {column.name!r} holds {column.dtype}, not times: dates or UNIX seconds are needed")
-    seconds = column.cast(pl.Float64).to_numpy()
-    bad = np.flatnonzero(~np.isfinite(seconds))
-    if bad.size:
-        raise ValueError(f"column {column.name!r}, row {bad[0] + 1}: {seconds[bad[0]]} is not a time")
-    if seconds.size and np.abs(seconds).min() > LATEST:
-        raise ValueError(
-            f"column {column.name!r} holds numbers such as {seconds[0]:.0f}, which are not UNIX seconds: divide "
-            "milliseconds by 1,000, microseconds by 1,000,000"
-        )
-    return np.asarray(seconds, dtype=np.float64)
-
-
-def _dates(column: pl.Series) -> pl.Series:
-    import polars as pl
-
-    try:
-        found = column.str.to_datetime(strict=False)
-    except pl.exceptions.PolarsError:
-        found = pl.Series(column.name, [None] * len(column), dtype=pl.Datetime)
-    if found.null_count():
-        row = int(found.is_null().arg_true()[0])
-        raise ValueError(
-            f"column {column.name!r}, row {row + 1}: {shortened(column[row])} is not a time: "
-            "dates such as 2024-05-01 12:30:00 or UNIX seconds are needed"
-        )
-    return found
-
-
 def _numbers(column: pl.Series) -> FloatArray:
     """Return amounts; an empty cell is NaN and not judged."""
     import polars as pl
 
     numbers = column.cast(pl.Float64, strict=False)
+    if column.dtype == pl.String and numbers.null_count() > column.null_count():
+        holds = text_kind(column.name, TextSummary.of(column))
+        if holds in ("numbers", "point numbers", "comma numbers"):
+            numbers = text_numbers(column, holds)
     wrong = (numbers.is_null() & column.is_not_null()).arg_true()
     if len(wrong):
         raise ValueError(

@@ -79,10 +79,11 @@ def detect(request: StreamRequest, folder: Path, *, progress: Progress | None = 
     with claim(folder, FILES) as claimed, notices(show.say) as warnings, ExitStack() as stack:
         record: dict[str, Any] = {
             "command": "detect", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
-            "request": dataclasses.asdict(request),
         }  # fmt: skip
         with stages.stage("load"):
             spool = stack.enter_context(spooled(source, request.columns, claimed.staging))
+        request = dataclasses.replace(request, columns=dataclasses.replace(request.columns, times=spool.times))
+        record["request"] = dataclasses.asdict(request)
         state = State.new(_first_notes(request), seed=request.seed)
         labels: list[Any] = []
         with stages.stage("score"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ class Spool:
     parts: tuple[Path, ...] = ()
     starts: tuple[float, ...] = ()  # times at which chunks begin, except the first
     whole_ids: tuple[bool, bool] = (False, False)
+    times: str | None = None  # how times are written
 
     def chunks(self, done: int = 0) -> Iterator[Events]:
         """Yield the events from number ``done`` on, in chunks that do not depend on ``done``."""
@@ -68,7 +69,7 @@ def spooled(source: Any, columns: Columns, folder: Path) -> Iterator[Spool]:
     shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
     try:
         with opened(source, columns) as (table, wanted):
-            spool = _spool(table, wanted, place)
+            spool = replace(_spool(table, wanted, place), times=wanted.times)
         yield spool
     finally:
         shutil.rmtree(place, ignore_errors=True)

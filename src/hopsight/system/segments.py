@@ -1,0 +1,131 @@
+"""Rows that belong to nodes: put them in order by counting, and summarize those of each node, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopsight.system.compiled import compiled
+
+SMALL = 32  # rows that are sorted by insertion
+
+
+@compiled(nogil=True)
+def order_by(keys: Any, order: Any, n_keys: int) -> Any:
+    """Return an order of rows by keys from 0 to n_keys - 1; rows of the same key stay in the order given.
+
+    >>> order_by(np.array([1, 0, 1]), np.array([2, 1, 0]), 2).tolist()
+    [1, 2, 0]
+    """
+    free = np.zeros(n_keys + 1, dtype=np.int64)
+    for key in keys:
+        free[key + 1] += 1
+    for key in range(n_keys):
+        free[key + 1] += free[key]
+    found = np.empty_like(order)
+    for row in order:
+        key = keys[row]
+        found[free[key]] = row
+        free[key] += 1
+    return found
+
+
+@compiled(nogil=True)
+def sorted_segments(node: Any, values: Any, n_nodes: int) -> Any:
+    """Return where the values of each node begin, one more entry than nodes, and the values, each node's in order.
+
+    >>> start, values = sorted_segments(np.array([1, 0, 1]), np.array([5.0, 3.0, 4.0]), 3)
+    >>> start.tolist(), values.tolist()
+    ([0, 1, 3, 3], [3.0, 4.0, 5.0])
+    """
+    start = np.zeros(n_nodes + 1, dtype=np.int64)
+    for each in node:
+        start[each + 1] += 1
+    for each in range(n_nodes):
+        start[each + 1] += start[each]
+    free, found = start[:-1].copy(), np.empty(values.size)
+    for row in range(node.size):
+        found[free[node[row]]] = values[row]
+        free[node[row]] += 1
+    for each in range(n_nodes):
+        _sort(found[start[each] : start[each + 1]])
+    return start, found
+
+
+@compiled(nogil=True)
+def _sort(values: Any) -> None:
+    """Sort a few numbers in place."""
+    if values.size > SMALL:
+        values.sort()
+        return
+    for place in range(1, values.size):
+        value, at = values[place], place
+        while at > 0 and values[at - 1] > value:
+            values[at] = values[at - 1]
+            at -= 1
+        values[at] = value
+
+
+@compiled(nogil=True)
+def _median(values: Any) -> float:
+    middle = values.size // 2
+    return values[middle] if values.size % 2 else (values[middle - 1] + values[middle]) / 2.0
+
+
+@compiled(nogil=True)
+def _nearest(values: Any, share: float) -> float:
+    """Return the value at a share of the way, the nearest one, and of two the later."""
+    return values[int(np.floor((values.size - 1) * share + 0.5))]
+
+
+@compiled(nogil=True)
+def number_summaries(start: Any, values: Any) -> Any:
+    """Return for each node median, mean, sum, spread between the quartiles, minimum, maximum and share negative.
+
+    ``values`` are those of each node in order. A node without any has NaN.
+
+    >>> number_summaries(np.array([0, 3, 3]), np.array([-1.0, 2.0, 5.0]))[0].tolist()
+    [2.0, 2.0, 6.0, 3.0, -1.0, 5.0, 0.3333333333333333]
+    """
+    n_nodes = start.size - 1
+    found = np.full((n_nodes, 7), np.nan)
+    for node in range(n_nodes):
+        mine = values[start[node] : start[node + 1]]
+        if mine.size:
+            total, negative = 0.0, 0
+            for value in mine:
+                total += value
+                negative += value < 0
+            found[node, 0] = _median(mine)
+            found[node, 1] = mine[0] if mine[0] == mine[-1] else total / mine.size
+            found[node, 2] = total
+            found[node, 3] = _nearest(mine, 0.75) - _nearest(mine, 0.25)
+            found[node, 4], found[node, 5] = mine[0], mine[-1]
+            found[node, 6] = negative / mine.size
+    return found
+
+
+@compiled(nogil=True)
+def time_summaries(start: Any, times: Any) -> Any:
+    """Return for each node the first and the last time, and median, mean and deviation of the gaps between.
+
+    ``times`` are those of each node in order. A node without any has NaN, and one with a single time has no gaps.
+
+    >>> time_summaries(np.array([0, 3, 4]), np.array([1.0, 2.0, 5.0, 7.0])).tolist()
+    [[1.0, 5.0, 2.0, 2.0, 1.0], [7.0, 7.0, nan, nan, nan]]
+    """
+    n_nodes = start.size - 1
+    found = np.full((n_nodes, 5), np.nan)
+    for node in range(n_nodes):
+        mine = times[start[node] : start[node + 1]]
+        if not mine.size:
+            continue
+        found[node, 0], found[node, 1] = mine[0], mine[-1]
+        if mine.size > 1:
+            gaps = mine[1:] - mine[:-1]
+            _sort(gaps)
+            mean = gaps[0] if gaps[0] == gaps[-1] else gaps.mean()
+            found[node, 2], found[node, 3] = _median(gaps), mean
+            found[node, 4] = np.sqrt(((gaps - mean) ** 2).mean())
+    return found
