@@ -54,14 +54,16 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
 
 
 def find_node(graph: AttributedGraph, text: str) -> Any:
-    """Return the node id that a text means: as in the graph, or as in ``scores.csv``."""
+    """Return the node id that a text means: an id as in the graph or in ``scores.csv``, or the name of one node."""
     for written in dict.fromkeys((text, unguarded(text))):
         try:
             return graph.node_ids[graph.index_of(written)]
         except ValueError:
             continue
     names = [str(name) for name in graph.node_ids.tolist()]
+    titles = [] if graph.node_names is None else [str(name) for name in graph.node_names.tolist()]
     same = [place for place, name in enumerate(names) if name.casefold() == text.casefold()]
+    same = same or [place for place, name in enumerate(titles) if name.casefold() == text.casefold()]
     if len(same) == 1:
         return graph.node_ids[same[0]]
     near = [names[place] for place in same] or _near(text, names)
@@ -76,5 +78,7 @@ def _near(text: str, names: list[str]) -> list[str]:
     choices: list[str] = [name for name in by_fold if abs(len(name) - len(folded)) <= 2 or folded in name]
     if len(choices) > MOST_COMPARED:  # comparing takes a second for this many; most slips are not in the first letter
         choices = [name for name in choices if name[:1] == folded[:1]][:MOST_COMPARED]
+    begin = [name for name in choices if folded and name.startswith(folded)]  # an id that is not complete yet
     inside = [name for name in choices if folded and folded in name]
-    return [by_fold[name] for name in (get_close_matches(folded, choices) or inside[:3])]
+    near = begin[:2] + [name for name in get_close_matches(folded, choices) if name not in begin[:2]]
+    return [by_fold[name] for name in (near or inside)[:3]]

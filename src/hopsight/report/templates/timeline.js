@@ -91,7 +91,7 @@ function draw() {
 document.getElementById("main").append(
   el("header", { class: "page" }, el("p", { class: "eyebrow" }, "hopsight over time"), el("h1", null, name(page.name)),
     page.summary.map((text) => el("p", { class: "lead" }, text)),
-    page.warnings.map((text) => el("p", { class: "notice small" }, text))),
+    notices(page.warnings)),
   moving, fits(),
   page.details.length ? section("How this was made", null, records(page.details)) : "",
   el("footer", { class: "page" }, "Made by hopsight. This file is self-contained and makes no network requests."));
