@@ -471,3 +471,41 @@ def test_axe_finds_no_serious_violation(opened_with_evidence: Any, width: int, s
     page.set_viewport_size({"width": width, "height": 900})
     found = [each for each in axe.run(page)["violations"] if each["impact"] in ("serious", "critical")]
     assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+
+
+def test_names_are_shown_and_found_beside_ids(
+    show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop
+) -> None:
+    suspected.graph_ = dataclasses.replace(suspected.graph_, node_names=[f"Person {node}" for node in range(80)])
+    page = show(write_report, suspected, suspected.graph_, explain_top(suspected, suspected.graph_, 5), record)
+    assert column(page, "Most anomalous nodes", 3)[:2] == ["Person 3", "Person 4"]
+    assert page.locator("#chosen .title").inner_text() == "Person 3"
+    assert page.locator(".suspects li a").first.inner_text() == f"Person 3 ({IMAGE})"
+    find = page.get_by_placeholder("Go to any node")
+    find.fill("person 61")  # neither explained nor flagged
+    find.press("Enter")
+    page.locator("#chosen .title", has_text="Person 61").wait_for()
+    page.get_by_placeholder("Search the nodes").fill("person 4")
+    assert {name[:8] for name in column(page, "Most anomalous nodes", 3)} == {"Person 4"}
+
+
+def test_several_notices_fold_into_one_line(
+    show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop
+) -> None:
+    notes = ["Read edges from column 'a' to column 'b'.", "Merged 3 duplicate edges."]
+    page = show(
+        write_report, judged, judged.graph_, explain_top(judged, judged.graph_, 3), record | {"warnings": notes}
+    )
+    assert page.locator("details.notice summary").inner_text() == "2 notes on the data and the run"
+    assert not page.get_by_text(notes[1]).is_visible()
+    page.locator("details.notice summary").click()
+    assert page.get_by_text(notes[1]).is_visible()
+
+
+def test_the_list_says_so_if_not_every_flagged_node_is_explained(
+    show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopsight.report.flagged.MOST", 5)
+    monkeypatch.setattr("hopsight.report.flagged.MOST_SENTENCES", 2)
+    page = show(write_report, judged, judged.graph_, explain_top(judged, judged.graph_, 3), record)
+    assert "The page explains the first 7 of 8 flagged nodes." in page.locator("#most-anomalous-nodes").inner_text()
