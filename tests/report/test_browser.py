@@ -101,6 +101,13 @@ def column(page: Any, label: str, place: int) -> list[str]:
     return cells
 
 
+def violations(page: Any) -> list[tuple[str, str]]:
+    """Return the serious violations that axe-core finds, each with its first element."""
+    axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed").Axe()
+    found = [each for each in axe.run(page)["violations"] if each["impact"] in ("serious", "critical")]
+    return [(each["id"], each["nodes"][0]["html"]) for each in found]
+
+
 def has_chosen(page: Any, name: str) -> None:
     """Wait until the page shows a node: the address changes first, the drawing follows."""
     from playwright.sync_api import expect
@@ -334,6 +341,7 @@ def test_the_benchmark_page_sorts_numbers_and_shows_figures(show: Show) -> None:
     page.get_by_placeholder("Search the cells").fill("0.99")
     assert column(page, "Every cell", 2) == ["29"]
     assert page.evaluate("document.images[0].complete && document.images[0].naturalWidth") == 40
+    assert violations(page) == []
 
 
 def test_a_window_of_a_run_over_time_can_be_opened(show: Show) -> None:
@@ -357,6 +365,8 @@ def test_a_window_of_a_run_over_time_can_be_opened(show: Show) -> None:
     shown.get_by_role("button", name="c 3").click()
     assert shown.get_by_text("Calm.").count() == 1
     assert shown.locator("img").count() == 0
+    shown.get_by_role("button", name="3.50").click()  # a node with a chart
+    assert violations(shown) == []
 
 
 def test_any_node_can_be_opened_with_its_evidence_rank_and_neighbors(opened_with_evidence: Any, suspected: Any) -> None:
@@ -465,12 +475,10 @@ def test_contents_keys_words_files_and_the_curve(opened_with_evidence: Any) -> N
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_axe_finds_no_serious_violation(opened_with_evidence: Any, width: int, scheme: str) -> None:
-    axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed").Axe()
     page = opened_with_evidence
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
-    found = [each for each in axe.run(page)["violations"] if each["impact"] in ("serious", "critical")]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+    assert violations(page) == []
 
 
 def test_names_are_shown_and_found_beside_ids(

@@ -85,32 +85,32 @@ class NodeEvidence:
             number, group = listed
             others = group.members[group.members != position]
             return Companions(kind, self._names(others), number, group.density)
-        sides = self._sides.get(kind)
-        return None if sides is None else Companions(kind, self._names(self._triangle_partners(position, sides)))
+        if getattr(self.model, "edge_laws_", None) is None or not hasattr(self.model, "edge_dissimilarity_"):
+            return None  # the fit did not keep the laws of edges
+        return Companions(kind, self._names(self._triangle_partners(position, kind)))
 
-    @cached_property
-    def _sides(self) -> dict[str, FloatArray]:
-        """How strange and how alike the ends of every edge are; empty if the fit did not keep the laws of edges."""
-        laws = getattr(self.model, "edge_laws_", None)
-        if laws is None or not hasattr(self.model, "edge_dissimilarity_"):
-            return {}
+    def _sides(self, kind: str, chosen: IntArray) -> FloatArray:
+        """Return how strange, or how alike, the ends of some edges are."""
         from hopsight.hcm.edge_readings import EdgeReadings
 
-        edges = EdgeReadings(self.model.edge_hop_, self.model.edge_surprise_, self.model.edge_dissimilarity_)
-        return {"ring": laws.strangeness(edges), "lockstep": laws.alikeness(edges)}
+        model = self.model
+        edges = EdgeReadings(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_).rows(chosen)
+        laws = model.edge_laws_
+        found: FloatArray = laws.strangeness(edges) if kind == "ring" else laws.alikeness(edges)
+        return found
 
-    def _triangle_partners(self, position: int, sides: FloatArray) -> IntArray:
+    def _triangle_partners(self, position: int, kind: str) -> IntArray:
         """Return the neighbors with the largest sums over the triangles that they close with the node."""
         mine, others = self._edges.at(position)
         ascending = np.argsort(mine)  # of two edges with one node, the later counts
-        to_me = dict(zip(others[ascending].tolist(), sides[mine[ascending]].tolist(), strict=True))
+        to_me = dict(zip(others[ascending].tolist(), self._sides(kind, mine[ascending]).tolist(), strict=True))
         near = np.unique(others)
         rows = self.graph.adjacency[near]
         source, target = np.repeat(near, np.diff(rows.indptr)), rows.indices.astype(np.int64)
         inside = np.isin(target, near) & (self.graph.directed | (source < target))
         source, target = source[inside], target[inside]
         total = dict.fromkeys(near.tolist(), 0.0)
-        between = sides[self._edges.positions(source, target)].tolist()
+        between = self._sides(kind, self._edges.positions(source, target)).tolist()
         for u, v, side in zip(source.tolist(), target.tolist(), between, strict=True):
             product = to_me[u] * to_me[v] * side
             total[u] += product
