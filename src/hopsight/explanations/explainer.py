@@ -15,6 +15,7 @@ from hopsight.explanations.attributes import AttributeComparison
 from hopsight.explanations.columns import Places
 from hopsight.explanations.edges import JudgedEdges
 from hopsight.explanations.groups import GroupExplanation, Groups
+from hopsight.explanations.near import near_names, no_node
 from hopsight.explanations.node_evidence import NodeEvidence
 from hopsight.explanations.reasons import (
     AttributeGap,
@@ -134,7 +135,7 @@ class Explainer:
         """Explain one node; see :func:`explain`."""
         check_count("top", top)
         check_count("absent", absent, low=0)
-        graph, position = self.graph, self.graph.index_of(node)
+        graph, position = self.graph, self._position(node)
         edges, others = self._edges.at(position)
         judged = bool(self.model.judged_[position]) if hasattr(self.model, "judged_") else True
         notes = ([] if edges.size else [NO_EDGES]) + ([] if judged else [NOT_JUDGED])
@@ -167,7 +168,7 @@ class Explainer:
         """Explain one edge; see :func:`explain`."""
         check_count("top", top)
         graph = self.graph
-        start, end = graph.index_of(source), graph.index_of(target)
+        start, end = self._position(source), self._position(target)
         edge = self._edges.between(start, end)
         if edge is None:
             raise ValueError(f"there is no edge between {source!r} and {target!r}")
@@ -201,6 +202,14 @@ class Explainer:
     def gaps(self, start: int, end: int, top: int) -> tuple[AttributeGap, ...]:
         """Return the attributes in which two nodes differ most, given their positions."""
         return self._attributes.gaps(start, np.array([end]), top)
+
+    def _position(self, node: Hashable) -> int:
+        """Return the position of a node; a refusal suggests ids that are spelled alike."""
+        try:
+            return self.graph.index_of(node)
+        except ValueError:
+            near = near_names(str(node), [str(name) for name in self.graph.node_ids.tolist()])
+            raise ValueError(no_node(node, near)) from None
 
     def _neighbors(self, edges: IntArray, others: IntArray) -> Iterator[Neighbor]:
         for edge, other in zip(edges.tolist(), others.tolist(), strict=True):

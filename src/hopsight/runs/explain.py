@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
-from hopsight.explanations.text import printable
+from hopsight.explanations.near import near_names, no_node
 from hopsight.graph import AttributedGraph
 from hopsight.runs.record import read_record
 from hopsight.runs.repeats import read_repeats
 from hopsight.system.cells import unguarded
-
-MOST_COMPARED = 50_000
 
 
 def explain(
@@ -66,19 +63,5 @@ def find_node(graph: AttributedGraph, text: str) -> Any:
     same = same or [place for place, name in enumerate(titles) if name.casefold() == text.casefold()]
     if len(same) == 1:
         return graph.node_ids[same[0]]
-    near = [names[place] for place in same] or _near(text, names)
-    hint = f"; did you mean {' or '.join(printable(name) for name in near)}?" if near else ""
-    raise ValueError(f"there is no node {text!r} in this graph{hint}")
-
-
-def _near(text: str, names: list[str]) -> list[str]:
-    """Return up to three names that are spelled like a text, whatever their case."""
-    by_fold = {name.casefold(): name for name in names}
-    folded = text.casefold()
-    choices: list[str] = [name for name in by_fold if abs(len(name) - len(folded)) <= 2 or folded in name]
-    if len(choices) > MOST_COMPARED:  # comparing takes a second for this many; most slips are not in the first letter
-        choices = [name for name in choices if name[:1] == folded[:1]][:MOST_COMPARED]
-    begin = [name for name in choices if folded and name.startswith(folded)]  # an id that is not complete yet
-    inside = [name for name in choices if folded and folded in name]
-    near = begin[:2] + [name for name in get_close_matches(folded, choices) if name not in begin[:2]]
-    return [by_fold[name] for name in (near or inside)[:3]]
+    near = [names[place] for place in same] or near_names(text, names)
+    raise ValueError(no_node(text, near))
