@@ -334,12 +334,17 @@ def test_the_benchmark_page_sorts_numbers_and_shows_figures(show: Show) -> None:
         ["CrossHCM", "0.852 ± 0.004"],
     ]
     table = {"title": "ROC-AUC", "columns": ["Detector", "Flickr"], "rows": rows}
-    cells = [{"detector": "hcm", "seed": seed, "auc": 0.7 + seed / 100} for seed in range(30)]
+    settings = '{"versions": {"numpy": "2.4.6", "python": "3.11.7", "scikit-learn": "1.9.1", "torch": "2.13.0"}}'
+    cells = [{"key": "a1", "detector": "hcm", "seed": seed, "auc": 0.7 + seed / 100} for seed in range(30)]
+    cells = [cell | {"settings": settings, "machine": "Linux"} for cell in cells]
     page = show(write_bench_page, cells, [table], [{"title": "A figure", "svg": drawn}], title="Quick")
     page.locator('table[aria-label="ROC-AUC"] th', has_text="Flickr").get_by_role("button").click()
     assert column(page, "ROC-AUC", 1) == ["CrossHCM", "HCM", "<b>LOF</b>", "Radar"]
     page.get_by_placeholder("Search the cells").fill("0.99")
     assert column(page, "Every cell", 2) == ["29"]
+    heads = page.locator('table[aria-label="Every cell"] th').all_inner_texts()
+    assert [head.split()[0] for head in heads] == ["detector", "seed", "auc", "machine", "key", "settings"]
+    assert page.locator('table[aria-label="Every cell"] tbody tr').first.bounding_box()["height"] < 60  # one line
     assert page.evaluate("document.images[0].complete && document.images[0].naturalWidth") == 40
     assert violations(page) == []
 
