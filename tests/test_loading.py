@@ -153,3 +153,20 @@ def test_refusals_speak_of_parameters_in_python_and_of_options_on_the_command_li
         load(path)
     assert main(["data", "info", str(path)]) == 2
     assert "or pass --category amount or --ignore amount" in capsys.readouterr().err
+
+
+def test_notices_speak_of_parameters_in_python_and_of_options_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    from hopsight.cli import main
+
+    path = tmp_path / "pay.csv"
+    path.write_text("from,to,amount\na,b,1\nb,c,2\nc,a,3\na,c,4\nb,a,5\n", encoding="utf-8")
+    kept: list[str] = []
+    load(path, notices=kept)
+    assert "Merged 2 pairs of opposite edges; pass directed=True to keep both." in kept
+    with caplog.at_level(logging.WARNING, logger="hopsight"):
+        load(path)
+    assert "pass directed=True to keep both." in caplog.text and "--" not in caplog.text
+    assert main(["data", "info", str(path)]) == 0
+    assert "pass --directed to keep both" in "".join(capsys.readouterr())

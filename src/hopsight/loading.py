@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 from hopsight import io
 from hopsight.checks import suggest
 from hopsight.graph import AttributedGraph
+from hopsight.io.notices import WORDS
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
@@ -23,17 +24,19 @@ def with_parameters(sentence: str) -> str:
 
     >>> with_parameters("correct it, or pass --category amount or --ignore amount")
     'correct it, or pass category=amount or ignore=amount'
-    >>> with_parameters("name the right columns with --id-column and --source-column")
-    'name the right columns with id_column and source_column'
+    >>> with_parameters("name the right columns with --id-column and --source-column; pass --directed to keep both")
+    'name the right columns with id_column and source_column; pass directed=True to keep both'
     """
+    sentence = sentence.replace("--directed", "directed=True")
     return OPTION.sub(lambda found: found[1].replace("-", "_") + ("=" if found[2] else ""), sentence)
 
 
 def _speaking_of_parameters(function: Callable[Given, Found]) -> Callable[Given, Found]:
-    """Have the refusals of a function speak of parameters; the command line calls what is wrapped here."""
+    """Have refusals and notices of a function speak of parameters; the command line calls what is wrapped here."""
 
     @functools.wraps(function)
     def called(*values: Given.args, **options: Given.kwargs) -> Found:
+        before = WORDS.set(with_parameters)
         try:
             return function(*values, **options)
         except ValueError as error:
@@ -41,6 +44,8 @@ def _speaking_of_parameters(function: Callable[Given, Found]) -> Callable[Given,
             if (told := with_parameters(sentence)) == sentence:
                 raise
             raise ValueError(told) from error
+        finally:
+            WORDS.reset(before)
 
     return called
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.explanations import explain
+from hopsight.explanations import Explainer, explain
 from hopsight.graph import AttributedGraph
 
 
@@ -158,3 +159,10 @@ def test_a_node_of_a_large_graph_is_explained_in_a_second(fitted: Any, rng: np.r
         explain(fitted, node)
         seconds.append(time.perf_counter() - start)
     assert min(seconds) < 1.0
+
+
+def test_a_node_that_is_not_there_is_answered_with_those_spelled_alike(fitted: Any) -> None:
+    names = [f"ACC10{node}" for node in range(fitted.graph_.n_nodes)]
+    renamed = dataclasses.replace(fitted.graph_, node_ids=names)
+    with pytest.raises(ValueError, match="there is no node 'acc1' in this graph; did you mean ACC100 or ACC101"):
+        Explainer(fitted, renamed).node("acc1")

@@ -232,7 +232,7 @@ def test_new_graphs_are_refused_before_the_fit_and_without_edges(
         ({"n_units": 0}, "n_units must be at least 1, got 0"),
         ({"mlp_units": -3}, "mlp_units must be at least 1, got -3"),
         ({"n_epochs": 0, "burn_in": 0}, "n_epochs must be at least 1, got 0"),
-        ({"burn_in": 30, "n_epochs": 30}, "burn_in must be at least 0 and at most 29, got 30"),
+        ({"burn_in": 30, "n_epochs": 30}, "burn_in must be less than n_epochs, got burn_in 30 and n_epochs 30"),
         ({"n_samples": 0}, "n_samples must be at least 1, got 0"),
         ({"n_classes": 1}, "n_classes must be at least 2, got 1"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),

@@ -53,7 +53,7 @@ def test_more_networks_and_folds_are_expected_to_need_more() -> None:
     ("setting", "message"),
     [
         ({"n_samples": 0}, "n_samples must be at least 1, got 0"),
-        ({"burn_in": 200}, "burn_in must be at least 0 and at most 199, got 200"),
+        ({"burn_in": 200}, "burn_in must be less than n_epochs, got burn_in 200 and n_epochs 200"),
         ({"sampling_ratio": 0.0}, "sampling_ratio must be above 0, got 0.0"),
         ({"weight_decay": -1.0}, "weight_decay must be 0 or more"),
         ({"prediction": "mode"}, "prediction must be one of argmax, expected"),

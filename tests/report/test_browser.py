@@ -101,6 +101,13 @@ def column(page: Any, label: str, place: int) -> list[str]:
     return cells
 
 
+def violations(page: Any) -> list[tuple[str, str]]:
+    """Return the serious violations that axe-core finds, each with its first element."""
+    axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed").Axe()
+    found = [each for each in axe.run(page)["violations"] if each["impact"] in ("serious", "critical")]
+    return [(each["id"], each["nodes"][0]["html"]) for each in found]
+
+
 def has_chosen(page: Any, name: str) -> None:
     """Wait until the page shows a node: the address changes first, the drawing follows."""
     from playwright.sync_api import expect
@@ -330,13 +337,19 @@ def test_the_benchmark_page_sorts_numbers_and_shows_figures(show: Show) -> None:
         ["CrossHCM", "0.852 ± 0.004"],
     ]
     table = {"title": "ROC-AUC", "columns": ["Detector", "Flickr"], "rows": rows}
-    cells = [{"detector": "hcm", "seed": seed, "auc": 0.7 + seed / 100} for seed in range(30)]
+    settings = '{"versions": {"numpy": "2.4.6", "python": "3.11.7", "scikit-learn": "1.9.1", "torch": "2.13.0"}}'
+    cells = [{"key": "a1", "detector": "hcm", "seed": seed, "auc": 0.7 + seed / 100} for seed in range(30)]
+    cells = [cell | {"settings": settings, "machine": "Linux"} for cell in cells]
     page = show(write_bench_page, cells, [table], [{"title": "A figure", "svg": drawn}], title="Quick")
     page.locator('table[aria-label="ROC-AUC"] th', has_text="Flickr").get_by_role("button").click()
     assert column(page, "ROC-AUC", 1) == ["CrossHCM", "HCM", "<b>LOF</b>", "Radar"]
     page.get_by_placeholder("Search the cells").fill("0.99")
     assert column(page, "Every cell", 2) == ["29"]
+    heads = page.locator('table[aria-label="Every cell"] th').all_inner_texts()
+    assert [head.split()[0] for head in heads] == ["detector", "seed", "auc", "machine", "key", "settings"]
+    assert page.locator('table[aria-label="Every cell"] tbody tr').first.bounding_box()["height"] < 60  # one line
     assert page.evaluate("document.images[0].complete && document.images[0].naturalWidth") == 40
+    assert violations(page) == []
 
 
 def test_a_window_of_a_run_over_time_can_be_opened(show: Show) -> None:
@@ -360,6 +373,8 @@ def test_a_window_of_a_run_over_time_can_be_opened(show: Show) -> None:
     shown.get_by_role("button", name="c 3").click()
     assert shown.get_by_text("Calm.").count() == 1
     assert shown.locator("img").count() == 0
+    shown.get_by_role("button", name="3.50").click()  # a node with a chart
+    assert violations(shown) == []
 
 
 def test_any_node_can_be_opened_with_its_evidence_rank_and_neighbors(opened_with_evidence: Any, suspected: Any) -> None:
@@ -466,8 +481,43 @@ def test_contents_keys_words_files_and_the_curve(opened_with_evidence: Any) -> N
 
 
 def test_axe_finds_no_serious_violation(opened_with_evidence: Any) -> None:
-    axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed").Axe()
     for look in each_look(opened_with_evidence):
-        violations = axe.run(opened_with_evidence)["violations"]
-        found = [each for each in violations if each["impact"] in ("serious", "critical")]
-        assert [(look, each["id"], each["nodes"][0]["html"]) for each in found] == []
+        assert (look, violations(opened_with_evidence)) == (look, [])
+
+
+def test_names_are_shown_and_found_beside_ids(
+    show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop
+) -> None:
+    suspected.graph_ = dataclasses.replace(suspected.graph_, node_names=[f"Person {node}" for node in range(80)])
+    page = show(write_report, suspected, suspected.graph_, explain_top(suspected, suspected.graph_, 5), record)
+    assert column(page, "Most anomalous nodes", 3)[:2] == ["Person 3", "Person 4"]
+    assert page.locator("#chosen .title").inner_text() == "Person 3"
+    assert page.locator(".suspects li a").first.inner_text() == f"Person 3 ({IMAGE})"
+    find = page.get_by_placeholder("Go to any node")
+    find.fill("person 61")  # neither explained nor flagged
+    find.press("Enter")
+    page.locator("#chosen .title", has_text="Person 61").wait_for()
+    page.get_by_placeholder("Search the nodes").fill("person 4")
+    assert {name[:8] for name in column(page, "Most anomalous nodes", 3)} == {"Person 4"}
+
+
+def test_several_notices_fold_into_one_line(
+    show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop
+) -> None:
+    notes = ["Read edges from column 'a' to column 'b'.", "Merged 3 duplicate edges."]
+    page = show(
+        write_report, judged, judged.graph_, explain_top(judged, judged.graph_, 3), record | {"warnings": notes}
+    )
+    assert page.locator("details.notice summary").inner_text() == "2 notes on the data and the run"
+    assert not page.get_by_text(notes[1]).is_visible()
+    page.locator("details.notice summary").click()
+    assert page.get_by_text(notes[1]).is_visible()
+
+
+def test_the_list_says_so_if_not_every_flagged_node_is_explained(
+    show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopsight.report.flagged.MOST", 5)
+    monkeypatch.setattr("hopsight.report.flagged.MOST_SENTENCES", 2)
+    page = show(write_report, judged, judged.graph_, explain_top(judged, judged.graph_, 3), record)
+    assert "The page explains the first 7 of 8 flagged nodes." in page.locator("#most-anomalous-nodes").inner_text()

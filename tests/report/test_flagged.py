@@ -39,3 +39,13 @@ def test_the_number_of_explanations_and_of_their_edges_is_bounded(monkeypatch: p
     found, sentences = with_flagged(model, graph, first)
     assert len(found) == 1 and len(sentences) == 7
     assert with_flagged(model, graph, []) == ([], {})
+
+
+def test_the_page_knows_how_many_flagged_nodes_it_explains(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = make_textbook("outlier", n=100)
+    model = LOF(contamination=0.2).fit(graph)
+    first = [Explainer(model, graph).node(int(np.argmax(model.decision_score_)))]
+    assert full_data(model, graph, first, {})["n_explained"] == 20
+    monkeypatch.setattr(flagged, "MOST", 5)
+    monkeypatch.setattr(flagged, "MOST_SENTENCES", 7)
+    assert full_data(model, graph, first, {})["n_explained"] == 12

@@ -182,3 +182,10 @@ def test_a_server_that_is_gone_is_said_and_nothing_is_called_saved(opened: Any, 
     says(opened, "Saved.")
     assert verdicts(served) == {IMAGE: "anomalous"}
     assert len(served.session.store.rows()) == 1
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_names_in_the_queue_can_be_read(opened: Any, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 900})
+    sizes = opened.locator("#suspects bdi").evaluate_all("all => all.map(name => name.getBoundingClientRect().width)")
+    assert min(sizes) > 50

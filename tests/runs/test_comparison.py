@@ -66,3 +66,20 @@ def test_damaged_scores_are_one_sentence(pair: tuple[Path, Path], rows: str) -> 
     with pytest.raises(ValueError, match=r"scores.csv is damaged: .*; repeat the run$") as caught:
         compare(*pair)
     assert "\n" not in str(caught.value)
+
+
+def test_other_tables_and_changed_files_are_settings_that_differ(tmp_path: Path) -> None:
+    rows = "x,1,9.0,1,1\ny,2,5.0,1,1\n"
+    first = run_folder(
+        tmp_path / "a", rows, request={"source": {"path": "pay.csv", "nodes": None}}, inputs={"pay.csv": "0123456789"}
+    )
+    second = run_folder(
+        tmp_path / "b",
+        rows,
+        request={"source": {"path": "pay.csv", "nodes": "who.csv"}},
+        inputs={"pay.csv": "abcdefabcd"},
+    )
+    assert compare(first, second).settings == {
+        "nodes": (None, "who.csv"),
+        "content of pay.csv": ("01234567", "abcdefab"),
+    }

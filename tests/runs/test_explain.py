@@ -93,3 +93,15 @@ def test_a_node_is_found_whatever_its_case_and_near_misses_are_suggested() -> No
         find_node(graph, "berg")
     with pytest.raises(ValueError, match=r"no node 'zzzzzz' in this graph$"):
         find_node(graph, "zzzzzz")
+
+
+def test_a_node_is_found_by_its_name_and_an_id_by_its_beginning() -> None:
+    graph = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)), node_ids=["ACC100", "ACC200", "ACC210"])
+    named = AttributedGraph.from_edges(
+        [0, 1], [1, 2], np.zeros((3, 1)), node_ids=["ACC100", "ACC200", "ACC210"], node_names=["Ada", "Bo", "Bo"]
+    )
+    assert find_node(named, "ada") == "ACC100"
+    with pytest.raises(ValueError, match="did you mean ACC200 or ACC210"):
+        find_node(named, "bo")
+    with pytest.raises(ValueError, match="did you mean ACC100"):
+        find_node(graph, "ACC1")

@@ -34,3 +34,8 @@ def test_ticks_in_words() -> None:
     assert parse_window("4d").span_words == ("1 minute", "1 day")
     assert parse_window("1d").span_words == ("1 minute", "6 hours")
     assert parse_window("1000").span_words == ("10 events", "250 events")
+
+
+@pytest.mark.parametrize(("text", "words"), [("1d", "1 day"), ("12h", "12 hours"), ("500", "500 events")])
+def test_the_length_is_told_in_words(text: str, words: str) -> None:
+    assert parse_window(text).words == words

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.explanations.columns import Columns
 from hopsight.explanations.reasons import AttributeGap, Category
 from hopsight.graph import AttributedGraph
 
@@ -26,6 +27,7 @@ class AttributeComparison:
 
     def __init__(self, graph: AttributedGraph) -> None:
         self.graph = graph
+        self.columns = Columns(graph.attributes)
         self.spread = edge_spread(graph)
         self._categories = category_columns(graph)
 
@@ -69,7 +71,7 @@ class AttributeComparison:
         X = self.graph.attributes
         theirs = _dense(_block(X, others, order))  # (k, top)
         low, median, high = np.quantile(theirs, (0.1, 0.5, 0.9), axis=0)
-        lower = 100 * (_dense(X[:, order]) < own[order]).mean(axis=0)
+        lower = 100 * self.columns.lower(order, own[order])
         binary = np.isin(theirs, (0, 1)).all(axis=0) & np.isin(own[order], (0, 1))
         for i, column in enumerate(order.tolist()):
             yield AttributeGap(

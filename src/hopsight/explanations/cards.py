@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+from hopsight.explanations.derived import named, said
 from hopsight.explanations.text import fixed, number, percent, printable
 from hopsight.markup import card, paragraph, table
 
@@ -42,7 +43,7 @@ def edge_card(explanation: Any) -> str:
         ("neighbors in common", f"{explanation.common_neighbors:,}"),
     ]
     rows = [
-        [printable(gap.name), number(gap.value), number(gap.median), f"{gap.difference:+.1f}"]
+        [printable(named(gap.name)), said(gap.name, gap.value), said(gap.name, gap.median), f"{gap.difference:+.1f}"]
         for gap in explanation.attributes
     ]
     return card(

@@ -129,6 +129,13 @@ def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
     return np.lexsort(keys if score is None else [*keys, -score[chosen]])
 
 
+def most_out_of_place(model: Any) -> int:
+    """Return the first position of :func:`edge_order` without sorting all edges."""
+    first: FloatArray = -model.edge_score_ if hasattr(model, "edge_score_") else -model.edge_hop_
+    best = np.flatnonzero(first == first.min())
+    return int(best[edge_order(model, best)[0]])
+
+
 def edge_reasons(model: Any) -> pl.Series:
     r"""Return one clause per edge: how far apart its ends look and how unlike their attributes are.
 

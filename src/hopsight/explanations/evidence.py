@@ -6,7 +6,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from hopsight.checks import plural
-from hopsight.explanations.text import listed, number, percent, printable
+from hopsight.explanations.derived import phrase
+from hopsight.explanations.text import listed, percent, printable
+from hopsight.io.derive import FOR_COUNT
 
 MEANINGS = {
     "misfit": "its neighbors look far away",
@@ -60,8 +62,10 @@ class OwnValue:
         return f"higher than for {percent(low)} of nodes" if low >= high else f"lower than for {percent(high)} of nodes"
 
     def __str__(self) -> str:
-        value = printable(self.value) if isinstance(self.value, str) else number(self.value)
-        return f"{printable(self.name)} {value}: {self.place}"
+        if isinstance(self.value, str):
+            return f"{printable(self.name)} {printable(self.value)}: {self.place}"
+        text = printable(phrase(self.name, self.value))
+        return f"{text}{',' if self.name.endswith(FOR_COUNT) else ':'} {self.place}"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -12,8 +12,10 @@ from hopsight.checks import check_count
 from hopsight.detectors.storage import with_edges
 from hopsight.detectors.validation import is_private
 from hopsight.explanations.attributes import AttributeComparison
+from hopsight.explanations.columns import Places
 from hopsight.explanations.edges import JudgedEdges
 from hopsight.explanations.groups import GroupExplanation, Groups
+from hopsight.explanations.near import near_names, no_node
 from hopsight.explanations.node_evidence import NodeEvidence
 from hopsight.explanations.reasons import (
     AttributeGap,
@@ -29,6 +31,7 @@ from hopsight.metrics import ranks
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+AT_ONCE = 1000  # nodes whose transformed attributes are in memory together
 NO_EDGES = "the node has no edges, so its neighborhood says nothing about it."
 NOT_JUDGED = "the detector did not judge this node; its score is the median of the others."
 
@@ -118,13 +121,21 @@ class Explainer:
         self._edges = JudgedEdges(fitted_on, model)
         self._attributes = AttributeComparison(fitted_on)
         self._groups = Groups(model, fitted_on, self.ranks)
-        self._evidence = NodeEvidence(model, fitted_on, self._groups)
+        self._evidence = NodeEvidence(model, fitted_on, self._groups, self._attributes.columns)
+        self._places: dict[str, Places] = {}
+
+    def many(self, positions: Sequence[int], *, top: int = 10, absent: int = 3) -> Iterator[Explanation]:
+        """Explain nodes by their positions, computing together what costs less for many at once."""
+        for start in range(0, len(positions), AT_ONCE):
+            block = positions[start : start + AT_ONCE]
+            self._evidence.expect(np.array(block, dtype=np.int64))
+            yield from (self.node(self.graph.node_ids[position], top=top, absent=absent) for position in block)
 
     def node(self, node: Hashable, *, top: int = 10, absent: int = 3) -> Explanation:
         """Explain one node; see :func:`explain`."""
         check_count("top", top)
         check_count("absent", absent, low=0)
-        graph, position = self.graph, self.graph.index_of(node)
+        graph, position = self.graph, self._position(node)
         edges, others = self._edges.at(position)
         judged = bool(self.model.judged_[position]) if hasattr(self.model, "judged_") else True
         notes = ([] if edges.size else [NO_EDGES]) + ([] if judged else [NOT_JUDGED])
@@ -142,7 +153,7 @@ class Explainer:
             flagged=bool(score > self.model.threshold_),
             judged=judged,
             degree=int(graph.degrees[position]),
-            degree_percentile=_percentile(graph.degrees, graph.degrees[position]),
+            degree_percentile=self._percentile("degree", graph.degrees, position),
             neighbors=tuple(self._neighbors(edges, others)),
             attributes=self._attributes.gaps(position, np.unique(others), top),
             values=tuple(self._values(position)),
@@ -157,7 +168,7 @@ class Explainer:
         """Explain one edge; see :func:`explain`."""
         check_count("top", top)
         graph = self.graph
-        start, end = graph.index_of(source), graph.index_of(target)
+        start, end = self._position(source), self._position(target)
         edge = self._edges.between(start, end)
         if edge is None:
             raise ValueError(f"there is no edge between {source!r} and {target!r}")
@@ -192,6 +203,14 @@ class Explainer:
         """Return the attributes in which two nodes differ most, given their positions."""
         return self._attributes.gaps(start, np.array([end]), top)
 
+    def _position(self, node: Hashable) -> int:
+        """Return the position of a node; a refusal suggests ids that are spelled alike."""
+        try:
+            return self.graph.index_of(node)
+        except ValueError:
+            near = near_names(str(node), [str(name) for name in self.graph.node_ids.tolist()])
+            raise ValueError(no_node(node, near)) from None
+
     def _neighbors(self, edges: IntArray, others: IntArray) -> Iterator[Neighbor]:
         for edge, other in zip(edges.tolist(), others.tolist(), strict=True):
             hop, variance, probability = self._edges.values(edge)
@@ -211,7 +230,13 @@ class Explainer:
         for name, meaning in getattr(type(self.model), "node_values", {}).items():
             column = getattr(self.model, f"{name}_", None)
             if isinstance(column, np.ndarray) and column.shape == self.scores.shape:
-                yield NodeValue(name, float(column[position]), _percentile(column, column[position]), meaning)
+                yield NodeValue(name, float(column[position]), self._percentile(name, column, position), meaning)
+
+    def _percentile(self, name: str, values: NDArray[Any], position: int) -> float:
+        """Return the percentage of nodes with a lower value."""
+        if name not in self._places:
+            self._places[name] = Places(values)
+        return 100 * self._places[name].lower(values[position])
 
     def _without(self, position: int, edges: IntArray, others: IntArray, notes: list[str]) -> WithoutEdges | None:
         rescore = getattr(self.model, "score_without", None)
@@ -221,10 +246,6 @@ class Explainer:
         score = float(rescore(self.graph, position, edges))
         neighbors = tuple(_item(self.graph.node_ids[other]) for other in others)
         return WithoutEdges(neighbors, score, 1 + int(np.sum(np.delete(self.scores, position) > score)))
-
-
-def _percentile(values: NDArray[Any], value: float) -> float:
-    return 100 * float(np.mean(values < value))
 
 
 def _item(value: Any) -> Hashable:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from hopsight.checks import plural
 from hopsight.explanations.attributes import category_columns
 from hopsight.explanations.cards import group_card
-from hopsight.explanations.text import Readable, aligned, number, printable
+from hopsight.explanations.derived import named, said
+from hopsight.explanations.text import Readable, aligned, printable
 from hopsight.graph import AttributedGraph
 
 IntArray = NDArray[np.int64]
@@ -125,21 +126,38 @@ def shared(graph: AttributedGraph, members: IntArray) -> str:
     >>> shared(graph, np.array([0, 1, 2]))
     'alike in age 30 to 31; unlike in income 1 to 900'
     """
-    theirs = graph.attributes[members]
-    if sp.issparse(theirs):
-        return _sentence(_shared_words(graph, theirs, np.arange(graph.n_attributes)), [])
-    values = np.asarray(theirs, dtype=np.float64)
-    alike, taken = _shared_categories(graph, values)
-    free = np.array([column not in taken for column in range(graph.n_attributes)])
-    spread = graph.attributes.std(axis=0, dtype=np.float64)
-    binary = ((graph.attributes == 0) | (graph.attributes == 1)).all(axis=0)
-    alike += _shared_words(graph, values, np.flatnonzero(binary & free))
-    numeric = np.flatnonzero((spread > 0) & ~binary & free).tolist()
-    ratio = {column: float(values[:, column].std() / spread[column]) for column in numeric}
-    alike += [_range(graph, values, c) for c in sorted(numeric, key=ratio.__getitem__) if ratio[c] <= ALIKE]
-    unlike = [_range(graph, values, c) for c in sorted(numeric, key=lambda c: -ratio[c]) if ratio[c] >= 1]
-    unlike += _mixed_categories(graph, values)
-    return _sentence(alike, unlike)
+    return Shared(graph).among(members)
+
+
+class Shared:
+    """Says what the members of groups share, looking at the attributes of all nodes once."""
+
+    def __init__(self, graph: AttributedGraph) -> None:
+        self.graph = graph
+
+    @cached_property
+    def _usual(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the spread of each column over all nodes, and whether it has only 0 and 1."""
+        values = self.graph.attributes
+        return values.std(axis=0, dtype=np.float64), ((values == 0) | (values == 1)).all(axis=0)
+
+    def among(self, members: IntArray) -> str:
+        """Say what some nodes share; see :func:`shared`."""
+        graph = self.graph
+        theirs = graph.attributes[members]
+        if sp.issparse(theirs):
+            return _sentence(_shared_words(graph, theirs, np.arange(graph.n_attributes)), [])
+        values = np.asarray(theirs, dtype=np.float64)
+        alike, taken = _shared_categories(graph, values)
+        free = np.array([column not in taken for column in range(graph.n_attributes)])
+        spread, binary = self._usual
+        alike += _shared_words(graph, values, np.flatnonzero(binary & free))
+        numeric = np.flatnonzero((spread > 0) & ~binary & free).tolist()
+        ratio = {column: float(values[:, column].std() / spread[column]) for column in numeric}
+        alike += [_range(graph, values, c) for c in sorted(numeric, key=ratio.__getitem__) if ratio[c] <= ALIKE]
+        unlike = [_range(graph, values, c) for c in sorted(numeric, key=lambda c: -ratio[c]) if ratio[c] >= 1]
+        unlike += _mixed_categories(graph, values)
+        return _sentence(alike, unlike)
 
 
 def _shared_words(graph: AttributedGraph, theirs: Any, columns: IntArray) -> list[str]:
@@ -181,9 +199,9 @@ def _mixed_categories(graph: AttributedGraph, values: Any) -> list[str]:
 
 
 def _range(graph: AttributedGraph, values: Any, column: int) -> str:
-    low, high = float(values[:, column].min()), float(values[:, column].max())
-    text = number(low) if low == high else f"{number(low)} to {number(high)}"
-    return f"{printable(graph.attribute_names[column])} {text}"
+    name = graph.attribute_names[column]
+    low, high = (said(name, float(value)) for value in (values[:, column].min(), values[:, column].max()))
+    return f"{printable(named(name))} {low if low == high else f'{low} to {high}'}"
 
 
 def _sentence(alike: list[str], unlike: list[str]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.detectors.table import decided_by, evidence_of
+from hopsight.explanations.columns import Columns
 from hopsight.explanations.edges import JudgedEdges
 from hopsight.explanations.evidence import MEANINGS, MOST_NAMES, Companions, Evidence
 from hopsight.explanations.groups import Groups
@@ -23,10 +24,11 @@ IntArray = NDArray[np.int64]
 class NodeEvidence:
     """What a detector with kinds of evidence knows of single nodes; for other detectors it finds nothing."""
 
-    def __init__(self, model: Any, graph: AttributedGraph, groups: Groups) -> None:
-        self.model, self.graph, self._groups = model, graph, groups
+    def __init__(self, model: Any, graph: AttributedGraph, groups: Groups, columns: Columns) -> None:
+        self.model, self.graph, self._groups, self._columns = model, graph, groups, columns
         self._evidence = evidence_of(model)
         self._decided_by = decided_by(model)
+        self._expected: dict[int, float] = {}
 
     def about(self, position: int, top: int) -> dict[str, Any]:
         """Return the fields of an :class:`Explanation` that concern evidence."""
@@ -47,7 +49,7 @@ class NodeEvidence:
 
     @cached_property
     def _own_values(self) -> OwnValues:
-        return OwnValues(self.graph)
+        return OwnValues(self.graph, self._columns)
 
     def _strengths(self, position: int) -> tuple[Evidence, ...]:
         from hopsight.hcm.evidence import WEIGHTS
@@ -59,16 +61,21 @@ class NodeEvidence:
 
     def _expected_degree(self, position: int) -> float | None:
         """Return how many edges nodes with such attributes have, by the regression of the fit."""
+        self.expect(np.array([position]))
+        return self._expected.get(position)
+
+    def expect(self, positions: IntArray) -> None:
+        """Compute the expected degrees of some nodes at once, which takes hardly longer than those of one."""
         laws = getattr(self.model, "attribute_laws_", None)
-        if laws is None or getattr(self.model, "transform_", None) is None:
-            return None
+        new = np.array([each for each in positions.tolist() if each not in self._expected], dtype=np.int64)
+        if laws is None or getattr(self.model, "transform_", None) is None or not new.size:
+            return
         from hopsight.hcm.folds import node_folds
 
-        place = np.array([position])
-        attributes = self.model._transformed(self.graph, place)
-        degrees = self.graph.degrees[place]
-        residual = laws.residual(attributes, degrees, node_folds(self.graph.node_hashes[place]))
-        return float(np.expm1(np.log1p(degrees) - residual)[0])
+        attributes = self.model._transformed(self.graph, new)
+        degrees = self.graph.degrees[new]
+        residual = laws.residual(attributes, degrees, node_folds(self.graph.node_hashes[new]))
+        self._expected |= zip(new.tolist(), np.expm1(np.log1p(degrees) - residual).tolist(), strict=True)
 
     def _companions(self, kind: str | None, position: int) -> Companions | None:
         """Return the group of the node, or else the nodes of its strongest triangles."""
@@ -78,32 +85,32 @@ class NodeEvidence:
             number, group = listed
             others = group.members[group.members != position]
             return Companions(kind, self._names(others), number, group.density)
-        sides = self._sides.get(kind)
-        return None if sides is None else Companions(kind, self._names(self._triangle_partners(position, sides)))
+        if getattr(self.model, "edge_laws_", None) is None or not hasattr(self.model, "edge_dissimilarity_"):
+            return None  # the fit did not keep the laws of edges
+        return Companions(kind, self._names(self._triangle_partners(position, kind)))
 
-    @cached_property
-    def _sides(self) -> dict[str, FloatArray]:
-        """How strange and how alike the ends of every edge are; empty if the fit did not keep the laws of edges."""
-        laws = getattr(self.model, "edge_laws_", None)
-        if laws is None or not hasattr(self.model, "edge_dissimilarity_"):
-            return {}
+    def _sides(self, kind: str, chosen: IntArray) -> FloatArray:
+        """Return how strange, or how alike, the ends of some edges are."""
         from hopsight.hcm.edge_readings import EdgeReadings
 
-        edges = EdgeReadings(self.model.edge_hop_, self.model.edge_surprise_, self.model.edge_dissimilarity_)
-        return {"ring": laws.strangeness(edges), "lockstep": laws.alikeness(edges)}
+        model = self.model
+        edges = EdgeReadings(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_).rows(chosen)
+        laws = model.edge_laws_
+        found: FloatArray = laws.strangeness(edges) if kind == "ring" else laws.alikeness(edges)
+        return found
 
-    def _triangle_partners(self, position: int, sides: FloatArray) -> IntArray:
+    def _triangle_partners(self, position: int, kind: str) -> IntArray:
         """Return the neighbors with the largest sums over the triangles that they close with the node."""
         mine, others = self._edges.at(position)
         ascending = np.argsort(mine)  # of two edges with one node, the later counts
-        to_me = dict(zip(others[ascending].tolist(), sides[mine[ascending]].tolist(), strict=True))
+        to_me = dict(zip(others[ascending].tolist(), self._sides(kind, mine[ascending]).tolist(), strict=True))
         near = np.unique(others)
         rows = self.graph.adjacency[near]
         source, target = np.repeat(near, np.diff(rows.indptr)), rows.indices.astype(np.int64)
         inside = np.isin(target, near) & (self.graph.directed | (source < target))
         source, target = source[inside], target[inside]
         total = dict.fromkeys(near.tolist(), 0.0)
-        between = sides[self._edges.positions(source, target)].tolist()
+        between = self._sides(kind, self._edges.positions(source, target)).tolist()
         for u, v, side in zip(source.tolist(), target.tolist(), between, strict=True):
             product = to_me[u] * to_me[v] * side
             total[u] += product

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from functools import cached_property
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.explanations.attributes import category_columns
+from hopsight.explanations.columns import Columns
 from hopsight.explanations.evidence import OwnValue
 from hopsight.graph import AttributedGraph
 
 FloatArray = NDArray[np.float64]
 
-MAX_COMPARED_VALUES = 8_000_000  # larger graphs are compared with an even sample of their nodes
 USUAL = 0.1  # a value in a tail of at least this share of nodes is not listed
 N_NONZERO = "number of nonzero attributes"
 
@@ -24,16 +20,16 @@ N_NONZERO = "number of nonzero attributes"
 class OwnValues:
     """Compares the attributes of single nodes with those of all nodes."""
 
-    def __init__(self, graph: AttributedGraph) -> None:
+    def __init__(self, graph: AttributedGraph, columns: Columns | None = None) -> None:
         self.graph = graph
+        self._columns = columns or Columns(graph.attributes)
         self.sparse = sp.issparse(graph.attributes)
         if self.sparse:
-            columns = graph.attributes.tocsc()
-            self._counts = np.diff(columns.indptr) if columns.has_canonical_format else columns.getnnz(axis=0)
+            by_column = graph.attributes.tocsc()
+            self._counts = np.diff(by_column.indptr) if by_column.has_canonical_format else by_column.getnnz(axis=0)
             self._sizes = np.diff(graph.attributes.tocsr().indptr)
             return
-        n_rows = max(1, MAX_COMPARED_VALUES // max(1, graph.n_attributes))
-        self._rows = graph.attributes[:: max(1, math.ceil(graph.n_nodes / n_rows))]
+        self._rows = self._columns.rows
         self._binary = np.asarray(np.isin(self._rows, (0, 1)).all(axis=0))
         self._mean = self._rows.mean(axis=0, dtype=np.float64)
         self._spread = self._rows.std(axis=0, dtype=np.float64)
@@ -71,16 +67,10 @@ class OwnValues:
 
     def _tails(self, own: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the shares of nodes with a lower and with a higher value, per attribute."""
-        n_rows = self._rows.shape[0]
-        pairs = list(zip(self._sorted, own.astype(self._sorted.dtype), strict=True))  # of one type: none is converted
-        lower = [np.searchsorted(column, value, side="left") for column, value in pairs]
-        not_higher = [np.searchsorted(column, value, side="right") for column, value in pairs]
-        return np.array(lower) / n_rows, (n_rows - np.array(not_higher)) / n_rows
-
-    @cached_property
-    def _sorted(self) -> NDArray[Any]:
-        """The values of each attribute in order: a report looks up thousands of nodes."""
-        return np.sort(np.ascontiguousarray(self._rows.T), axis=1)
+        places = [self._columns.places(column) for column in range(own.size)]
+        lower = [place.lower(value) for place, value in zip(places, own.tolist(), strict=True)]
+        higher = [place.higher(value) for place, value in zip(places, own.tolist(), strict=True)]
+        return np.array(lower), np.array(higher)
 
     def _value(
         self, column: int, value: float, lower: float, higher: float, category: tuple[str, str, str] | None

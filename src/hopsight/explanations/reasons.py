@@ -8,6 +8,7 @@ from typing import Any
 
 from hopsight.checks import plural
 from hopsight.explanations.cards import edge_card, explanation_card
+from hopsight.explanations.derived import named, said
 from hopsight.explanations.evidence import (
     NOTICEABLE,
     Companions,
@@ -79,15 +80,16 @@ class AttributeGap:
     @property
     def range(self) -> str:
         """The 10–90% range of the neighbors as text."""
-        return number(self.median) if self.low == self.high else f"{number(self.low)} to {number(self.high)}"
+        low, median, high = (said(self.name, value) for value in (self.low, self.median, self.high))
+        return median if self.low == self.high else f"{low} to {high}"
 
     def sentence(self, n_neighbors: int) -> str:
         """Say how the node differs from its neighbors in this attribute."""
         if self.category is not None:
             return _category_sentence(self.category, n_neighbors)
-        start = f"It differs most in {printable(self.name)}: {number(self.value)}"
+        start = f"It differs most in {printable(named(self.name))}: {said(self.name, self.value)}"
         if n_neighbors == 1:
-            return f"{start}, while its only neighbor has {number(self.median)}."
+            return f"{start}, while its only neighbor has {said(self.name, self.median)}."
         if self.share is None:
             return f"{start}, while its neighbors have {self.range}."
         if self.share in (0, 1):
@@ -100,7 +102,7 @@ class AttributeGap:
             name, own = printable(self.category.name), printable(self.category.value)
             theirs = f"{self.category.common_share:.0%} {printable(self.category.common)}"
         else:
-            name, own = printable(self.name), number(self.value)
+            name, own = printable(named(self.name)), said(self.name, self.value)
             theirs = self.range if self.share is None else f"{self.share:.0%} have 1"
         higher = percent(self.percentile) if self.share is None else "–"
         return name, own, theirs, f"{self.difference:+.1f}", higher
@@ -366,4 +368,4 @@ def compared(gap: AttributeGap) -> tuple[str, str, str, str]:
     if gap.category is not None:
         category = gap.category
         return printable(category.name), printable(category.value), printable(category.common), difference
-    return printable(gap.name), number(gap.value), number(gap.median), difference
+    return printable(named(gap.name)), said(gap.name, gap.value), said(gap.name, gap.median), difference

@@ -93,7 +93,7 @@ class Checkpoint:
         if header["key"] != self.key:
             raise ValueError(
                 f"cannot resume from {self.path.name}: it belongs to another graph or other parameters; run again with "
-                "those, or pass --restart to discard it"
+                "those, or discard it (on the command line with --restart)"
             )
         return state
 
@@ -110,5 +110,5 @@ class Checkpoint:
             reason = " ".join(str(error.args[0] if error.args else error).split())[:200]
             raise ValueError(
                 f"cannot resume from {self.path.name}, which is damaged ({reason}) and is now called {aside.name}: run "
-                "again without --resume to start over"
+                "again to start over (on the command line without --resume)"
             ) from None

@@ -348,12 +348,17 @@ class CrossHCM(Taught, HopDetector):
     @property
     def groups_(self) -> list[Group]:
         """Return the rings and lockstep groups among the nodes with significant evidence of that kind."""
+        made_from = (self.edge_laws_, self.evidence_, self.kind_thresholds_, getattr(self, "graph_", None))
+        known, found = getattr(self, "_found", ((), None))  # of a large graph, finding them takes seconds
+        if found is not None and all(each is before for each, before in zip(made_from, known, strict=True)):
+            return found
         edges = EdgeReadings(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
         sides = {"ring": self.edge_laws_.strangeness(edges), "lockstep": self.edge_laws_.alikeness(edges)}
         groups = GroupList(names=getattr(getattr(self, "graph_", None), "node_ids", None))
         for kind, side in sides.items():
             suspects = self.evidence_[kind] > self.kind_thresholds_[KINDS.index(kind)]
             groups += find_groups(kind, self.edge_index_, side, self.evidence_[kind], suspects)
+        self._found = made_from, groups
         return groups
 
     def _score_again(self, graph: AttributedGraph, node: int, mine: NDArray[np.int64], again: EdgePosterior) -> float:

@@ -62,7 +62,11 @@ class HopParameters(Detector):
         """Refuse a parameter outside its range."""
         for name in ("n_units", "mlp_units", "n_epochs", "n_samples", "max_pairs", "min_class_pairs"):
             check_count(name, getattr(self, name))
-        check_count("burn_in", self.burn_in, low=0, high=self.n_epochs - 1)
+        check_count("burn_in", self.burn_in, low=0)
+        if self.burn_in >= self.n_epochs:
+            raise ValueError(
+                f"burn_in must be less than n_epochs, got burn_in {self.burn_in} and n_epochs {self.n_epochs}"
+            )
         check_count("n_classes", self.n_classes, low=2)
         check_ratio("dropout", self.dropout)
         check_ratio("drop_ratio", self.drop_ratio)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import scipy.sparse as sp
@@ -15,6 +17,7 @@ MERGED = {
     "last": "and kept the weight of the last one",
 }
 LOGGER = logging.getLogger("hopsight")
+WORDS: ContextVar[Callable[[str], str] | None] = ContextVar("words", default=None)  # Python speaks of parameters
 
 
 def notice(message: str, notices: list[str] | None) -> None:
@@ -27,6 +30,8 @@ def notice(message: str, notices: list[str] | None) -> None:
     >>> kept
     ["Column 'weight' is left out."]
     """
+    words = WORDS.get()
+    message = message if words is None else words(message)
     if notices is None:
         LOGGER.warning(message)
     else:

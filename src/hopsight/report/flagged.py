@@ -34,6 +34,7 @@ def with_flagged(
     most = max(0, MOST - len(explanations))
     in_full = further[: min(most, int(np.searchsorted(np.cumsum(graph.degrees[further]), MOST_EDGES)))]
     explainer = Explainer(model, graph)
-    found = [*explanations, *(explainer.node(graph.node_ids[node], absent=0) for node in in_full)]
+    found = [*explanations, *explainer.many(in_full, absent=0)]
     rest = further[len(in_full) :][:MOST_SENTENCES]
-    return found, {node: explainer.node(graph.node_ids[node], top=2, absent=0).summary for node in rest}
+    spoken = zip(rest, explainer.many(rest, top=2, absent=0), strict=True)
+    return found, {node: explanation.summary for node, explanation in spoken}

@@ -36,7 +36,7 @@ class Neighborhoods:
 
     def __init__(self, graph: AttributedGraph, model: Any) -> None:
         self.graph, self.model = graph, model
-        self.nodes: list[list[Any]] = []  # name, score, rank, degree, flagged
+        self.nodes: list[list[Any]] = []  # id, score, rank, degree, flagged, and the name to show where nodes have one
         self.n_edges = 0
         self.edges = JudgedEdges(graph, model)
         self._numbers: dict[int, int] = {}
@@ -60,8 +60,12 @@ class Neighborhoods:
             name, score = cut(str(self.graph.node_ids[position])), float(self._scores[position])
             rank, degree = int(self._ranks[position]), int(self.graph.degrees[position])
             self._numbers[position] = len(self.nodes)
-            self.nodes.append([name, score, rank, degree, int(score > self.model.threshold_)])
+            self.nodes.append([name, score, rank, degree, int(score > self.model.threshold_), *self._title(position)])
         return self._numbers[position]
+
+    def _title(self, position: int) -> list[str]:
+        names = self.graph.node_names
+        return [] if names is None else [cut(str(names[position]))]
 
     def around(self, position: int, limit: int = MAX_DRAWN) -> dict[str, Any]:
         """Return the farthest edges of a node and the edges among its neighbors."""

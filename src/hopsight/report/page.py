@@ -13,7 +13,7 @@ from hopsight.detectors.table import decided_by, evidence_of
 from hopsight.explanations import Explanation
 from hopsight.explanations.attributes import AttributeComparison
 from hopsight.explanations.evidence import MEANINGS
-from hopsight.explanations.groups import shared
+from hopsight.explanations.groups import Shared
 from hopsight.explanations.reasons import compared
 from hopsight.graph import AttributedGraph
 from hopsight.report.archive import archive, packed_json
@@ -74,29 +74,34 @@ def full_data(
 ) -> dict[str, Any]:
     """Return the contents of the page as plain values, with all nodes of the graph if they fit."""
     explanations, sentences = with_flagged(model, graph, explanations)
-    data = report_data(model, graph, explanations, run)
+    shown = Neighborhoods(graph, model)
+    data = report_data(model, graph, explanations, run, shown)
     more = packed_json(plain(data.pop("more"), digits=6))
-    found = archive(model, graph, sentences, SPACE - len(more) - len(embedded_json(data)))
-    return data | {"more": more, "archive": found}
+    found = archive(model, graph, sentences, SPACE - len(more) - len(embedded_json(data)), shown.edges)
+    return data | {"more": more, "archive": found, "n_explained": data["n_explained"] + len(sentences)}
 
 
 def report_data(
-    model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
+    model: Any,
+    graph: AttributedGraph,
+    explanations: Sequence[Explanation],
+    run: Mapping[str, Any],
+    shown: Neighborhoods | None = None,
 ) -> dict[str, Any]:
     """Return the contents of the page as plain values: the explained nodes and what is around them.
 
     ``more`` has what is not on the first screens: further nodes, drawings and reasons.
     """
-    shown = Neighborhoods(graph, model)
+    shown = shown or Neighborhoods(graph, model)
     positions = [graph.index_of(each.node) for each in explanations]
     top = [shown.number(position) for position in positions]
     groups = list(getattr(model, "groups_", ()))
     edges = shown.edges.ranking[:N_EDGES]
-    differing = AttributeComparison(graph)
+    differing, shared = AttributeComparison(graph), Shared(graph)
     first = _around(shown, graph, positions[:N_FIRST], explanations[:N_FIRST])
     listed = {
         "edges": [[*shown.edge(edge), *_out_of_place(shown, differing, edge)] for edge in edges.tolist()],
-        "groups": [_group(shown, graph, number, group) for number, group in enumerate(groups[:N_GROUPS], start=1)],
+        "groups": [_group(shown, shared, number, group) for number, group in enumerate(groups[:N_GROUPS], start=1)],
         "n_groups": len(groups),
     }
     drawn = [position for group in groups[:N_DRAWN] for position in group.members[:MAX_DRAWN_MEMBERS].tolist()]
@@ -123,6 +128,7 @@ def report_data(
         "nodes": shown.nodes[:n_first],
         "truth": _labels(graph, shown.positions[:n_first]),
         "more": {**more, "nodes": shown.nodes[n_first:], "truth": _labels(graph, shown.positions[n_first:])},
+        "n_explained": sum(each.flagged for each in explanations),  # of the flagged nodes
         "glossary": GLOSSARY,
         "files": [],
         "archive": None,
@@ -187,10 +193,10 @@ def _facts(graph: AttributedGraph, model: Any) -> list[list[Any]]:
     ]
 
 
-def _group(shown: Neighborhoods, graph: AttributedGraph, number: int, group: Any) -> list[Any]:
+def _group(shown: Neighborhoods, shared: Shared, number: int, group: Any) -> list[Any]:
     """Return number, kind, members, size, density, score and what the members share."""
     members = [shown.number(position) for position in group.members[:MAX_MEMBERS].tolist()]
-    about = cut(shared(graph, group.members))
+    about = cut(shared.among(group.members))
     return [number, group.kind, members, group.members.size, group.density, group.score, about]
 
 

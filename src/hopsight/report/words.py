@@ -11,7 +11,7 @@ import numpy as np
 
 from hopsight.checks import duration, plural
 from hopsight.explanations import Explanation
-from hopsight.explanations.edges import edge_order
+from hopsight.explanations.edges import most_out_of_place
 from hopsight.explanations.text import flagged_sentence, listed
 from hopsight.graph import AttributedGraph
 
@@ -36,7 +36,7 @@ def summary(
     ]
     if explanations:
         first = explanations[0]
-        paragraphs.append(f"The most anomalous node is {first.node}. {first.unusual}".strip())
+        paragraphs.append(f"The most anomalous node is {_called(graph, first.node)}. {first.unusual}".strip())
     if hasattr(model, "edge_hop_") and graph.n_edges:
         paragraphs.append(_worst_edge(model, graph))
     groups = Counter(group.kind for group in getattr(model, "groups_", ()))
@@ -65,6 +65,12 @@ def summary(
             f"(ROC-AUC {labels['roc_auc']:.3f})."
         )
     return paragraphs
+
+
+def _called(graph: AttributedGraph, node: Any) -> str:
+    """Return the id of a node, after the name to show where it has one."""
+    title = None if graph.node_names is None else str(graph.node_names[graph.index_of(node)])
+    return f"{title} ({node})" if title and title != str(node) else str(node)
 
 
 def details(run: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -100,8 +106,8 @@ def _row(table: str, key: str, value: Any) -> list[str]:
 
 
 def _worst_edge(model: Any, graph: AttributedGraph) -> str:
-    edge = int(edge_order(model)[0])
-    source, target = graph.node_ids[graph.edges[:, edge]]
+    edge = most_out_of_place(model)
+    source, target = (_called(graph, node) for node in graph.node_ids[graph.edges[:, edge]])
     chance = float(model.edge_probability_[edge])
     probability = "below 0.001" if chance < 0.001 else f"{chance:.2g}"
     text = (

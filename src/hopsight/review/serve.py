@@ -48,7 +48,7 @@ def serve(
 
         from hopsight.review.server import check_reviewer, make_app
     except ModuleNotFoundError as error:
-        raise ValueError(f"review needs {error.name}: install hopsight[review]") from None
+        raise ValueError(f"review needs {error.name}: run pip install 'hopsight[review]'") from None
     from hopsight.review.session import open_session
 
     name = check_reviewer(reviewer)

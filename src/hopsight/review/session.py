@@ -111,14 +111,14 @@ class Session:
         }  # fmt: skip
 
     def search(self, text: str) -> list[dict[str, Any]]:
-        """Return nodes whose name has the text, the exact name and beginnings first."""
+        """Return nodes whose id or name has the text, the exact one and beginnings first."""
         wanted = text.strip().casefold()
         if not wanted:
             return []
-        found = [place for place, name in enumerate(self._folded) if wanted in name]
-        found.sort(key=lambda place: (self._folded[place] != wanted, not self._folded[place].startswith(wanted), place))
+        found = {place: name for names in self._folded for place, name in enumerate(names) if wanted in name}
+        order = sorted(found, key=lambda place: (found[place] != wanted, not found[place].startswith(wanted), place))
         known = self.decisions()
-        return [self._row(place, known) for place in found[:N_FOUND]]
+        return [self._row(place, known) for place in order[:N_FOUND]]
 
     def decide(self, request: str, place: int, verdict: str, note: str, reviewer: str) -> Decision:
         """Write a verdict on a node."""
@@ -192,6 +192,7 @@ class Session:
         return {
             "place": place,
             "name": cut(self._name(place)),
+            "title": None if self.graph.node_names is None else cut(str(self.graph.node_names[place])),
             "rank": int(self._ranks[place]),
             "before": None if before is None else int(before[place]),
             "flagged": bool(self.model.label_[place]),
@@ -220,8 +221,10 @@ class Session:
         return list(getattr(self.fitted, "groups_", ()))
 
     @cached_property
-    def _folded(self) -> list[str]:
-        return [str(node).casefold() for node in self.graph.node_ids.tolist()]
+    def _folded(self) -> list[list[str]]:
+        """The names to show, where nodes have them, and the ids, in lower case."""
+        titles = [] if self.graph.node_names is None else [self.graph.node_names]
+        return [[str(each).casefold() for each in names.tolist()] for names in (*titles, self.graph.node_ids)]
 
     def _name(self, place: int) -> str:
         return str(self.graph.node_ids[place])

@@ -180,7 +180,7 @@ def _postgres(uri: str) -> Iterator[Any]:
     try:
         import psycopg
     except ModuleNotFoundError:
-        raise ValueError("a PostgreSQL database needs psycopg: install hopsight[review]") from None
+        raise ValueError("a PostgreSQL database needs psycopg: run pip install 'hopsight[review]'") from None
     try:
         opened = psycopg.connect(uri, connect_timeout=10)
     except psycopg.Error as error:

@@ -77,7 +77,10 @@ class Comparison:
             )
         if self.settings:
             yield from ("", "Settings that differ")
-            rows = [[name, printable(old), printable(new)] for name, (old, new) in self.settings.items()]
+            rows = [
+                [printable(name), *("–" if value is None else printable(value) for value in values)]
+                for name, values in self.settings.items()
+            ]
             yield from aligned(("setting", "first", "second"), rows)
         if self.moves:
             yield from ("", "Nodes among the first that moved most")
@@ -152,9 +155,22 @@ def _correlation(both: pl.DataFrame) -> float | None:
 
 
 def _differences(first: dict[str, Any], second: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the detector and the parameters that differ; None stands for one that a run does not have."""
-    old, new = ({"detector": each.get("detector"), **(each.get("parameters") or {})} for each in (first, second))
-    return {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
+    """Return the detector, parameters and ways to read the data that differ; None is what a run does not have."""
+    old, new = _settings(first), _settings(second)
+    found = {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
+    before, after = first.get("inputs") or {}, second.get("inputs") or {}
+    changed = [path for path in before if path in after and before[path] != after[path]]
+    return found | {f"content of {path}": (before[path][:8], after[path][:8]) for path in changed}
+
+
+def _settings(record: dict[str, Any]) -> dict[str, Any]:
+    source = dict((record.get("request") or {}).get("source") or {})
+    read = {"source": source.pop("path", None), **source}
+    return {
+        "detector": record.get("detector"),
+        **{name: value for name, value in read.items() if value not in (None, [], False)},
+        **(record.get("parameters") or {}),
+    }
 
 
 def _flags(move: Move) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -56,6 +57,11 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
         )
     total = duration(sum(result.record["seconds"].values()))
     out.print(Text(f"Written in {total}: {', '.join(str(result.folder / name) for name in files)}"))
+    if order:
+        words = [str(result.folder), str(graph.node_ids[order[0]])]
+        words = ["--", *words] if any(word.startswith("-") for word in words) else words
+        command = one_line(shlex.join(["hopsight", "explain", *words]))
+        out.print(Text(f"Open the report in a browser, or ask about a node: {command}"))
 
 
 def show_ranking(
@@ -76,7 +82,7 @@ def show_ranking(
     table = _table(f"The {len(ranked):,} most anomalous of {plural(n_nodes, 'node')}")
     further = dict(more or {})
     for column in ("rank", "node", "score", "degree", "flagged", *further):
-        table.add_column(column, justify="left" if column in ("node", "decided by") else "right")
+        table.add_column(column, justify="left" if column in ("node", "name", "decided by") else "right")
     for place, (node, score, degree) in enumerate(ranked):
         flagged = "yes" if score > threshold else ""
         own = (cells[place] for cells in further.values())

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
-from hopsight.explanations.text import printable
+from hopsight.explanations.near import near_names, no_node
 from hopsight.graph import AttributedGraph
 from hopsight.runs.record import read_record
 from hopsight.runs.repeats import read_repeats
 from hopsight.system.cells import unguarded
-
-MOST_COMPARED = 50_000
 
 
 def explain(
@@ -54,27 +51,17 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
 
 
 def find_node(graph: AttributedGraph, text: str) -> Any:
-    """Return the node id that a text means: as in the graph, or as in ``scores.csv``."""
+    """Return the node id that a text means: an id as in the graph or in ``scores.csv``, or the name of one node."""
     for written in dict.fromkeys((text, unguarded(text))):
         try:
             return graph.node_ids[graph.index_of(written)]
         except ValueError:
             continue
     names = [str(name) for name in graph.node_ids.tolist()]
+    titles = [] if graph.node_names is None else [str(name) for name in graph.node_names.tolist()]
     same = [place for place, name in enumerate(names) if name.casefold() == text.casefold()]
+    same = same or [place for place, name in enumerate(titles) if name.casefold() == text.casefold()]
     if len(same) == 1:
         return graph.node_ids[same[0]]
-    near = [names[place] for place in same] or _near(text, names)
-    hint = f"; did you mean {' or '.join(printable(name) for name in near)}?" if near else ""
-    raise ValueError(f"there is no node {text!r} in this graph{hint}")
-
-
-def _near(text: str, names: list[str]) -> list[str]:
-    """Return up to three names that are spelled like a text, whatever their case."""
-    by_fold = {name.casefold(): name for name in names}
-    folded = text.casefold()
-    choices: list[str] = [name for name in by_fold if abs(len(name) - len(folded)) <= 2 or folded in name]
-    if len(choices) > MOST_COMPARED:  # comparing takes a second for this many; most slips are not in the first letter
-        choices = [name for name in choices if name[:1] == folded[:1]][:MOST_COMPARED]
-    inside = [name for name in choices if folded and folded in name]
-    return [by_fold[name] for name in (get_close_matches(folded, choices) or inside[:3])]
+    near = [names[place] for place in same] or near_names(text, names)
+    raise ValueError(no_node(text, near))

@@ -10,7 +10,7 @@ import numpy as np
 
 from hopsight.detectors.table import score_table
 from hopsight.explanations.edges import edge_order, edge_reasons
-from hopsight.explanations.groups import shared
+from hopsight.explanations.groups import Shared
 from hopsight.graph import AttributedGraph
 from hopsight.system.cells import guarded, guarded_frame
 from hopsight.system.files import naming
@@ -42,7 +42,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:
 
 def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
     """Write one row per group: group, kind, members (separated by ``; ``), density, score, shared."""
-    groups = model.groups_
+    groups, shared = model.groups_, Shared(graph)
     table = {
         "group": np.arange(1, len(groups) + 1),
         "kind": [group.kind for group in groups],
@@ -51,7 +51,7 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
         ],
         "density": [group.density for group in groups],
         "score": [group.score for group in groups],
-        "shared": [shared(graph, group.members) for group in groups],
+        "shared": [shared.among(group.members) for group in groups],
     }
     _write(path, table)
 

@@ -21,6 +21,7 @@ from hopsight.streams.outputs import unguarded_text, write_rows
 from hopsight.streams.reasons import moment_words, node_story
 from hopsight.streams.state import FILE, State
 from hopsight.streams.tally import node_scores, node_totals, score_windows
+from hopsight.streams.windows import parse_window
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
 from hopsight.system.machine import machine
@@ -198,12 +199,12 @@ def _course(rows: list[dict[str, Any]]) -> list[list[Any]]:
 def _summary(state: State, record: dict[str, Any]) -> list[str]:
     """Say what was judged, and how often the network was fitted."""
     drift = [fit for fit in state.notes["fits"] if fit["reason"] == "drift"]
-    counts = (
-        f"{plural(record['n_events'], 'event')} in {plural(record['n_windows'], 'window')} of {state.notes['window']}"
-    )
+    length = parse_window(state.notes["window"]).words
+    counts = f"{plural(record['n_events'], 'event')} in {plural(record['n_windows'], 'window')} of {length}"
     summary = [
         f"hopsight judged {counts}, each by what was known before it, and flagged {record['n_alerts']:,} of them.",
-        f"The network was fitted {plural(record['n_fits'], 'time')}, {len(drift)} of them because it had drifted.",
+        f"The network was fitted {plural(record['n_fits'], 'time')}, {len(drift) or 'none'} of them because it had "
+        "drifted.",
     ]
     if record["n_late"]:
         summary.append(f"{plural(record['n_late'], 'event')} came late and counted as of the newest time so far.")

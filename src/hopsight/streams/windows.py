@@ -44,6 +44,11 @@ class Window:
         return np.floor(seconds * (parts / float(self.seconds or 1.0))).astype(np.int64)
 
     @property
+    def words(self) -> str:
+        """How long a window is, in words: ``1 day``, ``500 events``."""
+        return self._words(1)
+
+    @property
     def span_words(self) -> tuple[str, str]:
         """How long the two scales of counting are, in words: a tick, and a quarter of a window."""
         return self._words(self.n_ticks), self._words(SPANS)

@@ -41,13 +41,13 @@ async function unpack() {
   if (typeof page.more === "string") join(await inflateJson(page.more));
   if (!packed) return null;
   const { n, m, kinds, decides } = packed;
-  const [names, scores, degrees, planes, ends, hops, words] = await Promise.all([
-    unpackNames(), inflateJson(packed.scores), inflateJson(packed.degrees), inflate(packed.planes),
+  const [names, titles, scores, degrees, planes, ends, hops, words] = await Promise.all([
+    unpackNames(), packed.titles && inflateJson(packed.titles), inflateJson(packed.scores), inflateJson(packed.degrees), inflate(packed.planes),
     inflate(packed.ends), packed.hops && inflate(packed.hops), packed.words && inflateJson(packed.words),
   ]);
   const plane = (i) => planes.subarray(i * n, (i + 1) * n);
   all = {
-    n, names, scores, degrees, flags: plane(0), decided: decides && plane(1), decides,
+    n, names, titles, scores, degrees, flags: plane(0), decided: decides && plane(1), decides,
     evidence: kinds.map((_, i) => plane(i + 2)), words: new Map(words ?? []), ...adjacency(ends, hops, n, m),
   };
   return all;
@@ -100,6 +100,11 @@ function shownName(rank) {
   return numberOf.has(rank) ? page.nodes[numberOf.get(rank)][0] : all.names[rank - 1];
 }
 
+// The name to show beside the id, where nodes have one.
+function shownTitle(rank) {
+  return (numberOf.has(rank) ? page.nodes[numberOf.get(rank)][5] : all?.titles?.[rank - 1]) || null;
+}
+
 function shownScore(rank) {
   return numberOf.has(rank) ? page.nodes[numberOf.get(rank)][1] : all.scores[rank - 1];
 }
@@ -136,7 +141,7 @@ function take(rank) {
   if (!numberOf.has(rank)) {
     if (!all || rank < 1 || rank > all.n) return null;
     numberOf.set(rank, page.nodes.length);
-    page.nodes.push([all.names[rank - 1], all.scores[rank - 1], rank, all.degrees[rank - 1], all.flags[rank - 1] & 1]);
+    page.nodes.push([all.names[rank - 1], all.scores[rank - 1], rank, all.degrees[rank - 1], all.flags[rank - 1] & 1, all.titles?.[rank - 1]]);
     page.truth[page.nodes.length - 1] = all.flags[rank - 1] & 4 ? 1 : all.flags[rank - 1] & 2 ? 0 : -1;
   }
   return numberOf.get(rank);
@@ -177,7 +182,7 @@ function surroundings(rank) {
   return { total: all.degrees[rank - 1], edges, between };
 }
 
-// Ranks of nodes whose names match what somebody typed: the exact name first, then beginnings, then any part.
+// Ranks of nodes whose ids or names match what somebody typed: the exact id first, then exact names, beginnings, any part.
 function search(text, most) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
@@ -186,9 +191,9 @@ function search(text, most) {
   for (const key of ranks) {
     const rank = all ? key + 1 : key;
     const label = shownName(rank);
-    const folded = label.toLowerCase();
-    const place = folded.indexOf(wanted);
-    if (place >= 0) found[label === text ? 0 : folded === wanted ? 1 : place === 0 ? 2 : 3].push(rank);
+    const folded = [label, shownTitle(rank) ?? ""].map((each) => each.toLowerCase());
+    const places = folded.map((each) => each.indexOf(wanted)).filter((place) => place >= 0);
+    if (places.length) found[label === text ? 0 : folded.includes(wanted) ? 1 : Math.min(...places) === 0 ? 2 : 3].push(rank);
   }
   return found.flat().slice(0, most);
 }

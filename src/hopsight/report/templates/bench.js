@@ -37,11 +37,16 @@ function figureSection(each) {
     each.note && el("figcaption", null, each.note)));
 }
 
+// What was measured comes first; keys, settings and versions are long, and stay on one line.
 function cells() {
   const { columns, rows } = page.results;
   if (!rows.length) return "";
+  const long = (i) => columns[i] === "key" || rows.some((row) => typeof row[i] === "string" && (row[i].length > 60 || /^[{[]/.test(row[i])));
+  const order = columns.map((_, i) => i).sort((a, b) => long(a) - long(b));
+  const shown = columnsOf({ columns, rows });
+  const line = (column) => ({ ...column, right: false, cell: (row) => withTip(el("bdi", { class: "line", tabindex: "0" }, String(column.text(row))), column.label, [String(column.text(row))]) });
   return section("Every cell", `${whole(rows.length)} ${rows.length === 1 ? "row" : "rows"}, as in results.csv.`,
-    table({ label: "Every cell", rows, columns: columnsOf({ columns, rows }), limit: 20, search: "Search the cells" }));
+    table({ label: "Every cell", rows, columns: order.map((i) => (long(i) ? line(shown[i]) : shown[i])), limit: 20, search: "Search the cells" }));
 }
 
 function heading() {
@@ -49,7 +54,7 @@ function heading() {
     el("p", { class: "eyebrow" }, "hopsight benchmark"),
     el("h1", null, page.title),
     page.summary.map((text) => el("p", { class: "lead" }, text)),
-    page.warnings.map((text) => el("p", { class: "notice small" }, text)));
+    notices(page.warnings));
 }
 
 document.getElementById("main").append(

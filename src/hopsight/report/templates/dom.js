@@ -43,6 +43,12 @@ function section(title, intro, ...children) {
   return el("section", { id }, el("h2", { tabindex: "-1" }, title), intro && el("p", { class: "intro" }, intro), ...children);
 }
 
+// How the data was read, and what to mind; several notices fold into one line, so that the first screen shows what was found.
+function notices(texts) {
+  if (texts.length < 2) return texts.map((text) => el("p", { class: "notice small" }, text));
+  return el("details", { class: "notice small" }, el("summary", null, `${whole(texts.length)} notes on the data and the run`), el("ul", null, texts.map((text) => el("li", null, text))));
+}
+
 // The record of a run: titled lists of names and values.
 function records(details) {
   return el("div", { class: "grid" }, details.map(({ title, rows }) => el("div", null, el("h3", null, title),
@@ -63,6 +69,28 @@ function number(value, digits = 4) {
   if (value !== 0 && (Math.abs(value) >= 1e7 || Math.abs(value) < 1e-4)) return value.toExponential(2);
   const rounding = Math.abs(value) >= 1e3 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: digits };
   return value.toLocaleString("en", rounding).replace("-", "−");
+}
+
+// The value of a derived attribute: counts instead of logarithms; what is compared with nodes that have as many edges is
+// a difference, or a factor.
+const FOR_COUNT = " for its count";
+
+function said(attribute, value) {
+  if (typeof value !== "number") return number(value);
+  if (attribute.endsWith(FOR_COUNT)) {
+    return attribute.includes(", log ") ? `×${number(Math.exp(Math.min(value, 300)), 2)}` : `${value > 0 ? "+" : ""}${number(value)}`;
+  }
+  return /, log( count)?$/.test(attribute) && value >= 0 && value < 100 ? number(Math.round(1e6 * Math.expm1(value)) / 1e6) : number(value);
+}
+
+function attributeName(attribute) {
+  return attribute.endsWith(FOR_COUNT) ? attribute.replace(", log ", ", ") : attribute.replace(/, log( count)?$/, "");
+}
+
+// How to read such values, where there are any.
+function forCount(attributes) {
+  return attributes.some((each) => each.endsWith(FOR_COUNT)) && el("p", { class: "soft small" },
+    "“for its count” compares with nodes that have about as many edges: + and − are differences, × is a factor.");
 }
 
 // A score, always with the same number of digits, so that columns line up.

@@ -11,7 +11,7 @@ function egoNetwork(page, center) {
   const places = arrange(ego, middle, (hop) => radius(hop ?? low));
   const drawn = svg("svg", {
     viewBox: `0 0 ${size} ${size}`, role: "group",
-    "aria-label": `${page.nodes[center][0]} and its neighbors`,
+    "aria-label": `${fullName(page, center)} and its neighbors`,
   });
   if (hasHops) drawn.append(...rings(radius, low, high, middle));
   drawn.append(...ties(page, ego, places), ...spokes(page, center, ego, places, middle));
@@ -112,7 +112,7 @@ function spokes(page, center, ego, places, middle) {
     const line = svg("line", { class: "edge", ...ends });
     line.style.stroke = hopColor(page, hop);
     if (hop === null) return line;
-    return withTip(svg("g", null, line, svg("line", { class: "reach", ...ends })), `${page.nodes[center][0]} – ${page.nodes[node][0]}`,
+    return withTip(svg("g", null, line, svg("line", { class: "reach", ...ends })), `${fullName(page, center)} – ${fullName(page, node)}`,
       [`ends look ${hops(hop, probability)} hops apart`, variance !== null && `variance ${fixed(variance, 3)}`, probability !== null && `probability of 1 hop ${chance(probability)}`].filter(Boolean));
   });
 }

@@ -1,10 +1,10 @@
 // Everything about the chosen node: why it ranks where it does, its neighborhood, its attributes.
 
 function nodePanel(page, node, command, truth) {
-  const [label, , , , flagged] = page.nodes[node];
+  const [label, , , , flagged, title_] = page.nodes[node];
   const reasons = page.reasons[node];
   return [
-    el("h2", { id: "chosen", tabindex: "-1" }, name(label),
+    el("h2", { id: "chosen", tabindex: "-1" }, name(label), title_ && el("span", { class: "title" }, name(title_)),
       el("span", { class: flagged ? "badge warm" : "badge" }, flagged ? "flagged" : "not flagged"),
       truth !== undefined && truth !== false && truth >= 0 && el("span", { class: truth ? "badge warm" : "badge" }, truth ? "known to be anomalous" : "known to be normal")),
     el("p", { class: "lead" }, reasons ? reasons.summary : page.words?.[node] ?? place(page, node)),
@@ -17,9 +17,9 @@ function nodePanel(page, node, command, truth) {
       el("div", { class: "ego" }, el("h3", null, "Neighborhood"), egoNetwork(page, node), egoLegend(page, node)),
       el("div", null, el("h3", null, "Neighbors"), neighbors(page, node, reasons))),
     reasons?.own.length > 0 && el("div", { class: "after" },
-      el("h3", null, "Unusual attributes of the node itself"), ownValues(reasons.own)),
+      el("h3", null, "Unusual attributes of the node itself"), ownValues(reasons.own), forCount(reasons.own.map(([each]) => each))),
     reasons?.attributes.length > 0 && el("div", { class: "after" },
-      el("h3", null, "Attributes that differ most from those of its neighbors"), attributes(reasons.attributes)),
+      el("h3", null, "Attributes that differ most from those of its neighbors"), attributes(reasons.attributes), forCount(reasons.attributes.map(([each]) => each))),
   ];
 }
 
@@ -69,8 +69,8 @@ function ownValues(rows) {
     rows,
     limit: 25,
     columns: [
-      { label: "Attribute", value: (row) => row[0], cell: (row) => name(row[0]) },
-      { label: "This node", right: true, value: (row) => row[1], text: (row) => number(row[1]) },
+      { label: "Attribute", value: (row) => attributeName(row[0]), cell: (row) => name(attributeName(row[0])) },
+      { label: "This node", right: true, value: (row) => row[1], text: (row) => said(row[0], row[1]) },
       { label: "Among all nodes", value: (row) => row[2] },
     ],
   });
@@ -109,8 +109,14 @@ function address(page, node) {
   return node in page.egos || node in page.evidence || rank <= (page.archive?.n ?? 0) ? `#n${rank}` : null;
 }
 
+// The id of a node, after the name to show where it has one.
+function fullName(page, node) {
+  const [id, , , , , title_] = page.nodes[node];
+  return title_ && title_ !== id ? `${title_} (${id})` : id;
+}
+
 function nodeLink(page, node) {
-  const label = name(page.nodes[node][0]);
+  const label = name(fullName(page, node));
   const href = address(page, node);
   return href ? el("a", { href }, label) : label;
 }
@@ -123,7 +129,7 @@ function neighbors(page, node, reasons) {
   const hasHops = rows.some((row) => row[1] !== null);
   const of = (row) => page.nodes[row[0]];
   const columns = [
-    { label: "Neighbor", value: (row) => of(row)[0], cell: (row) => nodeLink(page, row[0]) },
+    { label: "Neighbor", value: (row) => fullName(page, row[0]), cell: (row) => nodeLink(page, row[0]) },
     hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far away it looks" },
     hasHops && rows[0][5] === null && rows[0][2] !== null && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
     hasHops && rows.some((row) => row[3] !== null) && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => chance(row[3]), title: "probability of really being a neighbor" },
@@ -145,12 +151,12 @@ function part(value, most) {
 }
 
 function attributes(rows) {
-  const label = ([attribute, , , , , , , , category]) => (category === null ? attribute : category[0]);
-  const own = ([, value, , , , , , , category]) => (category === null ? number(value) : category[1]);
-  const range = ([, , low, median, high, , , common, category]) => {
+  const label = ([attribute, , , , , , , , category]) => (category === null ? attributeName(attribute) : category[0]);
+  const own = ([attribute, value, , , , , , , category]) => (category === null ? said(attribute, value) : category[1]);
+  const range = ([attribute, , low, median, high, , , common, category]) => {
     if (category !== null) return `${share(category[3])} ${category[2]}`;
     if (common !== null) return `${share(common)} have 1`;
-    return low === high ? number(median) : `${number(low)} to ${number(high)}`;
+    return low === high ? said(attribute, median) : `${said(attribute, low)} to ${said(attribute, high)}`;
   };
   return table({
     label: "Attributes",

@@ -16,7 +16,7 @@ function overview(page) {
 function suspects(page) {
   const rows = page.top.slice(0, N_SUSPECTS).map(([node]) => node);
   const most = Math.max(...rows.map((node) => page.nodes[node][1]));
-  return el("ol", { class: "suspects" }, rows.map((node) => {
+  return el("ol", { class: rows.some((node) => page.nodes[node][5]) ? "suspects named" : "suspects" }, rows.map((node) => {
     const [, own] = page.nodes[node];
     return el("li", null, nodeLink(page, node), scoreBar(page, node, most), el("span", { class: "number" }, score(own, 3)),
       el("span", { class: "soft small why" }, why(page, node)));
@@ -39,7 +39,7 @@ function scoreBar(page, node, most) {
   const words = page.kinds.map(([kind], i) => `${kind} ${fixed(strengths[i], 1)}`);
   if (!words.length) words.push(`score ${score(page.nodes[node][1])}`);
   bar.setAttribute("aria-label", words.join(", "));
-  return withTip(bar, page.nodes[node][0], words);
+  return withTip(bar, fullName(page, node), words);
 }
 
 function why(page, node) {

@@ -10,7 +10,7 @@ function heading() {
     el("p", { class: "eyebrow" }, `hopsight report · ${page.detector}${when}`),
     el("h1", null, name(page.name)),
     page.summary.slice(0, page.top.length ? 1 : undefined).map((text) => el("p", { class: "lead" }, text)),
-    page.warnings.map((text) => el("p", { class: "notice small" }, text)),
+    notices(page.warnings),
     el("ul", { class: "facts" }, page.facts.map(([label, value]) =>
       el("li", { class: label === "Flagged" ? "warm" : null }, el("b", null, whole(value)), term(label)))));
 }
@@ -50,19 +50,21 @@ function views() {
 
 function nodeTable() {
   const row0 = page.top[0][0];
+  const named = page.nodes[row0].length > 5;
   const evidence = (rank, i) => shownEvidence(rank)?.[i] ?? null;
   const own = new Map(page.top.map(([node, ...values]) => [page.nodes[node][2], values]));
   const stability = (rank) => page.stability[numberOf.get(rank)] ?? null;
   return table({
     label: "Most anomalous nodes", search: "Search the nodes", limit: 15, csv: "nodes.csv",
     rows: listed, views: views(), chosen: (rank) => rank === chosen,
-    words: (rank) => `${shownName(rank)}\n${decidedBy(rank) ?? ""}`,
+    words: (rank) => `${shownName(rank)}\n${shownTitle(rank) ?? ""}\n${decidedBy(rank) ?? ""}`,
     columns: [
       { label: "Rank", right: true, descending: false, value: (rank) => rank, text: whole },
       { label: "Node", value: shownName, cell: (rank) => el("a", { href: `#n${rank}` }, name(shownName(rank))) },
+      named && { label: "Name", value: shownTitle, cell: (rank) => name(shownTitle(rank) ?? "–") },
       { label: "Score", right: true, value: shownScore, text: (rank) => score(shownScore(rank)), warm: isFlagged },
       hasTruth && { label: "Known", value: (rank) => NAMES[truthOf(rank)], cell: (rank) => truthOf(rank) < 0 ? "–" : el("span", { class: truthOf(rank) ? "whole warm" : "whole" }, NAMES[truthOf(rank)]) },
-      { label: "Edges", right: true, minor: hasTruth, value: shownDegree, text: (rank) => whole(shownDegree(rank)) },
+      { label: "Edges", right: true, minor: hasTruth || named, value: shownDegree, text: (rank) => whole(shownDegree(rank)) },
       page.kinds.length && { label: "Decided by", value: decidedBy, cell: (rank) => el("span", { class: "whole" }, decidedBy(rank) ?? "–") },
       page.kinds.length && { label: "Evidence", minor: true, cell: (rank) => evidenceCell(rank), text: () => "", fields: page.kinds.map(([kind], i) => [kind, (rank) => evidence(rank, i + 1)]) },
       row0 in page.stability && { label: "Stability", right: true, minor: true, value: stability, text: (rank) => share(stability(rank)) },
@@ -84,7 +86,7 @@ function evidenceCell(rank) {
 
 function firstAttribute(rank) {
   const [attribute] = page.reasons[numberOf.get(rank)]?.attributes ?? [];
-  return attribute ? attribute[8]?.[0] ?? attribute[0] : null;
+  return attribute ? attribute[8]?.[0] ?? attributeName(attribute[0]) : null;
 }
 
 function edgeTable() {
@@ -93,8 +95,8 @@ function edgeTable() {
     label: "Edges most out of place", search: "Search the edges", limit: 15, csv: "edges-out-of-place.csv", rows,
     columns: [
       { label: "Rank", right: true, minor: true, descending: false, value: (row) => row[0], title: "1 is the edge most out of place" },
-      { label: "From", value: (row) => page.nodes[row[1]][0], cell: (row) => nodeLink(page, row[1]) },
-      { label: "To", value: (row) => page.nodes[row[2]][0], cell: (row) => nodeLink(page, row[2]) },
+      { label: "From", value: (row) => fullName(page, row[1]), cell: (row) => nodeLink(page, row[1]) },
+      { label: "To", value: (row) => fullName(page, row[2]), cell: (row) => nodeLink(page, row[2]) },
       { label: "Hops", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 2) },
       rows[0][6] === null && { label: "Variance", right: true, minor: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
       { label: "P(1 hop)", right: true, minor: rows[0][6] !== null, value: (row) => row[5], text: (row) => chance(row[5]) },
@@ -106,7 +108,7 @@ function edgeTable() {
 }
 
 function groupTable() {
-  const names = (row) => row[2].map((node) => page.nodes[node][0]);
+  const names = (row) => row[2].map((node) => fullName(page, node));
   return table({
     label: "Groups", search: page.groups.length > 10 ? "Search the groups" : null, limit: 10, csv: "groups.csv", rows: page.groups,
     columns: [
@@ -134,7 +136,9 @@ function listIntro() {
   const { n } = page.archive ?? { n: page.nodes.length };
   const total = page.facts[0][1];
   const reach = n >= total ? `Any of the ${whole(total)} nodes can be opened by its name.` : `The ${whole(n)} most anomalous of ${whole(total)} nodes can be opened by their names.`;
-  return ["Select a node to see why. ", reach, " For more about any node, run ", el("code", null, "hopsight explain DIR NODE"), "."];
+  const flagged = page.facts.find(([label]) => label === "Flagged")[1];
+  const explained = page.n_explained < flagged && ` The page explains the first ${whole(page.n_explained)} of ${whole(flagged)} flagged nodes.`;
+  return ["Select a node to see why. ", reach, explained, " For more about any node, run ", el("code", null, "hopsight explain DIR NODE"), "."];
 }
 
 function chooser() {

@@ -153,7 +153,7 @@ function drawList() {
   parts.listTitle.textContent = state.query ? `Nodes with “${state.query}”` : VIEWS[state.view];
   parts.list.replaceChildren(...state.rows.map((row) => el("li", null,
     el("a", { href: `#n${row.place}`, "aria-current": row.place === state.place ? "true" : null },
-      el("span", { class: "rank" }, `${whole(row.rank)}${moved(row)}`), name(row.name),
+      el("span", { class: "rank" }, `${whole(row.rank)}${moved(row)}`), name(row.title || row.name),
       el("span", { class: `mark ${row.verdict || ""}`, title: row.teaches ? `its verdict would show how much the evidence of ${TESTS[row.teaches]} is worth in this graph` : null },
         row.verdict || (row.teaches ? `tests ${TESTS[row.teaches]}` : ""))))));
   if (!state.rows.length) parts.list.append(el("li", { class: "none" }, state.query ? "No node has this name." : "Nothing here."));
@@ -194,7 +194,7 @@ function draw() {
   const reasons = all.reasons[0];
   const typed = document.getElementById("note")?.dataset.place === String(shown.place) ? document.getElementById("note").value : "";
   parts.node.replaceChildren(...[
-    el("h2", { id: "chosen", tabindex: "-1" }, name(shown.row.name), badge(shown.row)),
+    el("h2", { id: "chosen", tabindex: "-1" }, name(shown.row.name), shown.row.title && el("span", { class: "title" }, name(shown.row.title)), badge(shown.row)),
     el("div", { class: "sentences" }, reasons.sentences.map((text) => el("p", null, text))),
     verdictButtons(shown),
     el("label", { for: "note" }, "Note (saved with the verdict)"),

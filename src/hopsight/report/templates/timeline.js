@@ -10,11 +10,12 @@ function bars(rows, { label, height, start, value, warm, chosen, tip: lines, ope
   const x = linear(0, rows.length, left, width - right);
   const y = linear(0, high, size.height - bottom, top);
   const drawn = frame(size, label, x, y, [], ticks(0, high, 4), "");
+  if (open) drawn.setAttribute("role", "group"); // its bars are buttons
   rows.forEach((row, i) => {
     const tall = Math.max(1.5, y(0) - y(value(row)));
     const bar = svg("rect", {
       class: warm(row) ? "bar warm" : "bar", x: x(i) + 0.3, width: Math.max(1, x(i + 1) - x(i) - 0.6), y: y(0) - tall, height: tall, rx: 1,
-      stroke: chosen(row) ? "currentColor" : null, tabindex: open ? 0 : null, role: open ? "button" : null, "aria-label": start(row),
+      stroke: chosen(row) ? "currentColor" : null, tabindex: open ? 0 : null, role: open ? "button" : null, "aria-label": open ? start(row) : null,
       onclick: open && (() => open(row)), onkeydown: open && ((event) => (event.key === "Enter" || event.key === " ") && open(row)),
     });
     drawn.append(withTip(bar, start(row), lines(row)));
@@ -48,7 +49,7 @@ function alerts() {
       { label: "From", value: (row) => row[1], cell: (row) => name(row[1]) },
       { label: "To", value: (row) => row[2], cell: (row) => name(row[2]) },
       { label: "Time", value: (row) => row[3], minor: true },
-      { label: "Score", value: (row) => row[4], text: (row) => number(row[4], 3), right: true },
+      { label: "Score", value: (row) => row[4], text: (row) => fixed(row[4], 2), right: true },
       { label: "Decided by", value: (row) => row[5], minor: true },
       { label: "Should be", value: (row) => row[6], text: (row) => `${number(row[6], 2)} ${row[6] === 1 ? "hop" : "hops"}`, right: true, minor: true },
       { label: "Why", value: (row) => row[7], cell: (row) => el("div", { class: "words" }, row[7]) },
@@ -62,8 +63,8 @@ function nodes() {
   return section("Nodes", "Choose a node to see its course over time.",
     el("div", { class: "controls" }, page.nodes.map((row, i) => el("button", {
       type: "button", "aria-pressed": String(i === opened.node), onclick: () => { opened.node = i; draw(); },
-    }, name(row[0]), ` ${number(row[1], 3)}`))),
-    el("h3", null, name(id)), el("p", null, `Score ${number(score, 3)}, decided by ${kind}. ${story}`),
+    }, name(row[0]), ` ${fixed(row[1], 2)}`))),
+    el("h3", null, name(id)), el("p", null, `Score ${fixed(score, 2)}, decided by ${kind}. ${story}`),
     el("figure", null, bars(rows, {
       label: `Score of ${id} in each window`, height: 180, start: (row) => row[1], value: (row) => row[3], warm: (row) => row[3] >= 3,
       chosen: () => false, open: null, tip: (row) => [plural(row[2], "event"), `score ${number(row[3])}`],
@@ -91,7 +92,7 @@ function draw() {
 document.getElementById("main").append(
   el("header", { class: "page" }, el("p", { class: "eyebrow" }, "hopsight over time"), el("h1", null, name(page.name)),
     page.summary.map((text) => el("p", { class: "lead" }, text)),
-    page.warnings.map((text) => el("p", { class: "notice small" }, text))),
+    notices(page.warnings)),
   moving, fits(),
   page.details.length ? section("How this was made", null, records(page.details)) : "",
   el("footer", { class: "page" }, "Made by hopsight. This file is self-contained and makes no network requests."));
