@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class AttributeComparison:
         self.graph = graph
         self.spread = edge_spread(graph)
         self._categories = category_columns(graph)
+        self._sorted: dict[int, NDArray[Any]] = {}
 
     def gaps(self, node: int, others: IntArray, top: int) -> tuple[AttributeGap, ...]:
         """Return the attributes in which a node differs most from others, largest difference first.
@@ -69,7 +71,7 @@ class AttributeComparison:
         X = self.graph.attributes
         theirs = _dense(_block(X, others, order))  # (k, top)
         low, median, high = np.quantile(theirs, (0.1, 0.5, 0.9), axis=0)
-        lower = 100 * (_dense(X[:, order]) < own[order]).mean(axis=0)
+        lower = [100 * self._share_below(column, own[column]) for column in order.tolist()]
         binary = np.isin(theirs, (0, 1)).all(axis=0) & np.isin(own[order], (0, 1))
         for i, column in enumerate(order.tolist()):
             yield AttributeGap(
@@ -83,6 +85,21 @@ class AttributeComparison:
                 share=float(theirs[:, i].mean()) if binary[i] else None,
                 category=categories.get(column),
             )
+
+    def _share_below(self, column: int, value: float) -> float:
+        """Return the share of nodes with a lower value; a column is sorted once, for all nodes of a report."""
+        if column not in self._sorted:
+            values = self._by_column[:, [column]]
+            self._sorted[column] = np.sort(values.data if sp.issparse(values) else values.ravel())
+        known = self._sorted[column]
+        n_nodes = self.graph.n_nodes
+        zeros_below = n_nodes - known.size if value > 0 else 0  # those that a sparse matrix does not store
+        return float((np.searchsorted(known, known.dtype.type(value)) + zeros_below) / n_nodes)
+
+    @cached_property
+    def _by_column(self) -> Any:
+        X = self.graph.attributes
+        return sp.csc_array(X) if sp.issparse(X) else X
 
     def _categories_of(self, own: FloatArray, others: IntArray) -> dict[int, tuple[list[int], FloatArray]]:
         """Return, by the column that holds the node's value, the columns of each category and the others' shares."""
@@ -145,9 +162,8 @@ def _at_most_one(rows: FloatArray) -> bool:
 
 def _differences(X: Any, own: FloatArray, others: IntArray, spread: FloatArray) -> FloatArray:
     """Return (x − mean of the others) / (s √(1 + 1/k)) for every attribute, without making a sparse X dense."""
-    weights = np.full(others.size, 1 / others.size)
-    mean = sp.csr_array((weights, (np.zeros_like(others), others)), shape=(1, X.shape[0])) @ X
-    gap: FloatArray = own - _dense(mean).ravel()
+    mean = np.asarray(X[others].mean(axis=0), dtype=np.float64).ravel()
+    gap: FloatArray = own - mean
     unit = spread * math.sqrt(1 + 1 / others.size)
     real = (unit > 0) & (np.abs(gap) > 1e-12 * np.abs(own))  # beyond rounding
     return np.divide(gap, unit, out=np.zeros_like(gap), where=real)

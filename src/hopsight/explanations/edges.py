@@ -126,7 +126,15 @@ def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
     chosen: Any = slice(None) if edges is None else edges
     keys = [model.edge_probability_[chosen], -model.edge_hop_[chosen]]
     score = getattr(model, "edge_score_", None)
-    return np.lexsort(keys if score is None else [*keys, -score[chosen]])
+    if score is None:
+        return np.lexsort(keys)
+    first = -score[chosen]
+    order = np.argsort(first, kind="stable")
+    same = first[order[1:]] == first[order[:-1]]  # few: sorting by one key takes a quarter of the time
+    tied = np.concatenate([[False], same]) | np.concatenate([same, [False]])
+    places = np.sort(order[tied[: order.size]])
+    order[tied[: order.size]] = places[np.lexsort([key[places] for key in (*keys, first)])]
+    return order
 
 
 def edge_reasons(model: Any) -> pl.Series:

@@ -116,6 +116,7 @@ class Explainer:
         self.scores: FloatArray = np.asarray(model.decision_score_, dtype=np.float64)
         self.ranks: IntArray = ranks(self.scores)
         self._edges = JudgedEdges(fitted_on, model)
+        self._sorted: dict[str, NDArray[Any]] = {}
         self._attributes = AttributeComparison(fitted_on)
         self._groups = Groups(model, fitted_on, self.ranks)
         self._evidence = NodeEvidence(model, fitted_on, self._groups)
@@ -142,7 +143,7 @@ class Explainer:
             flagged=bool(score > self.model.threshold_),
             judged=judged,
             degree=int(graph.degrees[position]),
-            degree_percentile=_percentile(graph.degrees, graph.degrees[position]),
+            degree_percentile=self._percentile("degree", graph.degrees, position),
             neighbors=tuple(self._neighbors(edges, others)),
             attributes=self._attributes.gaps(position, np.unique(others), top),
             values=tuple(self._values(position)),
@@ -211,7 +212,13 @@ class Explainer:
         for name, meaning in getattr(type(self.model), "node_values", {}).items():
             column = getattr(self.model, f"{name}_", None)
             if isinstance(column, np.ndarray) and column.shape == self.scores.shape:
-                yield NodeValue(name, float(column[position]), _percentile(column, column[position]), meaning)
+                yield NodeValue(name, float(column[position]), self._percentile(name, column, position), meaning)
+
+    def _percentile(self, name: str, values: NDArray[Any], position: int) -> float:
+        """Return the percentage of nodes with a lower value; values are sorted once, for all nodes of a report."""
+        if name not in self._sorted:
+            self._sorted[name] = np.sort(values)
+        return 100 * float(np.searchsorted(self._sorted[name], values[position]) / values.size)
 
     def _without(self, position: int, edges: IntArray, others: IntArray, notes: list[str]) -> WithoutEdges | None:
         rescore = getattr(self.model, "score_without", None)
@@ -221,10 +228,6 @@ class Explainer:
         score = float(rescore(self.graph, position, edges))
         neighbors = tuple(_item(self.graph.node_ids[other]) for other in others)
         return WithoutEdges(neighbors, score, 1 + int(np.sum(np.delete(self.scores, position) > score)))
-
-
-def _percentile(values: NDArray[Any], value: float) -> float:
-    return 100 * float(np.mean(values < value))
 
 
 def _item(value: Any) -> Hashable:

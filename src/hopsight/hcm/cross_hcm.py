@@ -207,12 +207,12 @@ class CrossHCM(Taught, HopDetector):
         dtype = self._view_dtype(graph)
         own = scaled.to(dtype)
         judged = [torch.from_numpy(np.flatnonzero(placed.part == k)).to(device) for k in range(self.n_folds)]
+        trained = [fold for fold in self.splits.folds if fold % self.n_inner > 0]  # the others are set aside
+        views = neighborhoods.smooth(scaled, [placed.hidden(fold) for fold in trained], dtype)
         folds: list[list[Fold]] = [[] for _ in range(self.n_folds)]
-        for fold in self.splits.folds:
-            network, inner = divmod(fold, self.n_inner)
-            if inner > 0:
-                view = neighborhoods.smooth(scaled, placed.hidden(fold)).to(dtype)
-                folds[network].append(Fold([own, view], judged[network]))
+        for fold, view in zip(trained, views, strict=True):
+            network = fold // self.n_inner
+            folds[network].append(Fold([own, view], judged[network]))
         return folds
 
     def _neighborhoods(self, graph: AttributedGraph, device: torch.device) -> Neighborhoods:
@@ -291,8 +291,10 @@ class CrossHCM(Taught, HopDetector):
         device = next(networks[0].parameters()).device
         scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
         neighborhoods, placed = self._neighborhoods(graph, device), self._placed(graph)
-        hidden = (placed.hidden(k * self.n_inner) for k in range(self.n_folds))
-        views = ([scaled, neighborhoods.smooth(scaled, edges)] for edges in hidden)
+        aside = (k * self.n_inner for k in range(self.n_folds))
+        views = (
+            [scaled, *neighborhoods.smooth(scaled, [placed.hidden(fold)], rows=pairs.nodes(fold))] for fold in aside
+        )
         return self.calibrate(networks, views, pairs, self.samples_, rng)
 
     def calibrate(
