@@ -76,7 +76,7 @@ def detect(
             "fit_seconds": getattr(detector, "seconds_", {}),
             "warnings": warnings,
         }
-        write_results(claimed.staging, graph, shown, request.top, record, stages, saved=saved)
+        write_results(claimed.staging, graph, shown, request.top, record, stages, saved=saved, csv=request.csv)
         claimed.publish()
         if _keeps_checkpoints(detector):
             claimed.discard_checkpoint()

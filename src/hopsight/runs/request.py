@@ -97,6 +97,7 @@ class Request:
     verdicts: str | None = None  # a file of verdicts to learn from
     only: str | None = None  # a file of the nodes to rank
     repeat: int = 1  # number of fits, each with another seed, whose mean score ranks the nodes
+    csv: bool = False  # whether tables of more than a million rows are CSV files, too
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
