@@ -82,6 +82,9 @@ def detect(
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Discard an interrupted run and start over.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
+    scratch: Annotated[
+        str | None, typer.Option(help="Folder for temporary files of a run that exceeds the memory. Default: --out.")
+    ] = None,
     csv: Annotated[
         bool, typer.Option("--csv", help="Write CSV instead of Parquet even for more than a million rows.")
     ] = False,
@@ -123,7 +126,7 @@ def detect(
             split_settings(settings or ()), evidence=evidence or (), false_alarms=false_alarms,
             contamination=contamination,
         ),
-        memory_limit=memory_limit, engine=engine, repeat=repeat, verdicts=verdicts, only=only, csv=csv,
+        memory_limit=memory_limit, engine=engine, repeat=repeat, verdicts=verdicts, only=only, scratch=scratch, csv=csv,
     )  # fmt: skip
     if engine == "spark":
         from hopsight.spark import run as on_spark

@@ -131,17 +131,20 @@ class CrossHCM(Taught, HopDetector):
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return bytes and operations: every fold keeps a view per node, in half precision in large graphs."""
         width = min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
-        views = 2 + self.n_folds * (self.n_inner - 1)
-        bytes_per_number = 2 if graph.n_nodes > HALF_PRECISION_NODES else 4
         return self._need(
             graph,
-            memory=graph.n_nodes * width * (24 + views * bytes_per_number),
+            memory=self.scratch_bytes(graph) + graph.n_nodes * width * (24 + 2 * self._view_dtype(graph).itemsize),
             weights=self.n_folds * (2 * self.n_units * (width + self.mlp_units) + self.mlp_units * self.n_classes),
             per_pair=4 * width + 6 * self.n_units + 3 * self.mlp_units,
             product=2 * (width * self.n_units + self.n_units * self.mlp_units) * self.n_folds,
             per_epoch=0.0,
             judged=graph.n_edges / self.n_folds,
         )
+
+    def scratch_bytes(self, graph: AttributedGraph) -> int:
+        """Return the size of the views of all folds, which can be on disk instead of in memory."""
+        width = min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
+        return graph.n_nodes * width * self.n_folds * (self.n_inner - 1) * self._view_dtype(graph).itemsize
 
     def resolve_scaling(self, graph: AttributedGraph) -> str:
         """Return the scaling: ``"auto"`` leaves a bag of words as it is and takes ``"mixed"`` for the rest."""
@@ -216,7 +219,7 @@ class CrossHCM(Taught, HopDetector):
         return folds
 
     def _neighborhoods(self, graph: AttributedGraph, device: torch.device) -> Neighborhoods:
-        return self._once("neighborhoods", graph, lambda: Neighborhoods(graph, device))
+        return self._once("neighborhoods", graph, lambda: Neighborhoods(graph, device, getattr(self, "_scratch", None)))
 
     def _placed(self, graph: AttributedGraph) -> Placed:
         return self._once("placed", graph, lambda: self.splits.of(edge_hashes(graph)))

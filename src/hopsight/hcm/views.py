@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor
 from hopsight.graph import AttributedGraph
 from hopsight.nn.gcn import smoothed_by
 from hopsight.system.compiled import compiled
+from hopsight.system.scratch import zeros
 from hopsight.system.threads import in_order
 
 MOST_AT_ONCE = 32  # views, one bit of each edge per view
@@ -27,13 +29,13 @@ class Neighborhoods:
     Two arcs between the same nodes are one neighbor. They have the same hash, so that a fold hides both or neither.
     """
 
-    def __init__(self, graph: AttributedGraph, device: torch.device) -> None:
+    def __init__(self, graph: AttributedGraph, device: torch.device, scratch: Path | None = None) -> None:
         shape, dtype = (graph.n_nodes, graph.n_nodes), np.int32 if graph.n_edges < 2**31 - 1 else np.int64
         one_way = sp.coo_array((np.arange(1, graph.n_edges + 1, dtype=dtype), tuple(graph.edges)), shape=shape).tocsr()
         other_way = one_way.T.tocsr()
         both = one_way.maximum(other_way) if graph.directed else one_way + other_way
         both.sort_indices()
-        self.device = device
+        self.device, self.scratch = device, scratch  # a folder for views that do not fit into memory
         self.indptr, self.indices, self.edge = both.indptr, both.indices, both.data - 1
         self.weight = np.ones(self.edge.size, dtype=np.float32)
         if graph.edge_weight is not None:
@@ -74,7 +76,7 @@ class Neighborhoods:
         ):
             pass
         scale = torch.rsqrt(torch.from_numpy(strengths).add_(1.0)).numpy()
-        found = [torch.from_numpy(np.zeros(values.shape, dtype=_NUMPY[dtype])) for _ in hidden]
+        found = [torch.from_numpy(zeros(tuple(values.shape), _NUMPY[dtype], self.scratch)) for _ in hidden]
 
         def fill(start: int) -> None:
             block = chosen[start : start + step]
