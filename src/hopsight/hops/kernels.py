@@ -10,6 +10,7 @@ from numba.extending import register_jitable
 
 from hopsight.system.compiled import compiled
 
+ROOM = 1 << 15  # pairs that a search of a large graph finds below the limits, and more
 SPREAD = (np.arange(256, dtype=np.uint64)[:, None] >> np.arange(8, dtype=np.uint64)) & np.uint64(1)  # bit j becomes
 SPREAD = np.asarray((SPREAD << (np.uint64(8) * np.arange(8, dtype=np.uint64))).sum(axis=1, dtype=np.uint64))  # byte j
 
@@ -153,25 +154,34 @@ def count(reached: Any, n_sources: int) -> Any:
     return counts
 
 
-@compiled(nogil=True)
 def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop: Any, limits: Any) -> Any:
-    """Return source, target, class and hash of the pairs whose hash is below the limit of their class.
+    """Return source, target, class and hash of the pairs whose hash is below the limit of their class."""
+    size = ROOM
+    while True:
+        ends, kind = np.empty((2, size), dtype=np.int64), np.empty(size, dtype=np.int64)
+        rank, room = np.empty(size, dtype=np.uint64), size
+        size = _below(reached, source_hashes, hashes, seed, class_of_hop, limits, ends, kind, rank)
+        if size <= room:
+            return ends[0, :size].copy(), ends[1, :size].copy(), kind[:size].copy(), rank[:size].copy()
+
+
+@compiled(nogil=True)
+def _below(
+    reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop: Any, limits: Any,
+    ends: Any, kind: Any, rank: Any,
+) -> int:  # fmt: skip
+    """Fill in the pairs below the limits as far as there is room, and return how many there are.
 
     Nearly all pairs have too large a hash, so the hash of every pair is computed first, and the hop is looked up only
     for the few that are below the largest limit.
     """
-    n_hops, n_nodes, n_sources = reached.shape[0] - 1, reached.shape[1], source_hashes.size
-    found = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint64))
-    size = 0
+    n_hops, n_nodes, size = reached.shape[0] - 1, reached.shape[1], 0
     highest = np.uint64(0)
     for hop in range(n_hops + 1):
         if class_of_hop[hop] > 0:
             highest = max(highest, limits[hop])
     for node in range(n_nodes):
-        if size + n_sources > found[0].size:
-            found = _grown(found, 2 * (size + n_sources))
-        source, target, kind, rank = found
-        for bit in range(n_sources):
+        for bit in range(source_hashes.size):
             word = scramble((hashes[node] + source_hashes[bit]) ^ seed)
             if word > highest:
                 continue
@@ -179,17 +189,7 @@ def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop
             while hop <= n_hops and not reached[hop, node] & mask:
                 hop += 1
             if hop > 0 and class_of_hop[hop - 1] > 0 and word <= limits[hop - 1]:  # neither itself nor an edge
-                source[size], target[size] = bit, node
-                kind[size], rank[size] = class_of_hop[hop - 1], word
+                if size < rank.size:
+                    ends[0, size], ends[1, size], kind[size], rank[size] = bit, node, class_of_hop[hop - 1], word
                 size += 1
-    source, target, kind, rank = found
-    return source[:size], target[:size], kind[:size], rank[:size]
-
-
-@compiled(nogil=True)
-def _grown(columns: Any, room: int) -> Any:
-    size = columns[0].size
-    source, target = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    kind, rank = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint64)
-    source[:size], target[:size], kind[:size], rank[:size] = columns
-    return source, target, kind, rank
+    return size
