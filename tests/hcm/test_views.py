@@ -26,10 +26,27 @@ def test_hidden_edges_are_left_out_of_the_neighborhoods(
     pair = np.minimum(*graph.edges) * n_nodes + np.maximum(*graph.edges)
     hidden = pair % 3 == 0
     values = rng.standard_normal((n_nodes, 3))
-    found = Neighborhoods(graph, torch.device("cpu")).smooth(torch.from_numpy(values.astype(np.float32)), hidden)
+    neighborhoods, tensor = Neighborhoods(graph, torch.device("cpu")), torch.from_numpy(values.astype(np.float32))
+    found, nothing_hidden = neighborhoods.smooth(tensor, [hidden, np.zeros_like(hidden)])
     shown = adjacency_of(graph, ~hidden, directed=False, weighted=True).toarray().astype(np.float64)
     scale = 1.0 / np.sqrt(1.0 + shown.sum(axis=1))
     wanted = scale[:, None] * ((shown + np.eye(n_nodes)) @ (scale[:, None] * values))
     np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
     if not weighted:
         np.testing.assert_allclose(wanted, normalized_adjacency(shown) @ values, rtol=1e-5, atol=1e-5)
+    assert not torch.equal(found, nothing_hidden)
+    rows = np.array([3, 17])
+    (some,) = neighborhoods.smooth(tensor, [hidden], torch.float16, rows)
+    torch.testing.assert_close(some[rows], found[rows].half(), rtol=0, atol=0)
+    assert not some[np.delete(np.arange(n_nodes), rows)].any()
+
+
+def test_more_views_than_bits_of_a_word(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = AttributedGraph.from_edges(*rng.integers(0, 30, (2, 90)), np.ones((30, 1)))
+    hidden = [rng.random(graph.n_edges) < 0.5 for _ in range(40)]
+    values = torch.from_numpy(rng.standard_normal((30, 2)).astype(np.float32))
+    neighborhoods = Neighborhoods(graph, torch.device("cpu"))
+    found = neighborhoods.smooth(values, hidden)
+    monkeypatch.setattr("hopsight.hcm.views.BLOCK_VALUES", 7)
+    for mask, view in zip(hidden, found, strict=True):
+        torch.testing.assert_close(view, neighborhoods.smooth(values, [mask])[0], rtol=0, atol=0)

@@ -14,9 +14,9 @@ from hopsight.preprocess.scale import (
     clipped,
     column_moments,
     column_quantiles,
+    rank_spread,
     ranked,
     row_scaled,
-    standard_ranks,
 )
 
 TABLE = np.array([[1.0, 0.0, 5.0], [3.0, 0.0, 5.0], [5.0, 0.0, 5.0], [7.0, 8.0, 5.0]])
@@ -126,6 +126,6 @@ def test_mixed_is_values_beside_ranks_at_half_weight() -> None:
 
 def test_ranks_of_a_constant_column_are_zero_and_an_outlier_has_no_weight() -> None:
     quantiles = column_quantiles(np.column_stack([np.ones(100), np.append(np.arange(99.0), 1e9)]))
-    ranks = standard_ranks(np.array([[1.0, 98.0], [1.0, 1e9]]), quantiles)
+    ranks = ranked(np.array([[1.0, 98.0], [1.0, 1e9]]), quantiles) / rank_spread(quantiles)
     assert ranks[:, 0].tolist() == [0.0, 0.0]
     assert 0 < ranks[1, 1] - ranks[0, 1] < 0.1

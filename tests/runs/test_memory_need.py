@@ -18,9 +18,13 @@ from hopsight.datasets import make_graph
 from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
+from hopsight.runs.detect import detect
 from hopsight.runs.memory_need import Need, check_need, expected_need, limited, parse_size, size
+from hopsight.runs.progress import Progress
 from hopsight.runs.record import read_record
+from hopsight.runs.request import Request, Source
 from hopsight.runs.settings import make_detector
+from hopsight.system import scratch
 from hopsight.system.memory import release_memory, resident_memory
 
 
@@ -155,3 +159,30 @@ def test_an_interrupt_at_the_last_moment_does_not_hide_the_reason(monkeypatch: p
     with pytest.raises(ValueError, match="refused"), limited(1):
         time.sleep(0.15)  # the limit is exceeded by now, but the interrupt is still on its way
         raise ValueError("refused")
+
+
+def test_views_on_disk_and_smaller_blocks_give_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the need exceeds the limit, views are in temporary files, which are said beforehand and gone afterward."""
+    write_npz(make_graph(1500, n_edges=9000, seed=0), tmp_path / "graph.npz")
+    (tmp_path / "scratch").mkdir()
+    request = Request(
+        detector="cross_hcm", source=Source(path=str(tmp_path / "graph.npz")), scratch=str(tmp_path / "scratch"), top=1,
+        settings={"n_epochs": "12", "burn_in": "6", "min_class_pairs": "10"},
+    )  # fmt: skip
+    said: list[str] = []
+    monkeypatch.setattr(Progress, "say", lambda self, text: said.append(text))
+    in_memory = detect(request, tmp_path / "memory")
+    assert in_memory.record["expected"]["disk"] == 0 and "temporary files" not in " ".join(said)
+    needed = in_memory.record["expected"]["memory"]
+    monkeypatch.setattr("hopsight.runs.memory_need.available_memory", lambda: needed - 1_000_000)
+    monkeypatch.setattr("hopsight.hcm.views.BLOCK_VALUES", 5000)
+    folders: list[Path | None] = []
+    kept = scratch.zeros
+    monkeypatch.setattr("hopsight.hcm.views.zeros", lambda *shape: folders.append(shape[2]) or kept(*shape))
+    on_disk = detect(request, tmp_path / "disk")
+    assert set(folders) == {tmp_path / "scratch"} and len(folders) >= 15
+    expected = on_disk.record["expected"]
+    assert (expected["memory"], expected["disk"]) == (needed - 1500 * 64 * 15 * 4, 1500 * 64 * 15 * 4)
+    assert any("6 MB of temporary files" in text for text in said)
+    assert list((tmp_path / "scratch").iterdir()) == []
+    np.testing.assert_array_equal(on_disk.scores, in_memory.scores)

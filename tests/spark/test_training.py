@@ -12,14 +12,14 @@ import torch
 
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hops.pool import PairPool
-from hopsight.spark.training import _pool_nodes, _renumbered, train_in_process, train_on_views, views_by_kind
+from hopsight.spark.training import _renumbered, train_in_process, train_on_views, views_by_kind
 from spark_stages import QUICK
 
 
 def test_each_fold_gets_the_views_of_its_own_nodes() -> None:
     pools = [[np.array([[4], [9]]), np.array([[7], [4]])], [np.array([[2], [7]]), np.array([[9], [2]])]]
     pool = PairPool(np.ones(2), np.zeros(2), np.array([0, 1]), 2, 1, pools, 1)
-    assert _pool_nodes(pool, 0).tolist() == [4, 7, 9]
+    assert pool.nodes(0).tolist() == [4, 7, 9]
     x = np.array([2, 4, 7, 9], dtype=np.float32)  # every node's row is its number
     rows = {
         (-1, "x"): x,

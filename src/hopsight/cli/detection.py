@@ -82,6 +82,12 @@ def detect(
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Discard an interrupted run and start over.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
+    scratch: Annotated[
+        str | None, typer.Option(help="Folder for temporary files of a run that exceeds the memory. Default: --out.")
+    ] = None,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Write CSV instead of Parquet even for more than a million rows.")
+    ] = False,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
     master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
     window: Annotated[
@@ -120,7 +126,7 @@ def detect(
             split_settings(settings or ()), evidence=evidence or (), false_alarms=false_alarms,
             contamination=contamination,
         ),
-        memory_limit=memory_limit, engine=engine, repeat=repeat, verdicts=verdicts, only=only,
+        memory_limit=memory_limit, engine=engine, repeat=repeat, verdicts=verdicts, only=only, scratch=scratch, csv=csv,
     )  # fmt: skip
     if engine == "spark":
         from hopsight.spark import run as on_spark
@@ -149,7 +155,7 @@ def detect(
         if not (out / CHECKPOINT).exists():
             raise
         raise StoppedError("stopped; run the same command with --resume to continue") from None
-    show_result(result, top=top, files=("report.html", "scores.csv"))
+    show_result(result, top=top, files=("report.html", "scores"))
     from hopsight.runs.redaction import discard_redacted, write_redacted
 
     discard_redacted(out)
@@ -191,7 +197,7 @@ def score(
     where = source_of(given)
     with show_progress(quiet) as progress:
         result = run.score(model, where, out, top=top, progress=progress)
-    show_result(result, top=top, files=("report.html", "scores.csv"))
+    show_result(result, top=top, files=("report.html", "scores"))
 
 
 def rerun(
@@ -219,4 +225,4 @@ def rerun(
             rerun_over_time(before, out or again.default_folder(record), progress)
             return
         result = again.rerun(record, out, progress=progress)
-    show_result(result, top=20, files=("report.html", "scores.csv"))
+    show_result(result, top=20, files=("report.html", "scores"))

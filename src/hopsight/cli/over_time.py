@@ -26,6 +26,7 @@ REFUSED = {
     "verdicts": MODEL, "device": "events are judged on the CPU", "false_alarms": FLAGS, "contamination": FLAGS,
     "duplicates": ROWS, "bipartite": ROWS, "resume": AGAIN, "restart": AGAIN,
     "only": "filter scores.csv instead", "memory_limit": "memory is bounded, whatever the length of the stream",
+    "scratch": "memory is bounded, whatever the length of the stream", "csv": "its tables are CSV files in any case",
     "data_dir": "it reads files, not graphs of the catalog", "redact": "its report cannot be redacted yet",
     "engine": "it is not supported on Spark yet", "master": "it is not supported on Spark yet",
 }  # fmt: skip

@@ -141,9 +141,12 @@ def _tuple(value: Any) -> Any:
 def _flatten(name: str, value: Any, arrays: dict[str, Any], values: dict[str, Any]) -> None:
     if isinstance(value, np.ndarray):
         arrays[name] = value
-    elif dataclasses.is_dataclass(value) or isinstance(value, dict):
-        for field, part in (value if isinstance(value, dict) else vars(value)).items():
-            _flatten(f"{name}.{field}", part, arrays, values)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            _flatten(f"{name}.{key}", part, arrays, values)
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):  # not what a property has cached
+            _flatten(f"{name}.{field.name}", getattr(value, field.name), arrays, values)
     else:
         values[name] = value
 

@@ -147,9 +147,8 @@ def _at_most_one(rows: FloatArray) -> bool:
 
 def _differences(X: Any, own: FloatArray, others: IntArray, spread: FloatArray) -> FloatArray:
     """Return (x − mean of the others) / (s √(1 + 1/k)) for every attribute, without making a sparse X dense."""
-    weights = np.full(others.size, 1 / others.size)
-    mean = sp.csr_array((weights, (np.zeros_like(others), others)), shape=(1, X.shape[0])) @ X
-    gap: FloatArray = own - _dense(mean).ravel()
+    mean = np.asarray(X[others].mean(axis=0), dtype=np.float64).ravel()
+    gap: FloatArray = own - mean
     unit = spread * math.sqrt(1 + 1 / others.size)
     real = (unit > 0) & (np.abs(gap) > 1e-12 * np.abs(own))  # beyond rounding
     return np.divide(gap, unit, out=np.zeros_like(gap), where=real)

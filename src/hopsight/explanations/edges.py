@@ -110,7 +110,23 @@ def unlikeness(model: Any) -> FloatArray | None:
     values = getattr(model, "edge_dissimilarity_", None)
     if values is None:
         return None
-    return np.asarray(100 * np.searchsorted(np.sort(values), values) / max(1, values.size))
+    return _percentages(values)[0]
+
+
+def _percentages(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return, for every value, the percentages of lower and of higher values; one sort instead of many lookups.
+
+    >>> [shares.tolist() for shares in _percentages(np.array([3.0, 1.0, 3.0, 2.0]))]
+    [[50.0, 0.0, 50.0, 25.0], [0.0, 75.0, 0.0, 50.0]]
+    """
+    order = np.argsort(values)
+    ascending = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]])[: values.size])
+    counts = np.diff(np.append(starts, values.size))
+    lower, higher = np.empty(values.size), np.empty(values.size)
+    lower[order] = np.repeat(100 * starts / max(1, values.size), counts)
+    higher[order] = np.repeat(100 * (values.size - starts - counts) / max(1, values.size), counts)
+    return lower, higher
 
 
 def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
@@ -126,7 +142,15 @@ def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
     chosen: Any = slice(None) if edges is None else edges
     keys = [model.edge_probability_[chosen], -model.edge_hop_[chosen]]
     score = getattr(model, "edge_score_", None)
-    return np.lexsort(keys if score is None else [*keys, -score[chosen]])
+    if score is None:
+        return np.lexsort(keys)
+    first = -score[chosen]
+    order = np.argsort(first, kind="stable")
+    same = first[order[1:]] == first[order[:-1]]  # few: sorting by one key takes a quarter of the time
+    tied = np.concatenate([[False], same]) | np.concatenate([same, [False]])
+    places = np.sort(order[tied[: order.size]])
+    order[tied[: order.size]] = places[np.lexsort([key[places] for key in (*keys, first)])]
+    return order
 
 
 def most_out_of_place(model: Any) -> int:
@@ -150,11 +174,9 @@ def edge_reasons(model: Any) -> pl.Series:
     check_polars()
     table = {"hop": model.edge_hop_}
     reason = pl.format("looks {} hops apart", pl.col("hop").round(1).cast(pl.String))
-    unlike = unlikeness(model)
-    if unlike is not None:
-        values = model.edge_dissimilarity_
-        n_higher = values.size - np.searchsorted(np.sort(values), values, side="right")
-        table |= {"lower": unlike, "higher": 100 * n_higher / max(1, values.size)}
+    values = getattr(model, "edge_dissimilarity_", None)
+    if values is not None:
+        table["lower"], table["higher"] = _percentages(values)
         clause = pl.when(pl.col("lower") >= pl.col("higher")).then(
             pl.format("; attributes farther apart than for {} of edges", _percent(pl.col("lower")))
         )

@@ -131,17 +131,20 @@ class CrossHCM(Taught, HopDetector):
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return bytes and operations: every fold keeps a view per node, in half precision in large graphs."""
         width = min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
-        views = 2 + self.n_folds * (self.n_inner - 1)
-        bytes_per_number = 2 if graph.n_nodes > HALF_PRECISION_NODES else 4
         return self._need(
             graph,
-            memory=graph.n_nodes * width * (24 + views * bytes_per_number),
+            memory=self.scratch_bytes(graph) + graph.n_nodes * width * (24 + 2 * self._view_dtype(graph).itemsize),
             weights=self.n_folds * (2 * self.n_units * (width + self.mlp_units) + self.mlp_units * self.n_classes),
             per_pair=4 * width + 6 * self.n_units + 3 * self.mlp_units,
             product=2 * (width * self.n_units + self.n_units * self.mlp_units) * self.n_folds,
             per_epoch=0.0,
             judged=graph.n_edges / self.n_folds,
         )
+
+    def scratch_bytes(self, graph: AttributedGraph) -> int:
+        """Return the size of the views of all folds, which can be on disk instead of in memory."""
+        width = min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
+        return graph.n_nodes * width * self.n_folds * (self.n_inner - 1) * self._view_dtype(graph).itemsize
 
     def resolve_scaling(self, graph: AttributedGraph) -> str:
         """Return the scaling: ``"auto"`` leaves a bag of words as it is and takes ``"mixed"`` for the rest."""
@@ -207,16 +210,16 @@ class CrossHCM(Taught, HopDetector):
         dtype = self._view_dtype(graph)
         own = scaled.to(dtype)
         judged = [torch.from_numpy(np.flatnonzero(placed.part == k)).to(device) for k in range(self.n_folds)]
+        trained = [fold for fold in self.splits.folds if fold % self.n_inner > 0]  # the others are set aside
+        views = neighborhoods.smooth(scaled, [placed.hidden(fold) for fold in trained], dtype)
         folds: list[list[Fold]] = [[] for _ in range(self.n_folds)]
-        for fold in self.splits.folds:
-            network, inner = divmod(fold, self.n_inner)
-            if inner > 0:
-                view = neighborhoods.smooth(scaled, placed.hidden(fold)).to(dtype)
-                folds[network].append(Fold([own, view], judged[network]))
+        for fold, view in zip(trained, views, strict=True):
+            network = fold // self.n_inner
+            folds[network].append(Fold([own, view], judged[network]))
         return folds
 
     def _neighborhoods(self, graph: AttributedGraph, device: torch.device) -> Neighborhoods:
-        return self._once("neighborhoods", graph, lambda: Neighborhoods(graph, device))
+        return self._once("neighborhoods", graph, lambda: Neighborhoods(graph, device, getattr(self, "_scratch", None)))
 
     def _placed(self, graph: AttributedGraph) -> Placed:
         return self._once("placed", graph, lambda: self.splits.of(edge_hashes(graph)))
@@ -291,8 +294,10 @@ class CrossHCM(Taught, HopDetector):
         device = next(networks[0].parameters()).device
         scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
         neighborhoods, placed = self._neighborhoods(graph, device), self._placed(graph)
-        hidden = (placed.hidden(k * self.n_inner) for k in range(self.n_folds))
-        views = ([scaled, neighborhoods.smooth(scaled, edges)] for edges in hidden)
+        aside = (k * self.n_inner for k in range(self.n_folds))
+        views = (
+            [scaled, *neighborhoods.smooth(scaled, [placed.hidden(fold)], rows=pairs.nodes(fold))] for fold in aside
+        )
         return self.calibrate(networks, views, pairs, self.samples_, rng)
 
     def calibrate(

@@ -46,7 +46,13 @@ class HopDetector(HopParameters):
 
     @safe_in_forks
     def fit(
-        self, source: Any, label: Any = None, *, callback: Callback | None = None, checkpoint: Path | None = None
+        self,
+        source: Any,
+        label: Any = None,
+        *,
+        callback: Callback | None = None,
+        checkpoint: Path | None = None,
+        scratch: Path | None = None,
     ) -> Self:
         """Learn from a graph and score it.
 
@@ -57,14 +63,16 @@ class HopDetector(HopParameters):
         checkpoint
             A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from
             it and gives the same result as if it had never been interrupted. The caller removes it.
+        scratch
+            A folder for temporary files, where CrossHCM keeps its views of the graph on disk instead of in memory.
         """
         with alone(self):
-            self._checkpoint = checkpoint
+            self._checkpoint, self._scratch = checkpoint, scratch
             self._held: dict[str, tuple[AttributedGraph, Any]] = {}  # what several stages of this fit need
             try:
                 return self._fit_where_it_fits(source, callback)
             finally:
-                del self._checkpoint, self._held
+                del self._checkpoint, self._scratch, self._held
 
     def _fit_where_it_fits(self, source: Any, callback: Callback | None) -> Self:
         """Fit; where the memory of the GPU runs out, again in smaller blocks, and then on the CPU."""

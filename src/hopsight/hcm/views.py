@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hopsight.graph import AttributedGraph
-from hopsight.nn.gcn import smoothed, smoothed_by
+from hopsight.nn.gcn import smoothed_by
+from hopsight.system.compiled import compiled
+from hopsight.system.scratch import zeros
+from hopsight.system.threads import in_order
+
+MOST_AT_ONCE = 32  # views, one bit of each edge per view
+BLOCK_VALUES = 1 << 19  # numbers of all views that a thread has in its cache
 
 
 class Neighborhoods:
@@ -20,13 +29,13 @@ class Neighborhoods:
     Two arcs between the same nodes are one neighbor. They have the same hash, so that a fold hides both or neither.
     """
 
-    def __init__(self, graph: AttributedGraph, device: torch.device) -> None:
+    def __init__(self, graph: AttributedGraph, device: torch.device, scratch: Path | None = None) -> None:
         shape, dtype = (graph.n_nodes, graph.n_nodes), np.int32 if graph.n_edges < 2**31 - 1 else np.int64
         one_way = sp.coo_array((np.arange(1, graph.n_edges + 1, dtype=dtype), tuple(graph.edges)), shape=shape).tocsr()
         other_way = one_way.T.tocsr()
         both = one_way.maximum(other_way) if graph.directed else one_way + other_way
         both.sort_indices()
-        self.device = device
+        self.device, self.scratch = device, scratch  # a folder for views that do not fit into memory
         self.indptr, self.indices, self.edge = both.indptr, both.indices, both.data - 1
         self.weight = np.ones(self.edge.size, dtype=np.float32)
         if graph.edge_weight is not None:
@@ -34,14 +43,53 @@ class Neighborhoods:
             second = (one_way + other_way).data - 1 - both.data if graph.directed else np.full(self.edge.size, -1)
             self.weight = weight[self.edge] + weight[second]
 
-    def smooth(self, values: Tensor, hidden: NDArray[np.bool_]) -> Tensor:
-        """Return Â @ values in the graph without the hidden edges."""
+    def smooth(
+        self,
+        values: Tensor,
+        hidden: Sequence[NDArray[np.bool_]],
+        dtype: torch.dtype = torch.float32,
+        rows: NDArray[np.int64] | None = None,
+    ) -> list[Tensor]:
+        """Return Â @ values in the graph without the hidden edges, for each of some sets of hidden edges.
+
+        ``rows`` are the nodes to compute it for; the rows of the others are zeros, which take no memory before they are
+        written to.
+        """
         if self.device.type != "cpu":
-            return self._smooth_on_device(values, hidden)
-        shown = ~hidden[self.edge]
-        before = np.concatenate([[0], np.cumsum(shown)])
-        parts = self.weight[shown], self.indices[shown], before[self.indptr]
-        return smoothed(sp.csr_array(parts, shape=(self.indptr.size - 1,) * 2), values)
+            return [self._smooth_on_device(values, each).to(dtype) for each in hidden]
+        parts = [hidden[start : start + MOST_AT_ONCE] for start in range(0, len(hidden), MOST_AT_ONCE)]
+        return [view for part in parts for view in self._smooth_at_once(values, part, dtype, rows)]
+
+    def _smooth_at_once(
+        self, values: Tensor, hidden: Sequence[NDArray[np.bool_]], dtype: torch.dtype, rows: NDArray[np.int64] | None
+    ) -> list[Tensor]:
+        """Read every neighbor once for all views: memory is slower than arithmetic."""
+        bits = np.zeros(hidden[0].size, dtype=np.uint32)
+        for number, mask in enumerate(hidden):
+            bits |= mask.astype(np.uint32) << np.uint32(number)
+        chosen = np.arange(values.shape[0]) if rows is None else rows
+        graph = self.indptr, self.indices, self.edge, self.weight, bits
+        step = max(1, BLOCK_VALUES // (len(hidden) * values.shape[1]))
+        strengths = np.empty((values.shape[0], len(hidden)), dtype=np.float32)
+        for _ in in_order(
+            lambda start: _strengths(*graph, strengths, start, start + step), range(0, len(strengths), step)
+        ):
+            pass
+        scale = torch.rsqrt(torch.from_numpy(strengths).add_(1.0)).numpy()
+        found = [torch.from_numpy(zeros(tuple(values.shape), _NUMPY[dtype], self.scratch)) for _ in hidden]
+
+        def fill(start: int) -> None:
+            block = chosen[start : start + step]
+            blocks = torch.from_numpy(_smoothed(*graph, scale, values.numpy(), block))
+            for view, part in zip(found, blocks, strict=True):
+                if rows is None:
+                    view[start : start + step] = part
+                else:
+                    view[torch.from_numpy(block)] = part.to(dtype)
+
+        for _ in in_order(fill, range(0, chosen.size, step)):
+            pass
+        return found
 
     def _smooth_on_device(self, values: Tensor, hidden: NDArray[np.bool_]) -> Tensor:
         """Give hidden edges the weight 0: that is less work for a GPU than to leave them out."""
@@ -57,3 +105,45 @@ class Neighborhoods:
     def _on_device(self) -> list[Tensor]:
         arrays = self.indptr.astype(np.int64), self.indices.astype(np.int64), self.edge.astype(np.int64), self.weight
         return [torch.from_numpy(array).to(self.device) for array in arrays]
+
+
+_NUMPY = {torch.float32: np.float32, torch.float16: np.float16}
+
+
+@compiled(nogil=True)
+def _strengths(
+    indptr: Any, indices: Any, edge: Any, weight: Any, bits: Any, strengths: Any, first: int, last: int
+) -> None:
+    """Set the sum of the absolute weights of each node's shown edges, for each view."""
+    for node in range(first, min(last, indptr.size - 1)):
+        for view in range(strengths.shape[1]):
+            strengths[node, view] = np.float32(0.0)
+        for k in range(indptr[node], indptr[node + 1]):
+            shown = ~bits[edge[k]]
+            size = np.abs(weight[k])
+            for view in range(strengths.shape[1]):
+                if (shown >> np.uint32(view)) & np.uint32(1):
+                    strengths[node, view] += size
+
+
+@compiled(nogil=True)
+def _smoothed(indptr: Any, indices: Any, edge: Any, weight: Any, bits: Any, scale: Any, values: Any, rows: Any) -> Any:
+    """Return (n_views, n_rows, n_columns) of Â @ values; neighbors are added up in their order."""
+    n_views, n_columns = scale.shape[1], values.shape[1]
+    found = np.zeros((n_views, rows.size, n_columns), dtype=np.float32)
+    for place in range(rows.size):
+        node = rows[place]
+        for k in range(indptr[node], indptr[node + 1]):
+            shown, size = ~bits[edge[k]], weight[k]
+            other = indices[k]
+            row = values[other]
+            for view in range(n_views):
+                if (shown >> np.uint32(view)) & np.uint32(1):
+                    factor, total = scale[other, view], found[view, place]
+                    for column in range(n_columns):
+                        total[column] += size * (factor * row[column])
+        for view in range(n_views):
+            factor, total = scale[node, view], found[view, place]
+            for column in range(n_columns):
+                total[column] = (total[column] + factor * values[node, column]) * factor
+    return found

@@ -10,6 +10,10 @@ from numba.extending import register_jitable
 
 from hopsight.system.compiled import compiled
 
+ROOM = 1 << 15  # pairs that a search of a large graph finds below the limits, and more
+SPREAD = (np.arange(256, dtype=np.uint64)[:, None] >> np.arange(8, dtype=np.uint64)) & np.uint64(1)  # bit j becomes
+SPREAD = np.asarray((SPREAD << (np.uint64(8) * np.arange(8, dtype=np.uint64))).sum(axis=1, dtype=np.uint64))  # byte j
+
 
 @register_jitable  # type: ignore[untyped-decorator]
 def scramble(words: Any) -> Any:
@@ -29,14 +33,15 @@ def search(indptr: Any, indices: Any, sources: Any, n_hops: int) -> Any:
     full = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - sources.size)
     seen = reached[0].copy()
     for hop in range(1, n_hops + 1):
+        before, now = reached[hop - 1], reached[hop]
         for node in range(n_nodes):
             if seen[node] == full:
                 continue
             word = np.uint64(0)
-            for k in range(indptr[node], indptr[node + 1]):
-                word |= reached[hop - 1, indices[k]]
-            reached[hop, node] = word & ~seen[node]
-        seen |= reached[hop]
+            for other in indices[indptr[node] : indptr[node + 1]]:
+                word |= before[np.uint32(other)]  # an unsigned index needs no check for negative ones
+            now[node] = word & ~seen[node]
+        seen |= now
     return reached
 
 
@@ -126,62 +131,65 @@ def find_targets(
 
 @compiled(nogil=True)
 def count(reached: Any, n_sources: int) -> Any:
-    """Count the nodes at 1, …, C−1 and ≥ C hops of each source: bit b of ``reached[h, v]`` is source b at h hops."""
+    """Count the nodes at 1, …, C−1 and ≥ C hops of each source: bit b of ``reached[h, v]`` is source b at h hops.
+
+    Eight bits at a time are spread over the bytes of a word, and such words are added up before a byte can overflow.
+    """
     n_hops, n_nodes = reached.shape[0] - 1, reached.shape[1]
     counts = np.zeros((n_sources, n_hops + 1), dtype=np.int64)
     counts[:, n_hops] = n_nodes - 1
+    sums = np.empty(8, dtype=np.uint64)
     for hop in range(1, n_hops + 1):
-        for node in range(n_nodes):
-            word = reached[hop, node]
-            bit = 0
-            while word:
-                if word & np.uint64(1):
-                    counts[bit, hop - 1] += 1
-                    counts[bit, n_hops] -= 1
-                word >>= np.uint64(1)
-                bit += 1
+        for start in range(0, n_nodes, 255):
+            sums[:] = 0
+            for node in range(start, min(start + 255, n_nodes)):
+                word = reached[hop, node]
+                if word:
+                    for part in range(8):
+                        sums[part] += SPREAD[(word >> np.uint64(8 * part)) & np.uint64(255)]
+            for bit in range(n_sources):
+                found = np.int64((sums[bit // 8] >> np.uint64(8 * (bit % 8))) & np.uint64(255))
+                counts[bit, hop - 1] += found
+                counts[bit, n_hops] -= found
     return counts
 
 
-@compiled(nogil=True)
 def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop: Any, limits: Any) -> Any:
-    """Return source, target, class and hash of the pairs whose hash is below the limit of their class.
-
-    Nearly all pairs are far apart and have too large a hash, so the hash of every pair is computed first, 64 at a
-    time, and the hop is looked up only for the few that pass.
-    """
-    n_hops, n_nodes, n_sources = reached.shape[0] - 1, reached.shape[1], source_hashes.size
-    found = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint64))
-    size = 0
-    words = np.empty(n_sources, dtype=np.uint64)
-    for node in range(n_nodes):
-        for bit in range(n_sources):
-            words[bit] = scramble((hashes[node] + source_hashes[bit]) ^ seed)
-        if size + n_sources > found[0].size:
-            found = _grown(found, 2 * (size + n_sources))
-        source, target, kind, rank = found
-        beyond = ~reached[0, node]
-        for hop in range(1, n_hops + 2):
-            near = hop <= n_hops
-            if near:
-                beyond &= ~reached[hop, node]
-            there = reached[hop, node] if near else beyond
-            if class_of_hop[hop - 1] == 0 or there == 0:  # an edge, or no source
-                continue
-            limit = limits[hop - 1]
-            for bit in range(n_sources):
-                if words[bit] <= limit and (there >> np.uint64(bit)) & np.uint64(1):
-                    source[size], target[size] = bit, node
-                    kind[size], rank[size] = class_of_hop[hop - 1], words[bit]
-                    size += 1
-    source, target, kind, rank = found
-    return source[:size], target[:size], kind[:size], rank[:size]
+    """Return source, target, class and hash of the pairs whose hash is below the limit of their class."""
+    size = ROOM
+    while True:
+        ends, kind = np.empty((2, size), dtype=np.int64), np.empty(size, dtype=np.int64)
+        rank, room = np.empty(size, dtype=np.uint64), size
+        size = _below(reached, source_hashes, hashes, seed, class_of_hop, limits, ends, kind, rank)
+        if size <= room:
+            return ends[0, :size].copy(), ends[1, :size].copy(), kind[:size].copy(), rank[:size].copy()
 
 
 @compiled(nogil=True)
-def _grown(columns: Any, room: int) -> Any:
-    size = columns[0].size
-    source, target = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    kind, rank = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint64)
-    source[:size], target[:size], kind[:size], rank[:size] = columns
-    return source, target, kind, rank
+def _below(
+    reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop: Any, limits: Any,
+    ends: Any, kind: Any, rank: Any,
+) -> int:  # fmt: skip
+    """Fill in the pairs below the limits as far as there is room, and return how many there are.
+
+    Nearly all pairs have too large a hash, so the hash of every pair is computed first, and the hop is looked up only
+    for the few that are below the largest limit.
+    """
+    n_hops, n_nodes, size = reached.shape[0] - 1, reached.shape[1], 0
+    highest = np.uint64(0)
+    for hop in range(n_hops + 1):
+        if class_of_hop[hop] > 0:
+            highest = max(highest, limits[hop])
+    for node in range(n_nodes):
+        for bit in range(source_hashes.size):
+            word = scramble((hashes[node] + source_hashes[bit]) ^ seed)
+            if word > highest:
+                continue
+            mask, hop = np.uint64(1) << np.uint64(bit), 0
+            while hop <= n_hops and not reached[hop, node] & mask:
+                hop += 1
+            if hop > 0 and class_of_hop[hop - 1] > 0 and word <= limits[hop - 1]:  # neither itself nor an edge
+                if size < rank.size:
+                    ends[0, size], ends[1, size], kind[size], rank[size] = bit, node, class_of_hop[hop - 1], word
+                size += 1
+    return size

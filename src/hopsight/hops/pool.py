@@ -71,6 +71,10 @@ class PairPool:
         counts = int(arrays["n_pairs"]), pools, int(arrays["n_networks"])
         return cls(arrays["sizes"], arrays["errors"], class_of_hop, n_classes, *counts)
 
+    def nodes(self, fold: int) -> IntArray:
+        """Return the nodes that the pairs of a fold consist of, in ascending order."""
+        return np.unique(np.concatenate([pairs.ravel() for pairs in self.pools[fold]]))
+
     def draw(self, epoch: int, n_epochs: int, *, rng: np.random.Generator) -> IntArray:
         """Return ``(n_epochs, n_networks, 2, n_classes · n_pairs)`` pairs, in epoch t from fold t of each network."""
         drawn = np.empty((n_epochs, self.n_networks, 2, self.n_classes * self.n_pairs), dtype=np.int64)

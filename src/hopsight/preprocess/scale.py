@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.system.threads import in_order, n_threads
+from hopsight.system.threads import VALUES_AT_ONCE, in_order, n_threads
 
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
 LIMIT = 5.0  # standard deviations at which "clipped" clips
@@ -102,13 +102,14 @@ def _columns(attributes: Any, work: Callable[..., FloatArray]) -> Iterator[tuple
         rows = np.ascontiguousarray(chosen.toarray().T if sp.issparse(chosen) else chosen.T)
         return work(rows, columns)
 
-    yield from zip(parts, in_order(prepared, parts), strict=True)
+    run = map if np.prod(attributes.shape) <= VALUES_AT_ONCE else in_order  # a thread costs more than a few rows
+    yield from zip(parts, run(prepared, parts), strict=True)
 
 
-def standard_ranks(attributes: Any, quantiles: FloatArray) -> FloatArray:
-    """Return ranks divided by their standard deviation, which is smaller where values are tied."""
+def rank_spread(quantiles: FloatArray) -> FloatArray:
+    """Return the standard deviation of the ranks of each column, which is smaller where values are tied."""
     spread = ranked(quantiles, quantiles).std(axis=0)
-    return ranked(attributes, quantiles) / np.where(spread > 0, spread, 1.0)
+    return np.asarray(np.where(spread > 0, spread, 1.0))
 
 
 def clipped(attributes: Any, center: FloatArray, scale: FloatArray) -> FloatArray:

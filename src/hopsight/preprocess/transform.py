@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -19,9 +20,9 @@ from hopsight.preprocess.scale import (
     clipped,
     column_moments,
     column_quantiles,
+    rank_spread,
     ranked,
     row_scaled,
-    standard_ranks,
 )
 from hopsight.system.threads import few_threads, in_order
 
@@ -112,6 +113,12 @@ class AttributeTransform:
         mine = np.array([name in names for name in self.names], dtype=np.bool_)
         return np.resize(mine, self.n_outputs) if self.axes is None else np.zeros(self.n_outputs, dtype=np.bool_)
 
+    @cached_property
+    def _rank_spread(self) -> FloatArray:
+        """What ranks are divided by; an explanation transforms single nodes, many of them."""
+        assert self.quantiles is not None
+        return rank_spread(self.quantiles)
+
     def _with_types(self, attributes: Any, types: NDArray[np.object_]) -> Self:
         known = sorted(set(types.tolist()))
         moments = [column_moments(attributes[types == each]) for each in known]
@@ -162,7 +169,8 @@ class AttributeTransform:
         if self.quantiles is not None and self.scaling == "rank":
             prepared = ranked(attributes, self.quantiles)
         elif self.quantiles is not None:
-            prepared = np.hstack([prepared, RANK_WEIGHT * standard_ranks(attributes, self.quantiles)])
+            ranks = ranked(attributes, self.quantiles) / self._rank_spread
+            prepared = np.hstack([prepared, RANK_WEIGHT * ranks])
         return prepared, np.zeros(prepared.shape[1]), np.ones(prepared.shape[1])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hopsight.checks import check_count, plural
 from hopsight.explanations.text import aligned, printable
 from hopsight.runs.record import read_record
-from hopsight.system.cells import unguarded
+from hopsight.runs.tables import read_table, table_of
 from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
@@ -130,19 +130,18 @@ def _scores(folder: Path) -> pl.DataFrame:
     """Return node, rank, score and flagged of a run, with the ids as they are in the graph."""
     import polars as pl
 
-    path = folder / "scores.csv"
-    if not path.is_file():
+    path = table_of(folder, "scores")
+    if not path.exists():
         raise ValueError(f"{folder} has no scores.csv to compare: repeat the run, or name another folder")
     try:
-        table = pl.read_csv(path, columns=list(COLUMNS), schema_overrides={"node": pl.String})
+        table = read_table(path, COLUMNS)
         kinds = {"rank": pl.Int64, "score": pl.Float64, "flagged": pl.Int8}
         table = table.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
         if table.null_count().sum_horizontal().sum() or table["node"].is_duplicated().any():
             raise ValueError("it has an empty cell, or a node twice")
     except (pl.exceptions.PolarsError, ValueError) as error:
         raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}; repeat the run") from None
-    ids = pl.Series("node", [unguarded(node) for node in table["node"].to_list()], dtype=pl.String)
-    return table.with_columns(ids, pl.col("flagged").cast(pl.Boolean))
+    return table.with_columns(pl.col("flagged").cast(pl.Boolean))
 
 
 def _correlation(both: pl.DataFrame) -> float | None:

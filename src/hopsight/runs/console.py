@@ -14,6 +14,7 @@ from rich.text import Text
 from hopsight.checks import duration, plural
 from hopsight.runs.progress import one_line
 from hopsight.runs.results import Result
+from hopsight.runs.tables import table_of
 
 LONGEST_ID = 48
 
@@ -56,7 +57,8 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
             f"{truth['n_anomalies']:,}, ROC-AUC {truth['roc_auc']:.3f} (labels are used only for this line)."
         )
     total = duration(sum(result.record["seconds"].values()))
-    out.print(Text(f"Written in {total}: {', '.join(str(result.folder / name) for name in files)}"))
+    paths = [result.folder / name if "." in name else table_of(result.folder, name) for name in files]
+    out.print(Text(f"Written in {total}: {', '.join(map(str, paths))}"))
     if order:
         words = [str(result.folder), str(graph.node_ids[order[0]])]
         words = ["--", *words] if any(word.startswith("-") for word in words) else words

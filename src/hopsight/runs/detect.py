@@ -12,7 +12,7 @@ import numpy as np
 from hopsight.checks import check_choice, check_count
 from hopsight.graph import AttributedGraph
 from hopsight.runs.folder import Claim, claim
-from hopsight.runs.memory_need import check_need, expected_need, limited, parse_size
+from hopsight.runs.memory_need import Need, check_need, expected_need, limited, parse_size
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import Stages, notices
 from hopsight.runs.repeats import fit_repeats
@@ -20,6 +20,7 @@ from hopsight.runs.request import Request
 from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
 from hopsight.runs.settings import make_detector
 from hopsight.runs.subsets import asked_for, check_files
+from hopsight.system.scratch import check_scratch
 
 ENGINES = ("local", "spark")
 
@@ -56,13 +57,13 @@ def detect(
         if graph.n_nodes < 2:
             raise ValueError(f"a graph needs at least 2 nodes to compare, this one has {graph.n_nodes}")
         show.say(str(graph))
-        need = expected_need(graph, detector)
+        need, scratch = _place(expected_need(graph, detector), limit, graph, detector, request, claimed)
         show.say(f"{request.detector} needs {need} for this graph")
         check_need(need, limit)
         with stages.stage("fit"):
             if restart:
                 claimed.discard_checkpoint()
-            shown = _fit(detector, graph, claimed, request, resume=resume, progress=show)
+            shown = _fit(detector, graph, claimed, request, resume=resume, progress=show, scratch=scratch)
         shown, saved = asked_for(request, graph, shown, detector, show.say)
         record = record_of(request.source, graph, shown) | {
             "command": "detect",
@@ -76,7 +77,7 @@ def detect(
             "fit_seconds": getattr(detector, "seconds_", {}),
             "warnings": warnings,
         }
-        write_results(claimed.staging, graph, shown, request.top, record, stages, saved=saved)
+        write_results(claimed.staging, graph, shown, request.top, record, stages, saved=saved, csv=request.csv)
         claimed.publish()
         if _keeps_checkpoints(detector):
             claimed.discard_checkpoint()
@@ -89,6 +90,8 @@ def _check(request: Request) -> None:
     check_count("seed", request.seed, low=0)
     check_count("repeat", request.repeat)
     check_choice("engine", request.engine, ENGINES)
+    if request.scratch is not None:
+        check_scratch(Path(request.scratch), 0)
     if request.engine == "spark":
         raise ValueError("runs.detect is the local engine: call hopsight.spark.run for --engine spark")
     if request.device != "auto":
@@ -97,8 +100,28 @@ def _check(request: Request) -> None:
         resolve_device(request.device)
 
 
+def _place(
+    need: Need, limit: int | None, graph: AttributedGraph, detector: Any, request: Request, claimed: Claim
+) -> tuple[Need, Path | None]:
+    """Return the need, and the folder for temporary files if the run fits into memory only with them."""
+    movable = getattr(detector, "scratch_bytes", None)
+    if movable is None or not need.exceeds(limit):
+        return need, None
+    folder = claimed.staging if request.scratch is None else Path(request.scratch)
+    need = need.with_files(movable(graph))
+    check_scratch(folder, need.disk)
+    return need, folder
+
+
 def _fit(
-    detector: Any, graph: AttributedGraph, claimed: Claim, request: Request, *, resume: bool, progress: Progress
+    detector: Any,
+    graph: AttributedGraph,
+    claimed: Claim,
+    request: Request,
+    *,
+    resume: bool,
+    progress: Progress,
+    scratch: Path | None,
 ) -> Any:
     """Fit once or several times, with checkpoints if the detector supports them, and return what the run shows."""
     has_checkpoint = _keeps_checkpoints(detector)
@@ -109,6 +132,7 @@ def _fit(
         if request.repeat > 1:
             progress.say(f"Fit {number + 1} of {request.repeat}, with seed {each.seed}")
         more = {"checkpoint": claimed.checkpoint_of(number)} if has_checkpoint else {}
+        more |= {} if scratch is None else {"scratch": scratch}
         each.fit(graph, callback=progress, **more)
 
     if request.repeat == 1:

@@ -10,6 +10,7 @@ from hopsight.explanations.near import near_names, no_node
 from hopsight.graph import AttributedGraph
 from hopsight.runs.record import read_record
 from hopsight.runs.repeats import read_repeats
+from hopsight.runs.tables import table_of
 from hopsight.system.cells import unguarded
 
 
@@ -46,7 +47,7 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
     if hasattr(model, "edge_hop_"):
         model = with_edges(model, graph.edges)
     if (record.get("repeat") or 1) > 1:
-        model = read_repeats(model, graph, folder / "scores.csv", float(record["threshold"]))
+        model = read_repeats(model, graph, table_of(folder, "scores"), float(record["threshold"]))
     return model, graph
 
 

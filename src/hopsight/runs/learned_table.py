@@ -13,6 +13,7 @@ from hopsight.hcm.evidence import DEFAULT_EVIDENCE
 from hopsight.hcm.verdicts import in_words, learn
 from hopsight.io.verdicts import read_verdicts
 from hopsight.metrics import ranks
+from hopsight.runs.tables import read_table, table_of
 from hopsight.system.cells import guarded_frame
 from hopsight.system.files import replacing
 from hopsight.system.forks import check_polars
@@ -66,8 +67,7 @@ def learn_scores(
 
 def write_learned(folder: Path, verdicts: str | Path, evidence: Sequence[str]) -> str:
     """Write ``scores-learned.csv`` beside the scores of a finished run, and say what was learned."""
-    parquet = folder / "scores.parquet"
-    table, words = learn_scores(parquet if parquet.exists() else folder / "scores.csv", verdicts, evidence)
+    table, words = learn_scores(table_of(folder, "scores"), verdicts, evidence)
     if words is None:
         return "Nothing is learned before there are verdicts of both kinds."
     with replacing(folder / "scores-learned.csv") as file:
@@ -76,11 +76,6 @@ def write_learned(folder: Path, verdicts: str | Path, evidence: Sequence[str]) -
 
 
 def _read(path: Path) -> DataFrame:
-    import polars as pl
-
     if not path.exists():
         raise ValueError(f"there is no file {path}")
-    if path.is_dir() or path.suffix == ".parquet":
-        return pl.read_parquet(path / "*.parquet" if path.is_dir() else path).sort("rank")
-    table = pl.read_csv(path, schema_overrides={"node": pl.String})
-    return table.with_columns(pl.col("^node|name$").cast(pl.String).str.strip_prefix("'"))
+    return read_table(path)

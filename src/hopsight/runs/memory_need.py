@@ -19,7 +19,7 @@ from typing import Any
 
 from hopsight.checks import duration
 from hopsight.graph import AttributedGraph
-from hopsight.system.memory import available_memory, resident_memory
+from hopsight.system.memory import available_memory, own_memory
 
 LIBRARIES = 400e6  # Python, numpy, scipy, polars
 TORCH = 220e6
@@ -30,13 +30,23 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes of memory and seconds that a fit is expected to take."""
+    """Bytes of memory, seconds, and bytes of temporary files that a fit is expected to take."""
 
     memory: int
     seconds: float
+    disk: int = 0
 
     def __str__(self) -> str:
-        return f"about {size(self.memory)} of memory and {duration(self.seconds)}"
+        files = f", {size(self.disk)} of temporary files" if self.disk else ""
+        return f"about {size(self.memory)} of memory{files} and {duration(self.seconds)}"
+
+    def exceeds(self, limit: int | None) -> bool:
+        """Return whether that is more than ``limit`` bytes or, without a limit, more than the free memory."""
+        return self.memory > (available_memory() if limit is None else limit)
+
+    def with_files(self, n_bytes: int) -> Need:
+        """Return the need if so many bytes are in temporary files instead of in memory."""
+        return Need(self.memory - n_bytes, self.seconds, n_bytes)
 
 
 def expected_need(graph: AttributedGraph, detector: Any) -> Need:
@@ -69,7 +79,7 @@ def limited(limit: int | None) -> Iterator[None]:
 
     def interrupt_above_limit() -> None:
         while not done.wait(0.05):
-            if resident_memory() > limit:
+            if own_memory() > limit:
                 exceeded.set()
                 _thread.interrupt_main()
                 return

@@ -1,10 +1,10 @@
-"""The tables of the run folder: ``scores.csv``, ``edges.csv`` and ``groups.csv``."""
+"""The tables of the run folder: ``scores.csv``, ``edges.csv`` (both Parquet if they are long) and ``groups.csv``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,24 +12,30 @@ from hopsight.detectors.table import score_table
 from hopsight.explanations.edges import edge_order, edge_reasons
 from hopsight.explanations.groups import Shared
 from hopsight.graph import AttributedGraph
-from hopsight.system.cells import guarded, guarded_frame
-from hopsight.system.files import naming
+from hopsight.runs.tables import write_table
+from hopsight.system.cells import guarded
 from hopsight.system.forks import check_polars
 
-
-def write_scores(path: Path, graph: AttributedGraph, model: Any) -> None:
-    """Write one row per node, most anomalous first: node, rank, score, flagged, judged, degree, the detector's own."""
-    table = score_table(model, graph)
-    _write(path, table)
+if TYPE_CHECKING:
+    import polars as pl
 
 
-def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:
+def write_scores(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
+    """Write one row per node, most anomalous first: node, rank, score, flagged, judged, degree, the detector's own.
+
+    Without ``csv``, more than a million rows are written as Parquet, as :func:`write_table` says.
+    """
+    return write_table(path, _frame(score_table(model, graph)), csv=csv)
+
+
+def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
     """Write one row per edge, the most out of place first, with what the detector knows of it and a reason."""
     order = edge_order(model)
     source, target = model.edge_index_[:, order]
+    names = _series(graph.node_ids)  # text is repeated by polars, not as Python objects
     table = {
-        "source": graph.node_ids[source],
-        "target": graph.node_ids[target],
+        "source": names.gather(source),
+        "target": names.gather(target),
         "rank": np.arange(1, order.size + 1),
         "hop": model.edge_hop_[order],
         "probability": model.edge_probability_[order],
@@ -37,7 +43,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any) -> None:
     }
     optional = {"surprise": "edge_surprise_", "score": "edge_score_", "flagged": "edge_label_"}
     table |= {name: getattr(model, value)[order] for name, value in optional.items() if hasattr(model, value)}
-    _write(path, table | {"reason": edge_reasons(model).gather(order)})
+    return write_table(path, _frame(table | {"reason": edge_reasons(model).gather(order)}), csv=csv)
 
 
 def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
@@ -53,16 +59,20 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
         "score": [group.score for group in groups],
         "shared": [shared.among(group.members) for group in groups],
     }
-    _write(path, table)
+    write_table(path, _frame(table), but=["members"])  # each member is guarded already
 
 
-def _write(path: Path, table: Mapping[str, Any]) -> None:
+def _frame(table: Mapping[str, Any]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame({name: _series(values) for name, values in table.items()})
+
+
+def _series(values: Any) -> pl.Series:
+    """Return values as a column; polars takes Python objects from a list only."""
     import polars as pl
 
     check_polars()
-    columns = {
-        name: values.tolist() if isinstance(values, np.ndarray) and values.dtype == object else values
-        for name, values in table.items()
-    }
-    with naming(path):
-        guarded_frame(pl.DataFrame(columns), but=["members"]).write_csv(path)  # each member is guarded already
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        values = values.tolist()
+    return values if isinstance(values, pl.Series) else pl.Series(values)

@@ -21,8 +21,7 @@ from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import KINDS
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranks
-from hopsight.system.cells import unguarded
-from hopsight.system.forks import check_polars
+from hopsight.runs.tables import read_table
 
 FloatArray = NDArray[np.float64]
 
@@ -91,13 +90,8 @@ def stability(scores: Sequence[FloatArray], n_first: int) -> FloatArray:
 
 def read_repeats(model: Any, graph: AttributedGraph, path: Path, threshold: float) -> Any:
     """Return the model of a run with repeated fits as the run showed it, with the means that ``scores.csv`` has."""
-    import polars as pl
-
-    check_polars()
-    table = pl.read_csv(path, schema_overrides={"node": pl.String})
-    guarded = graph.node_ids.dtype.kind != "i"
-    cells = [unguarded(cell or "") if guarded else cell for cell in table["node"].to_list()]
-    order = {cell: place for place, cell in enumerate(cells)}
+    table = read_table(path)
+    order = {cell or "": place for place, cell in enumerate(table["node"].to_list())}
     shown = copy.copy(model)
     try:
         rows = [order[str(node)] for node in graph.node_ids.tolist()]

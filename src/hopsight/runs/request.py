@@ -97,6 +97,8 @@ class Request:
     verdicts: str | None = None  # a file of verdicts to learn from
     only: str | None = None  # a file of the nodes to rank
     repeat: int = 1  # number of fits, each with another seed, whose mean score ranks the nodes
+    scratch: str | None = None  # a folder for temporary files of a run that exceeds the memory
+    csv: bool = False  # whether tables of more than a million rows are CSV files, too
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
@@ -111,7 +113,11 @@ class Request:
     def repeatable(self) -> Self:
         """Return the same request with absolute paths, so that the run can be repeated from any folder."""
         return dataclasses.replace(
-            self, source=self.source.repeatable(), verdicts=_absolute(self.verdicts), only=_absolute(self.only)
+            self,
+            source=self.source.repeatable(),
+            verdicts=_absolute(self.verdicts),
+            only=_absolute(self.only),
+            scratch=_absolute(self.scratch),
         )
 
 

@@ -26,9 +26,11 @@ from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
 from hopsight.system.versions import versions
 
-FILES = ("scores.csv", "edges.csv", "groups.csv", "explanations.json", "report.html", "model", "graph.npz", RECORD)
-LINKED = ("scores.csv", "edges.csv", "groups.csv", "explanations.json", RECORD)  # from the report
-REPLACED = (*FILES, "scores-learned.csv")  # a new run also removes what was learned about the old one
+TABLES = ("scores.csv", "edges.csv", "groups.csv")
+FILES = (*TABLES, "explanations.json", "report.html", "model", "graph.npz", RECORD)
+LONG = ("scores.parquet", "edges.parquet")  # instead of the CSV files
+LINKED = (*TABLES, *LONG, "explanations.json", RECORD)  # from the report
+REPLACED = (*FILES, *LONG, "scores-learned.csv")  # a new run also removes what was learned about the old one
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,15 @@ def write_results(
     stages: Stages,
     *,
     saved: Any = None,
+    csv: bool = False,
 ) -> None:
     """Write every file of a run, the record last; the record gets the seconds of the stages and the peak memory.
 
-    ``saved`` is the detector to save where it differs from the one to show, as after repeated fits.
+    ``saved`` is the detector to save where it differs from the one to show, as after repeated fits. With ``csv``,
+    tables of more than a million rows are CSV files, too.
     """
     with stages.stage("write"):
-        _write_tables(folder, graph, model)
+        _write_tables(folder, graph, model, csv=csv)
         (model if saved is None else saved).save(folder / "model")
     record |= {"seconds": stages.seconds, "peak_memory_bytes": peak_memory()}
     with stages.stage("explain"):
@@ -119,12 +123,12 @@ def judged_or_left_out(model: Any) -> NDArray[np.bool_] | None:
     return left_out if left_out.any() else None
 
 
-def _write_tables(folder: Path, graph: AttributedGraph, model: Any) -> None:
+def _write_tables(folder: Path, graph: AttributedGraph, model: Any, *, csv: bool) -> None:
     from hopsight.io.npz import write_npz
 
-    write_scores(folder / "scores.csv", graph, model)
+    write_scores(folder / "scores.csv", graph, model, csv=csv)
     if hasattr(model, "edge_hop_"):
-        write_edges(folder / "edges.csv", graph, model)
+        write_edges(folder / "edges.csv", graph, model, csv=csv)
     if hasattr(model, "groups_"):
         write_groups(folder / "groups.csv", graph, model)
     write_npz(graph, folder / "graph.npz")

@@ -45,7 +45,7 @@ def pool_views(views: DataFrame, layout: Layout, pool: PairPool) -> DataFrame:
 
     Blocks ``ax`` of a fold hold the nodes of that fold's pool, blocks ``x`` the nodes of all pools.
     """
-    by_fold = {fold: _pool_nodes(pool, fold) for fold in range(len(pool.pools))}
+    by_fold = {fold: pool.nodes(fold) for fold in range(len(pool.pools))}
     all_nodes = np.unique(np.concatenate(list(by_fold.values())))
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -144,15 +144,11 @@ def views_by_kind(rows: Iterable[Any], dtype: Any) -> dict[tuple[int, str], Arra
     return {key: np.concatenate(parts) for key, parts in found.items()}
 
 
-def _pool_nodes(pool: PairPool, fold: int) -> Array:
-    return np.unique(np.concatenate([pairs.ravel() for pairs in pool.pools[fold]]))
-
-
 def _renumbered(
     views: dict[tuple[int, str], Array], pool: PairPool, device: torch.device
 ) -> tuple[PairPool, list[Fold]]:
     """Renumber the pool's nodes within each fold, and return with them the folds' views of these nodes."""
-    by_fold = [_pool_nodes(pool, fold) for fold in range(len(pool.pools))]
+    by_fold = [pool.nodes(fold) for fold in range(len(pool.pools))]
     all_nodes = np.unique(np.concatenate(by_fold))
     x = views[NO_FOLD, "x"].reshape(all_nodes.size, -1)
     no_edges = torch.empty(0, dtype=torch.int64, device=device)

@@ -48,6 +48,14 @@ def resident_memory(pid: int | None = None) -> int:
         return 0
 
 
+def own_memory() -> int:
+    """Return the bytes that this process alone holds: without mapped files, which the system can drop at any time."""
+    import psutil
+
+    info = psutil.Process().memory_info()
+    return int(info.rss - getattr(info, "shared", 0))
+
+
 def peak_memory() -> int:
     """Return the most bytes that this process has held since it started or since :func:`reset_peak`."""
     with suppress(OSError):  # psutil does not report a peak that can be reset; Linux does

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from hopsight.system.forks import forked
 
@@ -39,7 +40,21 @@ def few_threads(n_columns: int) -> AbstractContextManager[Any]:
 
     Waking a second thread and waiting for it would cost more than it saves.
     """
-    return threadpool_limits(1, user_api="blas") if n_columns <= NARROW else nullcontext()
+    return blas_on_one_thread() if n_columns <= NARROW else nullcontext()
+
+
+def blas_on_one_thread() -> AbstractContextManager[Any]:
+    """Limit BLAS to one thread for the time of a ``with`` block."""
+    limited: AbstractContextManager[Any] = _libraries("torch" in sys.modules).limit(limits=1, user_api="blas")
+    return limited
+
+
+@cache
+def _libraries(with_torch: bool) -> ThreadpoolController:
+    """Return the loaded libraries that have threads; finding them takes milliseconds, and torch brings its own."""
+    import scipy.linalg  # noqa: F401 (it has its own BLAS, which must not be loaded after the search)
+
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -70,7 +85,7 @@ def one_thread() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with blas_on_one_thread():
             yield
     finally:
         torch.set_num_threads(before)

@@ -1,0 +1,62 @@
+"""Large tables of a run folder: CSV, which everything opens, or Parquet beyond a million rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hopsight.system.cells import guarded_frame, unguarded
+from hopsight.system.files import naming
+from hopsight.system.forks import check_polars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_CSV_ROWS = 1_000_000  # about what a spreadsheet opens; ten million edges would be 2 GB of text
+ROWS_AT_ONCE = 1 << 18  # of a CSV file, so that its text is never in memory as a whole
+
+
+def write_table(path: Path, table: pl.DataFrame, *, csv: bool = True, but: Collection[str] = ()) -> Path:
+    """Write ``path`` as CSV, or a Parquet file beside it if the table is long and ``csv`` is not asked for.
+
+    Text in a CSV file is guarded against spreadsheets, except in the columns ``but``; Parquet has it as it is.
+    """
+    check_polars()
+    if not csv and table.height > MOST_CSV_ROWS:
+        path = path.with_suffix(".parquet")
+        with naming(path):
+            table.write_parquet(path)
+        return path
+    with naming(path), path.open("wb") as file:
+        for start in range(0, max(1, table.height), ROWS_AT_ONCE):
+            part = guarded_frame(table[start : start + ROWS_AT_ONCE], but=list(but))
+            part.write_csv(file, include_header=start == 0)
+    return path
+
+
+def table_of(folder: Path, name: str) -> Path:
+    """Return the file of a table such as ``scores``: the Parquet file if there is one, else the CSV file."""
+    parquet = folder / f"{name}.parquet"
+    return parquet if parquet.exists() else folder / f"{name}.csv"
+
+
+def read_table(path: Path, columns: Collection[str] | None = None) -> pl.DataFrame:
+    """Return (some columns of) a table with one row per node; ids are text, as they are in the graph.
+
+    Spark writes a folder of Parquet files.
+    """
+    import polars as pl
+
+    check_polars()
+    wanted = None if columns is None else list(columns)
+    if path.suffix == ".parquet":
+        found = pl.read_parquet(path / "*.parquet" if path.is_dir() else path, columns=wanted)
+        return found.with_columns(pl.col("node").cast(pl.String)).sort("rank")
+    found = pl.read_csv(path, columns=wanted, schema_overrides={"node": pl.String})
+    guarded = [found[name].cast(pl.String) for name in ("node", "name") if name in found.columns]
+    return found.with_columns(pl.Series(column.name, list(map(_restored, column)), pl.String) for column in guarded)
+
+
+def _restored(cell: str | None) -> str | None:
+    return None if cell is None else unguarded(cell)

@@ -1,0 +1,38 @@
+"""Arrays that do not fit into memory: temporary files without a name, mapped into memory."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def zeros(shape: tuple[int, ...], dtype: Any, scratch: Path | None = None) -> NDArray[Any]:
+    """Return zeros that occupy memory, or disk space in the folder ``scratch``, once they are written to.
+
+    The file has no name (on Windows, it is removed when closed), so that nothing is left behind, however the process
+    ends. The system keeps as much of it in memory as is free, and takes it back when memory is scarce.
+    """
+    n_bytes = prod(shape) * np.dtype(dtype).itemsize
+    if scratch is None or n_bytes == 0:
+        return np.zeros(shape, dtype=dtype)
+    with tempfile.TemporaryFile(dir=scratch) as file:
+        file.truncate(n_bytes)
+        return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=shape))
+
+
+def check_scratch(folder: Path, n_bytes: int) -> None:
+    """Refuse a folder that cannot hold temporary files of a size."""
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder} for temporary files: create it, or name another with --scratch")
+    free = shutil.disk_usage(folder).free
+    if n_bytes > free:
+        raise ValueError(
+            f"temporary files of {n_bytes / 1e9:.1f} GB do not fit into {folder}, where {free / 1e9:.1f} GB are free: "
+            "name a folder on another disk with --scratch"
+        )
