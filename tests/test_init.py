@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import time
 from importlib.metadata import version
 from importlib.util import find_spec
 
@@ -69,10 +69,13 @@ def test_nothing_heavy_is_imported_before_it_is_needed(statement: str) -> None:
 
 
 def test_help_takes_less_than_a_second() -> None:
+    """Of the processor's time: a busy machine lets everything wait."""
+
     def seconds() -> float:
-        start = time.perf_counter()
+        start = os.times()
         run("import sys; sys.argv = ['hopsight', '--help']; from hopsight.cli import main; main()")
-        return time.perf_counter() - start
+        end = os.times()
+        return end.children_user + end.children_system - start.children_user - start.children_system
 
     assert min(seconds() for _ in range(3)) < 1.0
 

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from hopsight.graph import AttributedGraph
+from hopsight.io import write
 from hopsight.runs.explain import open_run
 from processes import HCM, finish, kill_during, killed, start
 
@@ -37,8 +39,11 @@ def check_killed_detect(folder: Path, times: int, *options: str) -> None:
     assert {path.name for path in folder.iterdir()} == whole
 
 
-def test_a_killed_detection_leaves_no_result_and_the_next_one_succeeds(tmp_path: Path) -> None:
-    check_killed_detect(tmp_path / "out", 2, "--detector", "lof")
+def test_a_killed_detection_leaves_no_result_and_the_next_one_succeeds(
+    tmp_path: Path, two_cliques: AttributedGraph
+) -> None:
+    write(two_cliques, tmp_path / "graph.npz")
+    check_killed_detect(tmp_path / "out", 2, str(tmp_path / "graph.npz"), "--detector", "lof")
 
 
 @pytest.mark.attack
@@ -181,7 +186,6 @@ COMMANDS = {
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a graph and a finished run."""
     from hopsight.datasets import make_demo
-    from hopsight.io import write
 
     folder = tmp_path_factory.mktemp("kills")
     write(make_demo(), folder / "demo.npz")

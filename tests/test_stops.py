@@ -11,7 +11,7 @@ import pytest
 from hopsight.cli import main
 from hopsight.datasets import make_graph
 from hopsight.io import write
-from processes import finish, start
+from processes import start
 
 
 def test_the_second_of_two_runs_into_one_folder_is_refused(
@@ -55,13 +55,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
     small = ("n_epochs=80", "burn_in=40", "n_units=16", "mlp_units=16", "n_folds=2", "n_inner=2")
     settings = [part for text in small for part in ("--set", text)]
     command = ["detect", str(folder / "graph.npz"), "--detector", "cross_hcm", "--top", "1", *settings]
-    finish(*command, "--out", str(folder / "out"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("signal.signal", lambda *_: None)
+        assert main([*command, "--out", str(folder / "out")]) == 0
     return command, folder / "out"
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_detection_is_resumed_to_the_same_bytes(
-    tmp_path: Path, signal_number: int, whole: tuple[list[str], Path]
+    tmp_path: Path, signal_number: int, whole: tuple[list[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that is stopped or killed during training ends with --resume as if nothing had happened."""
     command, undisturbed = whole
@@ -75,7 +77,8 @@ def test_an_interrupted_detection_is_resumed_to_the_same_bytes(
     assert not (folder / "run.json").exists()
     if signal_number == signal.SIGINT:
         assert error.splitlines()[-1] == "hopsight: stopped; run the same command with --resume to continue"
-    finish(*command, "--out", str(folder), "--resume")
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    assert main([*command, "--out", str(folder), "--resume"]) == 0
     for name in ("scores.csv", "edges.csv"):
         assert (folder / name).read_bytes() == (undisturbed / name).read_bytes()
     assert not (folder / ".hopsight-checkpoint").exists()

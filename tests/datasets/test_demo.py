@@ -83,9 +83,9 @@ def test_no_simple_statistic_finds_them_but_comparing_friends_does(seed: int) ->
 
 def test_it_is_generated_fast_and_determined_by_the_seed() -> None:
     demo._generate.cache_clear()
-    start = time.perf_counter()
+    start = time.process_time()
     first = make_demo(7)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
     demo._generate.cache_clear()
     again, other = make_demo(7), make_demo(8)
     assert (first.adjacency != again.adjacency).nnz == 0

@@ -55,9 +55,9 @@ def _leaks(graph: AttributedGraph, kind: int | None = None) -> tuple[float, floa
 @pytest.mark.parametrize("protocol", ["dominant", "hcm", "leak-free"])
 def test_the_papers_counts_on_the_papers_graphs(real: tuple[AttributedGraph, int], protocol: str) -> None:
     graph, n_cliques = real
-    start = time.perf_counter()
+    start = time.process_time()
     injected = inject(graph, n_cliques=n_cliques, clique_size=15, protocol=protocol, seed=1)
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
     assert injected.labels.sum() == {10: 300, 15: 450}[n_cliques]
     assert np.bincount(injected.kinds).tolist() == [graph.n_nodes - 30 * n_cliques, 15 * n_cliques, 15 * n_cliques]
     changed = _rows_that_differ(injected.attributes, graph.attributes)

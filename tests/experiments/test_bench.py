@@ -7,18 +7,34 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).resolve().parents[2] / "experiments" / "bench.py"
 
 
-def test_the_quick_suite_writes_every_table_and_figure(tmp_path):
-    """HCM, one baseline and a class of the experiments, which workers must import, on the generated graph."""
-    out = tmp_path / "out"
-    command = [sys.executable, str(SCRIPT), "--suite", "quick", "--out", str(out), "--repetitions", "1"]
-    command += ["--workers", "1", "--detectors", "lof", "hcm-paper", "paper.oracle:MADANOracle"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+def run_quick(out: Path, *options: str) -> tuple[str, set[tuple[str, str]]]:
+    """Run the quick suite and return what it printed, and how each detector ended."""
+    command = [sys.executable, str(SCRIPT), "--suite", "quick", "--out", str(out), "--repetitions", "1", *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=out.parent, check=False)
     assert done.returncode == 0, done.stderr
     with (out / "results.csv").open(newline="") as file:
-        found = {(row["detector"], row["status"]) for row in csv.DictReader(file)}
+        return done.stdout, {(row["detector"], row["status"]) for row in csv.DictReader(file)}
+
+
+def test_the_script_compares_a_detector_that_workers_must_import(tmp_path):
+    """The class of the experiments is on the path of the script only."""
+    options = ["--experiments", "comparison", "--detectors", "lof", "paper.oracle:MADANOracle"]
+    printed, found = run_quick(tmp_path / "out", *options)
+    assert found == {(name, "ok") for name in ("random", "degree", "attribute_norm", "lof", "paper.oracle:MADANOracle")}
+    assert "Table 1: ROC-AUC" in printed
+    assert (tmp_path / "out" / "figures" / "comparison.svg").is_file()
+
+
+@pytest.mark.slow
+def test_the_quick_suite_writes_every_table_and_figure(tmp_path):
+    """HCM, one baseline and a class of the experiments on the generated graph, with all studies of HCM."""
+    out = tmp_path / "out"
+    printed, found = run_quick(out, "--workers", "2", "--detectors", "lof", "hcm-paper", "paper.oracle:MADANOracle")
     assert found == {
         (name, "ok") for name in ("random", "degree", "attribute_norm", "lof", "hcm", "paper.oracle:MADANOracle")
     }
@@ -27,5 +43,5 @@ def test_the_quick_suite_writes_every_table_and_figure(tmp_path):
     assert {path.name for path in out.iterdir()} == {
         "cells.jsonl", "curves.csv", "figures", "results.csv", "tables.md", "report.html", ".lock",
     }  # fmt: skip
-    assert "Table 1: ROC-AUC" in done.stdout
+    assert "Table 1: ROC-AUC" in printed
     assert "SGD, rate tuned on the loss" in (out / "tables.md").read_text()
