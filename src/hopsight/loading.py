@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -201,6 +202,8 @@ def _unknown(name: str, names: Sequence[str]) -> str:
             return f"{name} is not a regular file"
     except (OSError, ValueError):
         return f"there is no file {name[:200]!r}"
+    if glob.has_magic(name):
+        return f"there is no file {name}: no Parquet file matches, and other files are read one at a time"
     if path.suffix or len(path.parts) > 1:
         return f"there is no file {name}"
     return f"{name!r} is neither a file nor a graph in the catalog{suggest(name.lower(), names)}"

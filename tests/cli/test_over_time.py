@@ -32,6 +32,7 @@ def test_detect_then_watch_prints_alerts_as_json_lines(tmp_path: Path, capsys: p
     assert main(["watch", str(out), str(tmp_path / "new.csv"), "--quiet"]) == 0
     assert "processed already" in capsys.readouterr().out
     _explained(out, capsys)
+    _other_commands(out, tmp_path / "new.csv", capsys)
     assert main(["rerun", str(out), "--out", str(tmp_path / "again"), "--quiet"]) == 0
     assert "Judged 2,000 events" in capsys.readouterr().out
     assert (tmp_path / "again/alerts.csv").read_text() == "".join(
@@ -50,6 +51,36 @@ def _explained(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"events from {BURST[0]} to {BURST[1]}, " in capsys.readouterr().out
     assert main(["explain", str(out), "--group", "1"]) == 2
     assert "has no groups" in capsys.readouterr().err
+
+
+def _other_commands(out: Path, new: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command that takes the folder of a run works on it, or says what to do instead."""
+    assert main(["compare", str(out), str(out)]) == 0
+    assert "rank correlation" in capsys.readouterr().out
+    assert main(["score", str(out), str(new), "--out", str(new.parent / "scored")]) == 2
+    assert f"is a run over time: pass new events to hopsight watch {out}" in capsys.readouterr().err
+    assert main(["review", str(out), "--no-open"]) == 2
+    assert "is a run over time, which has no model of nodes: see its report.html" in capsys.readouterr().err
+
+
+def test_a_watched_file_is_read_like_the_first_even_if_it_could_not_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = [f"p{number}" for number in range(12)]
+    rows = [(people[i % 12], people[(i * 5 + 1) % 12], f"{i % 30 + 1}/03/2024 0{i // 30}:00") for i in range(240)]
+    frame = pl.DataFrame(rows, schema=["from", "to", "date"], orient="row")
+    frame.write_csv(tmp_path / "old.csv")
+    later = frame[:10].with_columns(date=pl.lit("05/04/2024 10:00"))  # the fifth of April
+    later.write_csv(tmp_path / "new.csv")
+    out = tmp_path / "run"
+    options = ["--time-column", "date", "--window", "1d", "--quiet", "--out", str(out)]
+    assert main(["detect", str(tmp_path / "old.csv"), *options]) == 0
+    assert main(["watch", str(out), str(tmp_path / "new.csv"), "--quiet"]) == 0
+    windows = pl.read_csv(out / "edges.csv")["window"]
+    assert windows.max() == 19818  # days since 1970
+    record = json.loads((out / "run.json").read_text())
+    assert record["warnings"] == ["Read the times in column 'date', such as 1/03/2024 00:00, as day/month/year."]
+    assert "came late" not in capsys.readouterr().out
 
 
 def test_every_option_of_detect_is_supported_or_refused() -> None:

@@ -127,3 +127,23 @@ def test_objects_as_ids_of_a_typed_table_are_refused() -> None:
     frame = pl.DataFrame({"source": [{"id": 1}, {"id": 2}], "target": [{"id": 2}, {"id": 3}]})
     with pytest.raises(ValueError, match=r"column 'source' holds Struct.*, not node ids; name another column"):
         load(frame, notices=[])
+
+
+def test_a_sheet_with_a_title_is_read_from_its_header_on(tmp_path: Path) -> None:
+    writer = pytest.importorskip("xlsxwriter", reason="xlsxwriter writes the workbook")
+    book = writer.Workbook(tmp_path / "book.xlsx")
+    sheet = book.add_worksheet("payments")
+    sheet.write_row(0, 0, ["Payments of 2024"])
+    sheet.write_row(2, 0, ["payer", "payee", "amount"])
+    for number, (a, b) in enumerate(PAIRS):
+        sheet.write_row(3 + number, 0, [a, b, number + 0.5])
+    book.close()
+    graph, notices = loaded(tmp_path / "book.xlsx")
+    assert graph.edge_attribute_names == ("amount",)
+    assert "Read edges from column 'payer' to column 'payee'." in notices
+
+
+def test_a_pattern_of_other_files_is_refused_by_name(tmp_path: Path) -> None:
+    table(tmp_path / "a.csv", "from,to", "{a},{b}")
+    with pytest.raises(ValueError, match="no Parquet file matches, and other files are read one at a time"):
+        load(str(tmp_path / "*.csv"))

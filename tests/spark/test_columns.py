@@ -73,7 +73,7 @@ def test_a_column_in_parts_is_encoded_like_the_whole(name: str, missing: str) ->
         ["1", "2", "x", "4"],
         [1.0, float("inf"), 2.0, 3.0],
         ["7", "inf", "1", "2"],
-        ["3", "1,5", "2,5", "7,25"],
+        ["3", "1,500", "2,500", "7,250"],
     ],
 )
 def test_both_engines_refuse_a_column_in_the_same_words(values: list[Any]) -> None:
@@ -83,6 +83,17 @@ def test_both_engines_refuse_a_column_in_the_same_words(values: list[Any]) -> No
     with pytest.raises(ValueError) as two:
         encode_in_parts(column, "refuse", [])
     assert str(two.value) == str(one.value)
+
+
+@pytest.mark.parametrize(
+    "values", [["3", "1,5", "1.234,25", "-7"], ["$1,234.50", "($7)", "", "12"], ["5/31/24", "6/1/24", "1/2/24", ""]]
+)
+def test_both_engines_read_numbers_and_dates_as_people_write_them(values: list[str]) -> None:
+    column, said, also_said = pl.Series("c", values), list[str](), list[str]()
+    matrix, names = encode([column], 4, missing="mean", notices=said)
+    found, found_names = encode_in_parts(column, "mean", also_said)
+    np.testing.assert_allclose(found, matrix)
+    assert (found_names, also_said) == (names, said)
 
 
 def test_both_engines_refuse_a_wrong_label_in_the_same_words(spark: Any) -> None:

@@ -53,7 +53,8 @@ def graph_of(
         return from_data(source, directed=directed, notices=notices)
     if isinstance(source, tuple | list) and len(source) == 2 and not any(isinstance(part, str) for part in source):
         return AttributedGraph(source[0], source[1], directed=directed)
-    hint = "; read a file with hopsight.load() first" if isinstance(source, str | Path) else ""
+    what = "a file" if isinstance(source, str | Path) else "a table of edges, as a data frame,"
+    hint = f"; read {what} with hopsight.load() first"
     raise ValueError(
         "a graph must be an AttributedGraph, a PyG Data, a NetworkX graph or a pair (adjacency, attributes), "
         f"got {type(source).__name__}{hint}"

@@ -15,10 +15,11 @@ SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 a
 _TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([AaPp][Mm])?"
 _CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-]\d{{2}}):?(\d{{2}}))?\s*$"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
 _WEEKDAY = r"(?i)^\s*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
 _ENGLISH = {  # 31 May 2024, 31-May-2024 and May 31, 2024
-    rf"{_WEEKDAY}(\d{{1,2}})[ -]+({'|'.join(_MONTHS)})[a-z]*\.?[ ,-]+(\d{{4}})": "${1}.#${2}#.${3}",
-    rf"{_WEEKDAY}({'|'.join(_MONTHS)})[a-z]*\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
+    rf"{_WEEKDAY}(\d{{1,2}})[ -]+({'|'.join(_MONTHS)}){_REST}\.?[ ,-]+(\d{{4}})": "${1}.#${2}#.${3}",
+    rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
 }
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
 UNIX = (3e8, 5e9)  # seconds from 1979 to 2128

@@ -38,6 +38,7 @@ WORDS = {
 STARTS = {"excel": (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "sqlite": (b"SQLite format 3\0",)}
 EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}
 ROWS_FREE, ROWS_PER_BYTE = 200_000, 10
+MOST_ABOVE = 10  # rows above the header of a sheet
 BATCH = 50_000  # rows of SQLite that are Python objects at a time
 
 
@@ -240,7 +241,14 @@ def _excel(path: str, table: str | None, _query: str | None) -> pl.DataFrame:
         sheets = [
             name for name in sheets if book.load_sheet(name, header_row=None, n_rows=1).to_polars().height
         ] or sheets
-    return book.load_sheet(_chosen(sheets, table, path, "sheet")).to_polars()
+    chosen = _chosen(sheets, table, path, "sheet")
+    frame = book.load_sheet(chosen).to_polars()
+    if not any(name.startswith("__UNNAMED__") for name in frame.columns[1:]):
+        return frame
+    first = book.load_sheet(chosen, header_row=None, n_rows=MOST_ABOVE + 1).to_polars()
+    filled = [sum(cell is not None for cell in cells) for cells in first.iter_rows()]
+    above = next((row for row, count in enumerate(filled) if 2 * count >= first.width), 0)  # below a title
+    return book.load_sheet(chosen, header_row=above).to_polars() if above else frame
 
 
 def _duckdb(path: str, table: str | None, query: str | None) -> pl.DataFrame:

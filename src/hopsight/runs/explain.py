@@ -8,6 +8,7 @@ from typing import Any
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
 from hopsight.explanations.near import near_names, no_node
 from hopsight.graph import AttributedGraph
+from hopsight.runs.folder import OVER_TIME
 from hopsight.runs.record import read_record
 from hopsight.runs.repeats import read_repeats
 from hopsight.runs.tables import table_of
@@ -35,6 +36,11 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
     from hopsight.loading import load
 
     record = read_record(folder)
+    if (folder / OVER_TIME).is_file():
+        raise ValueError(
+            f"{folder} is a run over time, which has no model of nodes: see its report.html and alerts.csv, or pass a "
+            "node to hopsight explain"
+        )
     if not (folder / "graph.npz").is_file() or not (folder / "model").is_dir():
         raise ValueError(
             f"{folder} has no graph.npz and model, which explain needs: Spark does not write them, nor did the score "

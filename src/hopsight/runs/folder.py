@@ -18,6 +18,7 @@ CHECKPOINT = ".hopsight-checkpoint"
 DAMAGED = "-damaged"  # the end of the name of a checkpoint that could not be read
 PUBLISHING = "publishing"  # exists in the staging folder while its files are being moved
 RECORD = "run.json"  # written last: a folder without it is not a finished run
+OVER_TIME = "trajectories.csv"  # only a run over time has it
 FORMAT = "hopsight-run"  # the first value in run.json
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from hopsight.checks import check_count
-from hopsight.runs.folder import claim
+from hopsight.runs.folder import OVER_TIME, claim
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import Stages, notices
 from hopsight.runs.request import Source
@@ -24,6 +24,8 @@ def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, prog
     check_count("top", top)
     show = progress or Progress()
     stages = Stages(show.begin, show.end)
+    if (model_path / OVER_TIME).is_file():
+        raise ValueError(f"{model_path} is a run over time: pass new events to hopsight watch {model_path}")
     inside = model_path / "model"
     model = load_detector(inside if inside.is_dir() else model_path)
     with claim(folder, REPLACED) as claimed, notices(show.say) as warnings:
