@@ -135,6 +135,8 @@ def detect(
             raise ValueError("--only is for --engine local: filter the table of scores of a Spark run instead")
         if redact:
             raise ValueError("redact is for --engine local: Spark keeps no model to write another report from")
+        if scratch is not None:
+            raise ValueError("scratch is for --engine local: Spark has its own temporary folders (spark.local.dir)")
         if restart:
             raise ValueError("restart is for --engine local: the Spark engine keeps no checkpoint")
         if repeat != 1:

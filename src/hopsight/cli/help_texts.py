@@ -46,8 +46,8 @@ PANELS = {
         "detector", "preset", "settings", "evidence", "false_alarms", "contamination", "seed", "repeat", "verdicts",
         "only", "window", "alarm",
     ),
-    "Running": ("device", "engine", "master", "memory_limit", "resume", "restart", "quiet"),
-    "Output": ("out", "top", "redact"),
+    "Running": ("device", "engine", "master", "memory_limit", "scratch", "resume", "restart", "quiet"),
+    "Output": ("out", "top", "csv", "redact"),
 }  # fmt: skip
 GROUPED = ("detect", "score")  # the others have too few options to group
 WORDS = {
@@ -56,7 +56,7 @@ WORDS = {
         "name_column", "category",
     ),
     "TABLE": ("nodes",),
-    "DIR": ("out", "data_dir"),
+    "DIR": ("out", "scratch", "data_dir"),
     "NUMBER": (
         "seed", "top", "repeat", "port", "workers", "alarm", "group", "cliques", "clique_size", "attribute_anomalies",
         "candidates", "repetitions", "seeds",
