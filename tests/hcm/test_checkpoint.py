@@ -145,7 +145,9 @@ def test_a_damaged_checkpoint_is_refused_and_kept_aside(name: str, tmp_path: Pat
     ]
     for damaged in (*flipped, kept[:100], kept[:-100], b"", b"x" * 50):
         state.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"which is damaged .* and is now called state-damaged: run again without"):
+        with pytest.raises(
+            ValueError, match=r"which is damaged .* and is now called state-damaged: run again to start"
+        ):
             quick(name).fit(graph, checkpoint=state)
         assert not state.exists() and aside.read_bytes() == damaged
 
