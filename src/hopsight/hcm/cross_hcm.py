@@ -30,7 +30,7 @@ from hopsight.hcm.folds import (
     node_folds,
     pool_seed,
 )
-from hopsight.hcm.groups import Group, GroupList, find_groups
+from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.hop_detector import HopDetector, as_float64
 from hopsight.hcm.laws import AttributeLaws
 from hopsight.hcm.locality import adjacency_of, edges_at, local_operator
@@ -293,11 +293,9 @@ class CrossHCM(Taught, HopDetector):
         """Return temperature and class offsets of each network, learned on the pairs that it set aside."""
         device = next(networks[0].parameters()).device
         scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
-        neighborhoods, placed = self._neighborhoods(graph, device), self._placed(graph)
+        near, placed = self._neighborhoods(graph, device), self._placed(graph)
         aside = (k * self.n_inner for k in range(self.n_folds))
-        views = (
-            [scaled, *neighborhoods.smooth(scaled, [placed.hidden(fold)], rows=pairs.nodes(fold))] for fold in aside
-        )
+        views = ([scaled, *near.smooth(scaled, [placed.hidden(fold)], rows=pairs.nodes(fold))] for fold in aside)
         return self.calibrate(networks, views, pairs, self.samples_, rng)
 
     def calibrate(
@@ -359,10 +357,8 @@ class CrossHCM(Taught, HopDetector):
             return found
         edges = EdgeReadings(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
         sides = {"ring": self.edge_laws_.strangeness(edges), "lockstep": self.edge_laws_.alikeness(edges)}
-        groups = GroupList(names=getattr(getattr(self, "graph_", None), "node_ids", None))
-        for kind, side in sides.items():
-            suspects = self.evidence_[kind] > self.kind_thresholds_[KINDS.index(kind)]
-            groups += find_groups(kind, self.edge_index_, side, self.evidence_[kind], suspects)
+        least = dict(zip(KINDS, self.kind_thresholds_, strict=True))
+        groups = all_groups(self.edge_index_, sides, self.evidence_, least, getattr(made_from[-1], "node_ids", None))
         self._found = made_from, groups
         return groups
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,20 @@ class GroupList(list[Group]):
         first = group.members[:N_NAMED]
         names = ", ".join(str(name) for name in (first if self.names is None else self.names[first]))
         return names + (", …" if group.members.size > N_NAMED else "")
+
+
+def all_groups(
+    edges: IntArray,
+    sides: Mapping[str, FloatArray],
+    evidence: Mapping[str, FloatArray],
+    least: Mapping[str, float],
+    names: NDArray[Any] | None,
+) -> GroupList:
+    """Return the groups of every kind that has sides, among the nodes whose evidence of that kind exceeds the least."""
+    groups = GroupList(names=names)
+    for kind, side in sides.items():
+        groups += find_groups(kind, edges, side, evidence[kind], evidence[kind] > least[kind])
+    return groups
 
 
 def find_groups(
