@@ -76,7 +76,7 @@ def test_the_walk_of_the_start_page_meets_what_it_says(tmp_path: Path) -> None:
     assert hopsight.load(path).n_edges == 3
     for line, words in (
         ("4;DE1;;5.0;02/03/2024 00:50;;", "has no node id"),
-        ('4;DE1;DE2;"2,020.53";02/03/2024 00:50;;', "'2,020.53' is not a number, unlike the rest of the column"),
+        ("4;DE1;DE2;see note;02/03/2024 00:50;;", "'see note' is not a number, unlike the rest of the column"),
     ):
         path.write_text(lines + line + "\n", encoding="utf-8-sig")
         with pytest.raises(ValueError, match=words):
