@@ -52,7 +52,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
     """Return a command without its folder, and the folder that it wrote when nothing stopped it."""
     folder = tmp_path_factory.mktemp("whole")
     write(make_graph(200, n_edges=800, n_attributes=6, seed=0), folder / "graph.npz")
-    small = ("n_epochs=80", "burn_in=40", "n_units=16", "mlp_units=16", "n_folds=2", "n_inner=2")
+    small = ("n_epochs=600", "burn_in=300", "n_units=16", "mlp_units=16", "n_folds=2", "n_inner=2")
     settings = [part for text in small for part in ("--set", text)]
     command = ["detect", str(folder / "graph.npz"), "--detector", "cross_hcm", "--top", "1", *settings]
     with pytest.MonkeyPatch.context() as patched:
