@@ -56,8 +56,9 @@ def structure(
     some = np.maximum(degree, 1.0)
     with ThreadPoolExecutor(1) as aside:
         cores = aside.submit(core_numbers, edges)
+        sums = aside.submit(_sums, edges.indptr, edges.indices, np.log1p(degree), degree - 1.0)
         triangles = count_triangles(edges)
-    near, squares, beyond = _sums(edges.indptr, edges.indices, np.log1p(degree), degree - 1.0)
+    near, squares, beyond = sums.result()
     near /= some
     spread = np.sqrt(np.maximum(squares / some - near**2, 0.0))
     beyond -= 2.0 * triangles  # paths of two edges that leave the neighborhood
@@ -101,12 +102,22 @@ def core_numbers(edges: Any) -> NDArray[np.int64]:
 
 
 def _without_diagonal(arcs: Any) -> Any:
-    rows = np.repeat(np.arange(arcs.shape[0], dtype=arcs.indices.dtype), np.diff(arcs.indptr))
-    proper = rows != arcs.indices
-    if proper.all():
-        return arcs
-    before = np.concatenate([[0], np.cumsum(proper)])
-    return sp.csr_array((arcs.data[proper], arcs.indices[proper], before[arcs.indptr]), shape=arcs.shape)
+    parts = _proper(arcs.indptr, arcs.indices, arcs.data)
+    return sp.csr_array(parts, shape=arcs.shape)
+
+
+@compiled(nogil=True)
+def _proper(start: Any, neighbor: Any, values: Any) -> Any:
+    """Return values, columns and starts of the rows without the diagonal."""
+    kept, columns, starts = np.empty_like(values), np.empty_like(neighbor), np.zeros_like(start)
+    free = 0
+    for node in range(start.size - 1):
+        for at in range(start[node], start[node + 1]):
+            if neighbor[at] != node:
+                kept[free], columns[free] = values[at], neighbor[at]
+                free += 1
+        starts[node + 1] = free
+    return kept[:free], columns[:free], starts
 
 
 @compiled(nogil=True)
