@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 
 from fair import coverage, figures, paper, tables
 from fair.stats import SECTIONS, Results
+from fair.tables import digits, markdown
 
 ROOT = Path(__file__).resolve().parents[1]
 RAW = ROOT / "experiments" / "results"
@@ -237,12 +238,6 @@ def draw_reliability(rows: Sequence[Row]) -> bytes:
     return figures.svg(figure)
 
 
-def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return a table."""
-    rule = "|---" * len(head) + "|"
-    return "\n".join([f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(line)} |" for line in lines)])
-
-
 def mean(values: Sequence[float]) -> float:
     """Return the mean; NaN of nothing."""
     return float(np.mean(values)) if len(values) else float("nan")
@@ -252,11 +247,6 @@ def signed(value: float, error: float | None = None) -> str:
     """Return a change with its sign, and what it may be off by."""
     text = ("−" if value < 0 else "+") + digits(abs(float(value)))
     return text if error is None else f"{text} ± {digits(float(error))}"
-
-
-def digits(value: float) -> str:
-    """Return three digits, without the zero before the point."""
-    return "–" if np.isnan(value) else f"{value:.3f}".removeprefix("0")
 
 
 if __name__ == "__main__":

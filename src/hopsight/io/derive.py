@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import suggest
+from hopsight.system.threads import in_order
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,9 +87,8 @@ def derive(rows: EdgeRows, n_nodes: int, kinds: Sequence[str]) -> tuple[FloatArr
     found: dict[str, FloatArray] = {}
     arcs = Arcs.of(rows.source, rows.target, n_nodes)
     chosen = [kind for kind in ("sent", "received") if kind in kinds]
-    with ThreadPoolExecutor(2) as threads:
-        for columns in threads.map(lambda kind: _summaries(rows, n_nodes, kind, arcs), chosen):
-            found |= columns
+    for columns in in_order(lambda kind: _summaries(rows, n_nodes, kind, arcs), chosen):
+        found |= columns
     if "structure" in kinds:
         found |= structure(rows.source, rows.target, n_nodes, arcs)
     names = _distinct(found)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hopsight.io.derive import STRUCTURE
 from hopsight.system.compiled import compiled
+from hopsight.system.threads import in_order
 
 FloatArray = NDArray[np.float64]
 
@@ -54,11 +55,12 @@ def structure(
     degree = np.diff(edges.indptr).astype(np.float64)
     n_out, n_in = np.diff(arcs.forth.indptr), np.diff(arcs.back.indptr)
     some = np.maximum(degree, 1.0)
-    with ThreadPoolExecutor(1) as aside:
-        cores = aside.submit(core_numbers, edges)
-        sums = aside.submit(_sums, edges.indptr, edges.indices, np.log1p(degree), degree - 1.0)
-        triangles = count_triangles(edges)
-    near, squares, beyond = sums.result()
+    work = (
+        partial(count_triangles, edges),
+        partial(core_numbers, edges),
+        partial(_sums, edges.indptr, edges.indices, np.log1p(degree), degree - 1.0),
+    )
+    triangles, cores, (near, squares, beyond) = in_order(lambda task: task(), work)
     near /= some
     spread = np.sqrt(np.maximum(squares / some - near**2, 0.0))
     beyond -= 2.0 * triangles  # paths of two edges that leave the neighborhood
@@ -67,7 +69,7 @@ def structure(
         np.log1p(n_in),
         (n_out + n_in - degree) / some,
         2.0 * triangles / np.maximum(degree * (degree - 1.0), 1.0),
-        cores.result().astype(np.float64),
+        cores.astype(np.float64),
         near,
         spread,
         np.log1p(np.maximum(beyond, 0.0) / some),
@@ -83,11 +85,8 @@ def count_triangles(edges: Any) -> FloatArray:
     """
     first, later = _later(edges.indptr, edges.indices)
     middle = int(np.searchsorted(first, first[-1] // 2))
-    with ThreadPoolExecutor(2) as threads:
-        halves = [
-            threads.submit(_triangles, first, later, low, high) for low, high in ((0, middle), (middle, first.size - 1))
-        ]
-        counts: FloatArray = halves[0].result() + halves[1].result()
+    bounds = (0, middle, first.size - 1)
+    counts: FloatArray = sum(in_order(partial(_triangles, first, later), bounds[:-1], bounds[1:]))
     return counts
 
 

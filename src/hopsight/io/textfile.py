@@ -17,7 +17,7 @@ from hopsight.io.files import check_loaded
 from hopsight.io.header import has_header
 from hopsight.io.notices import notice
 from hopsight.io.unpack import ZLIB, unpacked
-from hopsight.system.cells import unguarded_names
+from hopsight.system.cells import unguarded_frame, unguarded_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +58,7 @@ class TextTable:
         except pl.exceptions.PolarsError:
             frame = self._read_as_text()
         if self.guarded:
-            frame = frame.with_columns(pl.col(pl.String).str.strip_prefix("'"))
+            frame = unguarded_frame(frame)
         if self.padded:
             frame = frame.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
         return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopsight.system.cells import guarded_frame, unguarded
+from hopsight.system.cells import guarded_frame, unguarded_frame
 from hopsight.system.files import naming
 from hopsight.system.forks import check_polars
 
@@ -54,9 +54,5 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pl.DataFra
         found = pl.read_parquet(path / "*.parquet" if path.is_dir() else path, columns=wanted)
         return found.with_columns(pl.col("node").cast(pl.String)).sort("rank")
     found = pl.read_csv(path, columns=wanted, schema_overrides={"node": pl.String})
-    guarded = [found[name].cast(pl.String) for name in ("node", "name") if name in found.columns]
-    return found.with_columns(pl.Series(column.name, list(map(_restored, column)), pl.String) for column in guarded)
-
-
-def _restored(cell: str | None) -> str | None:
-    return None if cell is None else unguarded(cell)
+    guarded = [name for name in ("node", "name") if name in found.columns]
+    return found.with_columns(unguarded_frame(found.select(pl.col(guarded).cast(pl.String))).get_columns())

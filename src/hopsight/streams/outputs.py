@@ -12,7 +12,7 @@ from hopsight.streams.events import Events
 from hopsight.streams.kernel import COUNT_SEEN, COUNT_USUAL, HOP, KIND, NEW_PAIR, PAST_HOP, SCALE, SCORE, SURPRISE
 from hopsight.streams.reasons import event_reasons
 from hopsight.streams.tally import kind_names
-from hopsight.system.cells import guarded_frame, unguarded
+from hopsight.system.cells import guarded_frame, unguarded_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,12 +63,4 @@ def unguarded_text(frame: pl.DataFrame) -> pl.DataFrame:
     """Return rows that were read from such a file with their original text; an empty cell is an empty text."""
     import polars as pl
 
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    changed = {
-        name: {cell: unguarded(cell) for cell in frame[name].filter(frame[name].str.starts_with("'")).unique()}
-        for name in texts
-    }
-    return frame.with_columns(
-        pl.col(name).fill_null("").replace(changed[name]) if changed[name] else pl.col(name).fill_null("")
-        for name in texts
-    )
+    return unguarded_frame(frame).with_columns(pl.col(pl.String).fill_null(""))

@@ -60,6 +60,18 @@ def guarded_frame(frame: pl.DataFrame, *, but: Sequence[str] = ()) -> pl.DataFra
     return frame.with_columns(changed)
 
 
+def unguarded_frame(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table that :func:`guarded_frame` was given, as far as its columns are text.
+
+    >>> import polars as pl
+    >>> unguarded_frame(pl.DataFrame({"node": ["'=1+1", "Ada", None], "score": [-1.0, 2.0, 3.0]})).rows()
+    [('=1+1', -1.0), ('Ada', 2.0), (None, 3.0)]
+    """
+    import polars as pl
+
+    return frame.with_columns(pl.col(pl.String).str.strip_prefix("'"))
+
+
 def mark_guarded(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a table whose cells and names are guarded, and marked as such if any of them changed.
 

@@ -1,4 +1,4 @@
-"""Sum over the triangles of a graph: the one compiled search that structure, scores and Spark share.
+"""Sum over the triangles of a graph: the compiled search that scores and Spark share.
 
 Edges are lists of arcs from the end of smaller degree to that of larger degree, so that no list is longer than √(2m),
 not even that of a hub. A triangle u → v, u → w, v → w is found once, where the lists of u and v meet.
