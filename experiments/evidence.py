@@ -197,7 +197,7 @@ def judged_by_others(model: Any, graph: Any, attributes: Any) -> Any:
     others.samples_, others.calibrations_ = np.roll(model.samples_, 1, axis=1), np.roll(model.calibrations_, 1, axis=0)
     device = resolve_device(model.device)
     edges = torch.from_numpy(graph.edges.copy()).to(device)
-    return others._keep(graph, others._replay(others._folds(graph, attributes, device), edges))
+    return others._keep(graph, others._replay(others._sight(graph, attributes, device).judging(), edges))
 
 
 def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
@@ -230,7 +230,7 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
         for seed in (model.split_seed_, model.split_seed_ + 991)
     )  # fmt: skip
     device = resolve_device(model.device)
-    folds = model._folds(graph, attributes, device)
+    folds = model._sight(graph, attributes, device).judging()
     networks = model.build_networks(model.n_folds, model.n_inputs_, model.n_classes_, np.random.default_rng(0), device)
     schedule, part, rng = model.schedule(), splits.of(hashes).part, np.random.default_rng(5)
     found, truth = [], []

@@ -86,19 +86,19 @@ def test_a_fit_that_stops_while_judging_resumes_there(
     whole.fit(graph)
     save = EdgePosterior.save
 
-    def save_and_stop(self: EdgePosterior, where: Checkpoint, n_judged: int) -> None:
-        if n_judged > moment:
+    def save_and_stop(self: EdgePosterior, where: Checkpoint, n_turns: int) -> None:
+        if n_turns > moment:
             raise InterruptedFitError
-        save(self, where, n_judged)
+        save(self, where, n_turns)
 
     monkeypatch.setattr(EdgePosterior, "save", save_and_stop)
     with pytest.raises(InterruptedFitError):
         stopped.fit(graph, checkpoint=state)
     judged: list[int] = []
-    monkeypatch.setattr(EdgePosterior, "save", lambda self, where, n_judged: judged.append(n_judged))
+    monkeypatch.setattr(EdgePosterior, "save", lambda self, where, n_turns: judged.append(n_turns))
     epochs: list[int] = []
     again.fit(graph, callback=lambda epoch: epochs.append(epoch.number), checkpoint=state)
-    assert epochs == [] and judged == list(range(moment + 1, len(whole.samples_) + 1))
+    assert epochs == [] and judged == list(range(moment + 1, whole.samples_.shape[0] * whole.samples_.shape[1] + 1))
     for value in ("decision_score_", "loss_", "samples_", "edge_hop_", "edge_variance_", "edge_surprise_"):
         assert np.array_equal(getattr(again, value), getattr(whole, value)), value
 
@@ -112,7 +112,7 @@ def test_what_is_prepared_is_kept_in_every_later_state(tmp_path: Path) -> None:
     second = Checkpoint(tmp_path / "state", "key")
     assert {name: values.tolist() for name, values in second.prepared("pool").items()} == {"sizes": [0, 1, 2], "n": 7}
     assert second.prepared("trained")["losses"].tolist() == [0.5] and second.prepared("judged") == {}
-    second.save({}, {"n_judged": 2})
+    second.save({}, {"n_turns": 2})
     assert set(Checkpoint(tmp_path / "state", "key").prepared("pool")) == {"sizes", "n"}
 
 

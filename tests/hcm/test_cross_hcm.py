@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm import cross_hcm
+from hopsight.hcm import cross_views
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
@@ -37,7 +37,7 @@ def prepared(graph: AttributedGraph, **settings: Any) -> Any:
 def folds_of(graph: AttributedGraph, **settings: Any) -> list[list[Fold]]:
     """Return what each network sees of a graph in each of its folds."""
     model = prepared(graph, **settings)
-    return model._folds(graph, model._transformed(graph), CPU)
+    return list(model._sight(graph, model._transformed(graph), CPU).judging())
 
 
 def pool_of(graph: AttributedGraph, kept: np.ndarray, **settings: Any) -> PairPool:
@@ -129,7 +129,7 @@ def test_in_pure_noise_an_edge_is_as_likely_as_any_of_four_classes() -> None:
     assert model.n_classes_ == 4
     assert model.edge_probability_.mean() == pytest.approx(0.25, abs=0.06)
     part = model.splits.of(edge_hashes(graph)).part
-    folds = model._folds(graph, model._transformed(graph), CPU)
+    folds = model._sight(graph, model._transformed(graph), CPU).judging()
     remembered = copy.copy(model)
     remembered.samples_, remembered.calibrations_ = np.roll(model.samples_, 1, axis=1), np.empty((0, 0))
     strangers = copy.copy(model)
@@ -300,7 +300,7 @@ def test_views_of_many_nodes_are_kept_in_half_precision(monkeypatch: pytest.Monk
     """It saves half the memory and the ranking does not notice."""
     graph = two_groups(0)
     whole = quick("cross_hcm").fit(graph).decision_score_
-    monkeypatch.setattr(cross_hcm, "HALF_PRECISION_NODES", 10)
+    monkeypatch.setattr(cross_views, "HALF_PRECISION_NODES", 10)
     assert {view.dtype for mine in folds_of(graph) for fold in mine for view in fold.view} == {torch.float16}
     assert spearmanr(quick("cross_hcm").fit(graph).decision_score_, whole).statistic > 0.99
 

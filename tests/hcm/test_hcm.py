@@ -75,7 +75,7 @@ def test_the_judged_edge_takes_part_in_what_the_model_sees() -> None:
     """HCM's one fold: Â of the whole graph, every edge judged; CrossHCM is what hides edges."""
     graph = two_groups(0)
     model = quick("hcm").fit(graph)
-    ((fold,),) = model._folds(graph, model._transformed(graph), torch.device("cpu"))
+    ((fold,),) = model._sight(graph, model._transformed(graph), torch.device("cpu")).judging()
     assert fold.judged.tolist() == list(range(graph.n_edges))
     seen = fold.view[1].forward.to_dense().numpy()
     assert np.array_equal(seen > 0, graph.adjacency.toarray() + np.eye(80) > 0)

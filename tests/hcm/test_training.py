@@ -18,6 +18,7 @@ from hopsight.hcm.sgld import SGLD
 from hopsight.hcm.steps import HopTask, Schedule, make_optimizer
 from hopsight.hcm.training import Trained, judge_edges, predict, sample_weights
 from hopsight.hcm.training_state import Generators
+from hopsight.nn.adam import FusedAdam
 
 CPU = torch.device("cpu")
 
@@ -99,7 +100,7 @@ def test_sampled_epochs_exist_and_follow_the_folds(n_epochs: int, burn_in: int, 
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("psgld", SGLD), ("sgld", SGLD), ("adam", torch.optim.Adam), ("sgd", torch.optim.SGD)]
+    ("name", "kind"), [("psgld", SGLD), ("sgld", SGLD), ("adam", FusedAdam), ("sgd", torch.optim.SGD)]
 )
 def test_optimizers_by_name(name: str, kind: type) -> None:
     optimizer = make_optimizer(

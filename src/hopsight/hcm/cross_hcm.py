@@ -16,20 +16,11 @@ from hopsight.detectors.predict import threshold
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.calibration import calibrate
 from hopsight.hcm.checkpoint import Checkpoint
+from hopsight.hcm.cross_views import CrossViews, kept_at_once, view_bytes
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
 from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, all_p_values, combine, weigh
-from hopsight.hcm.folds import (
-    HALF_PRECISION_NODES,
-    Fold,
-    Placed,
-    Splits,
-    edge_hashes,
-    law_edges,
-    law_nodes,
-    node_folds,
-    pool_seed,
-)
+from hopsight.hcm.folds import Fold, Placed, Splits, edge_hashes, law_edges, law_nodes, node_folds, pool_seed
 from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.hop_detector import HopDetector, as_float64
 from hopsight.hcm.laws import AttributeLaws
@@ -39,7 +30,6 @@ from hopsight.hcm.steps import Schedule
 from hopsight.hcm.taught import Taught
 from hopsight.hcm.training import predict
 from hopsight.hcm.verdicts import Learned
-from hopsight.hcm.views import Neighborhoods
 from hopsight.hops.pool import PairPool, pair_pool
 from hopsight.io.derive import COUNTS, STRUCTURE
 from hopsight.preprocess.references import References
@@ -47,6 +37,7 @@ from hopsight.preprocess.scale import choose_scaling
 from hopsight.system.threads import few_threads, in_order
 
 PRIOR_PAIRS = 10.0
+SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
 CALIBRATION_PAIRS = 1024  # of each hop class
 
 
@@ -77,6 +68,9 @@ class CrossHCM(Taught, HopDetector):
         (standardized and clipped, beside their ranks at half weight) and compared by distance.
     weight_decay
         Largest strength of the Gaussian prior on the weights; in large graphs it weighs as much as ten pairs.
+    n_samples
+        Number of posterior samples. None means 15, and 5 (one for each fold that a network trains on) where hops are
+        counted along more than a million edges: there, judging would take most of the time.
     n_units, mlp_units, …
         As in :class:`HCM`; ``n_units`` is the width of each of the two views.
 
@@ -115,7 +109,7 @@ class CrossHCM(Taught, HopDetector):
     weight_decay: float = 1e-3
     n_epochs: int = 200
     burn_in: int = 100
-    n_samples: int = 15
+    n_samples: int | None = None
     score: str = "evidence"
 
     def check(self) -> None:
@@ -129,11 +123,11 @@ class CrossHCM(Taught, HopDetector):
             check_choice("evidence", kind, KINDS)
 
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
-        """Return bytes and operations: every fold keeps a view per node, in half precision in large graphs."""
-        width = min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
+        """Return bytes and operations; in large graphs the views of one network exist at a time."""
+        width = self._width(graph)
         return self._need(
             graph,
-            memory=self.scratch_bytes(graph) + graph.n_nodes * width * (24 + 2 * self._view_dtype(graph).itemsize),
+            memory=self.scratch_bytes(graph) + 24 * graph.n_nodes * width + 2 * view_bytes(graph.n_nodes, width),
             weights=self.n_folds * (2 * self.n_units * (width + self.mlp_units) + self.mlp_units * self.n_classes),
             per_pair=4 * width + 6 * self.n_units + 3 * self.mlp_units,
             product=2 * (width * self.n_units + self.n_units * self.mlp_units) * self.n_folds,
@@ -142,9 +136,12 @@ class CrossHCM(Taught, HopDetector):
         )
 
     def scratch_bytes(self, graph: AttributedGraph) -> int:
-        """Return the size of the views of all folds, which can be on disk instead of in memory."""
-        width = min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
-        return graph.n_nodes * width * self.n_folds * (self.n_inner - 1) * self._view_dtype(graph).itemsize
+        """Return the size of the views that exist at a time, which can be on disk instead of in memory."""
+        size, splits = (graph.n_nodes, self._width(graph)), Splits(0, self.n_folds, self.n_inner)
+        return view_bytes(*size) * (self.n_inner - 1) * (self.n_folds if kept_at_once(*size, splits) else 1)
+
+    def _width(self, graph: AttributedGraph) -> int:
+        return min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
 
     def resolve_scaling(self, graph: AttributedGraph) -> str:
         """Return the scaling: ``"auto"`` leaves a bag of words as it is and takes ``"mixed"`` for the rest."""
@@ -174,7 +171,14 @@ class CrossHCM(Taught, HopDetector):
     def _training_schedule(self, pairs: PairPool) -> Schedule:
         """Return the schedule with a prior that weighs as much as ten pairs, but at most ``weight_decay``."""
         n_pairs = pairs.n_classes * pairs.sizes[0] * (self.n_folds - 1) / self.n_folds
-        return replace(self.schedule(), weight_decay=min(self.weight_decay, PRIOR_PAIRS / max(n_pairs, 1.0)))
+        schedule = self.schedule(self.samples_for(pairs.sizes[0]))
+        return replace(schedule, weight_decay=min(self.weight_decay, PRIOR_PAIRS / max(n_pairs, 1.0)))
+
+    def samples_for(self, n_edges: float) -> Any:
+        """Return how many posterior samples judge a graph: in a large one, one round over the folds unless told."""
+        if self.n_samples is not None:
+            return self.n_samples
+        return SAMPLES if n_edges <= MANY_EDGES else self.n_inner - 1
 
     @property
     def splits(self) -> Splits:
@@ -203,29 +207,13 @@ class CrossHCM(Taught, HopDetector):
     def _deviation_of(self, attributes: FloatArray) -> FloatArray:
         return self.attribute_laws_.deviation(self._own(attributes, (*STRUCTURE, *COUNTS)))
 
-    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
-        """Return the folds that each network trains on: views without its part and without an inner fold."""
-        scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
-        neighborhoods, placed = self._neighborhoods(graph, device), self._placed(graph)
-        dtype = self._view_dtype(graph)
-        own = scaled.to(dtype)
-        judged = [torch.from_numpy(np.flatnonzero(placed.part == k)).to(device) for k in range(self.n_folds)]
-        trained = [fold for fold in self.splits.folds if fold % self.n_inner > 0]  # the others are set aside
-        views = neighborhoods.smooth(scaled, [placed.hidden(fold) for fold in trained], dtype)
-        folds: list[list[Fold]] = [[] for _ in range(self.n_folds)]
-        for fold, view in zip(trained, views, strict=True):
-            network = fold // self.n_inner
-            folds[network].append(Fold([own, view], judged[network]))
-        return folds
-
-    def _neighborhoods(self, graph: AttributedGraph, device: torch.device) -> Neighborhoods:
-        return self._once("neighborhoods", graph, lambda: Neighborhoods(graph, device, getattr(self, "_scratch", None)))
+    def _sight(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> CrossViews:
+        """Return what each network sees: views without its part of the edges and without an inner fold."""
+        scratch, scaled = getattr(self, "_scratch", None), (attributes / self.unit_).astype(np.float32)
+        return CrossViews(graph, scaled, self.splits, self._placed(graph), device, scratch)
 
     def _placed(self, graph: AttributedGraph) -> Placed:
         return self._once("placed", graph, lambda: self.splits.of(edge_hashes(graph)))
-
-    def _view_dtype(self, graph: AttributedGraph) -> torch.dtype:
-        return torch.float16 if graph.n_nodes > HALF_PRECISION_NODES else torch.float32
 
     def _local_folds(
         self,
@@ -283,20 +271,11 @@ class CrossHCM(Taught, HopDetector):
         return pool
 
     def _calibrate(
-        self,
-        graph: AttributedGraph,
-        attributes: FloatArray,
-        networks: Sequence[HopNetwork],
-        pairs: PairPool,
-        rng: np.random.Generator,
+        self, sight: CrossViews, networks: Sequence[HopNetwork], pairs: PairPool, rng: np.random.Generator
     ) -> FloatArray:
         """Return temperature and class offsets of each network, learned on the pairs that it set aside."""
-        device = next(networks[0].parameters()).device
-        scaled = torch.from_numpy((attributes / self.unit_).astype(np.float32)).to(device)
-        near, placed = self._neighborhoods(graph, device), self._placed(graph)
-        aside = (k * self.n_inner for k in range(self.n_folds))
-        views = ([scaled, *near.smooth(scaled, [placed.hidden(fold)], rows=pairs.nodes(fold))] for fold in aside)
-        return self.calibrate(networks, views, pairs, self.samples_, rng)
+        views, local = sight.aside(pairs)
+        return self.calibrate(networks, views, local, self.samples_, rng)
 
     def calibrate(
         self,
@@ -308,7 +287,7 @@ class CrossHCM(Taught, HopDetector):
     ) -> FloatArray:
         """Return temperature and class offsets of each network, given its view without the fold that it set aside."""
         device = next(networks[0].parameters()).device
-        schedule, found = self.schedule(), []
+        schedule, found = self.schedule(len(samples)), []
         for k, (network, view) in enumerate(zip(networks, views, strict=True)):
             drawn, labels = pairs.draw_aside(k, CALIBRATION_PAIRS, rng=rng)
             aside = torch.from_numpy(drawn).to(device)

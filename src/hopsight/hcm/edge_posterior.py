@@ -33,19 +33,19 @@ class EdgePosterior:
         self.probability[edges] += (log_p[:, 0].exp() - self.probability[edges]) / count
         self.surprise[edges] += (-log_p[:, 0] - self.surprise[edges]) / count
 
-    def save(self, checkpoint: Checkpoint, n_judged: int) -> None:
-        """Leave the state after a number of samples has judged."""
-        checkpoint.save({f"posterior.{name}": value for name, value in vars(self).items()}, {"n_judged": n_judged})
+    def save(self, checkpoint: Checkpoint, n_turns: int) -> None:
+        """Leave the state after so many turns, each of one sample of one network."""
+        checkpoint.save({f"posterior.{name}": value for name, value in vars(self).items()}, {"n_turns": n_turns})
 
     def restore(self, checkpoint: Checkpoint) -> int:
-        """Take up a saved state, if there is one, and return the number of samples that have judged already."""
+        """Take up a saved state, if there is one, and return the number of turns that it contains."""
         tensors, values = checkpoint.load() or ({}, {})
-        if "n_judged" not in values:
+        if "n_turns" not in values:
             return 0
         with checkpoint.taking_up():
             for name, value in vars(self).items():
                 value.copy_(tensors[f"posterior.{name}"])
-            return int(values["n_judged"])
+            return int(values["n_turns"])
 
     @property
     def variance(self) -> Tensor:

@@ -35,6 +35,21 @@ class Fold:
     judged: Tensor  # (n_judged,) positions among the graph's edges
 
 
+class Sight:
+    """What the networks see of one graph; here it is made once and the same for training and judging."""
+
+    def __init__(self, folds: Sequence[Sequence[Fold]]) -> None:
+        self.kept = folds
+
+    def training(self, pairs: Any) -> tuple[Sequence[Sequence[Fold]], Any]:
+        """Return what each network trains on, and the pairs by the numbers that nodes have there."""
+        return self.kept, pairs
+
+    def judging(self) -> Sequence[Sequence[Fold]]:
+        """Return what each network sees while it judges, in every fold that it was trained on."""
+        return self.kept
+
+
 def split_seed(seed: int | None) -> int:
     """Return the seed that decides the splits: the given one, or a random one for None.
 

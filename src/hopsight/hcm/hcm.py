@@ -15,7 +15,7 @@ from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.folds import Fold
+from hopsight.hcm.folds import Fold, Sight
 from hopsight.hcm.hop_detector import HopDetector
 from hopsight.hcm.locality import adjacency_of
 from hopsight.hcm.network import GCNHopNetwork
@@ -153,11 +153,11 @@ class HCM(HopDetector):
             rng=rng,
         )
 
-    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
+    def _sight(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> Sight:
         """Return one fold of one network that sees, and judges, every edge."""
         propagate = propagation(graph.adjacency, directed=graph.directed, device=device)
         propagated = propagate(torch.from_numpy(attributes.astype(np.float32)).to(device))
-        return [[self._fold(propagated, propagate, graph.n_edges)]]
+        return Sight([[self._fold(propagated, propagate, graph.n_edges)]])
 
     def _local_folds(
         self,

@@ -6,6 +6,7 @@ import copy
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -21,7 +22,7 @@ from hopsight.detectors.base import Callback, FloatArray, alone
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
-from hopsight.hcm.folds import Fold, split_seed
+from hopsight.hcm.folds import Fold, Sight, split_seed
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
 from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
@@ -77,33 +78,30 @@ class HopDetector(HopParameters):
     def _fit_where_it_fits(self, source: Any, callback: Callback | None) -> Self:
         """Fit; where the memory of the GPU runs out, again in smaller blocks, and then on the CPU."""
         device = self.device
+        attempts = (
+            (nullcontext(), "the GPU's memory ran out: fitting again in smaller blocks"),
+            (smaller_blocks(), "the GPU's memory ran out again: fitting on the CPU"),
+        )
+        for blocks, then in attempts:
+            try:
+                with blocks:
+                    return super().fit(source, callback=callback)
+            except torch.OutOfMemoryError:
+                warnings.warn(then, stacklevel=4)
+            self._held.clear()  # once the error, which holds tensors, is gone
+            torch.cuda.empty_cache()
         try:
-            return super().fit(source, callback=callback)
-        except torch.OutOfMemoryError:
-            warnings.warn("the GPU's memory ran out: fitting again in smaller blocks", stacklevel=4)
-        try:
-            self._start_again()
-            with smaller_blocks():
-                return super().fit(source, callback=callback)
-        except torch.OutOfMemoryError:
-            warnings.warn("the GPU's memory ran out again: fitting on the CPU", stacklevel=4)
-        try:
-            self._start_again()
             self.device, self._checkpoint = "cpu", None  # a checkpoint of the GPU is not one of the CPU
             return super().fit(source, callback=callback)
         finally:
             self.device = device
-
-    def _start_again(self) -> None:
-        self._held.clear()
-        torch.cuda.empty_cache()
 
     @abstractmethod
     def build_network(self, n_inputs: int, n_classes: int, *, directed: bool, generator: torch.Generator) -> HopNetwork:
         """Return the network with its initial weights."""
 
     @abstractmethod
-    def _folds(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> list[list[Fold]]:
+    def _sight(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> Sight:
         """Return what each network sees of the graph."""
 
     @abstractmethod
@@ -156,21 +154,37 @@ class HopDetector(HopParameters):
         self.class_sizes_, self.class_errors_, self.n_pairs_ = pairs.sizes, pairs.errors, pairs.n_pairs
         self.n_inputs_, self.n_classes_, self.directed_ = attributes.shape[1], pairs.n_classes, graph.directed
         clock.begin("views")
-        folds = self._folds(graph, attributes, device)
-        edges = torch.from_numpy(graph.edges.copy()).to(device)
+        sight = self._sight(graph, attributes, device)
+        del attributes  # it is large, and the networks need no more than they see
         rngs = (for_pairs, for_weights, for_dropout, for_noise)
-        networks = self.build_networks(len(folds), self.n_inputs_, pairs.n_classes, for_weights, device)
-        observer = Observer(callback, lambda: self._current_scores(graph, networks, folds, edges), clock)
-        self.samples_, self.loss_ = self.train(networks, folds, pairs, rngs, observer=observer, checkpoint=checkpoint)
-        clock.begin("judge")
-        for_calibration = np.random.default_rng(self.judging_seed_)  # the same if a checkpoint held the samples
-        self.calibrations_ = self._calibrate(graph, attributes, networks, pairs, for_calibration)
-        del attributes  # it is large, and the folds hold what they need of it
-        posterior = self._judge_edges(networks, folds, edges, checkpoint)
+        posterior = self._learn(graph, sight, pairs, rngs, callback, clock, checkpoint)
+        del sight
         clock.begin("scores")
         scores = self._keep(graph, posterior)
         self.seconds_ = clock.end()
         return scores
+
+    def _learn(
+        self,
+        graph: AttributedGraph,
+        sight: Sight,
+        pairs: Any,
+        rngs: tuple[np.random.Generator, ...],
+        callback: Callback | None,
+        clock: StageClock,
+        checkpoint: Checkpoint,
+    ) -> EdgePosterior:
+        """Train the networks, calibrate them, and let them judge the edges of the graph."""
+        device, (_, for_weights, _, _) = resolve_device(self.device), rngs
+        seen, drawn = sight.training(pairs)
+        edges = torch.from_numpy(graph.edges.copy()).to(device)
+        networks = self.build_networks(len(seen), self.n_inputs_, pairs.n_classes, for_weights, device)
+        observer = Observer(callback, lambda: self._current_scores(graph, networks, sight.judging(), edges), clock)
+        self.samples_, self.loss_ = self.train(networks, seen, drawn, rngs, observer=observer, checkpoint=checkpoint)
+        clock.begin("judge")
+        for_calibration = np.random.default_rng(self.judging_seed_)  # the same if a checkpoint held the samples
+        self.calibrations_ = self._calibrate(sight, networks, pairs, for_calibration)
+        return self._judge_edges(networks, sight.judging(), edges, checkpoint)
 
     def build_networks(
         self, n_networks: int, n_inputs: int, n_classes: int, rng: np.random.Generator, device: torch.device
@@ -225,12 +239,7 @@ class HopDetector(HopParameters):
         return self.schedule()
 
     def _calibrate(
-        self,
-        graph: AttributedGraph,
-        attributes: FloatArray,
-        networks: Sequence[HopNetwork],
-        pairs: Any,
-        rng: np.random.Generator,
+        self, sight: Any, networks: Sequence[HopNetwork], pairs: Any, rng: np.random.Generator
     ) -> FloatArray:
         """Return the calibration of each network, or nothing: the paper's probabilities are used as they are."""
         return np.empty((0, 0))
@@ -244,13 +253,14 @@ class HopDetector(HopParameters):
         samples: NDArray[np.float32] | None = None,
     ) -> EdgePosterior:
         """Judge edges with the posterior samples of the fit, or with others."""
+        samples = self.samples_ if samples is None else samples
         with torch_threads(1):
             return judge_edges(
                 networks,
                 folds,
                 edges,
-                self.samples_ if samples is None else samples,
-                self.schedule(),
+                samples,
+                self.schedule(len(samples)),
                 judging_seed=self.judging_seed_,
                 calibrations=self.calibrations_ if self.calibrations_.size else None,
                 checkpoint=checkpoint,
@@ -308,19 +318,11 @@ class HopDetector(HopParameters):
         self.edge_variance_ = self._deviation(posterior)
         self.edge_probability_ = as_float64(posterior.probability)
         self.edge_surprise_ = as_float64(posterior.surprise)
-        nodes = self._node_scores(graph, posterior)
-        self.ahp_, self.iv_, self.hav_ = nodes["ahp"], nodes["iv"], nodes["hav"]
+        mean = ahp(graph.edges, self.edge_hop_, graph.n_nodes)
+        spread = inferred_variance(graph.edges, self.edge_variance_, graph.n_nodes)
+        self.ahp_, self.iv_, self.hav_ = map(fill_unjudged, (mean, spread, hav(mean, spread)))
         self.judged_ = graph.degrees > 0
-        return nodes[self.score if self.score in nodes else "ahp"]
-
-    def _node_scores(self, graph: AttributedGraph, posterior: EdgePosterior) -> dict[str, FloatArray]:
-        mean = ahp(graph.edges, as_float64(posterior.hop), graph.n_nodes)
-        spread = inferred_variance(graph.edges, self._deviation(posterior), graph.n_nodes)
-        return {
-            "ahp": fill_unjudged(mean),
-            "iv": fill_unjudged(spread),
-            "hav": fill_unjudged(hav(mean, spread)),
-        }
+        return self.hav_ if self.score == "hav" else self.ahp_
 
     def _deviation(self, posterior: EdgePosterior) -> FloatArray:
         variance = as_float64(posterior.variance)
@@ -349,7 +351,7 @@ class HopDetector(HopParameters):
         copied = copy.copy(self)
         vars(copied).pop("private_", None)  # the copy has the scores of a graph
         copied.graph_ = graph
-        posterior = self._replay(self._folds(graph, self._transformed(graph), device), edges)
+        posterior = self._replay(self._sight(graph, self._transformed(graph), device).judging(), edges)
         return copied._finish(copied._keep(graph, posterior, refit=False), keep_threshold=True)
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:

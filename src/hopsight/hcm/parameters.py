@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -51,7 +51,7 @@ class HopParameters(Detector):
     temperature: float = 1e-3
     n_epochs: int = 200
     burn_in: int = 100
-    n_samples: int = 25
+    n_samples: int | None = 25
     prediction: str = "expected"
     dropout_at_prediction: bool = False
     deviation: str = "variance"
@@ -60,8 +60,9 @@ class HopParameters(Detector):
 
     def check(self) -> None:
         """Refuse a parameter outside its range."""
-        for name in ("n_units", "mlp_units", "n_epochs", "n_samples", "max_pairs", "min_class_pairs"):
+        for name in ("n_units", "mlp_units", "n_epochs", "max_pairs", "min_class_pairs"):
             check_count(name, getattr(self, name))
+        check_count("n_samples", self.samples_for(0.0))
         check_count("burn_in", self.burn_in, low=0)
         if self.burn_in >= self.n_epochs:
             raise ValueError(
@@ -81,11 +82,16 @@ class HopParameters(Detector):
         training_dtype(self.precision, torch.device("cpu"))
         check_choice("score", self.score, self.scores)
 
-    def schedule(self) -> Schedule:
-        """Return the part of the parameters that training reads."""
+    def samples_for(self, n_edges: float) -> Any:
+        """Return how many posterior samples judge a graph, given the number of edges that hops are counted along."""
+        return self.n_samples
+
+    def schedule(self, n_samples: int | None = None) -> Schedule:
+        """Return the part of the parameters that training reads, with a number of samples of one's own if given."""
+        n_samples = self.samples_for(0.0) if n_samples is None else n_samples
         return Schedule(
             self.optimizer, self.lr, self.lr_decay, self.weight_decay, self.temperature, self.n_epochs, self.burn_in,
-            self.n_samples, self.dropout, self.dropout_at_prediction, self.prediction,
+            n_samples, self.dropout, self.dropout_at_prediction, self.prediction,
             training_dtype(self.precision, resolve_device(self.device)),
         )  # fmt: skip
 
@@ -107,7 +113,7 @@ class HopParameters(Detector):
         operations for each product of a pair, a posterior sample two for each edge it judges.
         """
         pairs = self._pairs_per_epoch(graph)
-        n_samples = min(self.n_samples, self.n_epochs - self.burn_in)
+        n_samples = min(self.samples_for((1 - self.drop_ratio) * graph.n_edges), self.n_epochs - self.burn_in)
         at_once = min(n_threads() * AT_ONCE, max(pairs, judged))
         memory += 32 * min(PAIRS_IN_MEMORY, self.n_epochs * pairs) + 120 * graph.n_edges
         memory += 4 * weights * (6 + 3 * n_samples) + 4 * at_once * per_pair + 16.0 * self.n_epochs

@@ -11,16 +11,18 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
-from torch.optim import SGD, Adam, Optimizer
+from torch.optim import SGD, Optimizer
 
 from hopsight.hcm.folds import Fold
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.sgld import SGLD
+from hopsight.nn.adam import FusedAdam
 from hopsight.system.threads import Run
 
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
 AT_ONCE = 1 << 12  # pairs or edges: few enough for a cache
 AT_ONCE_ON_GPU = 1 << 20  # enough to fill it
+Mover = Optimizer | FusedAdam
 _on_gpu = ContextVar("pairs on a GPU", default=AT_ONCE_ON_GPU)
 
 
@@ -75,13 +77,11 @@ class Schedule:
         return self.lr * (1 + epoch) ** -self.lr_decay
 
 
-def make_optimizer(network: HopNetwork, schedule: Schedule, n_observations: int, noise: torch.Generator) -> Optimizer:
+def make_optimizer(network: HopNetwork, schedule: Schedule, n_observations: int, noise: torch.Generator) -> Mover:
     """Return the optimizer by name; ``psgld`` is preconditioned SGLD."""
     lr, decay = schedule.lr, schedule.weight_decay
     if schedule.optimizer == "adam":
-        device = next(network.parameters()).device
-        rate = lr if device.type == "cpu" else torch.tensor(lr, device=device)  # can change in a recorded step
-        return Adam(network.parameters(), lr=rate, weight_decay=decay, fused=True, capturable=device.type != "cpu")
+        return FusedAdam(network.parameters(), lr=lr, weight_decay=decay)
     if schedule.optimizer == "sgd":
         return SGD(network.parameters(), lr=lr, weight_decay=decay)
     return SGLD(
@@ -110,7 +110,7 @@ class Steps:
         self,
         task: HopTask,
         schedule: Schedule,
-        optimizers: Sequence[Optimizer],
+        optimizers: Sequence[Mover],
         dropout: torch.Generator,
         run: Run,
     ) -> None:
@@ -173,7 +173,7 @@ class RecordedSteps(Steps):
 
 
 def steps_of(
-    task: HopTask, schedule: Schedule, optimizers: Sequence[Optimizer], dropout: torch.Generator, run: Run
+    task: HopTask, schedule: Schedule, optimizers: Sequence[Mover], dropout: torch.Generator, run: Run
 ) -> Steps:
     """Return how to take the steps of a task: recorded where a GPU can replay all of it."""
     replayed = task.labels.device.type == "cuda" and all(network.replayable for network in task.networks)

@@ -110,31 +110,36 @@ def judge_edges(
     calibrations: FloatArray | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> EdgePosterior:
-    """Let every sample of every network judge its edges, on the fold that it was trained on last.
+    """Let every sample of every network judge its edges, one network after the other.
+
+    A sample judges on the fold that it was trained on last.
 
     ``calibrations`` holds, for each network, what :func:`hopsight.hcm.calibration.calibrated` needs.
     """
     posterior = EdgePosterior(edges.shape[1], edges.device)
     checkpoint = checkpoint or Checkpoint(None, "")
-    first = posterior.restore(checkpoint)
-    epochs = schedule.sample_epochs(len(folds[0]))
+    done = posterior.restore(checkpoint)
     with workers(_n_blocks(edges.shape[1], edges.device)) as run:
-        for number, (epoch, weights) in enumerate(zip(epochs, samples, strict=True)):
-            if number < first:
-                continue
-            for k, network in enumerate(networks):
-                network.set_flat_weights(weights[k])
-                fold = folds[k][epoch % len(folds[k])]
-                dropout = judging_generator(judging_seed, epoch, edges.device)
+        for k, network in enumerate(networks):
+            first = k * len(samples)
+            if done >= first + len(samples):
+                continue  # what it sees need not be made
+            mine = folds[k]
 
-                def judge(part: Tensor, logits: Tensor, k: int = k) -> None:
-                    fair = logits if calibrations is None else calibrated(logits, calibrations[k])
-                    posterior.add(part, fair, schedule.prediction)
+            def judge(part: Tensor, logits: Tensor, k: int = k) -> None:
+                fair = logits if calibrations is None else calibrated(logits, calibrations[k])
+                posterior.add(part, fair, schedule.prediction)
 
+            turns = zip(schedule.sample_epochs(len(mine)), samples[:, k], strict=True)
+            for turn, (epoch, weights) in enumerate(turns, first):
+                if turn < done:
+                    continue
+                network.set_flat_weights(weights)
+                fold, dropout = mine[epoch % len(mine)], judging_generator(judging_seed, epoch, edges.device)
                 for _ in predict(network, fold.view, edges, fold.judged, schedule, dropout, run, use=judge):
                     pass
-            if checkpoint.due:
-                posterior.save(checkpoint, number + 1)
+                if checkpoint.due:
+                    posterior.save(checkpoint, turn + 1)
     return posterior
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.optim import Optimizer
 
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.network import HopNetwork
+from hopsight.hcm.steps import Mover
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class TrainingState:
     """How far a fit has come."""
 
     networks: Sequence[HopNetwork]
-    optimizers: Sequence[Optimizer]
+    optimizers: Sequence[Mover]
     generators: Generators
     losses: NDArray[np.float64]
     samples: list[Tensor] = field(default_factory=list)
@@ -85,7 +85,7 @@ class TrainingState:
             return int(values["epoch"])
 
 
-def _optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+def _optimizer_tensors(optimizer: Mover) -> dict[str, Tensor]:
     """Return an optimizer's state as named tensors."""
     state = optimizer.state_dict()["state"]
     return {
@@ -95,7 +95,7 @@ def _optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
     }
 
 
-def _restore_optimizer(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
+def _restore_optimizer(optimizer: Mover, tensors: dict[str, Tensor]) -> None:
     """Give a fresh optimizer the saved state."""
     state: dict[int, dict[str, Any]] = {}
     for label, value in tensors.items():

@@ -48,46 +48,74 @@ class Neighborhoods:
         values: Tensor,
         hidden: Sequence[NDArray[np.bool_]],
         dtype: torch.dtype = torch.float32,
-        rows: NDArray[np.int64] | None = None,
+        rows: Sequence[NDArray[np.int64]] | None = None,
     ) -> list[Tensor]:
         """Return Â @ values in the graph without the hidden edges, for each of some sets of hidden edges.
 
-        ``rows`` are the nodes to compute it for; the rows of the others are zeros, which take no memory before they are
-        written to.
+        ``rows`` are the nodes to compute it for, those of each set; without them it is computed for all.
         """
         if self.device.type != "cpu":
-            return [self._smooth_on_device(values, each).to(dtype) for each in hidden]
-        parts = [hidden[start : start + MOST_AT_ONCE] for start in range(0, len(hidden), MOST_AT_ONCE)]
-        return [view for part in parts for view in self._smooth_at_once(values, part, dtype, rows)]
+            views = [self._smooth_on_device(values, each).to(dtype) for each in hidden]
+            return (
+                views
+                if rows is None
+                else [view[torch.from_numpy(nodes).to(self.device)] for view, nodes in zip(views, rows, strict=True)]
+            )
+        found = []
+        for start in range(0, len(hidden), MOST_AT_ONCE):
+            part = slice(start, start + MOST_AT_ONCE)
+            found += self._smooth_at_once(values, hidden[part], dtype, None if rows is None else rows[part])
+        return found
 
     def _smooth_at_once(
-        self, values: Tensor, hidden: Sequence[NDArray[np.bool_]], dtype: torch.dtype, rows: NDArray[np.int64] | None
+        self,
+        values: Tensor,
+        hidden: Sequence[NDArray[np.bool_]],
+        dtype: torch.dtype,
+        rows: Sequence[NDArray[np.int64]] | None,
     ) -> list[Tensor]:
-        """Read every neighbor once for all views: memory is slower than arithmetic."""
+        """Read every neighbor once for all views of all nodes: memory is slower than arithmetic."""
         bits = np.zeros(hidden[0].size, dtype=np.uint32)
         for number, mask in enumerate(hidden):
             bits |= mask.astype(np.uint32) << np.uint32(number)
-        chosen = np.arange(values.shape[0]) if rows is None else rows
-        graph = self.indptr, self.indices, self.edge, self.weight, bits
-        step = max(1, BLOCK_VALUES // (len(hidden) * values.shape[1]))
-        strengths = np.empty((values.shape[0], len(hidden)), dtype=np.float32)
+        scale = self._scale(bits, len(hidden))
+        if rows is None:
+            return self._smooth_rows(values, bits, scale, np.arange(values.shape[0]), dtype)
+        return [
+            self._smooth_rows(values, bits >> np.uint32(view), scale[:, view : view + 1], nodes, dtype)[0]
+            for view, nodes in enumerate(rows)
+        ]
+
+    def _scale(self, bits: NDArray[np.uint32], n_views: int) -> NDArray[np.float32]:
+        """Return D̃^{-1/2} of every node (n_nodes, n_views), from the absolute weights of its shown edges."""
+        strengths = np.empty((self.indptr.size - 1, n_views), dtype=np.float32)
+        graph, step = (self.indptr, self.indices, self.edge, self.weight, bits), max(1, BLOCK_VALUES // n_views)
         for _ in in_order(
             lambda start: _strengths(*graph, strengths, start, start + step), range(0, len(strengths), step)
         ):
             pass
-        scale = torch.rsqrt(torch.from_numpy(strengths).add_(1.0)).numpy()
-        found = [torch.from_numpy(zeros(tuple(values.shape), _NUMPY[dtype], self.scratch)) for _ in hidden]
+        return np.asarray(torch.rsqrt(torch.from_numpy(strengths).add_(1.0)).numpy())
+
+    def _smooth_rows(
+        self,
+        values: Tensor,
+        bits: NDArray[np.uint32],
+        scale: NDArray[np.float32],
+        rows: NDArray[np.int64],
+        dtype: torch.dtype,
+    ) -> list[Tensor]:
+        """Return Â @ values of some nodes in every view."""
+        shape, n_views = (rows.size, values.shape[1]), scale.shape[1]
+        found = [torch.from_numpy(zeros(shape, _NUMPY[dtype], self.scratch)) for _ in range(n_views)]
+        graph = self.indptr, self.indices, self.edge, self.weight, bits
+        step = max(1, BLOCK_VALUES // (n_views * shape[1]))
 
         def fill(start: int) -> None:
-            block = chosen[start : start + step]
-            blocks = torch.from_numpy(_smoothed(*graph, scale, values.numpy(), block))
-            for view, part in zip(found, blocks, strict=True):
-                if rows is None:
-                    view[start : start + step] = part
-                else:
-                    view[torch.from_numpy(block)] = part.to(dtype)
+            blocks = _smoothed(*graph, scale, values.numpy(), rows[start : start + step])
+            for view, part in zip(found, torch.from_numpy(blocks), strict=True):
+                view[start : start + step] = part
 
-        for _ in in_order(fill, range(0, chosen.size, step)):
+        for _ in in_order(fill, range(0, rows.size, step)):
             pass
         return found
 

@@ -7,7 +7,7 @@ keeps those with the smallest hashes. Training then draws its epochs from the po
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,11 @@ class PairPool:
     def nodes(self, fold: int) -> IntArray:
         """Return the nodes that the pairs of a fold consist of, in ascending order."""
         return np.unique(np.concatenate([pairs.ravel() for pairs in self.pools[fold]]))
+
+    def renumbered(self) -> PairPool:
+        """Return the pool with each node's place among :meth:`nodes` of its fold instead of its number."""
+        by_fold = ((self.nodes(fold), mine) for fold, mine in enumerate(self.pools))
+        return replace(self, pools=[[np.searchsorted(nodes, pairs) for pairs in mine] for nodes, mine in by_fold])
 
     def draw(self, epoch: int, n_epochs: int, *, rng: np.random.Generator) -> IntArray:
         """Return ``(n_epochs, n_networks, 2, n_classes · n_pairs)`` pairs, in epoch t from fold t of each network."""

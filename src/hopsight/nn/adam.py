@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -65,3 +66,46 @@ class Adam:
             mean.lerp_(weights.grad, 1 - self.decays[0])
             square.mul_(self.decays[1]).addcmul_(weights.grad, weights.grad, value=1 - self.decays[1])
             weights.addcdiv_(mean, (square / second).sqrt_().add_(self.epsilon), value=-self.lr / first)
+
+
+class FusedAdam(Adam):
+    """The steps of ``torch.optim.Adam(..., fused=True)``, to the bit: one call of torch's kernel for all parameters.
+
+    It has what a training that can be interrupted, or recorded on a GPU, needs of an optimizer: ``param_groups`` with
+    the learning rate (a tensor on a GPU, which can change in a recorded step) and its state by torch's names.
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], *, lr: float, weight_decay: float = 0.0) -> None:
+        super().__init__(parameters, lr=lr)
+        device = self.parameters[0].device
+        rate = lr if device.type == "cpu" else torch.tensor(lr, device=device)
+        self.param_groups: list[dict[str, Any]] = [{"lr": rate, "weight_decay": weight_decay}]
+        self.steps = [torch.zeros((), device=device) for _ in self.parameters]
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Take one step; a parameter without a gradient keeps its value."""
+        slots = zip(self.parameters, self.means, self.squares, self.steps, strict=True)
+        moved = [slot for slot in slots if slot[0].grad is not None]
+        if not moved:
+            return
+        weights, means, squares, steps = (list(each) for each in zip(*moved, strict=True))
+        torch._foreach_add_(steps, 1.0)
+        gradients, (first, second) = [each.grad for each in weights], self.decays
+        torch._fused_adam_(
+            weights, gradients, means, squares, [], steps, **self.param_groups[0], beta1=first, beta2=second,
+            eps=self.epsilon, amsgrad=False, maximize=False,
+        )  # fmt: skip
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of every parameter that has moved, and the groups."""
+        slots = enumerate(zip(self.steps, self.means, self.squares, strict=True))
+        names = "step", "exp_avg", "exp_avg_sq"
+        state = {number: dict(zip(names, slot, strict=True)) for number, slot in slots if slot[0] > 0}
+        return {"state": state, "param_groups": self.param_groups}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Take up a state of :meth:`state_dict`."""
+        for number, slot in saved["state"].items():
+            for own, name in ((self.steps, "step"), (self.means, "exp_avg"), (self.squares, "exp_avg_sq")):
+                own[number].copy_(slot[name])

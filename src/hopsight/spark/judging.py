@@ -70,7 +70,7 @@ def judged_edges(
 
     ``cells`` are those of :func:`hopsight.spark.pairs.with_similarity`.
     """
-    schedule, n_turns = detector.schedule(), splits.n_inner - 1
+    schedule, n_turns = detector.schedule(len(trained.samples)), splits.n_inner - 1
     epochs = schedule.sample_epochs(n_turns)
     samples = sent.sparkSession.sparkContext.broadcast(trained.samples)
 

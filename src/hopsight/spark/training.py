@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,9 +152,8 @@ def _renumbered(
     all_nodes = np.unique(np.concatenate(by_fold))
     x = views[NO_FOLD, "x"].reshape(all_nodes.size, -1)
     no_edges = torch.empty(0, dtype=torch.int64, device=device)
-    folds, pools = [], []
+    folds = []
     for fold, nodes in enumerate(by_fold):
         own = [x[np.searchsorted(all_nodes, nodes)], views[fold, "ax"].reshape(nodes.size, -1)]
         folds.append(Fold([torch.from_numpy(np.array(view)).to(device) for view in own], no_edges))
-        pools.append([np.searchsorted(nodes, pairs) for pairs in pool.pools[fold]])
-    return replace(pool, pools=pools), folds
+    return pool.renumbered(), folds
