@@ -181,6 +181,7 @@ class HopDetector(HopParameters):
         networks = self.build_networks(len(seen), self.n_inputs_, pairs.n_classes, for_weights, device)
         observer = Observer(callback, lambda: self._current_scores(graph, networks, sight.judging(), edges), clock)
         self.samples_, self.loss_ = self.train(networks, seen, drawn, rngs, observer=observer, checkpoint=checkpoint)
+        del seen, drawn  # large, too
         clock.begin("judge")
         for_calibration = np.random.default_rng(self.judging_seed_)  # the same if a checkpoint held the samples
         self.calibrations_ = self._calibrate(sight, networks, pairs, for_calibration)

@@ -120,13 +120,12 @@ def judge_edges(
     checkpoint = checkpoint or Checkpoint(None, "")
     done = posterior.restore(checkpoint)
     with workers(_n_blocks(edges.shape[1], edges.device)) as run:
-        for k, network in enumerate(networks):
-            first = k * len(samples)
-            if done >= first + len(samples):
-                continue  # what it sees need not be made
-            mine = folds[k]
 
-            def judge(part: Tensor, logits: Tensor, k: int = k) -> None:
+        def judge_network(k: int) -> None:
+            """Keep what this network sees no longer than needed: that of two might not fit into memory."""
+            mine, network, first = folds[k], networks[k], k * len(samples)
+
+            def judge(part: Tensor, logits: Tensor) -> None:
                 fair = logits if calibrations is None else calibrated(logits, calibrations[k])
                 posterior.add(part, fair, schedule.prediction)
 
@@ -140,6 +139,9 @@ def judge_edges(
                     pass
                 if checkpoint.due:
                     posterior.save(checkpoint, turn + 1)
+
+        for k in range(done // len(samples), len(networks)):
+            judge_network(k)
     return posterior
 
 

@@ -73,12 +73,20 @@ class PairPool:
 
     def nodes(self, fold: int) -> IntArray:
         """Return the nodes that the pairs of a fold consist of, in ascending order."""
-        return np.unique(np.concatenate([pairs.ravel() for pairs in self.pools[fold]]))
+        return np.flatnonzero(self._has(fold))
+
+    def _has(self, fold: int) -> NDArray[np.bool_]:
+        """Return which nodes, up to the last, the pairs of a fold consist of."""
+        has = np.zeros(1 + max(int(pairs.max(initial=-1)) for pairs in self.pools[fold]), dtype=np.bool_)
+        for pairs in self.pools[fold]:
+            has[pairs] = True
+        return has
 
     def renumbered(self) -> PairPool:
         """Return the pool with each node's place among :meth:`nodes` of its fold instead of its number."""
-        by_fold = ((self.nodes(fold), mine) for fold, mine in enumerate(self.pools))
-        return replace(self, pools=[[np.searchsorted(nodes, pairs) for pairs in mine] for nodes, mine in by_fold])
+        places = (np.cumsum(self._has(fold)) - 1 for fold in range(len(self.pools)))
+        pools = [[place[pairs] for pairs in mine] for place, mine in zip(places, self.pools, strict=True)]
+        return replace(self, pools=pools)
 
     def draw(self, epoch: int, n_epochs: int, *, rng: np.random.Generator) -> IntArray:
         """Return ``(n_epochs, n_networks, 2, n_classes · n_pairs)`` pairs, in epoch t from fold t of each network."""
