@@ -147,18 +147,22 @@ class ViewHopNetwork(HopNetwork):
         return [part for part in view if isinstance(part, Tensor)]
 
     def mapped(self, nodes: Sequence[Tensor], n_pairs: int, run: Run = map) -> Sequence[Tensor]:
-        """Return z of every node where that is less work than mapping every pair; it keeps the type of the views."""
+        """Return z of every node where that is less work than mapping every pair.
+
+        In single precision, whatever the type of the views: rows are read more often than written, and half precision
+        takes some processors longer to convert than to multiply.
+        """
         n_nodes = nodes[0].shape[0]
         if n_nodes >= n_pairs:
             return nodes
-        z = nodes[0].new_empty((n_nodes, sum(weight.shape[1] for weight in self.weights)))
+        z = torch.empty((n_nodes, sum(weight.shape[1] for weight in self.weights)), device=nodes[0].device)
         step = ROWS_AT_ONCE if z.device.type == "cpu" else n_nodes
 
         def fill(start: int) -> None:
             with torch.no_grad():
                 rows = slice(start, start + step)
                 parts = [part[rows].float() @ weight for part, weight in zip(nodes, self.weights, strict=True)]
-                torch.cat([part.to(z.dtype) for part in parts], dim=1, out=z[rows])
+                torch.cat(parts, dim=1, out=z[rows])
 
         for _ in run(fill, range(0, n_nodes, step)):
             pass

@@ -21,7 +21,7 @@ from hopsight.hops.search import WORD, HopSearch
 IntArray = NDArray[np.int64]
 HashArray = NDArray[np.uint64]
 
-SEARCHED_PAIRS = 1 << 32  # pairs of a source and a node to look at; fixes the number of sources in large graphs
+SEARCHED_PAIRS = 1 << 31  # pairs of a source and a node to look at; fixes the number of sources in large graphs
 LEAST_SOURCES, MOST_SOURCES = 2048, 8192
 POOL_PER_FOLD = 16_384  # pairs of one class that a fold draws from
 
@@ -256,7 +256,7 @@ def source_count(n_nodes: int) -> int:
     """Return the number of sources: all nodes of a small graph, fewer the larger it is.
 
     >>> source_count(2_400), source_count(100_000), source_count(1_000_000)
-    (2400, 8192, 4294)
+    (2400, 8192, 2147)
     """
     return min(n_nodes, max(LEAST_SOURCES, min(MOST_SOURCES, SEARCHED_PAIRS // n_nodes)))
 
