@@ -158,7 +158,7 @@ class HopDetector(HopParameters):
         del attributes  # it is large, and the networks need no more than they see
         rngs = (for_pairs, for_weights, for_dropout, for_noise)
         posterior = self._learn(graph, sight, pairs, rngs, callback, clock, checkpoint)
-        del sight
+        del sight, pairs
         clock.begin("scores")
         scores = self._keep(graph, posterior)
         self.seconds_ = clock.end()

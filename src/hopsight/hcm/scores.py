@@ -54,9 +54,16 @@ def triangle_sums(edges: NDArray[np.int64], sides: FloatArray, n_nodes: int) -> 
     swap = (degree[edges[0]] > degree[edges[1]]) | (
         (degree[edges[0]] == degree[edges[1]]) & (edges[0] > edges[1])
     )  # arcs from the smaller degree to the larger: no list is longer than √(2m)
-    source, target = np.where(swap, edges[1], edges[0]), np.where(swap, edges[0], edges[1])
-    key, place, n_arcs = np.unique(source * n_nodes + target, return_inverse=True, return_counts=True)
-    means = np.column_stack([np.bincount(place, values, key.size) / n_arcs for values in sides])
+    key = np.where(swap, edges[1], edges[0]) * n_nodes + np.where(swap, edges[0], edges[1])
+    order = np.argsort(key)
+    key = key[order]
+    new = np.append(True, key[1:] != key[:-1])[: key.size]
+    means = np.stack([values[order] for values in sides], axis=1)
+    if not new.all():
+        first = np.flatnonzero(new)
+        means = np.add.reduceat(means, first) / np.diff(first, append=key.size)[:, None]
+        key = key[first]
+    del order, new, swap  # as large as the edges
     start = np.searchsorted(key, np.arange(n_nodes + 1) * n_nodes)
     neighbors = key % n_nodes
     bounds = np.searchsorted(start, np.linspace(0, key.size, TRIANGLE_BLOCKS + 1).astype(np.int64))
