@@ -302,6 +302,7 @@ class CrossHCM(Taught, HopDetector):
 
     def _keep(self, graph: AttributedGraph, posterior: EdgePosterior, *, refit: bool = True) -> FloatArray:
         scores = super()._keep(graph, posterior, refit=refit)
+        del posterior
         attributes = self._transformed(graph)
         unlike = self.references_.relative_dissimilarity(attributes, graph.edges)
         edges = EdgeReadings(self.edge_hop_, self.edge_surprise_, unlike)

@@ -68,7 +68,7 @@ class EdgeLaws:
 
     def triangles(self, ends: NDArray[np.int64], edges: EdgeReadings, n_nodes: int) -> FloatArray:
         """Return (2, n_nodes) sums over triangles of strangers and of lookalikes; ``ends`` is (2, n_edges)."""
-        return triangle_sums(ends, np.stack([self.strangeness(edges), self.alikeness(edges)]), n_nodes)
+        return triangle_sums(ends, [self.strangeness(edges), self.alikeness(edges)], n_nodes)
 
     def node_means(
         self, ends: NDArray[np.int64], edges: EdgeReadings, n_nodes: int, weight: FloatArray | None = None

@@ -157,10 +157,11 @@ class HopDetector(HopParameters):
         sight = self._sight(graph, attributes, device)
         del attributes  # it is large, and the networks need no more than they see
         rngs = (for_pairs, for_weights, for_dropout, for_noise)
-        posterior = self._learn(graph, sight, pairs, rngs, callback, clock, checkpoint)
+        judged = [self._learn(graph, sight, pairs, rngs, callback, clock, checkpoint)]
         del sight, pairs
+        self._held.pop("placed", None)
         clock.begin("scores")
-        scores = self._keep(graph, posterior)
+        scores = self._keep(graph, judged.pop())  # what was large is gone once it has been read
         self.seconds_ = clock.end()
         return scores
 

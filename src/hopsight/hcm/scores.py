@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,10 +41,10 @@ def hav(ahp_scores: FloatArray, iv_scores: FloatArray) -> FloatArray:
     return _by_maximum(ahp_scores) + _by_maximum(iv_scores)
 
 
-def triangle_sums(edges: NDArray[np.int64], sides: FloatArray, n_nodes: int) -> FloatArray:
+def triangle_sums(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int) -> FloatArray:
     """Return, for each node, the sum over its triangles of the product of their three sides.
 
-    ``sides`` is (n_kinds, n_edges), one number per kind and edge; the result is (n_kinds, n_nodes). Two arcs between
+    ``sides`` has one number per edge for each of some kinds; the result is (n_kinds, n_nodes). Two arcs between
     the same nodes are one side, with the mean of their numbers.
 
     >>> triangle_and_tail = np.array([[0, 0, 1, 2], [1, 2, 2, 3]])
@@ -54,7 +55,10 @@ def triangle_sums(edges: NDArray[np.int64], sides: FloatArray, n_nodes: int) -> 
     swap = (degree[edges[0]] > degree[edges[1]]) | (
         (degree[edges[0]] == degree[edges[1]]) & (edges[0] > edges[1])
     )  # arcs from the smaller degree to the larger: no list is longer than √(2m)
-    key = np.where(swap, edges[1], edges[0]) * n_nodes + np.where(swap, edges[0], edges[1])
+    key = np.where(swap, edges[1], edges[0])
+    key *= n_nodes  # in place, here and below: each array is as large as the edges
+    key += np.where(swap, edges[0], edges[1])
+    del swap
     order = np.argsort(key)
     key = key[order]
     new = np.append(True, key[1:] != key[:-1])[: key.size]
@@ -63,12 +67,12 @@ def triangle_sums(edges: NDArray[np.int64], sides: FloatArray, n_nodes: int) -> 
         first = np.flatnonzero(new)
         means = np.add.reduceat(means, first) / np.diff(first, append=key.size)[:, None]
         key = key[first]
-    del order, new, swap  # as large as the edges
+    del order, new
     start = np.searchsorted(key, np.arange(n_nodes + 1) * n_nodes)
-    neighbors = key % n_nodes
+    key %= n_nodes
     bounds = np.searchsorted(start, np.linspace(0, key.size, TRIANGLE_BLOCKS + 1).astype(np.int64))
     bounds[0], bounds[-1] = 0, n_nodes
-    blocks = in_order(lambda first, last: triangles_from(start, neighbors, means, first, last), bounds[:-1], bounds[1:])
+    blocks = in_order(lambda first, last: triangles_from(start, key, means, first, last), bounds[:-1], bounds[1:])
     return np.ascontiguousarray(np.asarray(sum(blocks)).T)  # in this order, however many threads there are
 
 

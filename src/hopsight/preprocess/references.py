@@ -45,14 +45,18 @@ class References:
         places = np.linspace(0, self.rows.shape[0] - 1, N_KNOTS).round().astype(np.int64)
         lengths = (self.rows**2).sum(axis=1)
 
-        def quantiles(start: int) -> NDArray[np.float32]:
+        found = np.empty((attributes.shape[0], N_KNOTS), dtype=np.float32)
+
+        def quantiles(start: int) -> None:
             rows = self._prepared(attributes[start : start + ROWS_AT_ONCE])
             squares = (rows**2).sum(axis=1)[:, None] + lengths - 2.0 * rows @ self.rows.T
             squares.sort(axis=1)
-            return squares[:, places].astype(np.float32)
+            found[start : start + ROWS_AT_ONCE] = squares[:, places]
 
         with few_threads(1):
-            return np.concatenate(list(in_order(quantiles, range(0, max(1, attributes.shape[0]), ROWS_AT_ONCE))))
+            for _ in in_order(quantiles, range(0, len(found), ROWS_AT_ONCE)):
+                pass
+        return found
 
     def relative_dissimilarity(self, attributes: FloatArray, edges: NDArray[np.int64]) -> FloatArray:
         """Return, for each edge, the share of references that are nearer to one end than the other end is.
