@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import rankdata
+from threadpoolctl import threadpool_limits
 
 from hopsight.detectors.tails import Null, Tail
 from hopsight.hcm.evidence import (
@@ -214,3 +215,14 @@ def test_few_nodes_have_laws(n: int, rng: np.random.Generator) -> None:
     nodes = ordinary(rng, n)
     scores, _ = combine(weigh(nodes, NodeLaws.fit(nodes)), KINDS)
     assert scores.shape == (n,) and np.isfinite(scores).all()
+
+
+def test_the_laws_of_many_nodes_do_not_depend_on_the_number_of_threads() -> None:
+    """To the bit. In a small graph BLAS uses one thread whatever it may use, so that no difference would show."""
+    nodes = ordinary(np.random.default_rng(0), 20_000)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            found.append(NodeLaws.fit(nodes))
+    for field in fields(NodeLaws):
+        np.testing.assert_array_equal(getattr(found[0], field.name), getattr(found[1], field.name), err_msg=field.name)

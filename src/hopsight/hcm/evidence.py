@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
 from hopsight.hcm.laws import N_LEVELS, degree_line, fit_mean_law, mean_z, quantile_levels, ranks
 from hopsight.io.notices import notice
+from hopsight.system.threads import few_threads
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -108,6 +109,11 @@ class NodeLaws:
     @classmethod
     def fit(cls, nodes: NodeReadings, *, triangles: bool = True) -> NodeLaws:
         """Fit all laws to some nodes; in a graph without ``triangles`` nothing is known of ring and lockstep."""
+        with few_threads(1):  # several would add up in another order
+            return cls._fit(nodes, triangles=triangles)
+
+    @classmethod
+    def _fit(cls, nodes: NodeReadings, *, triangles: bool) -> NodeLaws:
         sums_over_triangles = (nodes.strangers, nodes.lookalikes)
         laws = cls(
             np.array([fit_mean_law(values, nodes.n_averaged) for values in nodes.edge_means]),
