@@ -48,8 +48,9 @@ docs: $(VENV)/.installed-docs
 test: lint browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
+# Two processes, each with one thread.
 test-long: $(VENV)/.installed-dev browser
-	$(BIN)/python -m pytest -m slow --timeout 3600
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow --timeout 3600 -n 2 --durations 15
 
 # Two processes, each with one thread. CONTRIBUTING.md has the figures of the last run.
 attack: $(VENV)/.installed-dev
