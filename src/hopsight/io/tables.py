@@ -88,11 +88,12 @@ def read_tables(
     if kinds is None:
         ours = any(name in OUR_COLUMNS for name in table.names)  # hopsight wrote it, with all attributes
         kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if rows.others and not ours else ()
-    _add_derived(fields, EdgeRows(source, target, *rows.others.summarized()), len(node_ids), kinds, notices)
+    known = _add_derived(fields, EdgeRows(source, target, *rows.others.summarized()), len(node_ids), kinds, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
-        source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates, **fields
-    )
+        source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates,
+        known=None if directed else known, **fields,
+    )  # fmt: skip
 
 
 def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None = None) -> None:
@@ -272,10 +273,15 @@ class _NodeTable:
 
 def _add_derived(
     fields: dict[str, Any], rows: EdgeRows, n_nodes: int, kinds: Sequence[str], notices: list[str] | None
-) -> None:
-    """Put derived attributes beside those of the node table."""
+) -> tuple[Any, int] | None:
+    """Put derived attributes beside those of the node table, and return what is known of the edges thereby."""
+    edges = None
     if kinds:
-        matrix, names = derive(rows, n_nodes, kinds)
+        from hopsight.io.arcs import Arcs
+
+        arcs = Arcs.of(rows.source, rows.target, n_nodes)
+        edges = arcs.adjacency(), arcs.n_opposite
+        matrix, names = derive(rows, n_nodes, kinds, arcs)
         if names:
             notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(kinds)}.", notices)
         known = fields.get("attributes")
@@ -287,6 +293,7 @@ def _add_derived(
         raise ValueError(f"{NO_ATTRIBUTES}; give a node table (--nodes), or leave out --derive none")
     if not fields["attributes"].shape[1]:
         raise ValueError("there is nothing to learn from: the nodes do not differ in any attribute")
+    return edges
 
 
 def _values(node_ids: pl.Series) -> Any:
