@@ -150,9 +150,9 @@ def load(
         return io.read(source, nodes, directed=directed, missing=missing, notices=notices, **of_nodes, **of_edges)
     if isinstance(source, str | Path):
         return _from_catalog(str(source), given, directed=directed, data_dir=data_dir, notices=notices)
-    if given is not None and given not in of_nodes:
+    if given is not None and given not in (*of_nodes, "derive"):
         raise ValueError(f"{given} is for tables, and the source is not one but {type(source).__name__}")
-    return io.graph_of(source, directed=directed, missing=missing, notices=notices, **of_nodes)
+    return io.graph_of(source, directed=directed, missing=missing, derive=derive, notices=notices, **of_nodes)
 
 
 def files_of(source: str | Path, nodes: str | Path | None = None, *, data_dir: str | Path | None = None) -> list[Path]:
