@@ -18,8 +18,8 @@ from hopsight.io.sources import is_source, resolve
 
 SUFFIXES = (*TABLE_SUFFIXES, ".mat", ".npz", ".graphml", ".gml", ".gexf", ".pt", ".pt.zip")
 LISTED = (
-    ".csv, .tsv, .txt, .json or .jsonl (plain or with .gz, .zst, .bz2, .xz or .zip), .parquet, .xlsx, .ods, .sqlite, "
-    ".db, .duckdb, .mat, .npz, .graphml, .gml, .gexf or .pt"
+    ".csv, .tsv, .txt, .json or .jsonl (plain or with .gz, .zst, .bz2, .xz or .zip), .parquet, .arrow, .feather, "
+    ".xlsx, .ods, .sqlite, .db, .duckdb, .mat, .npz, .graphml, .gml, .gexf or .pt"
 )
 DOCUMENTS = (".graphml", ".gml", ".gexf")  # graphs whose nodes have data with names
 
