@@ -177,12 +177,24 @@ def _read_json(path: Path, content: bytes | None) -> pl.DataFrame:
     try:
         if is_array:
             return pl.read_json(source, infer_schema_length=None)
-        return pl.read_ndjson(source, infer_schema_length=None)
+        return _unwrapped(pl.read_ndjson(source, infer_schema_length=None))
     except pl.exceptions.PolarsError:
         raise ValueError(
             'it is not JSON Lines: every line must be one JSON object, such as {"source": 1}, or the whole file an '
             "array of them"
         ) from None
+
+
+def _unwrapped(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows in an answer such as ``{"data": [{…}, …], "paging": {…}}``; other tables as they are."""
+    import polars as pl
+
+    lists = [
+        name for name, kind in frame.schema.items() if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct)
+    ]
+    if frame.height != 1 or len(lists) != 1:
+        return frame
+    return frame[lists[0]].explode().struct.unnest() if frame[lists[0]].list.len()[0] else frame
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
