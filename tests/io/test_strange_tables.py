@@ -168,7 +168,7 @@ def test_an_answer_of_an_api_is_unwrapped(tmp_path: Path) -> None:
 def test_the_name_of_an_actor_is_no_other_end(tmp_path: Path) -> None:
     rows = [
         {"id": f"24{i}", "type": "Watch", "actor": {"id": a, "login": f"u{a}"},
-         "repo": {"id": 500 + b, "name": f"r{b}"},
+         "repo": {"id": b, "name": f"r{b}"},
          "created_at": f"2015-01-01T15:00:{i:02}Z"}
         for i, (a, b) in enumerate(PAIRS)
     ]  # fmt: skip
@@ -176,6 +176,8 @@ def test_the_name_of_an_actor_is_no_other_end(tmp_path: Path) -> None:
     notices: list[str] = []
     graph = load(tmp_path / "events.jsonl", notices=notices)
     assert "Read edges from column 'actor.id' to column 'repo.id'." in notices
+    assert sorted(set(graph.node_types)) == ["actor", "repo"]
+    assert {"actor:5", "repo:5"} <= set(graph.node_ids)
     assert graph.edge_attribute_names == ()
 
 
