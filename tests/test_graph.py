@@ -205,3 +205,14 @@ def test_edges_equal_a_set_of_pairs(n_nodes: int, pairs: list[tuple[int, int]], 
     assert graph.n_duplicates == len(pairs) - n_loops - len(edges)
     degrees = [sum(node in edge for edge in edges) for node in range(n_nodes)]
     assert graph.degrees.tolist() == degrees
+
+
+def test_a_changed_matrix_of_another_graph_is_checked_again() -> None:
+    first = AttributedGraph.from_edges([0, 1], [1, 2], X3)
+    assert replace(first, name="again").adjacency is first.adjacency  # nothing to do
+    matrix = first.adjacency.copy()
+    matrix.data[0] = 0.0
+    assert AttributedGraph(matrix, X3).n_edges == 2  # 1, 0 is still there
+    matrix.data[1] = 0.0
+    assert AttributedGraph(matrix, X3).n_edges == 1
+    assert AttributedGraph(first.adjacency, X3, directed=True).n_edges == 4

@@ -90,6 +90,7 @@ def _order(source: NDArray[Any], target: NDArray[Any], key: IntArray, time: Any,
     from hopsight.system.segments import order_by  # a third of the time, and not worth compiling for less
 
     order = np.arange(key.size) if time is None else np.argsort(time, kind="stable")
+    order = order.astype(np.int32 if key.size < 2**31 else np.int64)
     found: IntArray = order_by(source, order_by(target, order, n_nodes), n_nodes)
     return found
 

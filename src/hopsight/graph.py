@@ -17,7 +17,7 @@ from hopsight.checks import plural
 from hopsight.edge_data import EdgeData, edge_names, merged
 from hopsight.markup import graph_card
 from hopsight.system.hashes import id_hashes
-from hopsight.system.readonly import frozen, frozen_csr, still_writeable
+from hopsight.system.readonly import frozen, frozen_csr, is_simple, simple_csr, still_writeable
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -123,12 +123,15 @@ class AttributedGraph:
         edge_time: Any = None,
         edge_attributes: Any = None,
         duplicates: str = "sum",
+        known: tuple[Any, int] | None = None,
         **fields: Any,
     ) -> AttributedGraph:
         """Build a graph from two arrays of node positions; duplicate edges are merged and counted.
 
         In an undirected graph ``a, b`` and ``b, a`` are the same edge. Weights, times and attributes are in the order
-        of the sources; ``duplicates`` says what those of a merged edge are (:func:`hopsight.edge_data.merged`).
+        of the sources; ``duplicates`` says what those of a merged edge are (:func:`hopsight.edge_data.merged`). Who has
+        the undirected edges as :func:`hopsight.system.readonly.simple_csr` returns them, and the number of those that
+        rows give in both directions, passes both as ``known``.
         """
         source, target = _positions("sources", sources), _positions("targets", targets)
         if source.ndim != 1 or source.shape != target.shape:
@@ -138,20 +141,19 @@ class AttributedGraph:
         if source.size and (min(source.min(), target.min()) < 0 or max(source.max(), target.max()) >= n_nodes):
             raise ValueError(f"an edge has an end outside 0..{n_nodes - 1}")
         kind = np.int32 if n_nodes < 2**31 else np.int64  # as scipy would choose, but before the copies below
-        source, target = source.astype(kind), target.astype(kind)
+        source, target = source.astype(kind, copy=False), target.astype(kind, copy=False)
         loops = source == target
         if loops.any():
             source, target, data = source[~loops], target[~loops], data.rows(~loops)
-        adjacency, n_reciprocal = _counted(source, target, n_nodes, directed)
-        if not directed:
-            source, target = np.minimum(source, target), np.maximum(source, target)
+        adjacency, n_reciprocal = known or _counted(source, target, n_nodes, directed)
         if data or duplicates != "sum":
-            data = merged(source, target, n_nodes, data, duplicates)
+            low, high = (source, target) if directed else (np.minimum(source, target), np.maximum(source, target))
+            data = merged(low, high, n_nodes, data, duplicates)
         return cls(
             adjacency,
             attributes,
             directed=directed,
-            n_duplicates=source.size - adjacency.nnz,
+            n_duplicates=source.size - adjacency.nnz // (1 if known is None else 2),
             n_self_loops=int(loops.sum()),
             n_reciprocal=n_reciprocal,
             edge_weight=data.weight,
@@ -241,11 +243,11 @@ class AttributedGraph:
         object.__setattr__(self, field, value)
 
 
-def _positions(field: str, values: ArrayLike) -> NDArray[np.int64]:
+def _positions(field: str, values: ArrayLike) -> NDArray[Any]:
     positions = np.asarray(values)
     if positions.size and positions.dtype.kind not in "iu":
         raise ValueError(f"{field} must be node positions (whole numbers), got {positions.dtype}")
-    return positions.astype(np.int64, copy=False)
+    return positions.astype(np.int32 if positions.dtype == np.int32 else np.int64, copy=False)
 
 
 def _counted(source: NDArray[Any], target: NDArray[Any], n_nodes: int, directed: bool) -> tuple[Any, int]:
@@ -261,6 +263,8 @@ def _counted(source: NDArray[Any], target: NDArray[Any], n_nodes: int, directed:
 
 def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
     """Return the 0/1 CSR form without self-loops, and the number of self-loops removed."""
+    if is_simple(adjacency):
+        return adjacency, 0
     matrix: Any = adjacency if sp.issparse(adjacency) else np.atleast_2d(np.asarray(adjacency))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the adjacency matrix must be square, got shape {matrix.shape}")
@@ -278,7 +282,7 @@ def _canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
         edges = edges + edges.T.tocsr()
     edges.sort_indices()
     edges.data[:] = 1.0
-    return frozen_csr(edges), n_loops
+    return (frozen_csr if directed else simple_csr)(edges), n_loops
 
 
 def _as_edges(matrix: Any) -> Any:

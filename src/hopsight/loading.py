@@ -80,12 +80,13 @@ def load(
     Parameters
     ----------
     source
-        An edge list: a path (text in any usual encoding and compression, JSON Lines, Excel), a folder or pattern of
-        Parquet files, a table of a database (``"bank.db?table=payments"``, ``"postgresql://host/bank?table=payments"``,
-        ``(connection, "SELECT …")``; see :mod:`hopsight.io.sources`), or a data frame of polars, pandas, pyarrow and
-        others. Or a graph: a path (``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf``, ``.pt``), a name in the
-        catalog (``"demo"``, ``"blogcatalog"``, …), a PyG ``Data`` or ``HeteroData``, a NetworkX graph, a pair
-        (adjacency, attributes), or an AttributedGraph, which is returned unchanged.
+        An edge list: a path (text in any usual encoding and compression, JSON Lines, Parquet, Arrow, Excel), a folder
+        or pattern of files with the same columns, a table of a database (``"bank.db?table=payments"``,
+        ``"postgresql://host/bank?table=payments"``, ``(connection, "SELECT …")``; see :mod:`hopsight.io.sources`), or a
+        data frame of polars, pandas, pyarrow and others. Or a graph: a path (``.mat``, ``.npz``, ``.graphml``,
+        ``.gml``, ``.gexf``, ``.pt``), a name in the catalog (``"demo"``, ``"blogcatalog"``, …), a PyG ``Data`` or
+        ``HeteroData``, a NetworkX graph, a pair (adjacency, attributes), or an AttributedGraph, which is returned
+        unchanged.
     nodes
         The node table that belongs to an edge list, in any of the same places. If it is left out, ``x.nodes.csv``
         beside ``x.csv`` is used; without it, attributes are derived from the edges.
@@ -146,18 +147,27 @@ def load(
     }  # fmt: skip
     for_tables = {"nodes": None if nodes is None else True, **of_nodes, **of_edges}
     given = next((name for name, value in for_tables.items() if value is not None and value != ()), None)
-    if io.is_frame(source) or io.is_source(source):
+    if io.is_frame(source) or (io.is_source(source) and not _is_name(source)):
         return io.read(source, nodes, directed=directed, missing=missing, notices=notices, **of_nodes, **of_edges)
     if isinstance(source, str | Path):
         return _from_catalog(str(source), given, directed=directed, data_dir=data_dir, notices=notices)
-    if given is not None and given not in of_nodes:
+    if given is not None and given not in (*of_nodes, "derive"):
         raise ValueError(f"{given} is for tables, and the source is not one but {type(source).__name__}")
-    return io.graph_of(source, directed=directed, missing=missing, notices=notices, **of_nodes)
+    return io.graph_of(source, directed=directed, missing=missing, derive=derive, notices=notices, **of_nodes)
+
+
+def _is_name(source: Any) -> bool:
+    """Return whether a name of the catalog is that of a folder too; ``./demo`` and ``demo/`` are the folder."""
+    if not isinstance(source, str) or not Path(source).is_dir():
+        return False
+    from hopsight.datasets.catalog import is_known
+
+    return source.lower() == "demo" or is_known(source)
 
 
 def files_of(source: str | Path, nodes: str | Path | None = None, *, data_dir: str | Path | None = None) -> list[Path]:
     """Return the files that :func:`load` reads for a path or a name, including those it finds by itself."""
-    if io.is_source(source):
+    if io.is_source(source) and not _is_name(source):
         from hopsight.io.files import TABLE_SUFFIXES
         from hopsight.io.sources import files
         from hopsight.io.tables import find_nodes
@@ -197,13 +207,13 @@ def _unknown(name: str, names: Sequence[str]) -> str:
     path = Path(name)
     try:
         if path.is_dir():
-            return f"{name} is a folder without Parquet files; give a file in it"
+            return f"{name} is a folder without Parquet, Arrow, CSV or JSON Lines files; give a file in it"
         if path.exists():
             return f"{name} is not a regular file"
     except (OSError, ValueError):
         return f"there is no file {name[:200]!r}"
     if glob.has_magic(name):
-        return f"there is no file {name}: no Parquet file matches, and other files are read one at a time"
+        return f"there is no file {name}: no Parquet, Arrow or text file matches"
     if path.suffix or len(path.parts) > 1:
         return f"there is no file {name}"
     return f"{name!r} is neither a file nor a graph in the catalog{suggest(name.lower(), names)}"

@@ -7,19 +7,19 @@ import polars as pl
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.edge_fields import columns_of, derived, edge_fields
+from hopsight.io.edge_fields import columns_of, derived, read_edges
 
 
 def test_weights_default_to_one_and_ids_are_left_out() -> None:
     columns = {"id": pl.Series("id", ["e1", "e2"]), "weight": pl.Series("weight", [None, 3.0])}
-    fields = edge_fields(columns, [])
+    fields = read_edges(columns, []).edge_fields([])
     assert fields["edge_weight"].tolist() == [1, 3]
     assert fields["edge_attributes"] is None
-    assert edge_fields({"key": pl.Series([0, 1])}, []) == {}
+    assert not read_edges({"key": pl.Series([0, 1])}, [])
 
 
 def test_times_keep_their_order() -> None:
-    fields = edge_fields({"time": pl.Series("time", ["2024-05-02", "2024-05-01"])}, [])
+    fields = read_edges({"time": pl.Series("time", ["2024-05-02", "2024-05-01"])}, []).edge_fields([])
     assert np.diff(fields["edge_time"])[0] < 0
 
 

@@ -55,7 +55,7 @@ def test_what_is_missing_is_said_in_one_sentence() -> None:
         load(data)
     bare = geometric.HeteroData()
     bare["user"].num_nodes = 3
-    with pytest.raises(ValueError, match="nodes have no data and do not differ in structure"):
+    with pytest.raises(ValueError, match="there is nothing to learn from"):
         load(bare)
 
 

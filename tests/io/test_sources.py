@@ -220,7 +220,7 @@ def test_folders_and_patterns_of_parquet_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"its parts differ: column '(target|to)' is not in both"):
         load(folder, nodes=NODES)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match="a folder without Parquet files"):
+    with pytest.raises(ValueError, match="a folder without Parquet, Arrow, CSV or JSON Lines files"):
         load(tmp_path / "empty", nodes=NODES)
     with pytest.raises(ValueError, match="there is no file"):
         load(f"{tmp_path}/none-*.parquet", nodes=NODES)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from hopsight.io.arcs import Arcs
 from hopsight.io.derive import STRUCTURE
 from hopsight.io.structure import structure
 
@@ -19,7 +21,7 @@ def arcs() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_structure_equals_that_of_networkx(arcs: tuple[np.ndarray, np.ndarray]) -> None:
-    found = structure(*arcs, 41)
+    found = structure(Arcs.of(*arcs, 41))
     assert tuple(found) == STRUCTURE
     graph = nx.DiGraph([(a, b) for a, b in zip(*map(np.ndarray.tolist, arcs), strict=True) if a != b])
     graph.add_nodes_from(range(41))
@@ -43,6 +45,47 @@ def test_structure_equals_that_of_networkx(arcs: tuple[np.ndarray, np.ndarray]) 
 
 
 def test_duplicate_rows_change_nothing(arcs: tuple[np.ndarray, np.ndarray]) -> None:
-    once, twice = structure(*arcs, 41), structure(*(np.tile(end, 2) for end in arcs), 41)
+    once = structure(Arcs.of(*arcs, 41))
+    twice = structure(Arcs.of(*(np.tile(end, 2) for end in arcs), 41))
     for name in STRUCTURE:
         np.testing.assert_array_equal(once[name], twice[name])
+
+
+def test_sums_are_added_in_the_order_of_the_neighbors(arcs: tuple[np.ndarray, np.ndarray]) -> None:
+    """Equal to the bit, as the attributes decide hashes and rankings."""
+    found = structure(Arcs.of(*arcs, 41))
+    matrix = sp.coo_array((np.ones(300), arcs), shape=(41, 41)).toarray() > 0
+    np.fill_diagonal(matrix, False)
+    edges = matrix | matrix.T
+    degree = edges.sum(axis=1)
+    for node in range(41):
+        logs = [float(np.log1p(float(degree[other]))) for other in np.flatnonzero(edges[node])]
+        some = max(len(logs), 1)
+        near, squares = 0.0, 0.0
+        for log in logs:
+            near += log
+            squares += log**2
+        assert found["neighbors' degree, mean log"][node] == near / some
+        assert found["neighbors' degree, spread"][node] == np.sqrt(max(squares / some - (near / some) ** 2, 0.0))
+
+
+def test_triangles_and_cores_of_more_nodes_than_sixteen_bits_count() -> None:
+    """A clique whose nodes share their last sixteen bits, and a path through all nodes."""
+    n_nodes = 70_000
+    clique = np.array([5, 5 + 65536, 7, 7 + 65536, 69_999])
+    one, other = (clique[each] for each in np.triu_indices(5, k=1))
+    source = np.concatenate([np.arange(n_nodes - 1), one])
+    target = np.concatenate([np.arange(1, n_nodes), other])
+    found = structure(Arcs.of(source, target, n_nodes))
+    plain = nx.Graph(list(zip(source.tolist(), target.tolist(), strict=True)))
+    near = [*clique.tolist(), 4, 6, 8, 65541 - 1, 65542, 65544, 0, n_nodes - 1]
+    for node in near:
+        assert found["clustering"][node] == pytest.approx(nx.clustering(plain, node))
+    assert dict(enumerate(found["core number"].tolist())) == nx.core_number(plain)
+
+
+def test_core_numbers_skip_levels_and_reach_isolated_nodes() -> None:
+    cliques = [np.stack(np.triu_indices(size, k=1)) + offset for size, offset in ((3, 0), (30, 3), (12, 33))]
+    source, target = np.concatenate(cliques, axis=1)
+    cores = structure(Arcs.of(source, target, 46))["core number"]
+    assert cores.tolist() == [2.0] * 3 + [29.0] * 30 + [11.0] * 12 + [0.0]

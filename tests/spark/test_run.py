@@ -140,3 +140,10 @@ def test_options_that_the_engine_does_not_support_are_refused(
 def test_an_edge_list_without_a_node_table_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["detect", "--engine", "spark", "--out", str(tmp_path / "out")]) == 2
     assert "needs an edge list and a node table" in capsys.readouterr().err
+
+
+def test_a_folder_of_text_files_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source,target\na,b\n")
+    session: Any = None  # the folder is refused before Spark is asked
+    with pytest.raises(ValueError, match="on Spark, the files of a folder must be Parquet; use hopsight convert"):
+        on_spark._frame(session, str(tmp_path))

@@ -18,8 +18,8 @@ from hopsight.io.sources import is_source, resolve
 
 SUFFIXES = (*TABLE_SUFFIXES, ".mat", ".npz", ".graphml", ".gml", ".gexf", ".pt", ".pt.zip")
 LISTED = (
-    ".csv, .tsv, .txt, .json or .jsonl (plain or with .gz, .zst, .bz2, .xz or .zip), .parquet, .xlsx, .ods, .sqlite, "
-    ".db, .duckdb, .mat, .npz, .graphml, .gml, .gexf or .pt"
+    ".csv, .tsv, .txt, .json or .jsonl (plain or with .gz, .zst, .bz2, .xz or .zip), .parquet, .arrow, .feather, "
+    ".xlsx, .ods, .sqlite, .db, .duckdb, .mat, .npz, .graphml, .gml, .gexf or .pt"
 )
 DOCUMENTS = (".graphml", ".gml", ".gexf")  # graphs whose nodes have data with names
 
@@ -71,11 +71,11 @@ def read(
     elif suffix == ".graphml":
         from hopsight.io.graphml import read_graphml
 
-        graph = read_graphml(source, **options, **of_nodes)
+        graph = read_graphml(source, derive=of_edges.get("derive"), **options, **of_nodes)
     elif suffix in (".gml", ".gexf"):
         from hopsight.io.networkx import read_document
 
-        graph = read_document(source, suffix, notices=notices, **of_nodes)
+        graph = read_document(source, suffix, derive=of_edges.get("derive"), notices=notices, **of_nodes)
     elif suffix in (".pt", ".pt.zip"):
         from hopsight.io.pyg import read_pt
 
@@ -133,10 +133,10 @@ def suffix_of(path: Path) -> str:
 
 
 def _check_options(path: Path, suffix: str, options: dict[str, Any]) -> None:
-    """Refuse options of tables for a file that is not a table; the nodes of documents have named data too."""
+    """Refuse options of tables for a file that is not a table; nodes and edges of documents have named data too."""
     if suffix in TABLE_SUFFIXES:
         return
-    of_nodes = ("label", "ignore", "category", "type_column", "name_column")
+    of_documents = ("label", "ignore", "category", "type_column", "name_column", "derive")
     for name, value in options.items():
-        if value is not None and not (suffix in DOCUMENTS and name in of_nodes):
+        if value is not None and not (suffix in DOCUMENTS and name in of_documents):
             raise ValueError(f"{name} is for tables, and {path.name} is not one, got {value!r}")

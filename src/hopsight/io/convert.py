@@ -13,6 +13,7 @@ def graph_of(
     *,
     directed: bool = False,
     missing: str = "fill",
+    derive: Any = None,
     notices: list[str] | None = None,
     **of_nodes: Any,
 ) -> AttributedGraph:
@@ -27,6 +28,8 @@ def graph_of(
         Keep the direction of the edges of a ``Data`` or a pair; a NetworkX ``DiGraph`` is always directed.
     missing, of_nodes
         For the node data of a NetworkX graph: the options of :func:`hopsight.io.nodes.node_fields`.
+    derive
+        For a NetworkX graph: as in :func:`hopsight.load`.
     notices
         List that receives the notices; without it, they are logged.
 
@@ -38,7 +41,9 @@ def graph_of(
     if all(hasattr(source, name) for name in ("nodes", "edges", "is_directed")):
         from hopsight.io.networkx import from_networkx
 
-        return from_networkx(source, directed=directed, missing=missing, notices=notices, **of_nodes)
+        return from_networkx(source, directed=directed, missing=missing, derive=derive, notices=notices, **of_nodes)
+    if derive is not None:
+        raise ValueError(f"derive is for tables, and the source is not one but {type(source).__name__}")
     if any(value not in (None, ()) for value in of_nodes.values()):
         raise ValueError(f"label, ignore and the like name columns, but a {type(source).__name__} has none")
     if isinstance(source, AttributedGraph):

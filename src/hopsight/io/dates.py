@@ -13,7 +13,7 @@ _GERMAN_DATE = r"^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})"
 _SLASHED_DATE = r"^\s*(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})"
 SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 and 12/31/2024
 _TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([AaPp][Mm])?"
-_CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-]\d{{2}}):?(\d{{2}}))?\s*$"
+_CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-]\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
 _WEEKDAY = r"(?i)^\s*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
@@ -21,6 +21,7 @@ _ENGLISH = {  # 31 May 2024, 31-May-2024 and May 31, 2024
     rf"{_WEEKDAY}(\d{{1,2}})[ -]+({'|'.join(_MONTHS)}){_REST}\.?[ ,-]+(\d{{4}})": "${1}.#${2}#.${3}",
     rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
 }
+_EAST_ASIAN = r"^\s*(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*"  # 2024年5月31日
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
 UNIX = (3e8, 5e9)  # seconds from 1979 to 2128
 UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
@@ -56,7 +57,7 @@ def are_slashed(words: pl.Series, kind: str) -> bool:
     """
     import polars as pl
 
-    stripped = words.str.strip_chars()
+    stripped = _with_slashes(words.str.strip_chars())
     filled = stripped.filter(stripped != "")
     parts = [filled.str.extract(_SLASHED_DATE + _CLOCK, number).cast(pl.Int32) for number in (1, 2)]
     day, month = (parts[SLASHED[kind].index(part)] for part in "dm")
@@ -64,18 +65,25 @@ def are_slashed(words: pl.Series, kind: str) -> bool:
 
 
 def in_figures(words: pl.Series) -> pl.Series:
-    """Return dates with the English name of a month as day, month and year in figures; other texts as they are.
+    """Return dates with the English name of a month, or written in East Asia, in figures; other texts as they are.
 
     >>> import polars as pl
-    >>> in_figures(pl.Series(["31 May 2024 17:30", "Mon, Jan 1, 2024", "Mayor", "2024-05-31"])).to_list()
-    ['31.05.2024 17:30', '1.01.2024', 'Mayor', '2024-05-31']
+    >>> in_figures(pl.Series(["31 May 2024 17:30", "Mon, Jan 1, 2024", "Mayor", "2024年5月31日"])).to_list()
+    ['31.05.2024 17:30', '1.01.2024', 'Mayor', '2024-5-31']
     """
+    if words.head(100).str.contains(_EAST_ASIAN).any():
+        words = words.str.replace(_EAST_ASIAN, "${1}-${2}-${3} ").str.strip_chars()
     if not words.head(100).str.contains(r"[A-Za-z]{3}").any():
         return words
     for pattern, figures in _ENGLISH.items():
         words = words.str.replace(pattern, figures)
     numbers = [f"{number + 1:02}" for number in range(12)]
     return words.str.replace_many([f"#{month}#" for month in _MONTHS], numbers, ascii_case_insensitive=True)
+
+
+def _with_slashes(words: pl.Series) -> pl.Series:
+    """Return dates such as 31-12-2024 with slashes."""
+    return words.str.replace(r"^\s*(\d{1,2})-(\d{1,2})-(\d{4})\b", "${1}/${2}/${3}")
 
 
 def are_clocks(words: pl.Series) -> bool:
@@ -142,7 +150,7 @@ def slashed_order(words: pl.Series) -> str | None:
         If no row decides between both orders.
     """
     found = slashed_orders(words)
-    if len(found) > 1:
+    if len(found) > 1 and not as_seconds(words, found[0]).equals(as_seconds(words, found[1])):
         raise ValueError(ambiguous_date(words.name, words.drop_nulls()[0]))
     return found[0] if found else None
 
@@ -180,6 +188,7 @@ def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
         return column.cast(pl.Int64).cast(pl.Float64) / {"ns": 1e9, "us": 1e6, "ms": 1e3}[kind.time_unit]
     frame = pl.DataFrame({"text": in_figures(column.cast(pl.String))})
     if order is not None:
+        frame = pl.DataFrame({"text": _with_slashes(frame["text"])})
         return frame.select(_parts(_SLASHED_DATE, order)).to_series().rename(column.name)
     iso, german = _parts(_DATE, "ymd"), _parts(_GERMAN_DATE, "dmy")
     return frame.select(pl.coalesce(iso, german)).to_series().rename(column.name)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import suggest
+from hopsight.system.readonly import frozen
 from hopsight.system.threads import in_order
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from hopsight.io.structure import Arcs
+    from hopsight.io.arcs import Arcs
 
 FloatArray = NDArray[np.float64]
 
@@ -28,6 +28,8 @@ STRUCTURE = (
 COUNTS = ("edges sent, log count", "edges received, log count")  # numbers of rows, sent and received
 SHARES = 10  # most frequent values of a category column whose shares become attributes
 MOST_SHARED = 50  # different values of a category column with such shares
+OF_EDGES = "of edges"  # in place of sent and received in an undirected graph
+COMPARED = 1000  # values by which columns that differ are told apart
 FOR_COUNT = " for its count"  # ends the name of what is compared with nodes that have about as many rows
 
 
@@ -43,6 +45,8 @@ class EdgeRows:
         Columns of floating-point numbers; null where a cell is empty. Times are in seconds, or in the table's unit.
     categories
         Columns of text.
+    directed
+        Whether a row leads from its source to its target; otherwise nodes neither send nor receive, but have edges.
     """
 
     source: NDArray[Any]
@@ -50,6 +54,23 @@ class EdgeRows:
     numbers: Sequence[pl.Series] = field(default_factory=tuple)
     times: Sequence[pl.Series] = field(default_factory=tuple)
     categories: Sequence[pl.Series] = field(default_factory=tuple)
+    directed: bool = True
+
+    def both_ways(self) -> EdgeRows:
+        """Return every row in both directions."""
+        import polars as pl
+
+        def twice(columns: Sequence[pl.Series]) -> list[pl.Series]:
+            return [pl.concat([column, column]) for column in columns]
+
+        return EdgeRows(
+            np.concatenate([self.source, self.target]),
+            np.concatenate([self.target, self.source]),
+            twice(self.numbers),
+            twice(self.times),
+            twice(self.categories),
+            directed=False,
+        )
 
 
 def parse_derive(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
@@ -71,7 +92,9 @@ def parse_derive(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
     return tuple(kind for kind in DERIVE if kind in words)
 
 
-def derive(rows: EdgeRows, n_nodes: int, kinds: Sequence[str]) -> tuple[FloatArray, list[str]]:
+def derive(
+    rows: EdgeRows, n_nodes: int, kinds: Sequence[str], arcs: Arcs | None = None
+) -> tuple[FloatArray, list[str]]:
     """Return a matrix of derived attributes with one row per node, and the names of its columns.
 
     ``"structure"`` is described in :mod:`hopsight.io.structure`. ``"sent"`` and ``"received"`` summarize the rows in
@@ -80,28 +103,34 @@ def derive(rows: EdgeRows, n_nodes: int, kinds: Sequence[str]) -> tuple[FloatArr
     bursty they are; of categories the number of different values and the shares of the most frequent ones. What
     depends on the number of rows by itself is given as the difference from nodes with about as many
     (``amount sent, maximum for its count``). A node without such rows gets the median of the others, and its count
-    says that it has none. Attributes that are the same for all nodes, or repeat another one, are left out.
+    says that it has none. Attributes that are the same for all nodes, or repeat another one, are left out. In an
+    undirected graph, either kind summarizes all edges of a node (``amount of edges, median``).
+    ``arcs`` are those of the rows, if they are known.
     """
-    from hopsight.io.structure import Arcs, structure  # not at the top: most graphs have no need of compiled functions
+    from hopsight.io.arcs import Arcs  # not at the top: most graphs have no need of compiled functions
+    from hopsight.io.structure import structure
 
     found: dict[str, FloatArray] = {}
-    arcs = Arcs.of(rows.source, rows.target, n_nodes)
-    chosen = [kind for kind in ("sent", "received") if kind in kinds]
+    rows = rows if rows.directed else rows.both_ways()
+    arcs = arcs or Arcs.of(rows.source, rows.target, n_nodes)
+    chosen = [kind for kind in ("sent", "received") if kind in kinds][: 2 if rows.directed else 1]
     for columns in in_order(lambda kind: _summaries(rows, n_nodes, kind, arcs), chosen):
         found |= columns
     if "structure" in kinds:
-        found |= structure(rows.source, rows.target, n_nodes, arcs)
+        found |= structure(arcs)
     names = _distinct(found)
-    return (np.column_stack([found[name] for name in names]) if names else np.zeros((n_nodes, 0))), names
+    return frozen(np.column_stack([found[name] for name in names]) if names else np.zeros((n_nodes, 0))), names
 
 
 def _distinct(columns: dict[str, FloatArray]) -> list[str]:
     """Return the names of the columns that are not constant and do not repeat an earlier one."""
-    seen: dict[bytes, str] = {}
+    kept: dict[bytes, list[str]] = {}  # by some of their values, because comparing all of them takes long
     for name, values in columns.items():
-        if values.size and np.ptp(values) > 0:
-            seen.setdefault(blake2b(values.tobytes(), digest_size=16).digest(), name)
-    return list(seen.values())
+        alike = kept.setdefault(values[:: values.size // COMPARED + 1].tobytes(), [])
+        if values.size and np.ptp(values) > 0 and not any(np.array_equal(values, columns[other]) for other in alike):
+            alike.append(name)
+    chosen = {name for alike in kept.values() for name in alike}
+    return [name for name in columns if name in chosen]
 
 
 def _summaries(rows: EdgeRows, n_nodes: int, kind: str, arcs: Arcs) -> dict[str, FloatArray]:
@@ -109,27 +138,29 @@ def _summaries(rows: EdgeRows, n_nodes: int, kind: str, arcs: Arcs) -> dict[str,
     import polars as pl
 
     mine = rows.source if kind == "sent" else rows.target
-    counts = np.bincount(mine, minlength=n_nodes).astype(np.float64)
-    found = _counts(arcs.forth if kind == "sent" else arcs.back, counts, kind)
+    counts = (arcs.n_sent if kind == "sent" else arcs.n_received).astype(np.float64)
+    found = _counts(arcs.most_sent if kind == "sent" else arcs.most_received, counts, kind if rows.directed else None)
+    of = kind if rows.directed else OF_EDGES
     for column in rows.numbers:
-        found |= _named(_of_numbers(*_known(mine, column), n_nodes), counts, f"{column.name} {kind}")
+        found |= _named(_of_numbers(*_known(mine, column), n_nodes), counts, f"{column.name} {of}")
     for column in rows.categories:
         frame = pl.DataFrame({"node": pl.Series(mine, dtype=pl.Int64), "value": column}).drop_nulls()
-        found |= _named(_grouped(frame, _category_summaries(column), n_nodes), counts, f"{column.name} {kind}")
+        found |= _named(_grouped(frame, _category_summaries(column), n_nodes), counts, f"{column.name} {of}")
     for column in rows.times:
-        found |= _named(_of_times(*_known(mine, column), n_nodes), counts, f"{column.name} {kind}")
+        found |= _named(_of_times(*_known(mine, column), n_nodes), counts, f"{column.name} {of}")
     return found
 
 
-def _counts(arcs: Any, counts: FloatArray, kind: str) -> dict[str, FloatArray]:
-    """Return how many rows each node has and, if pairs of nodes have several, the largest share with one of them."""
-    found = {COUNTS[kind == "received"]: np.log1p(counts)}
-    if arcs.nnz < counts.sum():
-        largest = np.zeros(counts.size)
-        some = np.flatnonzero(np.diff(arcs.indptr))
-        largest[some] = np.maximum.reduceat(arcs.data, arcs.indptr[some])
+def _counts(largest: NDArray[Any], counts: FloatArray, kind: str | None) -> dict[str, FloatArray]:
+    """Return how many rows each node has and, if pairs of nodes have several, the largest share with one of them.
+
+    In an undirected graph, where there is no kind of row, degrees say the former.
+    """
+    found = {} if kind is None else {COUNTS[kind == "received"]: np.log1p(counts)}
+    if largest.max(initial=0) > 1:
         share = np.divide(largest, counts, out=np.full(counts.size, np.nan), where=counts > 0)
-        found[f"edges {kind}, largest share with one node{FOR_COUNT}"] = _filled(share - usual(share, counts))
+        what = "edges" if kind is None else f"edges {kind}"
+        found[f"{what}, largest share with one node{FOR_COUNT}"] = _filled(share - usual(share, counts))
     return found
 
 

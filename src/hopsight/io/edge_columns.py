@@ -22,8 +22,9 @@ from hopsight.io.dates import (
     number_seconds,
     slashed_order,
 )
+from hopsight.io.end_words import is_amount_name
 from hopsight.io.notices import notice
-from hopsight.io.roles import FEWEST_ROWS, TIME_NAMES, WEIGHT_NAMES, first_known, is_row_id, is_truth_name
+from hopsight.io.roles import FEWEST_ROWS, TIME_NAMES, WEIGHT_NAMES, first_known, is_code_name, is_row_id, is_truth_name
 from hopsight.io.rules import (
     TextKind,
     TextSummary,
@@ -133,16 +134,19 @@ def edge_columns(
 
 
 def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
-    dated = [name for name in names if is_time(frame[name].head(100)) and is_time(frame[name])]
+    import polars as pl
+
+    moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration)]
+    dated = [name for name in moments if is_time(frame[name].head(100)) and is_time(frame[name])]
     numeric = [name for name in names if frame[name].dtype.is_numeric()]
     named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
     return named or next((name for name in numeric if NUMBERED.fullmatch(name) and _are_unix(frame[name])), None)
 
 
 def _are_unix(column: pl.Series) -> bool:
-    """Return whether whole numbers look like UNIX seconds of our time."""
+    """Return whether numbers look like UNIX seconds of our time."""
     known = column.drop_nulls()
-    return len(known) > 1 and known.dtype.is_integer() and bool(known.is_between(*UNIX).all()) and known.n_unique() > 1
+    return len(known) > 1 and bool(known.is_between(*UNIX).all()) and known.n_unique() > 1
 
 
 def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
@@ -175,7 +179,7 @@ def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
     if is_truth_name(column.name) and not fractions:
         leave_out(column.name, "of the edge list looks like ground truth", notices)
         return True
-    if is_row_id(column):
+    if is_row_id(column) and not is_amount_name(column.name):
         leave_out_row_id(column.name, notices)
         return True
     return False
@@ -186,8 +190,15 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
     import polars as pl
 
     name, kind = column.name, column.dtype
-    if kind.is_temporal():
+    if isinstance(kind, pl.Duration):
+        found.numbers[name] = as_seconds(column)
+    elif kind.is_temporal():
         _put_times(column, found, notices)
+    elif kind.is_integer() and is_code_name(name):
+        notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)
+        found.categories[name] = _words(column)
+    elif _is_clock_text(column):
+        found.numbers[name] = clock_seconds(column).rename(name)
     elif kind == pl.Boolean or kind.is_numeric():
         found.numbers[name] = _finite(column.cast(pl.Float64))
     elif kind in (pl.Categorical, pl.Enum, pl.String):
@@ -275,7 +286,10 @@ def _finite(numbers: pl.Series) -> pl.Series:
     infinite = numbers.is_infinite().fill_null(False)
     if infinite.any():
         row = int(infinite.arg_true()[0])
-        raise ValueError(f"column {numbers.name!r}, row {row + 1} is infinite; edges need finite numbers")
+        raise ValueError(
+            f"column {numbers.name!r}, row {row + 1} is infinite; edges need finite numbers: correct it, or pass "
+            f"--ignore {numbers.name}"
+        )
     return numbers.fill_nan(None)
 
 

@@ -17,7 +17,22 @@ PACKINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
 TABLE_SUFFIXES = (
     *WRITTEN_SUFFIXES,
     *(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS)),
-    *(".zip", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb"),
+    *(
+        ".zip",
+        ".arrow",
+        ".feather",
+        ".ipc",
+        ".xlsx",
+        ".xlsm",
+        ".xlsb",
+        ".xls",
+        ".ods",
+        ".db",
+        ".sqlite",
+        ".sqlite3",
+        ".duckdb",
+        ".ddb",
+    ),
 )
 UNPACKED_FREE = 256 * 2**20  # bytes that every file may unpack to
 UNPACKED_RATIO = 200  # a larger result may be at most this many times the size of the file

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopsight.checks import plural, shortened
 from hopsight.io.dataframes import frame_of
 from hopsight.io.files import check_archive, check_file, naming, writing
 from hopsight.io.notices import notice
+from hopsight.io.parts import TextParts, as_one, once
 from hopsight.io.reader import TableReader
 from hopsight.io.sources import Address, kind_of
 from hopsight.io.textfile import TextTable, open_text, text_content
@@ -34,7 +36,7 @@ class Table:
     """A table whose header has been read and whose rows may not have been."""
 
     names: tuple[str, ...]
-    text: TextTable | None = None
+    text: TextTable | TextParts | None = None
     reader: TableReader | None = None
     frame: pl.DataFrame | None = None
 
@@ -124,12 +126,37 @@ def _open_file(
     if kind == "text":
         if "header" in options:
             header = YES_NO[options["header"].lower()]
-        yield _open_text(files[0], header, options.get("encoding"), notices)
+        yield _open_texts(files, header, options.get("encoding"), notices)
         return
     if kind == "excel":
         _check_workbook(files[0])
     with TableReader(kind, files, table=options.get("table"), query=options.get("query")) as reader:
-        yield Table(_checked_names(reader.names()), reader=reader)
+        table = Table(_checked_names(reader.names()), reader=reader)
+        if title := reader.above() if kind == "excel" else []:
+            above = f"{plural(len(title), 'row')} above the table in {files[0].name}"
+            notice(f"Left out {above}: {shortened(title[0])}.", notices)
+        yield table
+
+
+def _open_texts(files: Sequence[Path], header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
+    """Open text files with the same columns as one table."""
+    tables = [_open_text(files[0], header, encoding, notices)]
+    if len(files) == 1:
+        return tables[0]
+    pass_on = once(files[0].name, notices)
+    for file in files[1:]:
+        with naming(file):
+            found: list[str] = []
+            tables.append(_open_text(file, header, encoding, found))
+            pass_on(file.name, found)
+    texts = [table.text for table in tables if isinstance(table.text, TextTable)]
+    if len(texts) == len(tables):
+        whole = as_one(texts, files)
+        return Table(_checked_names(whole.names), text=whole)
+    import polars as pl
+
+    frame = pl.concat([table.read(table.names, text=table.names) for table in tables], how="diagonal_relaxed")
+    return Table(_checked_names(frame.columns), frame=frame)
 
 
 def _open_text(path: Path, header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
@@ -150,12 +177,24 @@ def _read_json(path: Path, content: bytes | None) -> pl.DataFrame:
     try:
         if is_array:
             return pl.read_json(source, infer_schema_length=None)
-        return pl.read_ndjson(source, infer_schema_length=None)
+        return _unwrapped(pl.read_ndjson(source, infer_schema_length=None))
     except pl.exceptions.PolarsError:
         raise ValueError(
             'it is not JSON Lines: every line must be one JSON object, such as {"source": 1}, or the whole file an '
             "array of them"
         ) from None
+
+
+def _unwrapped(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows in an answer such as ``{"data": [{…}, …], "paging": {…}}``; other tables as they are."""
+    import polars as pl
+
+    lists = [
+        name for name, kind in frame.schema.items() if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct)
+    ]
+    if frame.height != 1 or len(lists) != 1:
+        return frame
+    return frame[lists[0]].explode().struct.unnest() if frame[lists[0]].list.len()[0] else frame
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
@@ -175,7 +214,9 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _check_options(kind: str, options: Any) -> None:
     """Refuse an option that a kind of file does not have."""
-    known = {"text": ("header", "encoding"), "parquet": (), "excel": ("table",)}.get(kind, ("table", "query"))
+    known = {"text": ("header", "encoding"), "parquet": (), "arrow": (), "excel": ("table",)}.get(
+        kind, ("table", "query")
+    )
     for name, value in options.items():
         if name not in known:
             allowed = f"only {' and '.join(known)}" if known else "no options"

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from hopsight.checks import shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
-from hopsight.io.edge_fields import columns_of, derived, edge_fields
+from hopsight.io.derive import EdgeRows, parse_derive
+from hopsight.io.edge_fields import columns_of, complete
 from hopsight.io.files import check_loaded, reading, writing
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, distinct, node_fields
 from hopsight.io.xml import parse_xml
@@ -27,17 +28,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+OURS = "written by hopsight"  # so that nothing is derived from its edges again
 MAX_KEYS = 100_000
 OWN_COLUMNS = (LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN)
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> AttributedGraph:
+def read_graphml(path: Path, *, directed: bool = False, derive: Any = None, **options: Any) -> AttributedGraph:
     """Read a graph from GraphML; the data of its nodes become attributes, encoded like the columns of a node table.
 
-    The data of its edges become weights, times and edge attributes (:func:`hopsight.io.edge_fields.edge_fields`). The
-    graph is directed if the file says so or if ``directed`` is true. ``options`` are those of
-    :func:`hopsight.io.nodes.node_fields`.
+    The data of its edges become weights, times and edge attributes; attributes are derived from the edges as from an
+    edge list (:func:`hopsight.io.edge_fields.complete`). The graph is directed if the file says so or if ``directed``
+    is true. ``options`` are those of :func:`hopsight.io.nodes.node_fields`.
     """
     import polars as pl
 
@@ -51,8 +53,10 @@ def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> Attri
         node_ids = ids.as_ids(pl.Series("id", document.nodes, dtype=pl.String), typed=False)
         source, target = document.positions()
         directed = directed or document.directed
-        if "attributes" not in fields:
-            fields |= derived(source, target, len(document.nodes), directed, options.get("notices"))
+        fields = complete(
+            fields, EdgeRows(source, target, directed=directed), len(document.nodes), document.edge_columns(),
+            kinds=parse_derive(derive), ours=document.ours, notices=options.get("notices"),
+        )  # fmt: skip
         return AttributedGraph.from_edges(
             source,
             target,
@@ -60,7 +64,6 @@ def read_graphml(path: Path, *, directed: bool = False, **options: Any) -> Attri
             node_ids=node_ids.to_list(),
             name=path.stem,
             **fields,
-            **edge_fields(document.edge_columns(), options.get("notices")),
         )
 
 
@@ -101,6 +104,7 @@ class _Document:
         self.sources: list[str] = []
         self.targets: list[str] = []
         self.directed = False
+        self.ours = False
         self._seen: set[str] = set()
         self._path: list[str] = []
         self._key = ""
@@ -163,7 +167,9 @@ class _Document:
         self._path.pop()
         parent = self._path[-1] if self._path else ""
         text = "".join(self.text)
-        if tag == "default" and parent == "key":
+        if tag == "desc" and parent == "graphml":
+            self.ours = text == OURS
+        elif tag == "default" and parent == "key":
             self.keys[self._key].default = text
         elif tag == "data" and parent in ("node", "edge"):
             key = self.keys.get(self._key)
@@ -208,7 +214,7 @@ def _lines(graph: AttributedGraph) -> Iterator[str]:
     """Yield the document line by line."""
     sparse = sp.issparse(graph.attributes)
     node_ids = [quoteattr(_legal(str(node))) for node in graph.node_ids.tolist()]
-    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{NAMESPACE}">\n'
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{NAMESPACE}">\n<desc>{OURS}</desc>\n'
     for number, name in enumerate(distinct(graph.attribute_names, OWN_COLUMNS)):
         default = "<default>0.0</default>" if sparse else ""
         yield f'<key id="d{number}" for="node" attr.name={quoteattr(_legal(name))} attr.type="double">{default}</key>\n'

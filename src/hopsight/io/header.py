@@ -27,14 +27,17 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     first, rest = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if all(_NUMBER.fullmatch(cell) for cell in first):
         return False
-    if not rest or not all(cell.strip() for cell in first):
+    if not rest:
         return True
     above = [
-        cell for column, cell in enumerate(first) if all(_NUMBER.fullmatch(row[column]) for row in rest if row[column])
-    ]
+        cell for column, cell in enumerate(first)
+        if cell.strip() and all(_NUMBER.fullmatch(row[column]) for row in rest if row[column])
+    ]  # fmt: skip
     if any(not _NUMBER.fullmatch(cell) for cell in above):
         return True
     if above:
         return all(_YEAR.fullmatch(cell) for cell in above) and len(above) > 1
+    if not all(cell.strip() for cell in first):
+        return True
     below = {cell for row in rest for cell in row[:2]}
     return not any(cell in below for cell in first[:2])

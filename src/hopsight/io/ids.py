@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,7 @@ def check_unique(ids: pl.Series) -> None:
 
 def positions(
     ids: pl.Series, *ends: pl.Series, others: Mapping[str, pl.Series] | None = None
-) -> tuple[NDArray[np.int64], ...]:
+) -> tuple[NDArray[Any], ...]:
     """Return the position of every edge end among the ids, which have the same type; refuse unknown ends.
 
     Parameters
@@ -110,15 +110,19 @@ def _are_close(ids: pl.Series) -> bool:
     return int(ids.max()) - int(ids.min()) < 8 * len(ids) + 1000  # type: ignore[arg-type]
 
 
-def _by_table(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
+def _by_table(ids: pl.Series, ends: pl.Series) -> NDArray[Any]:
     """Look up numbers in a table of all numbers between the lowest and the highest id; -1 where absent."""
     numbers, nodes = ends.to_numpy(), ids.to_numpy()
-    low = nodes.min()
-    table = np.full(nodes.max() - low + 1, -1, dtype=np.int64)
+    low, kind = nodes.min(), np.int32 if nodes.size < 2**31 else np.int64
+    inside = True if not numbers.size else bool(numbers.min() >= low and numbers.max() <= nodes.max())
+    if inside and nodes.size > 1 and bool((np.diff(nodes) == 1).all()):
+        return (numbers - low).astype(kind)
+    table = np.full(nodes.max() - low + 1, -1, dtype=kind)
     table[nodes - low] = np.arange(nodes.size)
-    inside = (numbers >= low) & (numbers <= nodes.max())
-    found: NDArray[np.int64] = table[numbers - low if inside.all() else np.where(inside, numbers - low, 0)]
-    return found if inside.all() else np.where(inside, found, -1)
+    if inside:
+        return table[numbers - low]
+    within = (numbers >= low) & (numbers <= nodes.max())
+    return np.where(within, table[np.where(within, numbers - low, 0)], -1)
 
 
 def _by_hash(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.edge_fields import derived, edge_fields
+from hopsight.io.derive import EdgeRows, parse_derive
+from hopsight.io.edge_fields import complete
 from hopsight.io.files import reading
 from hopsight.io.nodes import node_fields
 from hopsight.io.textfile import text_content
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> AttributedGraph:
+def from_networkx(source: Any, *, directed: bool = False, derive: Any = None, **options: Any) -> AttributedGraph:
     """Convert a NetworkX graph to an AttributedGraph.
 
     Node data are encoded like the columns of a node table (:func:`hopsight.io.columns.encode`); a value that a node
-    lacks counts as an empty cell. Nodes without any data get structural attributes. Edge data become weights, times and
-    edge attributes (:func:`hopsight.io.edge_fields.edge_fields`). A ``DiGraph`` stays directed. ``options`` are those
-    of :func:`hopsight.io.nodes.node_fields`.
+    lacks counts as an empty cell. Edge data become weights, times and edge attributes; attributes are derived from the
+    edges as from an edge list (:func:`hopsight.io.edge_fields.complete`), of all kinds if nodes have no data. A
+    ``DiGraph`` stays directed. ``options`` are those of :func:`hopsight.io.nodes.node_fields`.
 
     Examples
     --------
@@ -58,8 +59,8 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
     for _, _, data in given:
         names_of_edges.update({str(name): name for name in data})
     edge_data = {name: _column(name, [data.get(key) for *_, data in given]) for name, key in names_of_edges.items()}
-    if "attributes" not in fields:
-        fields |= derived(edges[:, 0], edges[:, 1], len(nodes), source.is_directed(), options.get("notices"))
+    rows = EdgeRows(edges[:, 0], edges[:, 1], directed=bool(source.is_directed()))
+    fields = complete(fields, rows, len(nodes), edge_data, kinds=parse_derive(derive), notices=options.get("notices"))
     return AttributedGraph.from_edges(
         edges[:, 0],
         edges[:, 1],
@@ -67,7 +68,6 @@ def from_networkx(source: Any, *, directed: bool = False, **options: Any) -> Att
         node_ids=nodes,
         name=str(source.name),
         **fields,
-        **edge_fields(edge_data, options.get("notices")),
     )
 
 

@@ -1,12 +1,12 @@
-"""Read Parquet, Excel, SQLite and DuckDB files in a separate process.
+"""Read Parquet, Arrow, Excel, SQLite and DuckDB files in a separate process.
 
 A damaged or hostile binary file can make a reader abort its whole process, which no ``except`` catches, or allocate
 memory without end. So this module is also a small program with limited memory that reads the requested columns and
 sends them back; if it dies, the file is damaged.
 
 Each request is a line of JSON on standard input: columns, first row and number of rows. The answer is a line of JSON on
-standard output (``names``, ``n_rows`` and ``n_bytes``, or ``error``), followed by n_bytes of an Arrow stream if columns
-were requested.
+standard output (``names``, ``n_rows`` and ``above``, or ``n_bytes``, or ``error``), followed by n_bytes of an Arrow
+stream if columns were requested. ``above`` are the rows above the header of a sheet.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ READER_BYTES = 512 * 2**20  # memory for the reader itself
 SECONDS, BYTES_PER_SECOND = 60, 2**20  # every undamaged file is read far faster
 WORDS = {
     "parquet": "a Parquet file",
+    "arrow": "an Arrow or Feather file",
     "excel": "an Excel workbook",
     "sqlite": "an SQLite file",
     "duckdb": "a DuckDB file",
 }
+ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how a file and a saved stream begin
 STARTS = {"excel": (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "sqlite": (b"SQLite format 3\0",)}
 EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}
 ROWS_FREE, ROWS_PER_BYTE = 200_000, 10
-MOST_ABOVE = 10  # rows above the header of a sheet
+MOST_ABOVE, LONGEST_TITLE = 10, 200  # rows above the header of a sheet, and characters of each
 BATCH = 50_000  # rows of SQLite that are Python objects at a time
 
 
@@ -48,9 +50,9 @@ class TableReader:
     Parameters
     ----------
     kind
-        ``"parquet"``, ``"excel"``, ``"sqlite"`` or ``"duckdb"``.
+        ``"parquet"``, ``"arrow"``, ``"excel"``, ``"sqlite"`` or ``"duckdb"``.
     paths
-        The files; only Parquet may have several.
+        The files; only Parquet and Arrow may have several.
     table, query
         Which table of a workbook or database, or the result of which SELECT statement; by default the only table.
     """
@@ -83,6 +85,10 @@ class TableReader:
     def names(self) -> tuple[str, ...]:
         """Return the names of the columns."""
         return tuple(self._ask([])[0]["names"])
+
+    def above(self) -> list[str]:
+        """Return the text of the rows above the header of a sheet, such as a title."""
+        return list(self._ask([])[0]["above"])
 
     def read(self, columns: Sequence[str], first: int = 0, length: int | None = None) -> pl.DataFrame:
         """Return these columns, in this order: all rows, or so many from one on."""
@@ -137,6 +143,10 @@ def _check_ends(path: Path, kind: str) -> None:
         end = file.read(8)
     if kind == "parquet":
         fits = start[:4] == b"PAR1" and end[4:] == b"PAR1" and int.from_bytes(end[:4], "little") <= size - 12
+    elif kind == "arrow":
+        if start.startswith(b"FEA1"):
+            raise ValueError("it is of the first version of Feather; write it again with a current library")
+        fits = (start.startswith(ARROW) and end.endswith(ARROW)) or start.startswith(ARROW_STREAM)
     elif kind == "duckdb":
         fits = start[8:12] == b"DUCK"
     else:
@@ -155,11 +165,12 @@ def serve(limit: int, files: dict[str, Any]) -> None:
         with suppress(OSError, ValueError):  # a system may refuse such a limit
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     table: pl.LazyFrame | None = None
+    above: list[str] = []
     for line in sys.stdin.buffer:
         try:
             if table is None:
-                table = _open(**files)
-            answer, content = _answer(table, *json.loads(line))
+                table = _open(**files, above=above)
+            answer, content = _answer(table, above, *json.loads(line))
         except BaseException as error:
             # A panic of polars is not an Exception, and its message can be very long.
             answer, content = {"error": _sentence(error, files["kind"], files["query"])}, memoryview(b"")
@@ -181,40 +192,66 @@ def _sentence(error: BaseException, kind: str, query: str | None) -> str:
     return f"it is damaged, or not {WORDS[kind]} ({line[:200]})"
 
 
-def _answer(lazy: pl.LazyFrame, columns: list[str], first: int, length: int) -> tuple[dict[str, Any], memoryview]:
+def _answer(
+    lazy: pl.LazyFrame, above: list[str], columns: list[str], first: int, length: int
+) -> tuple[dict[str, Any], memoryview]:
     import polars as pl
 
     if not columns:
         n_rows = int(lazy.select(pl.len()).collect().item())
-        return {"names": list(lazy.collect_schema()), "n_rows": n_rows}, memoryview(b"")
+        return {"names": list(lazy.collect_schema()), "n_rows": n_rows, "above": above}, memoryview(b"")
     content = io.BytesIO()
     lazy.select(columns).slice(first, length).collect().write_ipc_stream(content)
     return {"n_bytes": content.getbuffer().nbytes}, content.getbuffer()
 
 
-def _open(kind: str, paths: list[str], table: str | None, query: str | None) -> pl.LazyFrame:
+def _open(kind: str, paths: list[str], table: str | None, query: str | None, above: list[str]) -> pl.LazyFrame:
     import polars as pl
 
     if kind == "parquet":
-        lazy = pl.scan_parquet(paths, glob=False, hive_partitioning=len(paths) > 1)
-        if len(paths) > 1:
-            _check_parts(paths, list(lazy.collect_schema()))
-        return lazy
-    return {"excel": _excel, "sqlite": _sqlite, "duckdb": _duckdb}[kind](paths[0], table, query).lazy()
+        _check_parts(paths, pl.read_parquet_schema)
+        return pl.scan_parquet(paths, glob=False, hive_partitioning=len(paths) > 1)
+    if kind == "arrow":
+        return _arrow(paths)
+    if kind == "excel":
+        return _excel(paths[0], table, above).lazy()
+    return {"sqlite": _sqlite, "duckdb": _duckdb}[kind](paths[0], table, query).lazy()
 
 
-def _check_parts(paths: list[str], expected: list[str]) -> None:
-    """Refuse parts whose columns differ; the columns of folders such as ``year=2024`` are in no part."""
+def _check_parts(paths: list[str], schema: Callable[[str], Any]) -> None:
+    first = list(schema(paths[0])) if len(paths) > 1 else []
+    for path in paths[1:]:
+        check_parts(first, list(schema(path)), Path(paths[0]).name, Path(path).name)
+
+
+def check_parts(first: Sequence[str], names: Sequence[str], one: str, other: str) -> None:
+    """Refuse two files whose columns differ; the columns of folders such as ``year=2024`` are in neither.
+
+    >>> check_parts(["a", "b"], ["a", "c"], "1.csv", "2.csv")
+    Traceback (most recent call last):
+    ValueError: its parts differ: column 'b' is not in both 1.csv and 2.csv
+    """
+    if set(names) != set(first):
+        odd = sorted(set(names) ^ set(first))[0]
+        raise ValueError(f"its parts differ: column {odd!r} is not in both {one} and {other}")
+
+
+def _arrow(paths: list[str]) -> pl.LazyFrame:
+    """Open Arrow files, or streams that were saved with the same name."""
     import polars as pl
 
-    first = list(pl.read_parquet_schema(paths[0]))
-    for path in paths[1:]:
-        names = list(pl.read_parquet_schema(path))
-        if set(names) != set(first):
-            odd = sorted(set(names) ^ set(first))[0]
-            raise ValueError(
-                f"its parts differ: column {odd!r} is not in both {Path(paths[0]).name} and {Path(path).name}"
-            )
+    streams = []
+    for path in paths:
+        with Path(path).open("rb") as file:
+            streams.append(file.read(4) == ARROW_STREAM)
+    if not any(streams):
+        _check_parts(paths, pl.read_ipc_schema)
+        return pl.scan_ipc(paths, glob=False, hive_partitioning=len(paths) > 1)
+    frames = [
+        pl.read_ipc_stream(path) if stream else pl.read_ipc(path) for path, stream in zip(paths, streams, strict=True)
+    ]
+    _check_parts(paths, dict(zip(paths, (frame.columns for frame in frames), strict=True)).__getitem__)
+    return pl.concat(frames).lazy()
 
 
 def _chosen(tables: list[str], table: str | None, path: str, noun: str) -> str:
@@ -232,7 +269,8 @@ def _chosen(tables: list[str], table: str | None, path: str, noun: str) -> str:
     return table
 
 
-def _excel(path: str, table: str | None, _query: str | None) -> pl.DataFrame:
+def _excel(path: str, table: str | None, title: list[str]) -> pl.DataFrame:
+    """Read a sheet; rows above its header are left out, and their text is added to ``title``."""
     import fastexcel
 
     book = fastexcel.read_excel(path)
@@ -248,6 +286,8 @@ def _excel(path: str, table: str | None, _query: str | None) -> pl.DataFrame:
     first = book.load_sheet(chosen, header_row=None, n_rows=MOST_ABOVE + 1).to_polars()
     filled = [sum(cell is not None for cell in cells) for cells in first.iter_rows()]
     above = next((row for row, count in enumerate(filled) if 2 * count >= first.width), 0)  # below a title
+    rows = [[str(cell) for cell in cells if cell is not None] for cells in first.head(above).iter_rows()]
+    title += [" ".join(row)[:LONGEST_TITLE] for row in rows if row]
     return book.load_sheet(chosen, header_row=above).to_polars() if above else frame
 
 

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-TRUTH_NAMES = {
-    "label", "labels", "y", "gnd", "truth", "ground_truth", "class", "fraud", "is_fraud", "fraudulent",
-    "is_flagged_fraud", "anomaly", "is_anomaly", "outlier", "is_outlier", "attack", "is_attack", "isfraud",
+TRUTH_NAMES = {"label", "labels", "y", "gnd", "truth", "ground_truth", "class", "isfraud", "is_sar", "is_bot"}
+_TRUTH = re.compile(
+    r"(is_)?(flagged_)?(fraud|fraudulent|anomaly|anomalous|outlier|attack|laundering|money_laundering|suspicious|"
+    r"phishing|scam|malicious|malware|spam|illicit)(_(type|category|cat|flag|label))?"
+)
+CODE_WORDS = {
+    "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "port", "zip", "zipcode", "postcode",
+    "plz", "code", "number", "ref", "reference", "block", "blockno", "nonce",
 }  # fmt: skip
 WEIGHT_NAMES = ("hopsight_weight", "weight", "weights", "edge_weight")
 TIME_NAMES = (
     "hopsight_time", "timestamp", "time", "datetime", "date", "ts", "t", "unixtime", "unix_time", "epoch", "created_at",
-    "sent_at", "event_time", "minute", "hour", "day", "step",
+    "sent_at", "event_time", "datum", "fecha", "dato", "minute", "hour", "day", "step",
 )  # fmt: skip
 TYPE_NAMES = ("hopsight_type", "node_type")
 NAME_NAMES = ("hopsight_name", "name", "full_name", "display_name", "title")
@@ -42,11 +47,11 @@ def normalized_name(name: str) -> str:
 def is_truth_name(name: str) -> bool:
     """Return whether a column is called like a ground-truth label.
 
-    >>> [is_truth_name(name) for name in ("Label", "label_source", "isFraud", "y", "labor", "age")]
-    [True, True, True, True, False, False]
+    >>> [is_truth_name(name) for name in ("Label", "label_source", "isFraud", "Laundering_type", "y", "labor", "age")]
+    [True, True, True, True, True, False, False]
     """
     known = normalized_name(name)
-    return known in TRUTH_NAMES or known.startswith("label_")
+    return known in TRUTH_NAMES or known.startswith("label_") or _TRUTH.fullmatch(known) is not None
 
 
 def is_row_id_name(name: str) -> bool:
@@ -56,6 +61,18 @@ def is_row_id_name(name: str) -> bool:
     [True, True, True, True, False, False]
     """
     return _ROW_ID.fullmatch(normalized_name(name)) is not None
+
+
+def is_code_name(name: str) -> bool:
+    """Return whether whole numbers of this name are ids or codes, of which no mean can be taken.
+
+    >>> [is_code_name(name) for name in ("IMEI", "cell_id", "A_NUMBER", "id.orig_p", "number", "paid", "amount")]
+    [True, True, True, True, False, False, False]
+    """
+    words = normalized_name(name).split("_")
+    if words == ["number"]:  # of what?
+        return False
+    return words[-1] in CODE_WORDS or (words[0] == "id" and len(words) > 1)
 
 
 def is_event_name(name: str) -> bool:

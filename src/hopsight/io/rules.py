@@ -6,7 +6,9 @@ as one that holds all of it.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -25,9 +27,21 @@ if TYPE_CHECKING:
 MAX_CATEGORIES = 50
 MISSING = ("fill", "refuse", "mean")
 MISSING_CATEGORY = "(missing)"
-EMPTY_NUMBERS = ("", "na", "n/a", "nan", "null", "none")  # what people and programs write into an empty number cell
+EMPTY_NUMBERS = (
+    "",
+    "na",
+    "n/a",
+    "#n/a",
+    "nan",
+    "null",
+    "(null)",
+    "none",
+    "-",
+    "--",
+    "\\n",
+)  # what people and programs write into an empty number cell
 OTHER_CATEGORY = "(other)"
-UNLABELED = (*EMPTY_NUMBERS, "unknown", "unlabeled", "unlabelled", "?", "-")  # words for a node without ground truth
+UNLABELED = (*EMPTY_NUMBERS, "unknown", "unlabeled", "unlabelled", "?")  # words for a node without ground truth
 BOOLEANS = {"true": 1.0, "false": 0.0}
 
 
@@ -212,8 +226,11 @@ def notice_written(name: str, kind: str, summary: TextSummary, notices: list[str
 
     if kind in WRITTEN:
         shown = _value(summary.first_text)
-        number = as_numbers(pl.Series([shown.strip("'\"")]), WRITTEN[kind])[0]
-        notice(f"Column {name!r}: read {shown} as {number:.12g}.", notices)
+        text = shown
+        with suppress(SyntaxError, ValueError):
+            text = str(ast.literal_eval(shown))
+        number = as_numbers(pl.Series([text]), WRITTEN[kind])[0]
+        notice(f"Column {name!r}: read {shown} as {'a number' if number is None else f'{number:.12g}'}.", notices)
 
 
 def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:

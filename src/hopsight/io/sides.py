@@ -13,10 +13,14 @@ from hopsight.io.roles import normalized_name
 if TYPE_CHECKING:
     import polars as pl
 
-_ACTORS = ("user", "customer", "client", "buyer", "reviewer", "author", "account", "card", "patient", "person")
+_ACTORS = (
+    "user", "customer", "client", "buyer", "reviewer", "author", "account", "card", "patient", "person", "actor",
+    "investor", "member", "viewer", "visitor",
+)  # fmt: skip
 _THINGS = (
     "item", "product", "merchant", "shop", "store", "movie", "book", "song", "artist", "page", "paper", "venue",
     "subreddit", "group", "event", "device", "ip", "provider", "company", "business", "asin",
+    "repo", "repository", "video", "channel", "track", "restaurant", "hotel", "domain", "project",
 )  # fmt: skip
 _ENDINGS = ("", "_id", "_name", "_number", "_no")
 PAIRS = tuple(

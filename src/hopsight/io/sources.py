@@ -1,9 +1,9 @@
-"""Where a table is: a file, several Parquet files, a table of a workbook or database, or a query of a connection.
+"""Where a table is: a file, several files, a table of a workbook or database, or a query of a connection.
 
 | source | means |
 |---|---|
 | ``payments.csv`` | a file |
-| ``payments/``, ``payments/*.parquet`` | Parquet files, read as one table |
+| ``payments/``, ``payments/*.parquet`` | Parquet, Arrow or text files with the same columns, read as one table |
 | ``book.xlsx?table=people``, ``bank.db?table=payments`` | a sheet, or a table of an SQLite or DuckDB file |
 | ``bank.db?query=SELECT …`` | the result of a query |
 | ``sqlite:///bank.db?table=…``, ``duckdb:///bank.duckdb?table=…`` | the same as an address |
@@ -22,10 +22,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
+from hopsight.io.files import PACKINGS, TEXT_KINDS
+
 OPTIONS = ("table", "query", "header", "encoding")
 SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")
 KINDS = {
     "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
     "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
     "sqlite": (".db", ".sqlite", ".sqlite3"),
     "duckdb": (".duckdb", ".ddb"),
@@ -70,9 +73,9 @@ def resolve(source: Any) -> Any:
     scheme = _SCHEME.match(text)
     if scheme:
         return _by_scheme(text, scheme.group(1).lower())
-    files = _parquet_files(path)
+    kind, files = _several(path)
     if files:
-        return Address(text, "parquet", files)
+        return Address(text, kind, files)
     name, options = _options(text)
     if options:
         return Address(text, kind_of(Path(name)), (Path(name),), options)
@@ -89,7 +92,7 @@ def is_source(source: Any) -> bool:
     return bool(
         (_exists(path) and path.is_file())
         or _SCHEME.match(str(source))
-        or _parquet_files(path)
+        or _several(path)[1]
         or any(_options(str(source))[1])
     )
 
@@ -179,20 +182,39 @@ def _options(text: str) -> tuple[str, dict[str, str]]:
     return base, {name: unquote_plus(value) for name, _, value in pairs if name in OPTIONS} | query
 
 
-def _parquet_files(path: Path) -> tuple[Path, ...]:
-    """Return the Parquet files in a folder or behind a pattern, in order, without hidden files and folders."""
+def _several(path: Path) -> tuple[str, tuple[Path, ...]]:
+    """Return the tables in a folder or behind a pattern, in order, without hidden files and folders, and their kind.
+
+    Parquet files come first, then Arrow files, then text: a folder may hold others beside those that are read. Folders
+    inside it are searched for Parquet, and for others if they name a column, as ``year=2024`` does.
+    """
+    is_folder = False
     try:
         if path.is_dir():
-            found = [file for suffix in KINDS["parquet"] for file in path.rglob(f"*{suffix}")]
-            found = [file for file in found if not any(map(_hidden, file.relative_to(path).parts))]
+            if (path / "run.json").exists():  # results of hopsight
+                return "", ()
+            is_folder = True
+            found = [file for file in path.rglob("*") if not any(map(_hidden, file.relative_to(path).parts))]
+            near = [file for file in found if all("=" in part for part in file.relative_to(path).parts[:-1])]
         elif glob.has_magic(str(path)):
             found = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207 (absolute patterns)
-            found = [file for file in found if file.name.lower().endswith(KINDS["parquet"])]
+            found = near = [file for file in found if not _hidden(file.name)]
         else:
-            return ()
+            return "", ()
+        for kind, suffixes in (*((kind, KINDS[kind]) for kind in ("parquet", "arrow")), ("text", _text(is_folder))):
+            candidates = found if kind == "parquet" else near
+            files = sorted(file for file in candidates if file.name.lower().endswith(suffixes) and file.is_file())
+            if files:
+                return kind, tuple(files)
     except (OSError, ValueError):
-        return ()
-    return tuple(sorted(file for file in found if file.is_file() and not _hidden(file.name)))
+        pass
+    return "", ()
+
+
+def _text(is_folder: bool) -> tuple[str, ...]:
+    """Return the suffixes of text tables; in a folder, a ``.txt`` or ``.json`` file may be anything."""
+    kinds = (".csv", ".tsv", ".jsonl", ".ndjson") if is_folder else TEXT_KINDS
+    return tuple(f"{kind}{packing}" for kind in kinds for packing in ("", *PACKINGS))
 
 
 def _hidden(name: str) -> bool:

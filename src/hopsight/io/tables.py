@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from hopsight.checks import check_choice, plural
 from hopsight.edge_data import DUPLICATES
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
-from hopsight.io.columns import NO_ATTRIBUTES
-from hopsight.io.derive import DERIVE, EdgeRows, derive, parse_derive
+from hopsight.io.derive import EdgeRows, parse_derive
 from hopsight.io.edge_columns import EdgeColumns, edge_columns
+from hopsight.io.edge_fields import add_derived, kinds_to_derive
 from hopsight.io.ends import find_ends, state_ends
 from hopsight.io.files import TABLE_SUFFIXES, reading
 from hopsight.io.frames import Table, open_table, write_frame
@@ -85,14 +84,15 @@ def read_tables(
     with _reading(edges):
         source, target = ids.positions(node_ids, sources, targets, others=found.others)
     fields = found.fields
-    if kinds is None:
-        ours = any(name in OUR_COLUMNS for name in table.names)  # hopsight wrote it, with all attributes
-        kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if rows.others and not ours else ()
-    _add_derived(fields, EdgeRows(source, target, *rows.others.summarized()), len(node_ids), kinds, notices)
+    ours = any(name in OUR_COLUMNS for name in table.names)
+    chosen = kinds_to_derive(kinds, fields, some=bool(rows.others), ours=ours)
+    numbers, times, categories = rows.others.summarized()
+    known = add_derived(fields, EdgeRows(source, target, numbers, times, categories), len(node_ids), chosen, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
-        source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates, **fields
-    )
+        source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates,
+        known=None if directed else known, **fields,
+    )  # fmt: skip
 
 
 def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None = None) -> None:
@@ -268,25 +268,6 @@ class _NodeTable:
             node_ids = sides.ids_of_nodes(ids.as_ids(_plain(frame[id_name]), typed=table.typed), fields)
             ids.check_unique(node_ids)
         return cls(node_ids, fields, {name: frame[name] for name in names if name in frame.columns})
-
-
-def _add_derived(
-    fields: dict[str, Any], rows: EdgeRows, n_nodes: int, kinds: Sequence[str], notices: list[str] | None
-) -> None:
-    """Put derived attributes beside those of the node table."""
-    if kinds:
-        matrix, names = derive(rows, n_nodes, kinds)
-        if names:
-            notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(kinds)}.", notices)
-        known = fields.get("attributes")
-        if known is not None:
-            stack = sp.csr_array(sp.hstack([known, matrix])) if sp.issparse(known) else np.hstack([known, matrix])
-            matrix, names = stack, distinct([*fields["attribute_names"], *names])
-        fields["attributes"], fields["attribute_names"] = matrix, names
-    if "attributes" not in fields:
-        raise ValueError(f"{NO_ATTRIBUTES}; give a node table (--nodes), or leave out --derive none")
-    if not fields["attributes"].shape[1]:
-        raise ValueError("there is nothing to learn from: the nodes do not differ in any attribute")
 
 
 def _values(node_ids: pl.Series) -> Any:

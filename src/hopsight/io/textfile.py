@@ -159,6 +159,8 @@ def open_text(
     named = has_header(rows) if header is None else header
     padded = _are_padded(lines, rows)
     rows = [[cell.strip() for cell in row] for row in rows] if padded else rows
+    if named and '"' not in lines[0]:
+        rows[0] = [cell.strip() for cell in rows[0]]
     names = tuple(rows[0]) if named else _remark_names(remarks, separator, len(rows[0]))
     if not named and header is None:
         notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
@@ -329,7 +331,10 @@ def _single_spaces(source: Path | bytes) -> bytes:
 
 def _remark_names(remarks: list[str], separator: str, count: int) -> tuple[str, ...]:
     """Return the names in the last comment before the data, as SNAP writes them, or else numbered names."""
-    words = remarks[-1].strip()[1:].split(separator) if remarks and separator != " " else []
+    named = [remark[1:].strip() for remark in remarks]
+    fields = next((remark for remark in named if remark.startswith("fields\t")), None)  # a log of Zeek
+    last = fields.removeprefix("fields\t") if fields is not None else named[-1] if named else ""
+    words = last.split(separator) if last and separator != " " else []
     names = tuple(word.strip() for word in words)
     if len(names) == count and len(set(names)) == count and all(names):
         return names

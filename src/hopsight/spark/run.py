@@ -12,7 +12,9 @@ from hopsight.io.ends import find_ends
 from hopsight.io.files import WRITTEN_SUFFIXES, reading
 from hopsight.io.frames import open_table
 from hopsight.io.rules import MISSING
+from hopsight.io.sources import files, kind_of
 from hopsight.io.tables import find_id
+from hopsight.io.textfile import TextTable
 from hopsight.runs.console import console, show_ranking
 from hopsight.runs.folder import RECORD, claim
 from hopsight.runs.progress import Progress
@@ -111,6 +113,8 @@ def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
     The table is a file, a folder of Parquet files, or the address of Parquet files that Spark can read.
     """
     local = Path(path)
+    if local.is_dir() and kind_of(files(path)[0]) != "parquet":
+        raise ValueError(f"cannot read {path}: on Spark, the files of a folder must be Parquet; use hopsight convert")
     if "://" in path or local.is_dir():
         return spark.read.parquet(path), True
     with reading(local):
@@ -122,7 +126,7 @@ def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
             if table.typed:
                 return spark.read.parquet(str(local.resolve())), True
             text = table.text
-            assert text is not None
+            assert isinstance(text, TextTable)
             gzipped = local.name.lower().endswith(".gz")
             if text.comment is not None or text.is_changed or (text.content is not None and not gzipped):
                 raise ValueError("Spark reads UTF-8 text without comments; convert it with hopsight convert first")

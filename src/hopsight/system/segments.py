@@ -49,13 +49,13 @@ def sorted_segments(node: Any, values: Any, n_nodes: int) -> Any:
         found[free[node[row]]] = values[row]
         free[node[row]] += 1
     for each in range(n_nodes):
-        _sort(found[start[each] : start[each + 1]])
+        sort_few(found[start[each] : start[each + 1]])
     return start, found
 
 
 @compiled(nogil=True)
-def _sort(values: Any) -> None:
-    """Sort a few numbers in place."""
+def sort_few(values: Any) -> None:
+    """Sort numbers in place; few of them by insertion."""
     if values.size > SMALL:
         values.sort()
         return
@@ -124,7 +124,7 @@ def time_summaries(start: Any, times: Any) -> Any:
         found[node, 0], found[node, 1] = mine[0], mine[-1]
         if mine.size > 1:
             gaps = mine[1:] - mine[:-1]
-            _sort(gaps)
+            sort_few(gaps)
             mean = gaps[0] if gaps[0] == gaps[-1] else gaps.mean()
             found[node, 2], found[node, 3] = _median(gaps), mean
             found[node, 4] = np.sqrt(((gaps - mean) ** 2).mean())

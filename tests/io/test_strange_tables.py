@@ -1,0 +1,234 @@
+"""Tables of banks, telecoms, marketplaces, chains and logs as they are exported: the right columns, or one sentence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from hopsight.graph import AttributedGraph
+from hopsight.loading import load
+
+N_NODES, N_ROWS = 12, 48
+PAIRS = [(row % N_NODES, (row * 5 + 1 + row // N_NODES) % N_NODES) for row in range(N_ROWS)]
+SOURCES, TARGETS = [a for a, _ in PAIRS], [b for _, b in PAIRS]
+
+
+@dataclass(frozen=True)
+class Export:
+    """A table as a program exports it, and what hopsight should make of it.
+
+    ``row`` is formatted with both ends (``a`` and ``b``), the row number ``i``, a ``day`` and a ``month``. ``sums`` are
+    the columns of amounts; ``gone`` are those that must be left out.
+    """
+
+    header: str
+    row: str
+    ends: str
+    timed: bool
+    sums: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    encoding: str = "utf-8"
+    name: str = "table.csv"
+
+
+EXPORTS = {
+    "german bank": Export(
+        "Buchungstag;IBAN Auftraggeber;Name Auftraggeber;IBAN Empfänger;Name Empfänger;Zweck;Betrag;Währung",
+        "{day:02}.{month:02}.2024;DE{a:020};Firma {a};DE{b:020};Firma {b};Rechnung {i};-1.{i:03},50;EUR",
+        "IBAN Auftraggeber>IBAN Empfänger", True, ("Betrag",), ("Zweck",), encoding="cp1252"),
+    "laundering": Export(
+        "Time,Date,Sender_account,Receiver_account,Amount,Sender_bank_location,Receiver_bank_location,Is_laundering,"
+        "Laundering_type",
+        "10:{i:02}:19,2024-03-{day:02},{a}8724731,{b}8724731,{i}.5,UK,UK,0,Normal_Cash",
+        "Sender_account>Receiver_account", True, ("Amount",), ("Is_laundering", "Laundering_type")),
+    "mobile money": Export(
+        "step,type,amount,nameOrig,oldbalanceOrg,nameDest,oldbalanceDest,isFraud,isFlaggedFraud",
+        "{i},PAYMENT,{i}.5,C{a},17{i}.0,M{b},0.0,0,0",
+        "nameOrig>nameDest", True, ("amount", "oldbalanceOrg", "oldbalanceDest"), ("isFraud", "isFlaggedFraud")),
+    "ethereum": Export(
+        '"Transaction Hash","Blockno","UnixTimestamp","DateTime (UTC)","From","To","Value_IN(ETH)","Status"',
+        '"0x{i:064}","{i}17","{i}","2024-03-{day:02} 10:00:00","0x{a:040}","0x{b:040}","0.{i:02}",""',
+        "From>To", True, ("Value_IN(ETH)",), ("Transaction Hash", "Status")),
+    "tron": Export(
+        "txid,block,sender_address,recipient_address,token,value", "{i:032}z,{day},T{a}x,T{b}x,USDT,{i}.5e+06",
+        "sender_address>recipient_address", False, ("value",), ("txid",)),
+    "call records": Export(
+        "CDR_ID|A_NUMBER|B_NUMBER|START_TIME|DURATION_SEC|CELL_ID|IMEI",
+        "90{i}|+47912340{a:02}|+47912340{b:02}|2024-03-{day:02}T12:00:00Z|{i}7|{month}04|35{a:013}",
+        "A_NUMBER>B_NUMBER", True, ("DURATION_SEC",), ("CDR_ID",)),
+    "british calls": Export(
+        "calling_party;called_party;date;time;duration",
+        "07911{a:06};07911{b:06};{day}/{month}/2024;9:30;00:{month:02}:07",
+        "calling_party>called_party", True, ("duration",)),
+    "zeek": Export(
+        "", "13319010{i:02}.25\tC{i:016}\t192.168.1.{a}\t4{i:03}\t192.168.1.{b}\t443\ttcp\t{dash}\t{i}00",
+        "id.orig_h>id.resp_h", True, ("duration", "bytes"), ("uid",),
+        before="#separator \\x09\n#path\tconn\n#fields\tts\tuid\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\tproto\t"
+        "duration\tbytes\n#types\ttime\tstring\taddr\tport\taddr\tport\tenum\tinterval\tcount\n",
+        after="#close\t2012\n", name="conn.tsv"),
+    "flows": Export(
+        "Flow ID, Source IP, Source Port, Destination IP, Destination Port, Timestamp, Flow Duration, Label",
+        "{a}-{b}-{i},10.0.0.{a},5{i:03},10.0.0.{b},80,7/7/2017 3:{i:02},{i}000.5,BENIGN",
+        "Source IP>Destination IP", True, ("Flow Duration",), ("Flow ID", "Label")),
+    "organization": Export(
+        "Employee ID,Employee Name,Manager ID,Department,Salary",
+        "E{i:03},Person {i},E{a:03},Dep {month},{i}5000.50", "Employee ID>Manager ID", False, ("Salary",)),
+    "mail": Export(
+        "Message-ID,Date,From,To,Subject",
+        '<{i}.JavaMail@x>,"Mon, {day} May 2001 16:30:00 -0700 (PDT)",p{a}@x.com,p{b}@x.com,RE: deal {month}',
+        "From>To", True, (), ("Message-ID",)),
+    "trust": Export("", "{a},{b},{month},12892419{i:02}.72836", "column1>column2", True, ("column3",)),
+    "konect": Export(
+        "", "{a} {b} 1 10820409{i:02}", "column1>column2", True, ("column3",),
+        before="% asym posweighted\n% 48 12 12\n", name="out.txt"),
+    "snap": Export("", "{a}\t{b}", "FromNodeId>ToNodeId", False, before="# Nodes: 12\n# FromNodeId\tToNodeId\n"),
+    "subreddits": Export(
+        "SOURCE_SUBREDDIT\tTARGET_SUBREDDIT\tPOST_ID\tTIMESTAMP\tLINK_SENTIMENT",
+        "sub{a}\tsub{b}\t1u4{i:03}\t2013-12-31 16:39:{i:02}\t-1", "SOURCE_SUBREDDIT>TARGET_SUBREDDIT", True,
+        ("LINK_SENTIMENT",), ("POST_ID",), name="links.tsv"),
+    "chinese bank": Export(
+        "交易日期,付款账号,付款方,收款账号,收款方,金额",
+        '2024年{month}月{day}日,62{a:014},公司{a},62{b:014},公司{b},"1,0{i:02}.00"',
+        "付款账号>收款账号", True, ("金额",), encoding="gb18030"),
+    "french bank": Export(
+        "Date opération;Débiteur;Créditeur;Montant;Libellé",
+        "{day:02}/{month:02}/2024;Société {a};Société {b};1\u202f1{i:02},50 €;VIREMENT {i}",
+        "Débiteur>Créditeur", True, ("Montant",), ("Libellé",)),
+    "spanish bank": Export(
+        "fecha;ordenante;beneficiario;importe", "{day:02}-{month:02}-2024;Cliente {a};Cliente {b};1.{i:03},50",
+        "ordenante>beneficiario", True, ("importe",)),
+    "dutch bank": Export(
+        "Datum,Rekening,Tegenrekening,Bedrag,Af/Bij", '202403{day:02},NL{a:016},NL{b:016},"{i},50",Af',
+        "Rekening>Tegenrekening", True, ("Bedrag",)),
+    "swiss bank": Export(
+        "Zahler;Empfänger;Betrag", "Kunde {a};Kunde {b};1'0{i:02}.50", "Zahler>Empfänger", False, ("Betrag",)),
+    "pandas index": Export(",source,target,weight", "{i},p{a},p{b},{month}.5", "source>target", False, (), ("",)),
+    "dependencies": Export(
+        "package,version,depends_on,kind", "lib{a},1.{i}.0,lib{b},runtime", "package>depends_on", False),
+    "flights": Export(
+        "", "2B,41{month},AP{a},29{a:02},AP{b},29{b:02},,0,CR2", "column3>column5", False,
+        ("column2", "column4", "column6", "column8"), ("column7",), name="routes.dat"),
+    "amount first": Export(
+        "amount,currency,debtor,creditor,txn_ref", "{i},USD,50{a:02},50{b:02},TX{i:06}", "debtor>creditor", False,
+        ("amount",), ("txn_ref",)),
+    "citations": Export("citing,cited,year", "10.1000/{a},10.1000/{b},19{i:02}", "citing>cited", False, ("year",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)
+def test_the_right_columns_become_ends_times_and_amounts(export: Export, tmp_path: Path) -> None:
+    rows = [
+        export.row.format(a=a, b=b, i=i, day=i % 28 + 1, month=i % 12 + 1, dash="-" if i % 5 else f"0.{i}")
+        for i, (a, b) in enumerate(PAIRS)
+    ]
+    text = export.before + "\n".join([export.header, *rows] if export.header else rows) + "\n" + export.after
+    path = tmp_path / export.name
+    path.write_bytes(text.encode(export.encoding))
+    source = f"{path}?encoding=gb18030" if export.encoding == "gb18030" else str(path)
+    notices: list[str] = []
+    graph = load(source, notices=notices)
+    ends = export.ends.split(">")
+    stated = f"Read edges from column {ends[0]!r} to column {ends[1]!r}."
+    assert stated in notices or ends == ["source", "target"]
+    assert (graph.edge_time is not None) == export.timed
+    assert graph.edge_attribute_names == export.sums
+    for name in export.gone:
+        assert any(notice.startswith(f"Column {name!r} ") and "left out" in notice for notice in notices)
+
+
+def edge_list(graph: AttributedGraph) -> set[frozenset[str]]:
+    """Return both ends of every edge as text."""
+    return {frozenset(str(node) for node in graph.node_ids[pair]) for pair in graph.edges.T}
+
+
+EDGES = {frozenset((str(a), str(b))) for a, b in PAIRS if a != b}
+
+
+def test_an_answer_of_an_api_is_unwrapped(tmp_path: Path) -> None:
+    rows = [
+        {"id": i, "from": {"id": a, "name": f"U{a}"}, "to": {"id": b, "name": f"U{b}"}, "likes": i % 5}
+        for i, (a, b) in enumerate(PAIRS)
+    ]
+    (tmp_path / "api.json").write_text(json.dumps({"data": rows, "paging": {"next": "x"}}))
+    graph = load(tmp_path / "api.json", notices=[])
+    assert edge_list(graph) == EDGES
+    assert graph.edge_attribute_names == ("likes",)
+
+
+def test_the_name_of_an_actor_is_no_other_end(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"24{i}", "type": "Watch", "actor": {"id": a, "login": f"u{a}"},
+         "repo": {"id": b, "name": f"r{b}"},
+         "created_at": f"2015-01-01T15:00:{i:02}Z"}
+        for i, (a, b) in enumerate(PAIRS)
+    ]  # fmt: skip
+    (tmp_path / "events.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    notices: list[str] = []
+    graph = load(tmp_path / "events.jsonl", notices=notices)
+    assert "Read edges from column 'actor.id' to column 'repo.id'." in notices
+    assert sorted(set(graph.node_types)) == ["actor", "repo"]
+    assert {"actor:5", "repo:5"} <= set(graph.node_ids)
+    assert graph.edge_attribute_names == ()
+
+
+FRAMES = {
+    "pandas categories, nullable numbers and time zones": pd.DataFrame(
+        {"payer": pd.Categorical(map(str, SOURCES)), "payee": pd.Categorical(map(str, TARGETS)),
+         "amount": pd.array([None if i % 9 == 0 else i for i in range(N_ROWS)], dtype="Int64"),
+         "when": pd.date_range("2024-01-01", periods=N_ROWS, freq="7h", tz="Europe/Oslo")}),
+    "pandas decimals": pd.DataFrame(
+        {"sender": SOURCES, "receiver": TARGETS, "amount": [Decimal(i) / 7 for i in range(N_ROWS)],
+         "when": [pd.Timestamp("2024-01-01") + pd.Timedelta(days=i) for i in range(N_ROWS)]}),
+    "pandas levels": pd.DataFrame(
+        {"amount": [i + 0.5 for i in range(N_ROWS)], "when": pd.date_range("2024-01-01", periods=N_ROWS)},
+        index=pd.MultiIndex.from_arrays([SOURCES, TARGETS], names=["source", "target"])),
+    "polars durations, lists and structs": pl.DataFrame(
+        {"src": SOURCES, "dst": TARGETS, "amount": [Decimal(f"{i}.25") for i in range(N_ROWS)],
+         "when": [date(2024, 1, 1) + timedelta(days=i) for i in range(N_ROWS)], "tags": [["a"]] * N_ROWS,
+         "place": [{"lat": 1.0, "lon": 2.0}] * N_ROWS}),
+    "arrow dictionaries": pa.table(
+        {"from": pa.array(map(str, SOURCES)).dictionary_encode(), "to": pa.array(map(str, TARGETS)).dictionary_encode(),
+         "amount": pa.array([i % 7 for i in range(N_ROWS)], pa.uint8()), "raw": pa.array([b"z"] * N_ROWS),
+         "when": pa.array([i * 10**12 for i in range(N_ROWS)], pa.timestamp("ns", "UTC"))}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_frames_with_every_kind_of_column(frame: object) -> None:
+    graph = load(frame, notices=[])
+    assert edge_list(graph) == EDGES
+    assert graph.edge_attribute_names == ("amount",)
+    assert graph.edge_time is not None
+
+
+def test_a_duration_is_an_amount_and_no_time() -> None:
+    frame = pl.DataFrame({"src": SOURCES, "dst": TARGETS, "took": [timedelta(seconds=i * 2) for i in range(N_ROWS)]})
+    graph = load(frame, notices=[])
+    assert graph.edge_time is None
+    assert graph.edge_attribute_names == ("took",)
+    assert set(graph.edge_attributes.ravel() % 1) <= {0.0, 0.5}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("Account,To Bank,Account\n1,2,3\n2,3,4\n", "two of its columns are called 'Account'; rename one"),
+        ('Employee,Boss,Salary\na,b,"50,000"\nb,c,"60,000"\n', "has a comma that may stand for a decimal point"),
+        ("src,dst,rate\na,b,1\nb,c,Infinity\n", "column 'rate', row 2 is infinite; .* correct it, or pass ignore=rate"),
+    ],
+)
+def test_what_cannot_be_decided_is_refused_in_one_sentence(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        load(tmp_path / "t.csv", notices=[])
+    assert "\n" not in str(caught.value)
