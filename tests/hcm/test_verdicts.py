@@ -12,6 +12,7 @@ from hopsight.hcm.verdicts import (
     in_words,
     learn,
     log_likelihood,
+    profile_of,
     queue,
     reach_of,
     resemblance_of,
@@ -110,8 +111,15 @@ def test_association_raises_the_neighbors_of_confirmed_nodes_only_if_verdicts_su
     harms = learn(evidence, judged, 1 - truth, company=company)
     assert helps is not None and harms is not None
     assert helps.ties[0] > harms.ties[0] + 0.01
-    assert helps.association[5] == pytest.approx(helps.ties[0])
-    assert helps.association[50] == 0.0
+    profile = profile_of(evidence, judged, truth)
+    assert np.allclose(helps.association, helps.ties[0] * company + helps.ties[2] * profile)
+
+
+def test_a_profile_is_the_kinds_of_evidence_that_a_node_has(evidence: np.ndarray) -> None:
+    profile = profile_of(evidence, np.array([0, 40]), np.array([1, 0]))
+    assert profile[1] > 0.9 and profile[41] < -0.9  # the next of the same kind
+    assert profile[39] < profile[1]  # half as strong is less alike
+    assert np.abs(profile[80:]).max() < 0.01  # nodes without evidence are like neither
 
 
 def test_verdicts_on_the_top_leave_the_order_of_the_bulk() -> None:

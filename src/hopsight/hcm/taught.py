@@ -88,7 +88,7 @@ class Taught(Detector):
         learned, n_nodes = self.learned_, self.decision_score_.size
         m = np.size(learned.shares)
         shapes = {
-            "shares": (m,), "powers": (m,), "scales": (m,), "factors": (m, len(self.evidence)), "ties": (2,),
+            "shares": (m,), "powers": (m,), "scales": (m,), "factors": (m, len(self.evidence)), "ties": (3,),
             "reach": (1,), "association": (n_nodes,), "key": (1,), "judged": np.shape(learned.judged)[:1],
         }  # fmt: skip
         wrong = [name for name, shape in shapes.items() if np.shape(getattr(learned, name)) != shape]

@@ -2,11 +2,11 @@
 
 The default score is a root of squares of the evidence. A hypothesis says how else it might be: every kind counts a
 third, as it does or threefold; the strongest kind decides (power ∞), or kinds that agree add up (powers 2 and 1); nodes
-connected to judged ones, and nodes with attributes like theirs, have their scores multiplied. Each of these choices has
-a prior that prefers the default, and a quarter of the prior belongs to the default alone. How well a hypothesis
-predicts the verdicts is a logistic regression of them on its scores, where every node is predicted without its own
-verdict. The learned score is the mean of the hypotheses' scores by their posterior probability, so that verdicts that
-say little change little.
+connected to judged ones, and nodes with attributes or evidence like theirs, have their scores multiplied. Each of these
+choices has a prior that prefers the default, and a quarter of the prior belongs to the default alone. How well a
+hypothesis predicts the verdicts is a logistic regression of them on its scores, where every node is predicted without
+its own verdict. The learned score is the mean of the hypotheses' scores by their posterior probability, so that
+verdicts that say little change little.
 
 Verdicts are given at the top of a ranking, and say little about how to order its bulk: the kind of a false alarm at the
 top can be the kind that finds the rest. So new weights count fully only as far as verdicts reach, 15 nodes of the
@@ -34,13 +34,15 @@ USUAL_POWER = 2.0  # of the default score
 POWERS = (2.0, np.inf, 1.0)  # ∞: the strongest kind decides; 1: kinds add up
 COMPANY = (0.0, 0.1, 0.2)  # added to the logarithm of the score of a node connected to an anomalous one
 RESEMBLANCE = (0.0, 0.4, 0.8)  # the same for a node with the attributes of an anomalous one
+PROFILE = (0.0, 0.4)  # the same for a node with the evidence of an anomalous one
 PRIOR_FACTOR, PRIOR_POWER, PRIOR_TIES = 0.25, 1.0, 0.3  # log prior odds that a choice loses against the default
 DEFAULT_SHARE = 0.25  # prior probability of the default alone
 NEAR = 0.4  # of the median distance of two nodes: attributes so near resemble each other
+NEAR_PROFILE = 0.5  # log(1 + strength) of evidence so near resembles each other
 N_REACHED = 15.0  # nodes of the ranking that one verdict speaks for
 N_EDGE = 2048  # nodes at the end of the reach that scales are compared on, at most
 N_KEPT = 60  # hypotheses that the learned score is the mean of
-MAX_VERDICTS = 256  # more than that are thinned out, so that learning stays quick
+MAX_VERDICTS = 128  # more than that are thinned out, so that learning stays quick
 TEACHING = 3  # every third node of the queue is asked for what its verdict would teach
 NOTICEABLE = 0.05  # ties that add less to a score are not worth a word
 SLOPE = 1.0  # prior mean of the slope of the logistic regression
@@ -61,7 +63,7 @@ class Learned:
     reach
         (1,) how many nodes of the ranking the verdicts speak for.
     ties
-        (2,) posterior means of what company and resemblance add to the logarithm of a score.
+        (3,) posterior means of what company, resemblance and profile add to the logarithm of a score.
     association
         (n_nodes,) what they add for each node of the graph of the fit.
     judged, anomalous
@@ -163,10 +165,9 @@ def learn(
     """
     if not 0 < anomalous.sum() < anomalous.size:
         return None
-    nothing = np.zeros(evidence.shape[1])
-    ties = [nothing if values is None else values for values in (company, resemblance)]
-    choices = [(0.0,) if values is None else strengths for values, strengths in
-               ((company, COMPANY), (resemblance, RESEMBLANCE))]  # fmt: skip
+    known = ((company, COMPANY), (resemblance, RESEMBLANCE), (profile_of(evidence, judged, anomalous), PROFILE))
+    ties = [np.zeros(evidence.shape[1]) if values is None else values for values, _ in known]
+    choices = [(0.0,) if values is None else strengths for values, strengths in known]
     factors = np.array(list(product(FACTORS, repeat=evidence.shape[0])))
     prior = -PRIOR_FACTOR * (np.log2(factors) ** 2).sum(axis=1)
     default, reach = combined(evidence, np.ones((1, len(evidence))), USUAL_POWER)[0], reach_of(anomalous)
@@ -186,13 +187,8 @@ def learn(
     y = anomalous[chosen].astype(np.float64)
     fits = log_likelihood(np.concatenate(rows), y)
     shares, kept = _posterior(fits, np.concatenate(priors), float(log_likelihood(default[None, near], y)[0]))
-    known: dict[str, Any] = {
-        "judged": judged,
-        "anomalous": anomalous,
-        "reach": np.array([reach]),
-        "key": np.zeros(1, dtype=np.int64),
-    }
-    return Learned(**_mean(shares, kept, factors, kinds, ties), **known)
+    found = _mean(shares, kept, factors, kinds, ties) | {"judged": judged, "anomalous": anomalous}
+    return Learned(**found, reach=np.array([reach]), key=np.zeros(1, dtype=np.int64))
 
 
 def log_likelihood(scores: FloatArray, y: FloatArray) -> FloatArray:
@@ -241,12 +237,24 @@ def resemblance_of(attributes: FloatArray, judged: IntArray, anomalous: IntArray
     some = attributes[sample]
     apart = _squared(some, some)[np.triu_indices(len(some), 1)]
     unit = float(np.median(apart)) * NEAR**2 if apart.size else 0.0
-    nearest = {1: np.zeros(len(attributes)), 0: np.zeros(len(attributes))}
-    if unit <= 0.0:
-        return nearest[1]
+    return _likeness(attributes, judged, anomalous, unit) if unit > 0.0 else np.zeros(len(attributes))
+
+
+def profile_of(evidence: FloatArray, judged: IntArray, anomalous: IntArray) -> FloatArray:
+    """Return for each node how much its evidence resembles that of judged nodes, from −1 (normal) to 1 (anomalous).
+
+    As :func:`resemblance_of`, with d the distance of log(1 + strength) over the kinds: whether there is evidence of a
+    kind tells nodes apart more than how much of it there is.
+    """
+    return _likeness(np.log1p(np.maximum(evidence.T, 0.0)), judged, anomalous, NEAR_PROFILE**2)
+
+
+def _likeness(rows: FloatArray, judged: IntArray, anomalous: IntArray, unit: float) -> FloatArray:
+    """Return exp(−d² / unit) of the nearest anomalous row minus that of the nearest normal one, never itself."""
+    nearest = {1: np.zeros(len(rows)), 0: np.zeros(len(rows))}
     for start in range(0, judged.size, 32):
         block = judged[start : start + 32]
-        alike = np.exp(-_squared(attributes, attributes[block]) / unit)
+        alike = np.exp(-_squared(rows, rows[block]) / unit)
         alike[block, np.arange(block.size)] = 0.0
         for verdict, best in nearest.items():
             mine = anomalous[start : start + 32] == verdict
@@ -286,15 +294,14 @@ def in_words(learned: Learned, kinds: Sequence[str]) -> str:
 
     >>> one = np.ones(1)
     >>> known = {"judged": np.array([3, 4]), "anomalous": np.array([1, 0]), "key": one}
-    >>> in_words(Learned(one, one, one, np.array([[2.0, 0.5]]), one, np.zeros(2), one, **known), ("ring", "outlier"))
+    >>> in_words(Learned(one, one, one, np.array([[2.0, 0.5]]), one, np.zeros(3), one, **known), ("ring", "outlier"))
     'Ring counts double, outlier counts half. Learned from 1 anomalous and 1 normal node.'
     """
     named = ((kind, _counts(float(weight))) for kind, weight in zip(kinds, learned.weights, strict=True))
     clauses = [f"{kind} {words}" for kind, words in named if words]
     others = "nodes judged anomalous"
-    for strength, what in zip(
-        learned.ties, ("being connected to {}", "having attributes like those of {}"), strict=True
-    ):
+    ways = ("being connected to {}", "having attributes like those of {}", "having evidence like that of {}")
+    for strength, what in zip(learned.ties, ways, strict=True):
         if strength >= NOTICEABLE:
             clauses.append(f"{what.format(others)} counts")
             others = "such nodes"
@@ -333,9 +340,9 @@ def _mean(
     kinds: Sequence[tuple[float, FloatArray, tuple[float, ...]]],
     ties: Sequence[FloatArray],
 ) -> dict[str, Any]:
-    """Return what the default and the kept hypotheses are, and what company and resemblance add on the mean."""
+    """Return what the default and the kept hypotheses are, and what ties to judged nodes add on the mean."""
     family, place = np.divmod(kept, len(factors))
-    strengths = np.array([(0.0, 0.0), *(kinds[k][2] for k in family)])
+    strengths = np.array([(0.0,) * len(ties), *(kinds[k][2] for k in family)])
     means = shares @ strengths
     return {
         "shares": shares,
@@ -343,7 +350,7 @@ def _mean(
         "scales": np.array([1.0, *(kinds[k][1][i] for k, i in zip(family, place, strict=True))]),
         "factors": np.concatenate([np.ones((1, factors.shape[1])), factors[place]]),
         "ties": means,
-        "association": means[0] * ties[0] + means[1] * ties[1],
+        "association": np.asarray(means @ np.stack(ties)),
     }
 
 

@@ -28,7 +28,7 @@ def learn_scores(
     """Return a table of scores in the order that verdicts teach, and what was learned in words (None: nothing yet).
 
     The kinds of evidence are weighed as :meth:`hopsight.CrossHCM.learn` does; being connected to judged nodes, or
-    resembling them, cannot count here, because the table knows no edges and no attributes.
+    having attributes like theirs, cannot count here, because the table knows no edges and no attributes.
 
     Parameters
     ----------
