@@ -165,15 +165,16 @@ def learn(
     """
     if not 0 < anomalous.sum() < anomalous.size:
         return None
-    known = ((company, COMPANY), (resemblance, RESEMBLANCE), (profile_of(evidence, judged, anomalous), PROFILE))
+    chosen = _thinned(judged, anomalous, evidence)
+    near = judged[chosen]
+    profile = profile_of(evidence, near, anomalous[chosen])
+    known = ((company, COMPANY), (resemblance, RESEMBLANCE), (profile, PROFILE))
     ties = [np.zeros(evidence.shape[1]) if values is None else values for values, _ in known]
     choices = [(0.0,) if values is None else strengths for values, strengths in known]
     factors = np.array(list(product(FACTORS, repeat=evidence.shape[0])))
     prior = -PRIOR_FACTOR * (np.log2(factors) ** 2).sum(axis=1)
     default, reach = combined(evidence, np.ones((1, len(evidence))), USUAL_POWER)[0], reach_of(anomalous)
     edge = _edge(default, reach)
-    chosen = _thinned(judged, anomalous, evidence)
-    near = judged[chosen]
     trust = trusted(default[near], default, reach)
     rows, priors, kinds = [], [], []
     for power in POWERS:
