@@ -71,8 +71,8 @@ def test_what_was_learned_is_saved_with_the_model(taught: CrossHCM, tmp_path: Pa
 def test_a_saved_detector_whose_learned_parts_do_not_fit_is_refused(taught: CrossHCM) -> None:
     taught.check_learned()
     for change in (
-        {"judged": np.array([10_000])}, {"association": np.zeros(3)}, {"factors": -taught.learned_.factors},
-        {"shares": np.ones(1)},
+        {"judged": np.array([10_000])}, {"association": np.zeros(3)}, {"reach": np.zeros(1)},
+        {"factors": -taught.learned_.factors}, {"shares": np.ones(1)},
     ):  # fmt: skip
         broken = copy.copy(taught)
         broken.learned_ = dataclasses.replace(taught.learned_, **change)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from hopsight.hcm.verdicts import company_of, in_words, learn, log_likelihood, queue, resemblance_of
+from hopsight.hcm.verdicts import (
+    company_of,
+    in_words,
+    learn,
+    log_likelihood,
+    profile_of,
+    queue,
+    reach_of,
+    resemblance_of,
+    trusted,
+)
 
 N = 400
 
@@ -19,18 +31,15 @@ def evidence() -> np.ndarray:
     return found
 
 
-EVERYBODY = np.arange(N)
-
-
 def test_nothing_is_learned_without_both_kinds(evidence: np.ndarray) -> None:
     nodes = np.array([0, 1, 40])
     for verdicts in ([0, 0, 0], [1, 1, 1]):
-        assert learn(evidence, nodes, np.array(verdicts), sample=EVERYBODY) is None
+        assert learn(evidence, nodes, np.array(verdicts)) is None
 
 
 def test_a_kind_that_is_right_counts_more_than_one_that_is_wrong(evidence: np.ndarray) -> None:
     judged = np.array([0, 1, 2, 3, 4, 40, 41, 42, 43, 44])
-    learned = learn(evidence, judged, (judged < 40).astype(np.int64), sample=EVERYBODY)
+    learned = learn(evidence, judged, (judged < 40).astype(np.int64))
     assert learned is not None
     ring, outlier = learned.weights
     assert ring > 1.1 > 0.9 > outlier
@@ -44,7 +53,7 @@ def test_a_kind_that_is_right_counts_more_than_one_that_is_wrong(evidence: np.nd
 
 def test_verdicts_that_say_little_change_little(evidence: np.ndarray) -> None:
     """One of each kind right and wrong: the weights stay near 1 and the order of nodes within a kind stays."""
-    learned = learn(evidence, np.array([0, 1, 40, 41]), np.array([1, 0, 1, 0]), sample=EVERYBODY)
+    learned = learn(evidence, np.array([0, 1, 40, 41]), np.array([1, 0, 1, 0]))
     assert learned is not None
     assert np.allclose(learned.weights, 1.0, atol=0.1)
     assert learned.shares[0] > 0.2  # of the default alone
@@ -55,8 +64,8 @@ def test_verdicts_that_say_little_change_little(evidence: np.ndarray) -> None:
 
 def test_learning_is_deterministic_and_does_not_depend_on_the_order_of_verdicts(evidence: np.ndarray) -> None:
     judged, anomalous = np.array([0, 3, 41, 45]), np.array([1, 1, 0, 0])
-    one = learn(evidence, judged, anomalous, sample=EVERYBODY)
-    two = learn(evidence, judged[::-1], anomalous[::-1], sample=EVERYBODY)
+    one = learn(evidence, judged, anomalous)
+    two = learn(evidence, judged[::-1], anomalous[::-1])
     assert one is not None and two is not None
     assert np.allclose(one.scores(evidence), two.scores(evidence), rtol=0, atol=1e-9)
 
@@ -64,7 +73,7 @@ def test_learning_is_deterministic_and_does_not_depend_on_the_order_of_verdicts(
 def test_thousands_of_known_good_nodes_are_quick_and_do_not_raise_their_kind(evidence: np.ndarray) -> None:
     wide = np.tile(evidence, 20)
     judged = np.concatenate([np.arange(5), np.arange(1000, 7000)])
-    learned = learn(wide, judged, (judged < 5).astype(np.int64), sample=np.arange(0, wide.shape[1], 20))
+    learned = learn(wide, judged, (judged < 5).astype(np.int64))
     assert learned is not None
     assert np.isfinite(learned.scores(wide)).all()
 
@@ -98,12 +107,46 @@ def test_association_raises_the_neighbors_of_confirmed_nodes_only_if_verdicts_su
     company[:40] = 1.0  # whoever is connected to a judged node is anomalous
     judged = np.array([0, 1, 2, 3, 4, 40, 41, 42, 43, 44])
     truth = (judged < 40).astype(np.int64)
-    helps = learn(evidence, judged, truth, sample=EVERYBODY, company=company)
-    harms = learn(evidence, judged, 1 - truth, sample=EVERYBODY, company=company)
+    helps = learn(evidence, judged, truth, company=company)
+    harms = learn(evidence, judged, 1 - truth, company=company)
     assert helps is not None and harms is not None
-    assert helps.ties[0] > 0.28 and harms.ties[0] < 0.25  # without verdicts, a little over .2
-    assert helps.association[5] == pytest.approx(helps.ties[0])
-    assert helps.association[50] == 0.0
+    assert helps.ties[0] > harms.ties[0] + 0.01
+    profile = profile_of(evidence, judged, truth)
+    assert np.allclose(helps.association, helps.ties[0] * company + helps.ties[2] * profile)
+
+
+def test_a_profile_is_the_kinds_of_evidence_that_a_node_has(evidence: np.ndarray) -> None:
+    profile = profile_of(evidence, np.array([0, 40]), np.array([1, 0]))
+    assert profile[1] > 0.9 and profile[41] < -0.9  # the next of the same kind
+    assert profile[39] < profile[1]  # half as strong is less alike
+    assert np.abs(profile[80:]).max() < 0.01  # nodes without evidence are like neither
+
+
+def test_verdicts_on_the_top_leave_the_order_of_the_bulk() -> None:
+    """Outlier is wrong at the top and counts less there; 5,000 nodes further down keep their order."""
+    rng = np.random.default_rng(0)
+    evidence = rng.exponential(0.3, (2, 6000))
+    evidence[0, :40], evidence[1, 40:80] = np.linspace(8.0, 6.0, 40), np.linspace(8.0, 6.0, 40)
+    judged = np.r_[0:5, 40:45]
+    learned = learn(evidence, judged, (judged < 40).astype(np.int64))
+    assert learned is not None and learned.reach[0] == 150.0
+    before, after = np.sqrt((evidence**2).sum(axis=0)), learned.scores(evidence)
+    assert after[5:40].min() > after[45:80].max()  # the next of the kind that was right come first
+    bulk = np.argsort(-before)[1000:]
+    inside = np.corrcoef(np.argsort(np.argsort(before[bulk])), np.argsort(np.argsort(after[bulk])))[0, 1]
+    assert inside > 0.98
+    everywhere = dataclasses.replace(learned, reach=np.array([1e9])).scores(evidence)
+    assert np.corrcoef(np.argsort(np.argsort(before[bulk])), np.argsort(np.argsort(everywhere[bulk])))[0, 1] < inside
+    alone = learned.scores(evidence[:, [3000]], among=before)  # one node is judged as within its graph
+    assert alone[0] == pytest.approx(after[3000])
+
+
+def test_verdicts_reach_further_the_more_there_are_of_both_kinds() -> None:
+    assert reach_of(np.array([1, 0])) == 30.0
+    assert reach_of(np.repeat([1, 0], 10)) == 300.0
+    assert reach_of(np.repeat([1, 0], [1, 5000])) < 60.0  # a list of known-good nodes does not reorder everything
+    scores = np.array([5.0, 4.0, 3.0, 2.0])
+    assert trusted(scores, scores, 2.0).tolist() == [1.0, 1.0, 2.0 / 3.0, 0.5]
 
 
 def test_the_queue_is_the_ranking_with_every_third_node_from_a_kind_in_turn() -> None:

@@ -48,7 +48,8 @@ def test_the_address_is_printed_verdicts_are_kept_and_a_network_is_warned_about(
     port = free_port()
     server = start(run_folder, port, "--reviewer", "zoe", "--host", "0.0.0.0")
     assert server.stderr is not None
-    warning, address = server.stderr.readline(), server.stderr.readline()
+    opening, warning, address = (server.stderr.readline() for _ in range(3))
+    assert opening.startswith(f"Opening {run_folder}")  # a large run takes seconds: say so at once
     assert "not encrypted" in warning and f":{port}/?token={TOKEN}" in address
     for _ in range(100):
         try:

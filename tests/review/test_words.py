@@ -47,6 +47,6 @@ def test_an_ordinary_node_is_called_ordinary() -> None:
 
 
 def test_what_verdicts_did_to_a_score_is_said() -> None:
-    assert sentences(explanation(), 0.61)[-1].endswith("raise its score by 0.6.")
-    assert sentences(explanation(), -0.3)[-1].endswith("lower its score by 0.3.")
+    assert sentences(explanation(), 0.2)[-1].endswith("raise its score by 22%.")
+    assert sentences(explanation(), -0.3)[-1].endswith("lower its score by 26%.")
     assert len(sentences(explanation(), 0.01)) == 3

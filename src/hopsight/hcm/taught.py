@@ -19,7 +19,7 @@ from hopsight.metrics import ranking, ranks
 
 FloatArray = NDArray[np.float64]
 
-N_SAMPLED = 4096  # nodes that scales are compared on
+N_SAMPLED = 512  # nodes that distances are compared with
 
 
 class Taught(Detector):
@@ -59,12 +59,11 @@ class Taught(Detector):
         if not 0 < anomalous.sum() < anomalous.size:
             return taught
         hashes = graph.node_hashes
-        chosen = np.argsort(hashes, kind="stable")[:N_SAMPLED]
+        chosen = np.argpartition(hashes, min(N_SAMPLED, hashes.size) - 1)[:N_SAMPLED]
         found = learn(
             np.stack([taught.evidence_[kind] for kind in taught.evidence]),
             judged,
             anomalous,
-            sample=chosen,
             company=company_of(graph.edges, judged, anomalous, graph.n_nodes),
             resemblance=resemblance_of(taught._transformed(graph), judged, anomalous, chosen),
         )
@@ -89,8 +88,8 @@ class Taught(Detector):
         learned, n_nodes = self.learned_, self.decision_score_.size
         m = np.size(learned.shares)
         shapes = {
-            "shares": (m,), "powers": (m,), "scales": (m,), "factors": (m, len(self.evidence)), "ties": (2,),
-            "association": (n_nodes,), "key": (1,), "judged": np.shape(learned.judged)[:1],
+            "shares": (m,), "powers": (m,), "scales": (m,), "factors": (m, len(self.evidence)), "ties": (3,),
+            "reach": (1,), "association": (n_nodes,), "key": (1,), "judged": np.shape(learned.judged)[:1],
         }  # fmt: skip
         wrong = [name for name, shape in shapes.items() if np.shape(getattr(learned, name)) != shape]
         kept: dict[str, Any] = self.before_ if isinstance(getattr(self, "before_", None), dict) else {}
@@ -99,7 +98,7 @@ class Taught(Detector):
         wrong += [name for name in names if np.shape(columns.get(name, ())) != (n_nodes,)]
         if wrong or np.shape(kept.get("threshold_", ())) != (1,):
             raise ValueError(f"{(wrong or ['threshold_'])[0]} of what was learned has the wrong length")
-        sound = (learned.factors > 0).all() and (learned.powers >= 1).all()
+        sound = (learned.factors > 0).all() and (learned.powers >= 1).all() and learned.reach[0] > 0
         if not ((learned.judged >= 0) & (learned.judged < n_nodes)).all() or not sound:
             raise ValueError("what was learned names nodes or factors that there are not")
 
@@ -135,7 +134,7 @@ class Taught(Detector):
         As many nodes are flagged as before, because p-values go with the ranks.
         """
         evidence = np.stack([self.evidence_[kind] for kind in self.evidence])
-        scores = self.learned_.scores(evidence) + association
+        scores = self.learned_.scores(evidence, association)
         self.before_ = {
             "decision_score_": default,
             "p_value_": self.p_value_,
@@ -173,7 +172,8 @@ class Taught(Detector):
         if learned is None or node >= learned.association.size:
             return default
         alone = np.stack([evidence[kind] for kind in self.evidence])
-        return float(learned.scores(alone)[0] + learned.association[node])
+        usual = self.before_["decision_score_"]
+        return float(learned.scores(alone, learned.association[[node]], among=usual)[0])
 
     def _graph_for(self, call: str, graph: AttributedGraph | None) -> AttributedGraph:
         if not hasattr(self, "decision_score_"):

@@ -2,11 +2,16 @@
 
 The default score is a root of squares of the evidence. A hypothesis says how else it might be: every kind counts a
 third, as it does or threefold; the strongest kind decides (power ∞), or kinds that agree add up (powers 2 and 1); nodes
-connected to judged ones, and nodes with attributes like theirs, count more or less. Each of these choices has a prior
-that prefers the default, and a quarter of the prior belongs to the default alone. How well a hypothesis predicts the
-verdicts is a logistic regression of them on its scores, where every node is predicted without its own verdict. The
-learned score is the mean of the hypotheses' scores by their posterior probability, so that verdicts that say little
-change little.
+connected to judged ones, and nodes with attributes or evidence like theirs, have their scores multiplied. Each of these
+choices has a prior that prefers the default, and a quarter of the prior belongs to the default alone. How well a
+hypothesis predicts the verdicts is a logistic regression of them on its scores, where every node is predicted without
+its own verdict. The learned score is the mean of the hypotheses' scores by their posterior probability, so that
+verdicts that say little change little.
+
+Verdicts are given at the top of a ranking, and say little about how to order its bulk: the kind of a false alarm at the
+top can be the kind that finds the rest. So new weights count fully only as far as verdicts reach, 15 nodes of the
+ranking for each (fewer where nearly all say the same), and less and less further down. Every hypothesis is scaled to
+give nodes there the scores that they had, so that the two halves of the ranking meet.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +32,17 @@ IntArray = NDArray[np.int64]
 FACTORS = (1 / 3, 1.0, 3.0)  # of one kind of evidence
 USUAL_POWER = 2.0  # of the default score
 POWERS = (2.0, np.inf, 1.0)  # ∞: the strongest kind decides; 1: kinds add up
-COMPANY = (0.0, 0.3, 0.6)  # added to the score of a node connected to an anomalous one
-RESEMBLANCE = (0.0, 1.0, 2.0)  # added to the score of a node with the attributes of an anomalous one
+COMPANY = (0.0, 0.1, 0.2)  # added to the logarithm of the score of a node connected to an anomalous one
+RESEMBLANCE = (0.0, 0.4, 0.8)  # the same for a node with the attributes of an anomalous one
+PROFILE = (0.0, 0.4)  # the same for a node with the evidence of an anomalous one
 PRIOR_FACTOR, PRIOR_POWER, PRIOR_TIES = 0.25, 1.0, 0.3  # log prior odds that a choice loses against the default
 DEFAULT_SHARE = 0.25  # prior probability of the default alone
-REACH = 0.4  # of the median distance of two nodes: attributes so near resemble each other
+NEAR = 0.4  # of the median distance of two nodes: attributes so near resemble each other
+NEAR_PROFILE = 0.5  # log(1 + strength) of evidence so near resembles each other
+N_REACHED = 15.0  # nodes of the ranking that one verdict speaks for
+N_EDGE = 2048  # nodes at the end of the reach that scales are compared on, at most
 N_KEPT = 60  # hypotheses that the learned score is the mean of
-MAX_VERDICTS = 256  # more than that are thinned out, so that learning stays quick
+MAX_VERDICTS = 128  # more than that are thinned out, so that learning stays quick
 TEACHING = 3  # every third node of the queue is asked for what its verdict would teach
 NOTICEABLE = 0.05  # ties that add less to a score are not worth a word
 SLOPE = 1.0  # prior mean of the slope of the logistic regression
@@ -50,10 +60,12 @@ class Learned:
         (m,) how each combines the kinds, and the factor that puts its scores on the scale of the default.
     factors
         (m, n_kinds) how much each kind counts.
+    reach
+        (1,) how many nodes of the ranking the verdicts speak for.
     ties
-        (2,) posterior means of what company and resemblance add to a score.
+        (3,) posterior means of what company, resemblance and profile add to the logarithm of a score.
     association
-        (n_nodes,) what they add to each node of the graph of the fit.
+        (n_nodes,) what they add for each node of the graph of the fit.
     judged, anomalous
         Positions of the nodes with a verdict of anomalous or normal, and which of them are anomalous (1 or 0).
     key
@@ -64,21 +76,29 @@ class Learned:
     powers: FloatArray
     scales: FloatArray
     factors: FloatArray
+    reach: FloatArray
     ties: FloatArray
     association: FloatArray
     judged: IntArray
     anomalous: IntArray
     key: IntArray
 
-    def scores(self, evidence: FloatArray) -> FloatArray:
-        """Return the score of each node from its evidence, an array of (n_kinds, n_nodes), without association."""
+    def scores(
+        self, evidence: FloatArray, association: FloatArray | float = 0.0, *, among: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the score of each node from its evidence, an array of (n_kinds, n_nodes).
+
+        ``among`` holds the default scores of the graph that the nodes are part of; without it they are all of them.
+        """
         total = np.zeros(evidence.shape[1])
+        default = combined(evidence, np.ones((1, len(evidence))), USUAL_POWER)[0]
+        trust = trusted(default, default if among is None else among, float(self.reach[0]))
         for power in np.unique(self.powers):
             mine = self.powers == power
             shares = self.shares[mine] * self.scales[mine]
             for rows in _blocks(evidence.shape[1], int(mine.sum())):
                 total[rows] += shares @ combined(evidence[:, rows], self.factors[mine], power)
-        return total
+        return np.asarray((default + trust * (total - default)) * np.exp(association))
 
     @property
     def weights(self) -> FloatArray:
@@ -99,12 +119,35 @@ def combined(evidence: FloatArray, factors: FloatArray, power: float) -> FloatAr
     return np.asarray((factors**power @ np.maximum(evidence, 0.0) ** power) ** (1.0 / power))
 
 
+def trusted(scores: FloatArray, among: FloatArray, reach: float) -> FloatArray:
+    """Return how far new weights count for nodes with these default scores: fully up to the reach, then reach / rank.
+
+    >>> trusted(np.array([4.0, 1.0]), np.array([4.0, 3.0, 2.0, 1.0]), 2.0).tolist()
+    [1.0, 0.5]
+    """
+    stronger = among.size - np.searchsorted(np.sort(among), scores, side="right")
+    return np.asarray(np.minimum(1.0, reach / (1.0 + stronger)))
+
+
+def reach_of(anomalous: IntArray) -> float:
+    """Return how many nodes of the ranking verdicts speak for.
+
+    Verdicts that nearly all say the same contrast little with each other: a anomalous and b normal ones are worth
+    4ab / (a + b), which is all of them if there are as many of either.
+
+    >>> reach_of(np.array([1, 1, 0, 0])), round(reach_of(np.array([1] + 99 * [0])), 1)
+    (60.0, 59.4)
+    """
+    a = float(anomalous.sum())
+    b = anomalous.size - a
+    return N_REACHED * 4.0 * a * b / (a + b)
+
+
 def learn(
     evidence: FloatArray,
     judged: IntArray,
     anomalous: IntArray,
     *,
-    sample: IntArray,
     company: FloatArray | None = None,
     resemblance: FloatArray | None = None,
 ) -> Learned | None:
@@ -116,37 +159,37 @@ def learn(
         (n_kinds, n_nodes) the evidence of the chosen kinds.
     judged, anomalous
         Positions of the judged nodes, and whether each is anomalous (1) or normal (0).
-    sample
-        Some nodes that scales are compared on.
     company, resemblance
         How close each node is to judged ones, from −1 (normal ones) to 1 (anomalous ones), without its own verdict; see
         :func:`company_of` and :func:`resemblance_of`. Left out on a table of scores, which has neither.
     """
     if not 0 < anomalous.sum() < anomalous.size:
         return None
-    nothing = np.zeros(evidence.shape[1])
-    ties = [nothing if values is None else values for values in (company, resemblance)]
-    choices = [(0.0,) if values is None else strengths for values, strengths in
-               ((company, COMPANY), (resemblance, RESEMBLANCE))]  # fmt: skip
-    factors = np.array(list(product(FACTORS, repeat=evidence.shape[0])))
-    prior = -PRIOR_FACTOR * (np.log2(factors) ** 2).sum(axis=1)
-    plain = np.ones((1, evidence.shape[0]))
-    usual = _level(combined(evidence[:, sample], plain, USUAL_POWER))
     chosen = _thinned(judged, anomalous, evidence)
     near = judged[chosen]
+    profile = profile_of(evidence, near, anomalous[chosen])
+    known = ((company, COMPANY), (resemblance, RESEMBLANCE), (profile, PROFILE))
+    ties = [np.zeros(evidence.shape[1]) if values is None else values for values, _ in known]
+    choices = [(0.0,) if values is None else strengths for values, strengths in known]
+    factors = np.array(list(product(FACTORS, repeat=evidence.shape[0])))
+    prior = -PRIOR_FACTOR * (np.log2(factors) ** 2).sum(axis=1)
+    default, reach = combined(evidence, np.ones((1, len(evidence))), USUAL_POWER)[0], reach_of(anomalous)
+    edge = _edge(default, reach)
+    trust = trusted(default[near], default, reach)
     rows, priors, kinds = [], [], []
     for power in POWERS:
-        scales = usual / _level(combined(evidence[:, sample], factors, power))
+        scales = default[edge].mean() / np.maximum(combined(evidence[:, edge], factors, power).mean(axis=1), 1e-9)
         scores = combined(evidence[:, near], factors, power) * scales[:, None]
+        scores = default[near] + trust * (scores - default[near])
         for strengths in product(*choices):
-            rows.append(scores + sum(each * tie[near] for each, tie in zip(strengths, ties, strict=True)))
+            rows.append(scores * np.exp(sum(each * tie[near] for each, tie in zip(strengths, ties, strict=True))))
             priors.append(prior - PRIOR_POWER * (power != USUAL_POWER) - PRIOR_TIES * np.count_nonzero(strengths))
             kinds.append((power, scales, strengths))
     y = anomalous[chosen].astype(np.float64)
     fits = log_likelihood(np.concatenate(rows), y)
-    default = log_likelihood(combined(evidence[:, near], plain, USUAL_POWER), y)[0]
-    shares, kept = _posterior(fits, np.concatenate(priors), float(default))
-    return _mean(shares, kept, factors, kinds, ties, judged, anomalous)
+    shares, kept = _posterior(fits, np.concatenate(priors), float(log_likelihood(default[None, near], y)[0]))
+    found = _mean(shares, kept, factors, kinds, ties) | {"judged": judged, "anomalous": anomalous}
+    return Learned(**found, reach=np.array([reach]), key=np.zeros(1, dtype=np.int64))
 
 
 def log_likelihood(scores: FloatArray, y: FloatArray) -> FloatArray:
@@ -192,15 +235,27 @@ def resemblance_of(attributes: FloatArray, judged: IntArray, anomalous: IntArray
     That is exp(−d² / r²) of the nearest anomalous one minus that of the nearest normal one, with d the distance and r
     0.4 of the median distance of two nodes; a judged node is not compared with itself.
     """
-    some = attributes[sample[:512]]
+    some = attributes[sample]
     apart = _squared(some, some)[np.triu_indices(len(some), 1)]
-    unit = float(np.median(apart)) * REACH**2 if apart.size else 0.0
-    nearest = {1: np.zeros(len(attributes)), 0: np.zeros(len(attributes))}
-    if unit <= 0.0:
-        return nearest[1]
+    unit = float(np.median(apart)) * NEAR**2 if apart.size else 0.0
+    return _likeness(attributes, judged, anomalous, unit) if unit > 0.0 else np.zeros(len(attributes))
+
+
+def profile_of(evidence: FloatArray, judged: IntArray, anomalous: IntArray) -> FloatArray:
+    """Return for each node how much its evidence resembles that of judged nodes, from −1 (normal) to 1 (anomalous).
+
+    As :func:`resemblance_of`, with d the distance of log(1 + strength) over the kinds: whether there is evidence of a
+    kind tells nodes apart more than how much of it there is.
+    """
+    return _likeness(np.log1p(np.maximum(evidence.T, 0.0)), judged, anomalous, NEAR_PROFILE**2)
+
+
+def _likeness(rows: FloatArray, judged: IntArray, anomalous: IntArray, unit: float) -> FloatArray:
+    """Return exp(−d² / unit) of the nearest anomalous row minus that of the nearest normal one, never itself."""
+    nearest = {1: np.zeros(len(rows)), 0: np.zeros(len(rows))}
     for start in range(0, judged.size, 32):
         block = judged[start : start + 32]
-        alike = np.exp(-_squared(attributes, attributes[block]) / unit)
+        alike = np.exp(-_squared(rows, rows[block]) / unit)
         alike[block, np.arange(block.size)] = 0.0
         for verdict, best in nearest.items():
             mine = anomalous[start : start + 32] == verdict
@@ -240,15 +295,14 @@ def in_words(learned: Learned, kinds: Sequence[str]) -> str:
 
     >>> one = np.ones(1)
     >>> known = {"judged": np.array([3, 4]), "anomalous": np.array([1, 0]), "key": one}
-    >>> in_words(Learned(one, one, one, np.array([[2.0, 0.5]]), np.zeros(2), one, **known), ("ring", "outlier"))
+    >>> in_words(Learned(one, one, one, np.array([[2.0, 0.5]]), one, np.zeros(3), one, **known), ("ring", "outlier"))
     'Ring counts double, outlier counts half. Learned from 1 anomalous and 1 normal node.'
     """
     named = ((kind, _counts(float(weight))) for kind, weight in zip(kinds, learned.weights, strict=True))
     clauses = [f"{kind} {words}" for kind, words in named if words]
     others = "nodes judged anomalous"
-    for strength, what in zip(
-        learned.ties, ("being connected to {}", "having attributes like those of {}"), strict=True
-    ):
+    ways = ("being connected to {}", "having attributes like those of {}", "having evidence like that of {}")
+    for strength, what in zip(learned.ties, ways, strict=True):
         if strength >= NOTICEABLE:
             clauses.append(f"{what.format(others)} counts")
             others = "such nodes"
@@ -286,22 +340,26 @@ def _mean(
     factors: FloatArray,
     kinds: Sequence[tuple[float, FloatArray, tuple[float, ...]]],
     ties: Sequence[FloatArray],
-    judged: IntArray,
-    anomalous: IntArray,
-) -> Learned:
+) -> dict[str, Any]:
+    """Return what the default and the kept hypotheses are, and what ties to judged nodes add on the mean."""
     family, place = np.divmod(kept, len(factors))
-    powers = np.array([USUAL_POWER, *(kinds[k][0] for k in family)])
-    scales = np.array([1.0, *(kinds[k][1][i] for k, i in zip(family, place, strict=True))])
-    strengths = np.array([(0.0, 0.0), *(kinds[k][2] for k in family)])
+    strengths = np.array([(0.0,) * len(ties), *(kinds[k][2] for k in family)])
     means = shares @ strengths
-    association = means[0] * ties[0] + means[1] * ties[1]
-    chosen = np.concatenate([np.ones((1, factors.shape[1])), factors[place]])
-    return Learned(shares, powers, scales, chosen, means, association, judged, anomalous, np.zeros(1, dtype=np.int64))
+    return {
+        "shares": shares,
+        "powers": np.array([USUAL_POWER, *(kinds[k][0] for k in family)]),
+        "scales": np.array([1.0, *(kinds[k][1][i] for k, i in zip(family, place, strict=True))]),
+        "factors": np.concatenate([np.ones((1, factors.shape[1])), factors[place]]),
+        "ties": means,
+        "association": np.asarray(means @ np.stack(ties)),
+    }
 
 
-def _level(scores: FloatArray) -> FloatArray:
-    """Return the score that one node in a hundred exceeds, for each hypothesis."""
-    return np.maximum(np.quantile(scores, 0.99, axis=1), 1e-9)
+def _edge(default: FloatArray, reach: float) -> IntArray:
+    """Return nodes around the end of the reach: half to twice as far down the ranking, in a small graph its middle."""
+    end = min(reach, default.size / 2.0)
+    near = ranking(default)[int(end / 2.0) : max(1, int(end * 2.0))]
+    return near[np.linspace(0, near.size - 1, min(near.size, N_EDGE)).astype(np.int64)]
 
 
 def _thinned(judged: IntArray, anomalous: IntArray, evidence: FloatArray) -> IntArray:

@@ -56,6 +56,7 @@ def serve(
     if len(secret) < 16:
         raise ValueError(f"token must have at least 16 characters, got {len(secret)}")
     with _listen(host, port) as listener:
+        say(f"Opening {folder}, which takes some seconds for a large graph.")
         session = open_session(folder, place)
         port = listener.getsockname()[1]
         local = is_local(host)

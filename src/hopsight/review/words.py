@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from hopsight.checks import plural
 from hopsight.explanations import Explanation
 from hopsight.explanations.evidence import MEANINGS, NOTICEABLE
@@ -17,10 +19,8 @@ def sentences(explanation: Explanation, association: float = 0.0) -> list[str]:
     """Return the reasons in plain words, the most important first."""
     found = [_standing(explanation), _reason(explanation), *_also(explanation)]
     if abs(association) >= RAISED:
-        way = "raise" if association > 0 else "lower"
-        found.append(
-            f"Verdicts on nodes that it is connected to or resembles {way} its score by {abs(association):.1f}."
-        )
+        way, share = "raise" if association > 0 else "lower", abs(float(np.expm1(association)))
+        found.append(f"Verdicts on nodes that it is connected to or resembles {way} its score by {share:.0%}.")
     return [sentence for sentence in found if sentence]
 
 

@@ -21,8 +21,6 @@ from hopsight.system.forks import check_polars
 if TYPE_CHECKING:
     from polars import DataFrame
 
-N_SAMPLED = 4096
-
 
 def learn_scores(
     scores: str | Path | DataFrame, verdicts: Any, evidence: Sequence[str] = DEFAULT_EVIDENCE
@@ -30,7 +28,7 @@ def learn_scores(
     """Return a table of scores in the order that verdicts teach, and what was learned in words (None: nothing yet).
 
     The kinds of evidence are weighed as :meth:`hopsight.CrossHCM.learn` does; being connected to judged nodes, or
-    resembling them, cannot count here, because the table knows no edges and no attributes.
+    having attributes like theirs, cannot count here, because the table knows no edges and no attributes.
 
     Parameters
     ----------
@@ -54,8 +52,7 @@ def learn_scores(
     judged = np.array(sorted(known), dtype=np.int64)
     anomalous = np.array([known[place] == "anomalous" for place in judged.tolist()], dtype=np.int64)
     strengths = table.select(evidence).to_numpy().T.astype(np.float64)
-    sample = np.linspace(0, table.height - 1, min(N_SAMPLED, table.height)).astype(np.int64)
-    learned = learn(strengths, judged, anomalous, sample=sample)
+    learned = learn(strengths, judged, anomalous)
     if learned is None:
         return table, None
     score = learned.scores(strengths)
