@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from hopsight.streams.memory import DISPERSION, NUMBER, TOTAL
+from hopsight.streams.memory import NUMBER, TOTAL
 from hopsight.streams.streaks import LARGEST, dispersion_of, streak_evidence
 
 
 def streak(evidence: list[float], spans: list[int] | None = None) -> tuple[list[float], np.ndarray]:
-    row, law, seen = np.zeros(5), np.ones(3), np.zeros(128)  # everyone's mean is 1
+    row, seen = np.zeros(5), np.zeros(128)
     spans = spans or [0] * len(evidence)
-    found = [streak_evidence(row, law, seen, *each) for each in zip(spans, evidence, strict=True)]
+    found = [streak_evidence(row, seen, *each) for each in zip(spans, evidence, strict=True)]
     return found, row
 
 
@@ -47,6 +47,3 @@ def test_streaks_that_are_common_count_less() -> None:
     edges = np.linspace(0.0, LARGEST, 129)
     assert dispersion_of(edges) == pytest.approx(1.0, abs=0.1)  # as chance alone has it
     assert dispersion_of(edges / 3.0) == pytest.approx(3.0, abs=0.2)
-    row, law = np.zeros(5), np.ones(3)
-    law[DISPERSION] = 3.0
-    assert streak_evidence(row, law, np.zeros(128), 0, 3.0) == pytest.approx((3.0 - 1.0 - math.log(3.0)) / 3.0)

@@ -21,7 +21,6 @@ from hopsight.streams.evidence import (
 from hopsight.streams.features import describe
 from hopsight.streams.memory import (
     BASE_LOSS,
-    DISPERSION,
     EVENTS,
     FITTED,
     LAW_SPREAD,
@@ -32,6 +31,7 @@ from hopsight.streams.memory import (
     N_KNOWN,
     N_NEIGHBORS,
     N_ORDER,
+    N_PARTS,
     N_SCALES,
     N_TRAINED,
     NOW,
@@ -90,7 +90,7 @@ LN10 = math.log(10.0)
     EV_HOUR,
     EV_STREAK,
     EV_TOGETHER,
-    STREAK_END,
+    STREAK_PLACE,
     STREAK_COUNT,
 ) = range(19)
 N_READINGS = 19
@@ -167,8 +167,8 @@ def _open_tick(memory: Memory, tick: int, span: int) -> None:
         fill_tail(memory.seen[kind], memory.tail[kind])
     for kind in (SEEN_SUM, SEEN_STRONGEST, SEEN_TOGETHER):
         extend_tail(memory.seen[kind], memory.tail[kind])
-    for end in range(2):
-        memory.streak_laws[end, DISPERSION] = dispersion_of(memory.tail[SEEN_STREAKS + end])
+    for place in range(2 * N_PARTS):
+        memory.dispersion[place // N_PARTS, place % N_PARTS] = dispersion_of(memory.tail[SEEN_STREAKS + place])
 
 
 @compiled()
@@ -269,16 +269,17 @@ def _combine(memory: Memory, reading: NDArray[np.float32], source: int, target: 
     """
     parts = (reading[EV_HOP], reading[EV_AMOUNT], reading[EV_HOUR])
     total = _share_of(memory, SEEN_SUM, parts[0] + parts[1] + parts[2])
-    together = _share_of(memory, SEEN_TOGETHER, max(total, _share_of(memory, SEEN_STRONGEST, max(parts))))
-    reading[EV_TOGETHER] = together
+    strongest = _share_of(memory, SEEN_STRONGEST, max(parts))
+    reading[EV_TOGETHER] = _share_of(memory, SEEN_TOGETHER, max(total, strongest))
     reading[EV_STREAK] = 0.0
     if again:
         return
-    for end, slot in enumerate((source, target)):
-        row, seen = memory.streaks[slot, end], memory.seen[SEEN_STREAKS + end]
-        found = streak_evidence(row, memory.streak_laws[end], seen, memory.clock[SPAN_STEP], together)
+    for place in range(2 * N_PARTS):
+        end, part = place // N_PARTS, place % N_PARTS
+        row, seen = memory.streaks[source if end == 0 else target, end, part], memory.seen[SEEN_STREAKS + place]
+        found = streak_evidence(row, seen, memory.clock[SPAN_STEP], parts[part]) / memory.dispersion[end, part]
         if found > reading[EV_STREAK]:
-            reading[EV_STREAK], reading[STREAK_END], reading[STREAK_COUNT] = found, end, row[NUMBER]
+            reading[EV_STREAK], reading[STREAK_PLACE], reading[STREAK_COUNT] = found, place, row[NUMBER]
 
 
 @compiled()

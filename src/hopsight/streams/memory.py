@@ -37,10 +37,10 @@ BEFORE, WITHIN = range(2)  # of pairs: events
 STEP_JUDGED, ODDS, PAST = range(3)
 # Columns of ``Memory.streaks``: evidence and number of recent events, the span, what was learned as usual of how many.
 TOTAL, NUMBER, STREAK_SPAN, LEARNED, OF = range(5)
-LAW_TOTAL, LAW_NUMBER, DISPERSION = range(3)  # of a row of ``streak_laws``
 # Rows of ``seen`` and ``tail``: of the pair, the amount and the hour of an event; of their sum, the strongest of them,
-# and the stronger of both; of streaks by end.
+# and the stronger of both; of streaks by end and kind.
 SEEN_HOP, SEEN_AMOUNT, SEEN_HOUR, SEEN_SUM, SEEN_STRONGEST, SEEN_TOGETHER, SEEN_STREAKS = range(7)
+N_PARTS = 3  # kinds of evidence that count together: of the pair, the amount and the hour
 
 
 class Table(NamedTuple):
@@ -62,14 +62,14 @@ class Memory(NamedTuple):
     pairs: Table
     node_hours: NDArray[np.float32]
     ring: NDArray[np.int32]  # slots of the most recent neighbors per node
-    streaks: NDArray[np.float64]  # (nodes, 2 for sent and received, 5)
+    streaks: NDArray[np.float64]  # (nodes, 2 for sent and received, kinds of evidence, 5)
     judged: NDArray[np.float64]  # per pair
     order: NDArray[np.int32]  # slots of nodes by first appearance, to draw from
     marks: NDArray[np.int64]  # scratch space for counting common neighbors
     population: NDArray[np.float64]  # (levels, scales, 5): what is usual for all
     offs: NDArray[np.float64]  # (levels, scales, bins): how far ticks are above what is usual
     amounts: NDArray[np.float64]  # number and mean; then number and squares of residuals, by what is known
-    streak_laws: NDArray[np.float64]  # (2, 3): what is usual for all
+    dispersion: NDArray[np.float64]  # of streaks, (2, kinds)
     hours: NDArray[np.float64]
     seen: NDArray[np.float64]  # histograms
     tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the tick
@@ -79,7 +79,7 @@ class Memory(NamedTuple):
 
 
 TABLES = {"nodes": ("node_hours", "ring", "streaks"), "pairs": ("judged",)}  # and the other arrays with a row per entry
-SMALL_ARRAYS = ("population", "offs", "amounts", "streak_laws", "hours", "seen", "tail", "clock", "sums")
+SMALL_ARRAYS = ("population", "offs", "amounts", "dispersion", "hours", "seen", "tail", "clock", "sums")
 
 
 def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
@@ -90,17 +90,17 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         pairs=_new_table(n_pairs, n_counts=1, n_levels=1),
         node_hours=zeros((n_nodes, N_HOURS), np.float32),
         ring=zeros((n_nodes, N_NEIGHBORS), np.int32),
-        streaks=zeros((n_nodes, 2, 5)),
+        streaks=zeros((n_nodes, 2, N_PARTS, 5)),
         judged=zeros((n_pairs, 3)),
         order=zeros(n_nodes, np.int32),
         marks=zeros(n_nodes, np.int64),
         population=zeros((3, N_SCALES, 5)),
         offs=zeros((3, N_SCALES, N_OFFS)),
         amounts=zeros((4, 2)),
-        streak_laws=np.ones((2, 3)),
+        dispersion=np.ones((2, N_PARTS)),
         hours=zeros(N_HOURS),
-        seen=zeros((8, N_BINS)),
-        tail=zeros((8, N_BINS + 1)),
+        seen=zeros((SEEN_STREAKS + 2 * N_PARTS, N_BINS)),
+        tail=zeros((SEEN_STREAKS + 2 * N_PARTS, N_BINS + 1)),
         examples=zeros((N_EXAMPLES, 2, N_FEATURES), np.float32),
         clock=zeros(10, np.int64),
         sums=zeros(4),

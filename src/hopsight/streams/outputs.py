@@ -22,7 +22,7 @@ from hopsight.streams.kernel import (
     SCALE,
     SCORE,
     STREAK_COUNT,
-    STREAK_END,
+    STREAK_PLACE,
     SURPRISE,
 )
 from hopsight.streams.reasons import event_reasons
@@ -56,7 +56,7 @@ def event_frame(
             "count": readings[:, COUNT_SEEN].astype(np.float64), "usual": readings[:, COUNT_USUAL].astype(np.float64),
             "scale": readings[:, SCALE].astype(np.int8),
             "streak": readings[:, STREAK_COUNT].astype(np.float64),
-            "streak_end": readings[:, STREAK_END].astype(np.int8),
+            "streak_place": readings[:, STREAK_PLACE].astype(np.int8),
             "hop_evidence": readings[:, EV_HOP], "amount_evidence": readings[:, EV_AMOUNT],
             "hour_evidence": readings[:, EV_HOUR],
         }

@@ -45,7 +45,9 @@ def _sentences(spans: Sequence[str]) -> dict[str, pl.Expr]:
     )  # fmt: skip
     within = pl.when(pl.col("scale") == 0).then(pl.lit(spans[0])).otherwise(pl.lit(spans[1]))
     sent, received = pl.format("{} sent", source), pl.format("{} received", target)
-    streak = pl.col("streak").round(0).cast(pl.Int64)
+    streak, parts = pl.col("streak").round(0).cast(pl.Int64), pl.lit("pairs")
+    for place, word in enumerate(PARTS.values()):
+        parts = pl.when(pl.col("streak_place") % len(PARTS) == place).then(pl.lit(f"{word}s")).otherwise(parts)
     return {
         "hop": pl.format(
             "{} and {} {} before; such a pair becomes an edge with a chance of {}%.", source, target, path, chance
@@ -58,8 +60,8 @@ def _sentences(spans: Sequence[str]) -> dict[str, pl.Expr]:
         "amount": pl.format("The amount is unusual for {} and {}.", source, target),
         "hour": pl.format("{} is seldom active at this hour of the day.", source),
         "streak": pl.format(
-            "The last {} events that {} are unusual together, by their pairs, amounts or hours.",
-            streak, pl.when(pl.col("streak_end") == 0).then(sent).otherwise(received),
+            "The {} of the last {} events that {} are unusual together.",
+            parts, streak, pl.when(pl.col("streak_place") < len(PARTS)).then(sent).otherwise(received),
         ),
     }  # fmt: skip
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams.evidence import KEEP, LONGEST, PRIOR
-from hopsight.streams.memory import DISPERSION, LAW_NUMBER, LAW_TOTAL, LEARNED, NUMBER, OF, STREAK_SPAN, TOTAL
+from hopsight.streams.memory import LEARNED, NUMBER, OF, STREAK_SPAN, TOTAL
 from hopsight.system.compiled import compiled
 
 LARGEST = 64.0  # nats, the end of the histogram of streaks
@@ -16,49 +16,46 @@ MOST_LEARNED = 2.0  # times what is usual: more is not learned from one span
 
 
 @compiled()
-def streak_evidence(
-    row: NDArray[np.float64], law: NDArray[np.float64], seen: NDArray[np.float64], span: int, evidence: float
-) -> float:
-    """Add the evidence of an event, and return how unusual the events of this node are together.
+def streak_evidence(row: NDArray[np.float64], seen: NDArray[np.float64], span: int, evidence: float) -> float:
+    """Add the evidence of an event by one kind, and return how unusual the events of this node are together.
 
-    The evidence of an ordinary event has an exponential distribution, so that the chance of a total of T for n events
-    with a mean of m is at most exp(−n (x − 1 − log x)) with x = T / (n m) (Chernoff's bound). The mean is the node's
-    own, with everyone's as ten more events. Half of the total is carried over to the next span. An event that does not
-    make the streak more unusual has no part in it.
+    The evidence of an ordinary event is −log of a share, which has an exponential distribution with a mean of 1. So the
+    chance of a total of T for n events with a mean of m is at most exp(−n (x − 1 − log x)) with x = T / (n m)
+    (Chernoff's bound). m is 1, or the node's own mean if it is larger; ten ordinary events count to it. Half of the
+    total is carried over to the next span. An event that does not make the streak more unusual has no part in it.
     """
     if row[STREAK_SPAN] != span + 1:  # stored plus one, so that an empty row belongs to no span
         if row[STREAK_SPAN] != 0.0:
-            _close_span(row, law, seen)
+            _close_span(row, seen)
             kept = KEEP ** min(span + 1 - row[STREAK_SPAN], 60.0)
             row[TOTAL] *= kept
             row[NUMBER] *= kept
         row[STREAK_SPAN] = span + 1
-    mean = _usual(row, law)
+    mean = _usual(row)
     before = _excess(row[TOTAL], row[NUMBER], mean)
     row[TOTAL] += evidence
     row[NUMBER] += 1.0
     after = _excess(row[TOTAL], row[NUMBER], mean)
-    return after / law[DISPERSION] if after > before else 0.0
+    return after if after > before else 0.0
 
 
 @compiled()
-def _close_span(row: NDArray[np.float64], law: NDArray[np.float64], seen: NDArray[np.float64]) -> None:
+def _close_span(row: NDArray[np.float64], seen: NDArray[np.float64]) -> None:
     """Learn what is usual; of a streak only a part, so that it does not hide itself."""
-    mean = _usual(row, law)
+    mean = _usual(row)
     place = _excess(row[TOTAL], row[NUMBER], mean) / LARGEST * seen.size
     seen[min(int(place), seen.size - 1)] += 1.0
     learned = min(row[TOTAL], MOST_LEARNED * mean * row[NUMBER])
-    for values, total, number in ((row, LEARNED, OF), (law, LAW_TOTAL, LAW_NUMBER)):
-        values[total] += (1.0 - KEEP) * learned  # over time, what is carried over would count twice
-        values[number] += (1.0 - KEEP) * row[NUMBER]
+    row[LEARNED] += (1.0 - KEEP) * learned  # over time, what is carried over would count twice
+    row[OF] += (1.0 - KEEP) * row[NUMBER]
     if row[OF] > LONGEST:
         row[LEARNED] *= LONGEST / row[OF]
         row[OF] = LONGEST
 
 
 @compiled()
-def _usual(row: NDArray[np.float64], law: NDArray[np.float64]) -> float:
-    return (row[LEARNED] + PRIOR * law[LAW_TOTAL] / law[LAW_NUMBER]) / (row[OF] + PRIOR)
+def _usual(row: NDArray[np.float64]) -> float:
+    return max(1.0, (row[LEARNED] + PRIOR) / (row[OF] + PRIOR))
 
 
 @compiled()
