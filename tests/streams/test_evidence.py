@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from hopsight.streams.evidence import amount_surprise, burst_evidence, hour_surprise, normal_tail, tail_evidence
+from hopsight.streams.evidence import (
+    amount_surprise,
+    burst_evidence,
+    extend_tail,
+    fill_tail,
+    hour_surprise,
+    normal_tail,
+    tail_evidence,
+)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 5.0, 19.9, 20.1, 30.0])
@@ -20,13 +28,24 @@ def test_tail_evidence_is_interpolated_between_bins_and_counts() -> None:
     assert seen.tolist() == [1.0, 2.0]
 
 
+def test_tails_are_shares_of_earlier_events_and_a_straight_line_beyond_the_last_few() -> None:
+    edges = np.arange(65) / 2.0
+    seen = 1000.0 * -np.diff(np.exp(-edges))  # an exponential distribution: −log of the tail is the edge itself
+    tail = np.zeros(65)
+    fill_tail(seen, tail)
+    np.testing.assert_allclose(tail[:6], edges[:6], atol=0.02)
+    assert tail[64] == pytest.approx(np.log(2.0 * 1001.0))  # a histogram knows no rarer events
+    extend_tail(seen, tail)
+    np.testing.assert_allclose(tail, edges, rtol=0.05, atol=0.05)
+
+
 LAW = np.array([np.log(2.0), 1.0, 0.5, np.log(2.0), np.sqrt(0.5)])  # of the population, before anything is known
 
 
 def counted(ticks: list[int], population: np.ndarray | None = None) -> list[float]:
-    row = np.zeros(5)
+    row = np.zeros(6)
     law = LAW.copy() if population is None else population
-    return [burst_evidence(row, law, np.zeros(32), tick)[0] for tick in ticks]
+    return [burst_evidence(row, law, np.zeros(32), tick, 0)[0] for tick in ticks]
 
 
 def test_one_event_per_tick_is_no_burst_and_a_thousand_are() -> None:
@@ -37,29 +56,58 @@ def test_one_event_per_tick_is_no_burst_and_a_thousand_are() -> None:
 
 
 def test_half_of_a_count_is_carried_over_to_the_next_tick() -> None:
-    row, law = np.zeros(5), LAW.copy()
+    row, law = np.zeros(6), LAW.copy()
     for _ in range(8):
-        burst_evidence(row, law, np.zeros(32), 0)
-    assert burst_evidence(row, law, np.zeros(32), 1)[1] == 5.0  # 8 / 2 and this one
-    assert burst_evidence(row, law, np.zeros(32), 3)[1] == 5.0 / 4.0 + 1.0
+        burst_evidence(row, law, np.zeros(32), 0, 0)
+    assert burst_evidence(row, law, np.zeros(32), 1, 0)[1] == 5.0  # 8 / 2 and this one
+    assert burst_evidence(row, law, np.zeros(32), 3, 0)[1] == 5.0 / 4.0 + 1.0
 
 
-def test_a_burst_is_not_learned_as_usual() -> None:
-    row, law = np.zeros(5), LAW.copy()
-    before = [burst_evidence(row, law, np.zeros(32), tick)[2] for tick in range(50)][-1]
-    for tick in range(50, 60):
-        for _ in range(500):
-            last = burst_evidence(row, law, np.zeros(32), tick)
-    assert last[2] < 2.0 * before
-    assert last[0] > 0.0
+def busy(windows: list[int], quiet: int) -> tuple[float, float, float]:
+    """Return the last reading of a node that has one event per tick for a while, and then 30, in the windows given."""
+    row, law = np.zeros(6), LAW.copy()
+    for tick in range(quiet):
+        burst_evidence(row, law, np.zeros(32), tick, 0)
+    for tick, window in enumerate(windows, quiet):
+        for _ in range(30):
+            last = burst_evidence(row, law, np.zeros(32), tick, window)
+    return last
+
+
+def test_a_burst_is_not_learned_as_usual_unless_it_comes_window_after_window() -> None:
+    burst, steady = busy([1] * 100, quiet=50), busy(list(range(1, 101)), quiet=0)
+    assert burst[2] < np.log1p(3.0)
+    assert burst[0] > 1.0
+    assert steady[2] > np.log1p(15.0)
+    assert steady[0] == 0.0
+
+
+def amounts_law() -> np.ndarray:
+    law = np.zeros((4, 2))
+    law[1:, 1] = 1.0
+    return law
 
 
 def test_an_unusual_amount() -> None:
     rng = np.random.default_rng(0)
-    node, pair, law = np.zeros(2), np.zeros(2), np.array([0.0, 0.0, 1.0])
+    node, pair, law = np.zeros(2), np.zeros(2), amounts_law()
     usual = [amount_surprise(node, pair, law, value) for value in np.exp(rng.normal(3.0, 0.3, 3000))]
     assert np.quantile(usual[1000:], 0.95) == pytest.approx(1.96, abs=0.2)  # as of a normal distribution
     assert amount_surprise(node, pair, law, np.exp(3.0 + 20 * 0.3)) == pytest.approx(20.0, rel=0.1)
+
+
+def test_amounts_of_a_known_pair_are_held_to_its_own_habit() -> None:
+    """Pairs differ by a factor of e, each of them by a tenth: what is ordinary for a new pair is not for an old one."""
+    rng = np.random.default_rng(0)
+    node, law, last = np.zeros(2), amounts_law(), np.zeros(2)
+    for _ in range(200):
+        last, mean = np.zeros(2), rng.normal(5.0, 1.0)
+        for value in np.exp(rng.normal(mean, 0.1, 20)):
+            amount_surprise(node, last, law, value)
+    new = amount_surprise(node.copy(), np.zeros(2), law.copy(), np.exp(5.0 + 1.5))
+    old = amount_surprise(node.copy(), np.array([20.0, 5.0]), law.copy(), np.exp(5.0 + 1.5))
+    assert new < 2.5
+    assert old > 5.0
 
 
 def test_an_unusual_hour() -> None:

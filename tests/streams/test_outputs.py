@@ -26,6 +26,8 @@ def test_alerts_are_numbered_on() -> None:
             "source": ["a", "b", "c"], "target": ["x", "y", "z"], "time": [1, 2, 3], "window": [0, 0, 0],
             "score": [4.0, 1.0, 5.0], "flagged": [1, 0, 1], "decided_by": ["hop"] * 3, "hop": [3.0] * 3,
             "surprise": [2.0] * 3, "past_hop": [3.0] * 3, "count": [1.0] * 3, "usual": [1.0] * 3, "scale": [0] * 3,
+            "streak": [1.0] * 3, "streak_place": [0] * 3, "hop_evidence": [5.0] * 3, "amount_evidence": [0.0] * 3,
+            "hour_evidence": [0.0] * 3,
         }
     )  # fmt: skip
     alerts = alert_frame(frame, 11, ("1 hour", "1 day"))

@@ -37,11 +37,15 @@ def planted(source: list[int], target: list[int], seconds: float) -> pl.DataFram
     return pl.DataFrame({"source": source, "target": target, "time": time, "amount": 30.0, "label": 1.0})
 
 
+def scores_of(frame: pl.DataFrame) -> np.ndarray:
+    state = State.new({"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}, seed=0)
+    return advance(state, read_events(frame, Columns(time="time", amount="amount")))[0][:, SCORE]
+
+
 def judged(frame: pl.DataFrame) -> tuple[float, float]:
     """Return ROC-AUC after the first third, and the share of ordinary events with a score of 3."""
     frame = frame.sort("time", maintain_order=True)
-    state = State.new({"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}, seed=0)
-    scores = advance(state, read_events(frame, Columns(time="time", amount="amount")))[0][:, SCORE]
+    scores = scores_of(frame)
     late, labels = np.arange(frame.height) > frame.height / 3, frame["label"].to_numpy()
     return roc_auc(labels[late], scores[late]), float((scores[late & (labels == 0)] >= 3.0).mean())
 
@@ -61,6 +65,51 @@ def test_planted_events_rank_high(traffic: pl.DataFrame, events: pl.DataFrame, l
     area, alarms = judged(pl.concat([traffic, events.cast(dict(traffic.schema))]))
     assert area > least
     assert alarms < 0.005
+
+
+def mules(traffic: pl.DataFrame) -> pl.DataFrame:
+    """Return payments that five accounts receive from 20 strangers each within a day, none of them a burst."""
+    rng = np.random.default_rng(2)
+    rows = []
+    for day, mule in zip((30, 36, 42, 48, 54), (31, 62, 93, 124, 155), strict=True):
+        senders = rng.choice([node for node in range(200) if node % 10 != mule % 10], 20, replace=False)
+        times = START + (day + rng.uniform(0.3, 0.8, 20)) * DAY
+        rows += [(sender, mule, time) for sender, time in zip(senders, times, strict=True)]
+    source, target, time = zip(*rows, strict=True)
+    amount = np.exp(rng.normal(3.0 + np.array(source) % 5 / 2, 0.5))
+    frame = pl.DataFrame({"source": source, "target": target, "time": time, "amount": amount, "label": 1.0})
+    return frame.cast(dict(traffic.schema))
+
+
+def test_money_mules_are_named(traffic: pl.DataFrame) -> None:
+    frame = pl.concat([traffic, mules(traffic)]).sort("time", maintain_order=True)
+    scores = scores_of(frame)
+    flagged = frame.filter(pl.Series(scores >= 3.0) & (pl.col("label") == 1))
+    assert flagged["target"].n_unique() >= 4
+    late, labels = np.arange(frame.height) > frame.height / 3, frame["label"].to_numpy()
+    assert roc_auc(labels[late], scores[late]) > 0.9
+    assert (scores[late & (labels == 0)] >= 3.0).mean() < 0.005
+
+
+def test_a_takeover_ranks_by_pair_amount_and_hour_together(traffic: pl.DataFrame) -> None:
+    """At night an account sends three times its usual amount to five strangers: each a little unusual."""
+    time = NOON - 10 * 3600 + 600.0 * np.arange(5)
+    night = pl.DataFrame({"source": 25, "target": [1, 12, 33, 44, 56], "time": time, "amount": 60.0, "label": 1.0})
+    area, alarms = judged(pl.concat([traffic, night.cast(dict(traffic.schema))]))
+    assert area > 0.99
+    assert alarms < 0.005
+
+
+def test_who_is_busy_for_good_is_not_flagged_for_it(traffic: pl.DataFrame) -> None:
+    rng = np.random.default_rng(3)
+    days = np.repeat(np.arange(60), 40)
+    time = START + (days + rng.uniform(0.3, 0.7, days.size)) * DAY
+    busy = pl.DataFrame({"source": 7, "target": 17 + 30 * rng.integers(0, 3, days.size), "time": time, "amount": 30.0})
+    busy = busy.with_columns(label=pl.lit(0.0)).cast(dict(traffic.schema))
+    frame = pl.concat([traffic, busy]).sort("time", maintain_order=True)
+    scores = scores_of(frame)
+    late = (frame["time"] > START + 40 * DAY).to_numpy() & (frame["source"] == 7).to_numpy()
+    assert (scores[late] >= 3.0).mean() < 0.02
 
 
 def test_unusual_amounts_rank_high(traffic: pl.DataFrame) -> None:

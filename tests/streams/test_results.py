@@ -24,8 +24,9 @@ def test_the_record_has_fits_counts_and_the_agreement_with_labels(finished: Path
 def test_planted_nodes_are_among_the_first_and_explained(finished: Path) -> None:
     scores = pl.read_csv(finished / "scores.csv")
     assert scores.columns[:6] == ["node", "rank", "score", "flagged", "judged", "degree"]
-    first = scores["node"].head(6).to_list()
-    assert {BURST[0], BURST[1]} & set(first)
+    first = scores["node"].head(12).to_list()
+    assert {*BURST, STRANGER} <= set(first)  # and those that the stranger turned to, who share its score
+    assert STRANGER in first[:6]
     explained = {each["node"]: each["summary"] for each in json.loads((finished / "explanations.json").read_text())}
     assert "events per window" in explained[first[0]] or "It was new" in explained[first[0]]
     assert STRANGER in explained

@@ -31,9 +31,18 @@ def test_refuses_what_is_no_window(text: str) -> None:
 
 
 def test_ticks_in_words() -> None:
-    assert parse_window("4d").span_words == ("1 minute", "1 day")
-    assert parse_window("1d").span_words == ("1 minute", "6 hours")
-    assert parse_window("1000").span_words == ("10 events", "250 events")
+    assert parse_window("4d").span_words(dated=True) == ("1 minute", "1 day")
+    assert parse_window("1d").span_words(dated=True) == ("1 minute", "6 hours")
+    assert parse_window("1000").span_words(dated=False) == ("10 events", "250 events")
+    assert parse_window("1000").span_words(dated=True) == ("1 minute", "250 events")
+
+
+def test_where_times_are_dates_a_tick_is_a_minute_also_in_windows_of_events() -> None:
+    window, moments = parse_window("96"), np.array([0.0, 1.0, 59.0, 60.0, 200.0])
+    assert window.ticks(moments, 0, dated=True).tolist() == [0, 0, 0, 1, 3]
+    assert window.ticks(moments, 0, dated=False).tolist() == [0, 1, 2, 3, 4]
+    hour = parse_window("1h")
+    np.testing.assert_array_equal(hour.ticks(moments, 0, dated=True), hour.number(moments, 0, hour.n_ticks))
 
 
 @pytest.mark.parametrize(("text", "words"), [("1d", "1 day"), ("12h", "12 hours"), ("500", "500 events")])

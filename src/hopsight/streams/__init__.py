@@ -10,12 +10,15 @@ number of events), and these into *ticks* of at most a minute. Everything is one
    that gives P(one hop). The hop count that the ends should have had is P · 1 + (1 − P) · their distance in the past
    graph; the surprise is −log P. Nothing of the same tick or later is used.
 2. **Count.** The events of this pair, of this sender and of this receiver in this tick, and in this quarter of a window
-   (half of the count before is carried over), are compared with what is usual for them and for everyone; a burst is not
-   learned as usual. The amount is compared with earlier ones of the pair and the sender, the hour with the sender's.
-3. **Decide.** Each kind of evidence becomes a tail probability (of pairs, amounts and hours the share of earlier events
-   that were as surprising), and the strongest decides: the score is −log₁₀ of the chance that an ordinary event has as
-   much, 3 being one in a thousand. An event is flagged from the alarm level on.
-4. **Remember.** Tables of fixed size hold nodes (with their last 32 neighbors) and pairs; the least recently seen make
+   (half of the count before is carried over), are compared with what is usual for them and for everyone; a burst is
+   hardly learned as usual, unless it lasts. The amount is compared with earlier ones of the pair and the sender, the
+   hour with the sender's.
+3. **Combine.** Of pairs, amounts and hours the evidence is −log of the share of earlier events that were as surprising.
+   An event counts by their sum or by the strongest of them, again as a share of earlier events. Events of one node that
+   are unusual together, such as a run of strangers, are a *streak* (`streaks.py`).
+4. **Decide.** The strongest of these, and of the bursts, is the score: −log₁₀ of the chance that an ordinary event has
+   as much, 3 being one in a thousand. An event is flagged from the alarm level on.
+5. **Remember.** Tables of fixed size hold nodes (with their last 32 neighbors) and pairs; the least recently seen make
    room. So the cost of an event and the size of the state have a bound that the length of the history does not change.
 
 The network learns from the past without labels: each event, as it looked before it came, against a random pair at the

@@ -16,6 +16,7 @@ from hopsight.streams.memory import (
     LAW_SQUARES,
     LAW_TICKS,
     LAW_USUAL,
+    LEARNED_IN,
     LEAST_SPREAD,
     LOGS,
     N_HOURS,
@@ -24,20 +25,21 @@ from hopsight.streams.memory import (
 )
 from hopsight.system.compiled import compiled
 
-KINDS = ("hop", "pair", "sender", "receiver", "amount", "hour")
+KINDS = ("hop", "pair", "sender", "receiver", "amount", "hour", "streak")
 PAIR, SENDER, RECEIVER = 0, 1, 2  # rows of the population's counts
 
 PRIOR = 10.0  # ticks that the population counts for in what is usual for one pair or node
 PRIOR_AMOUNT = 3.0
 PRIOR_HOURS = 20.0
 KEEP = 0.5  # share of a count that is carried over to the next tick
-BURST = math.log(4.0)  # a count of more than about 4 times the usual is not learned as usual
+BURST = math.log(4.0)  # a count of more than about 4 times the usual is hardly learned as usual
 LONGEST = 200.0  # ticks after which old ones fade
 FREE_BURST = 2.0  # nats: bursts are common by this law, so that only a strong one counts
-FREE = math.log(10.0)  # of amounts and hours only the most unusual tenth counts, so that they do not drown the rest
 MANY = 1e6
 OFFS_KEPT = 20_000.0
 LEAST_AMOUNTS = 30.0
+FORGET = 20_000.0  # events of a histogram, after which old ones fade
+FEW = 10.0  # events beyond which a histogram says too little
 
 
 @compiled()
@@ -54,18 +56,47 @@ def tail_evidence(seen: NDArray[np.float64], tail: NDArray[np.float64], share: f
 
 
 @compiled()
+def fill_tail(seen: NDArray[np.float64], tail: NDArray[np.float64]) -> None:
+    """Set ``tail`` to −log of the share of earlier events beyond each edge of the bins; old events fade."""
+    total = seen.sum()
+    if total > FORGET:
+        seen *= FORGET / total
+        total = FORGET
+    beyond = 0.0
+    for place in range(seen.size, -1, -1):
+        if place < seen.size:
+            beyond += seen[place]
+        tail[place] = -math.log((beyond + 0.5) / (total + 1.0))
+
+
+@compiled()
+def extend_tail(seen: NDArray[np.float64], tail: NDArray[np.float64]) -> None:
+    """Continue ``tail`` as a straight line where fewer than 10 earlier events tell, at its slope over the last 100."""
+    beyond, end = 0.0, -1
+    for place in range(seen.size - 1, -1, -1):
+        beyond += seen[place]
+        if end < 0 and beyond >= FEW:
+            end = place
+        if beyond >= 10.0 * FEW:
+            for other in range(end + 1, tail.size) if end > place else range(0):
+                tail[other] = tail[end] + (other - end) * (tail[end] - tail[place]) / (end - place)
+            return
+
+
+@compiled()
 def burst_evidence(
-    counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], tick: int
+    counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], tick: int, window: int
 ) -> tuple[float, float, float]:
     """Count an event and return how unusual the count is, the count, and the logarithm of 1 + what is usual.
 
     log(1 + count) is compared with its mean over the past ticks in which this pair or node was active; the population
-    counts as ten more ticks and says how much such counts vary. A burst is not learned as usual. A tick with A events
-    is looked at A times, so log(A / usual count) is subtracted.
+    counts as ten more ticks and says how much such counts vary. Of a burst one tick per
+    window is learned, and of that no more than four times the usual: it takes several windows to become usual. A tick
+    with A events is looked at A times, so log(A / usual count) is subtracted.
     """
     if counts[TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
         if counts[TICK] != 0.0:
-            _close_tick(counts, population, offs)
+            _close_tick(counts, population, offs, window)
             counts[CARRY] = (counts[COUNT] + counts[CARRY]) * KEEP ** min(tick + 1 - counts[TICK], 60.0)
         counts[COUNT] = 0.0
         counts[TICK] = tick + 1
@@ -81,12 +112,16 @@ def burst_evidence(
 
 
 @compiled()
-def _close_tick(counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64]) -> None:
+def _close_tick(
+    counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], window: int
+) -> None:
     mean = (counts[LOGS] + PRIOR * population[LAW_USUAL]) / (counts[TICKS] + PRIOR)
     off = math.log1p(counts[COUNT] + counts[CARRY]) - mean
     learned = mean + off if off <= BURST else mean
-    counts[LOGS] += learned
-    counts[TICKS] += 1.0
+    if off <= BURST or counts[LEARNED_IN] != window + 1:  # never learned, who is busy for good would never be usual
+        counts[LOGS] += mean + min(off, BURST)
+        counts[TICKS] += 1.0
+        counts[LEARNED_IN] = window + 1 if off > BURST else counts[LEARNED_IN]
     if counts[TICKS] > LONGEST:
         counts[LOGS] *= LONGEST / counts[TICKS]
         counts[TICKS] = LONGEST
@@ -119,25 +154,29 @@ def spread_of(population: NDArray[np.float64], offs: NDArray[np.float64]) -> flo
 
 @compiled()
 def amount_surprise(
-    node: NDArray[np.float64], pair: NDArray[np.float64], population: NDArray[np.float64], amount: float
+    node: NDArray[np.float64], pair: NDArray[np.float64], laws: NDArray[np.float64], amount: float
 ) -> float:
     """Learn an amount and return how many standard deviations it is off for this pair and sender.
 
     Amounts count as sign · log(1 + |amount|). The pair's own mean is shrunk toward the sender's, that one toward all.
+    How much amounts vary depends on what is known: of a new sender, of a known one with a new partner, or of a pair.
+    ``laws`` holds number and mean of all amounts, then for each of these cases number and sum of squared residuals.
     """
     value = math.copysign(math.log1p(abs(amount)), amount)
-    sender = (node[0] * node[1] + PRIOR_AMOUNT * population[1]) / (node[0] + PRIOR_AMOUNT)
+    sender = (node[0] * node[1] + PRIOR_AMOUNT * laws[0, 1]) / (node[0] + PRIOR_AMOUNT)
     mean = (pair[0] * pair[1] + PRIOR_AMOUNT * sender) / (pair[0] + PRIOR_AMOUNT)
-    spread = math.sqrt(max(population[2] / max(population[0], 1.0), 1e-12))
-    enough = population[0] >= LEAST_AMOUNTS
+    law = laws[1 if node[0] < PRIOR_AMOUNT else 2 if pair[0] < PRIOR_AMOUNT else 3]
+    spread = math.sqrt(max(law[1] / max(law[0], 1.0), 1e-12))
+    enough = law[0] >= LEAST_AMOUNTS
     off = (value - mean) / spread
     limited = mean + spread * min(max(off, -4.0), 4.0) if enough else value
     for row in (node, pair):
         row[0] = min(row[0] + 1.0, LONGEST)
         row[1] += (limited - row[1]) / row[0]
-    population[0] = min(population[0] + 1.0, MANY)
-    population[1] += (limited - population[1]) / population[0]
-    population[2] += (limited - mean) ** 2 - (population[2] / population[0] if population[0] >= MANY else 0.0)
+    laws[0, 0] = min(laws[0, 0] + 1.0, MANY)
+    laws[0, 1] += (limited - laws[0, 1]) / laws[0, 0]
+    law[0] = min(law[0] + 1.0, MANY)
+    law[1] += (limited - mean) ** 2 - (law[1] / law[0] if law[0] >= MANY else 0.0)
     return abs(off) if enough else 0.0
 
 

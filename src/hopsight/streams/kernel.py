@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams.evidence import (
-    FREE,
     PAIR,
     SENDER,
     amount_surprise,
     burst_evidence,
+    extend_tail,
+    fill_tail,
     hour_surprise,
     spread_of,
     tail_evidence,
@@ -26,17 +27,25 @@ from hopsight.streams.memory import (
     LOSS,
     MET,
     MET_NOW,
-    N_BINS,
     N_FEATURES,
     N_KNOWN,
     N_NEIGHBORS,
     N_ORDER,
+    N_PARTS,
     N_SCALES,
     N_TRAINED,
     NOW,
+    NUMBER,
     ODDS,
     PAST,
     RECEIVED_NOW,
+    SEEN_AMOUNT,
+    SEEN_HOP,
+    SEEN_HOUR,
+    SEEN_STREAKS,
+    SEEN_STRONGEST,
+    SEEN_SUM,
+    SEEN_TOGETHER,
     SENT_NOW,
     SINCE_FIT,
     SPAN,
@@ -51,13 +60,14 @@ from hopsight.streams.memory import (
     pair_slot,
 )
 from hopsight.streams.network import Network, judge
+from hopsight.streams.streaks import dispersion_of, streak_evidence
+from hopsight.streams.windows import SPANS
 from hopsight.system.compiled import compiled
 
-LARGEST_SURPRISE, LARGEST_OFF = 16.0, 6.0  # nats; and the logarithm of 1 + standard deviations
+LARGEST_SURPRISE, LARGEST_OFF, LARGEST_TOGETHER = 16.0, 6.0, 32.0  # nats; the logarithm of 1 + standard deviations
 DENSE = 50_000  # examples after which only every tenth event is one
 FIRST_FIT, LEAST_BETWEEN, MOST_BETWEEN = 400, 1000, 20_000  # examples between two fits
 DRIFT, LEAST_DRIFT = 0.15, 400  # nats that the loss may rise, and examples needed to say so
-FORGET = 20_000.0  # events of the histogram of surprise, after which old ones fade
 NEW_END = 0.1  # share of the ends of random pairs that are nodes never seen
 LN10 = math.log(10.0)
 
@@ -78,8 +88,12 @@ LN10 = math.log(10.0)
     EV_RECEIVER,
     EV_AMOUNT,
     EV_HOUR,
-) = range(15)
-N_READINGS = 15
+    EV_STREAK,
+    EV_TOGETHER,
+    STREAK_PLACE,
+    STREAK_COUNT,
+) = range(19)
+N_READINGS = 19
 
 
 @compiled()
@@ -107,7 +121,8 @@ def process(
         pair = pair_slot(memory, pair_key_of(sources[event], targets[event]), tick, now)
         learns = clock[N_TRAINED] < DENSE or now % 10 == 0
         # What is known changes between ticks only, so that a pair is judged once per tick.
-        if learns or memory.judged[pair, STEP_JUDGED] != clock[STEP]:
+        again = memory.judged[pair, STEP_JUDGED] == clock[STEP]
+        if learns or not again:
             past = describe(memory, source, target, sources[event], targets[event], tick, 8 * now, row)
             odds = judge(network, row)
             memory.judged[pair, STEP_JUDGED] = clock[STEP]
@@ -119,6 +134,7 @@ def process(
                 )  # fmt: skip
         _read(memory, readings[event], memory.judged[pair, ODDS], memory.judged[pair, PAST])
         _remember(memory, readings[event], pair, source, target, hours[event], amounts[event])
+        _combine(memory, readings[event], source, target, again)
         _decide(readings[event])
     return sources.size
 
@@ -148,16 +164,11 @@ def _open_tick(memory: Memory, tick: int, span: int) -> None:
             law = memory.population[level, scale]
             law[LAW_SPREAD] = spread_of(law, memory.offs[level, scale])
     for kind in range(memory.seen.shape[0]):
-        seen = memory.seen[kind]
-        total = seen.sum()
-        if total > FORGET:
-            seen *= FORGET / total
-            total = FORGET
-        beyond = 0.0
-        for place in range(N_BINS, -1, -1):
-            if place < N_BINS:
-                beyond += seen[place]
-            memory.tail[kind, place] = -math.log((beyond + 0.5) / (total + 1.0))
+        fill_tail(memory.seen[kind], memory.tail[kind])
+    for kind in (SEEN_SUM, SEEN_STRONGEST, SEEN_TOGETHER):
+        extend_tail(memory.seen[kind], memory.tail[kind])
+    for place in range(2 * N_PARTS):
+        memory.dispersion[place // N_PARTS, place % N_PARTS] = dispersion_of(memory.tail[SEEN_STREAKS + place])
 
 
 @compiled()
@@ -203,7 +214,7 @@ def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float
     reading[SURPRISE] = surprise
     reading[PAST_HOP] = past
     if memory.sums[FITTED] > 0.0:
-        reading[EV_HOP] = tail_evidence(memory.seen[0], memory.tail[0], surprise / LARGEST_SURPRISE)
+        reading[EV_HOP] = tail_evidence(memory.seen[SEEN_HOP], memory.tail[SEEN_HOP], surprise / LARGEST_SURPRISE)
     else:
         reading[EV_HOP] = 0.0
 
@@ -224,7 +235,8 @@ def _remember(
             else:
                 counts = nodes.bursts[source, 0, scale] if level == SENDER else nodes.bursts[target, 1, scale]
             now = memory.clock[STEP] if scale == 0 else memory.clock[SPAN_STEP]
-            found, seen, usual = burst_evidence(counts, memory.population[level, scale], memory.offs[level, scale], now)
+            law, offs = memory.population[level, scale], memory.offs[level, scale]
+            found, seen, usual = burst_evidence(counts, law, offs, now, memory.clock[SPAN] // SPANS)
             reading[EV_PAIR + level] = max(reading[EV_PAIR + level], found)
             if found > strongest:
                 strongest = found
@@ -232,12 +244,11 @@ def _remember(
     reading[EV_AMOUNT] = reading[EV_HOUR] = 0.0
     if not math.isnan(amount):
         off = amount_surprise(nodes.amount[source], pairs.amount[pair], memory.amounts, amount)
-        found = tail_evidence(memory.seen[1], memory.tail[1], math.log1p(off) / LARGEST_OFF)
-        reading[EV_AMOUNT] = max(0.0, found - FREE)
+        share = math.log1p(off) / LARGEST_OFF
+        reading[EV_AMOUNT] = tail_evidence(memory.seen[SEEN_AMOUNT], memory.tail[SEEN_AMOUNT], share)
     if hour >= 0:
         off = hour_surprise(memory.node_hours[source], memory.hours, hour)
-        found = tail_evidence(memory.seen[2], memory.tail[2], off / LARGEST_SURPRISE)
-        reading[EV_HOUR] = max(0.0, found - FREE)
+        reading[EV_HOUR] = tail_evidence(memory.seen[SEEN_HOUR], memory.tail[SEEN_HOUR], off / LARGEST_SURPRISE)
     reading[NEW_PAIR] = 1.0 if first and reading[PAST_HOP] > 1.0 else 0.0
     pairs.counts[pair, WITHIN] += 1
     nodes.counts[source, SENT_NOW] += 1
@@ -249,13 +260,45 @@ def _remember(
 
 
 @compiled()
+def _combine(memory: Memory, reading: NDArray[np.float32], source: int, target: int, again: bool) -> None:
+    """Read how unusual pair, amount and hour are together, and whether the event is part of a streak.
+
+    Their sum is compared with that of earlier events, as three things that are a little unusual rarely come together,
+    and so is the strongest of them, which the sum dilutes. A pair that comes again in the same tick is judged by the
+    same past: it adds nothing to a streak.
+    """
+    parts = (reading[EV_HOP], reading[EV_AMOUNT], reading[EV_HOUR])
+    total = _share_of(memory, SEEN_SUM, parts[0] + parts[1] + parts[2])
+    strongest = _share_of(memory, SEEN_STRONGEST, max(parts))
+    reading[EV_TOGETHER] = _share_of(memory, SEEN_TOGETHER, max(total, strongest))
+    reading[EV_STREAK] = 0.0
+    if again:
+        return
+    for place in range(2 * N_PARTS):
+        end, part = place // N_PARTS, place % N_PARTS
+        row, seen = memory.streaks[source if end == 0 else target, end, part], memory.seen[SEEN_STREAKS + place]
+        found = streak_evidence(row, seen, memory.clock[SPAN_STEP], parts[part]) / memory.dispersion[end, part]
+        if found > reading[EV_STREAK]:
+            reading[EV_STREAK], reading[STREAK_PLACE], reading[STREAK_COUNT] = found, place, row[NUMBER]
+
+
+@compiled()
+def _share_of(memory: Memory, kind: int, evidence: float) -> float:
+    return tail_evidence(memory.seen[kind], memory.tail[kind], evidence / LARGEST_TOGETHER)
+
+
+@compiled()
 def _decide(reading: NDArray[np.float32]) -> None:
     """Let the strongest evidence decide; the score is −log₁₀ of the chance that an ordinary event has as much."""
     best = EV_HOP
-    for column in range(EV_HOP, EV_HOUR + 1):
+    for column in (EV_AMOUNT, EV_HOUR):
         if reading[column] > reading[best]:
             best = column
-    reading[SCORE] = reading[best] / LN10
+    strongest = reading[EV_TOGETHER]
+    for column in (EV_PAIR, EV_SENDER, EV_RECEIVER, EV_STREAK):
+        if reading[column] > strongest:
+            best, strongest = column, reading[column]
+    reading[SCORE] = strongest / LN10
     reading[KIND] = best - EV_HOP
 
 

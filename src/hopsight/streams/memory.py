@@ -22,8 +22,9 @@ N_EXAMPLES = 20_000  # most recent pairs to train on
 EVENTS, NOW, N_ORDER, N_KNOWN, N_TRAINED, SINCE_FIT, N_LATE, STEP, SPAN, SPAN_STEP = range(10)
 # Positions in ``Memory.sums``.
 LOSS, BASE_LOSS, NEWEST, FITTED = range(4)
-# Columns of a row of ``bursts``: events in this tick, what is carried over, the tick, sum of log counts, ticks.
-COUNT, CARRY, TICK, LOGS, TICKS = range(5)
+# Columns of a row of ``bursts``: events in this tick, what is carried over, the tick, sum of log counts, ticks, and the
+# window in which a burst was last learned as usual.
+COUNT, CARRY, TICK, LOGS, TICKS, LEARNED_IN = range(6)
 # Columns of a row of ``population``: sum of log counts, ticks, squares of residuals; mean and spread, which follow.
 LAW_LOGS, LAW_TICKS, LAW_SQUARES, LAW_USUAL, LAW_SPREAD = range(5)
 LEAST_SPREAD, START_SPREAD = math.log(1.5), math.log(2.0)  # counts vary by a factor of 1.5 at least
@@ -34,6 +35,12 @@ SENT, RECEIVED, MET, SENT_NOW, RECEIVED_NOW, MET_NOW = range(6)
 BEFORE, WITHIN = range(2)  # of pairs: events
 # Columns of ``Memory.judged``: the step in which a pair was judged last, its log-odds and its hop count then.
 STEP_JUDGED, ODDS, PAST = range(3)
+# Columns of ``Memory.streaks``: evidence and number of recent events, the span, what was learned as usual of how many.
+TOTAL, NUMBER, STREAK_SPAN, LEARNED, OF = range(5)
+# Rows of ``seen`` and ``tail``: of the pair, the amount and the hour of an event; of their sum, the strongest of them,
+# and the stronger of both; of streaks by end and kind.
+SEEN_HOP, SEEN_AMOUNT, SEEN_HOUR, SEEN_SUM, SEEN_STRONGEST, SEEN_TOGETHER, SEEN_STREAKS = range(7)
+N_PARTS = 3  # kinds of evidence that count together: of the pair, the amount and the hour
 
 
 class Table(NamedTuple):
@@ -44,7 +51,7 @@ class Table(NamedTuple):
     tick: NDArray[np.int64]  # tick up to which "before" and "in it" are told apart
     active: NDArray[np.int64]  # last tick with an event, before ``tick``
     counts: NDArray[np.int64]
-    bursts: NDArray[np.float64]  # (entries, 2 for sent and received or 1, scales, 5)
+    bursts: NDArray[np.float64]  # (entries, 2 for sent and received or 1, scales, 6)
     amount: NDArray[np.float64]  # number, mean
 
 
@@ -55,22 +62,24 @@ class Memory(NamedTuple):
     pairs: Table
     node_hours: NDArray[np.float32]
     ring: NDArray[np.int32]  # slots of the most recent neighbors per node
+    streaks: NDArray[np.float64]  # (nodes, 2 for sent and received, kinds of evidence, 5)
     judged: NDArray[np.float64]  # per pair
     order: NDArray[np.int32]  # slots of nodes by first appearance, to draw from
     marks: NDArray[np.int64]  # scratch space for counting common neighbors
     population: NDArray[np.float64]  # (levels, scales, 5): what is usual for all
     offs: NDArray[np.float64]  # (levels, scales, bins): how far ticks are above what is usual
-    amounts: NDArray[np.float64]  # number, mean, squares of residuals
+    amounts: NDArray[np.float64]  # number and mean; then number and squares of residuals, by what is known
+    dispersion: NDArray[np.float64]  # of streaks, (2, kinds)
     hours: NDArray[np.float64]
-    seen: NDArray[np.float64]  # histograms of surprise: of the pair, the amount and the hour of events
+    seen: NDArray[np.float64]  # histograms
     tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the tick
     examples: NDArray[np.float32]  # ring of features: true pairs, random pairs
     clock: NDArray[np.int64]
     sums: NDArray[np.float64]
 
 
-TABLES = {"nodes": ("node_hours", "ring"), "pairs": ("judged",)}  # and the other arrays with a row per entry
-SMALL_ARRAYS = ("population", "offs", "amounts", "hours", "seen", "tail", "clock", "sums")
+TABLES = {"nodes": ("node_hours", "ring", "streaks"), "pairs": ("judged",)}  # and the other arrays with a row per entry
+SMALL_ARRAYS = ("population", "offs", "amounts", "dispersion", "hours", "seen", "tail", "clock", "sums")
 
 
 def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
@@ -81,22 +90,24 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         pairs=_new_table(n_pairs, n_counts=1, n_levels=1),
         node_hours=zeros((n_nodes, N_HOURS), np.float32),
         ring=zeros((n_nodes, N_NEIGHBORS), np.int32),
+        streaks=zeros((n_nodes, 2, N_PARTS, 5)),
         judged=zeros((n_pairs, 3)),
         order=zeros(n_nodes, np.int32),
         marks=zeros(n_nodes, np.int64),
         population=zeros((3, N_SCALES, 5)),
         offs=zeros((3, N_SCALES, N_OFFS)),
-        amounts=zeros(3),
+        amounts=zeros((4, 2)),
+        dispersion=np.ones((2, N_PARTS)),
         hours=zeros(N_HOURS),
-        seen=zeros((3, N_BINS)),
-        tail=zeros((3, N_BINS + 1)),
+        seen=zeros((SEEN_STREAKS + 2 * N_PARTS, N_BINS)),
+        tail=zeros((SEEN_STREAKS + 2 * N_PARTS, N_BINS + 1)),
         examples=zeros((N_EXAMPLES, 2, N_FEATURES), np.float32),
         clock=zeros(10, np.int64),
         sums=zeros(4),
     )
     # Until something is known: one event per tick, ± a factor of 2.
     memory.population[:] = (START_SPREAD, 1.0, 0.5, START_SPREAD, math.sqrt(0.5))
-    memory.amounts[:] = (0.0, 0.0, 1.0)
+    memory.amounts[1:, 1] = 1.0
     memory.hours[:] = 1.0 / N_HOURS
     memory.clock[NOW] = np.iinfo(np.int64).min
     memory.sums[NEWEST] = -np.inf
@@ -111,7 +122,7 @@ def _new_table(size: int, *, n_counts: int, n_levels: int) -> Table:
         tick=zeros(size, np.int64),
         active=zeros(size, np.int64),
         counts=zeros((size, 2 * n_counts), np.int64),
-        bursts=zeros((size, n_levels, N_SCALES, 5)),
+        bursts=zeros((size, n_levels, N_SCALES, 6)),
         amount=zeros((size, 2)),
     )
 
@@ -186,6 +197,7 @@ def node_slot(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
     slot, fresh = entry(memory.nodes, key, tick, now)
     if fresh:
         memory.node_hours[slot] = np.float32(0.0)
+        memory.streaks[slot] = 0.0
         memory.order[memory.clock[N_ORDER] % memory.order.size] = slot
         memory.clock[N_ORDER] += 1
     return slot

@@ -9,7 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams.events import Events
-from hopsight.streams.kernel import COUNT_SEEN, COUNT_USUAL, HOP, KIND, NEW_PAIR, PAST_HOP, SCALE, SCORE, SURPRISE
+from hopsight.streams.kernel import (
+    COUNT_SEEN,
+    COUNT_USUAL,
+    EV_AMOUNT,
+    EV_HOP,
+    EV_HOUR,
+    HOP,
+    KIND,
+    NEW_PAIR,
+    PAST_HOP,
+    SCALE,
+    SCORE,
+    STREAK_COUNT,
+    STREAK_PLACE,
+    SURPRISE,
+)
 from hopsight.streams.reasons import event_reasons
 from hopsight.streams.tally import kind_names
 from hopsight.system.cells import guarded_frame, unguarded_frame
@@ -40,6 +55,10 @@ def event_frame(
             "far": ((readings[:, PAST_HOP] >= FAR_HOP) & (readings[:, NEW_PAIR] > 0)).astype(np.int64),
             "count": readings[:, COUNT_SEEN].astype(np.float64), "usual": readings[:, COUNT_USUAL].astype(np.float64),
             "scale": readings[:, SCALE].astype(np.int8),
+            "streak": readings[:, STREAK_COUNT].astype(np.float64),
+            "streak_place": readings[:, STREAK_PLACE].astype(np.int8),
+            "hop_evidence": readings[:, EV_HOP], "amount_evidence": readings[:, EV_AMOUNT],
+            "hour_evidence": readings[:, EV_HOUR],
         }
     )  # fmt: skip
 

@@ -12,8 +12,26 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+LEAST_TOO = math.log(10.0)  # nats: what less than a tenth of events have is named besides what decided
+PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence that count together, in words
+
+
 def event_reasons(frame: pl.DataFrame, spans: Sequence[str]) -> pl.Series:
-    """Return one sentence per event; ``spans`` says over how long events are counted, by scale."""
+    """Return one sentence per event, and what else is unusual; ``spans`` says over how long events are counted."""
+    import polars as pl
+
+    chosen: Any = pl.when(pl.lit(False)).then(pl.lit(""))
+    for kind, sentence in _sentences(spans).items():
+        chosen = chosen.when(pl.col("decided_by") == kind).then(sentence)
+    together, reason = pl.col("decided_by").is_in(list(PARTS)), chosen.otherwise(pl.lit(""))
+    for kind, word in PARTS.items():
+        too = together & (pl.col("decided_by") != kind) & (pl.col(f"{kind}_evidence") >= LEAST_TOO)
+        reason = reason + pl.when(too).then(pl.lit(f" The {word} is unusual, too.")).otherwise(pl.lit(""))
+    return frame.select(reason.alias("reason"))["reason"]
+
+
+def _sentences(spans: Sequence[str]) -> dict[str, pl.Expr]:
+    """Return a sentence by kind of evidence."""
     import polars as pl
 
     source, target = pl.col("source").cast(pl.String), pl.col("target").cast(pl.String)
@@ -26,22 +44,26 @@ def event_reasons(frame: pl.DataFrame, spans: Sequence[str]) -> pl.Series:
         .otherwise(pl.lit("had an edge already"))
     )  # fmt: skip
     within = pl.when(pl.col("scale") == 0).then(pl.lit(spans[0])).otherwise(pl.lit(spans[1]))
-    sentences = {
+    sent, received = pl.format("{} sent", source), pl.format("{} received", target)
+    streak, parts = pl.col("streak").round(0).cast(pl.Int64), pl.lit("pairs")
+    for place, word in enumerate(PARTS.values()):
+        parts = pl.when(pl.col("streak_place") % len(PARTS) == place).then(pl.lit(f"{word}s")).otherwise(parts)
+    return {
         "hop": pl.format(
             "{} and {} {} before; such a pair becomes an edge with a chance of {}%.", source, target, path, chance
         ),
         "pair": pl.format(
             "{} events from {} to {} within {}, where {} are usual.", count, source, target, within, usual
         ),
-        "sender": pl.format("{} sent {} events within {}, where {} are usual.", source, count, within, usual),
-        "receiver": pl.format("{} received {} events within {}, where {} are usual.", target, count, within, usual),
+        "sender": pl.format("{} {} events within {}, where {} are usual.", sent, count, within, usual),
+        "receiver": pl.format("{} {} events within {}, where {} are usual.", received, count, within, usual),
         "amount": pl.format("The amount is unusual for {} and {}.", source, target),
         "hour": pl.format("{} is seldom active at this hour of the day.", source),
+        "streak": pl.format(
+            "The {} of the last {} events that {} are unusual together.",
+            parts, streak, pl.when(pl.col("streak_place") < len(PARTS)).then(sent).otherwise(received),
+        ),
     }  # fmt: skip
-    chosen: Any = pl.when(pl.lit(False)).then(pl.lit(""))
-    for kind, sentence in sentences.items():
-        chosen = chosen.when(pl.col("decided_by") == kind).then(sentence)
-    return frame.select(chosen.alias("reason"))["reason"]
 
 
 def node_story(node: dict[str, Any]) -> str:

@@ -233,7 +233,8 @@ def _step(state: State, journal: Journal, events: Events) -> tuple[pl.DataFrame,
     notes = state.notes
     readings, windows = advance(state, events)
     frame = event_frame(events, readings, windows, notes["alarm"])
-    alerts = alert_frame(frame, notes["alerts"] + 1, parse_window(notes["window"]).span_words)
+    words = parse_window(notes["window"]).span_words(dated=bool(notes["hours"]))
+    alerts = alert_frame(frame, notes["alerts"] + 1, words)
     notes["alerts"] += alerts.height
     closed: dict[str, pl.DataFrame] = {}
     last = int(windows[-1])

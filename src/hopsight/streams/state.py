@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FILE = "state.npz"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass

@@ -43,15 +43,24 @@ class Window:
             return (first + np.arange(seconds.size, dtype=np.int64)) * parts // self.events
         return np.floor(seconds * (parts / float(self.seconds or 1.0))).astype(np.int64)
 
+    def ticks(self, seconds: FloatArray, first: int, *, dated: bool) -> IntArray:
+        """Return the tick of each event; where times are dates it is a minute at most, also if windows count events.
+
+        In a tick that is a number of events nothing could come more often than before.
+        """
+        if self.events is not None and dated:
+            return np.floor(seconds / LONGEST_TICK).astype(np.int64)
+        return self.number(seconds, first, self.n_ticks)
+
     @property
     def words(self) -> str:
         """How long a window is, in words: ``1 day``, ``500 events``."""
         return self._words(1)
 
-    @property
-    def span_words(self) -> tuple[str, str]:
-        """How long the two scales of counting are, in words: a tick, and a quarter of a window."""
-        return self._words(self.n_ticks), self._words(SPANS)
+    def span_words(self, *, dated: bool) -> tuple[str, str]:
+        """Return how long the two scales of counting are, in words: a tick, and a quarter of a window."""
+        tick = "1 minute" if self.events is not None and dated else self._words(self.n_ticks)
+        return tick, self._words(SPANS)
 
     def _words(self, parts: int) -> str:
         if self.events is not None:
