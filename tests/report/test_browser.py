@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import dataclasses
 import shutil
@@ -280,6 +281,19 @@ def test_evidence_fits_the_page_at_every_size(opened_with_evidence: Any) -> None
             "all => all.map(bar => getComputedStyle(bar).backgroundColor)"
         )
         assert len(set(colors)) == 3  # the one that decided, the others, and the one that does not count
+
+
+def test_an_outlier_is_shown_with_the_names_of_its_unusual_attributes(
+    show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop
+) -> None:
+    model = copy.copy(suspected)
+    model.decided_by_ = np.full(80, model.evidence.index("outlier"))
+    explanations = explain_top(model, model.graph_, 3)
+    page = show(write_report, model, model.graph_, explanations, record)
+    names = ["; ".join(each.name for each in explanation.own_values[:2]) for explanation in explanations]
+    assert any(names)
+    wanted = [f"unusual in {text}" if text else "its own attributes are unusual" for text in names]
+    assert page.locator(".suspects .why").all_inner_texts()[:3] == wanted
 
 
 def test_the_first_screen_shows_suspects_with_what_their_scores_are_made_of(opened_with_evidence: Any) -> None:
