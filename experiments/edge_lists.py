@@ -66,12 +66,13 @@ def rank_traders(n_seeds: int) -> None:
 def main() -> None:
     """Time the detections and rank the traders."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=NAMES, choices=NAMES)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
-    for name in options.names:
+    names = options.names or NAMES
+    for name in names:
         time_detection(name)
-    if "bitcoin_alpha" in options.names:
+    if "bitcoin_alpha" in names:
         rank_traders(options.seeds)
 
 
