@@ -59,7 +59,11 @@ def test_all_strengths_are_listed_with_their_meaning(model: Any) -> None:
     notes = ["3 = one ordinary node in a thousand is so unusual"]
     notes += [*(f"{kind} counts {WEIGHTS[kind]:.0%}" for kind in weighted), "lockstep does not count"]
     assert f"({'; '.join(notes)})." in text
+    lines = text.splitlines()
+    assert not any(line.startswith(("ahp ", "iv ", "hav ")) for line in lines) and "part of AHP" not in text
+    assert any(line.split()[:4] == ["neighbor", "hops", "P(1", "hop)"] for line in lines)
     plain = reasons.to_dict()
+    assert {each["name"] for each in plain["values"]} >= {"ahp", "iv", "hav"}
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["evidence"][0]["kind"] == "misfit" and plain["decided_by"] == reasons.decided_by
 

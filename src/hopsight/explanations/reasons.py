@@ -237,7 +237,7 @@ class Explanation(Readable):
             yield strengths(self.evidence)
         if self.stability is not None:
             yield f"It is among the first nodes with {self.stability:.0%} of the seeds."
-        for value in self.values:
+        for value in () if self.evidence else self.values:  # evidence says it in words; the JSON has both
             higher = f"higher than for {percent(value.percentile)} of nodes"
             yield f"{value.name} {number(value.value)}: {value.meaning}; {higher}."
         yield from (f"Note: {note}" for note in self.notes)
@@ -264,11 +264,12 @@ class Explanation(Readable):
             rows = [[printable(each.node), number(each.score), f"{each.rank:,}", f"{each.degree:,}"] for each in shown]
         else:
             yield from ("", f"Neighbors, {'farthest' if shown[0].unlikeness is None else 'most out of place'} first")
-            header = ("neighbor", "hops", "variance", "P(1 hop)", "part of AHP")
-            digits = {"hop": 2, "variance": 3, "probability": 3, "contribution": 4}
-            rows = [
-                [printable(each.node), *(fixed(getattr(each, key), digits[key]) for key in digits)] for each in shown
-            ]
+            columns = [("hop", "hops", 2), ("variance", "variance", 3), ("probability", "P(1 hop)", 3)]
+            columns += [("contribution", "part of AHP", 4)]
+            if self.evidence:  # the score is not made of variances and AHP
+                columns = columns[::2]
+            header = ("neighbor", *(title for _, title, _ in columns))
+            rows = [[printable(each.node), *(fixed(getattr(each, key), n) for key, _, n in columns)] for each in shown]
             if shown[0].unlikeness is not None:
                 header = (*header, "less alike than")
                 rows = [[*row, percent(each.unlikeness or 0.0)] for row, each in zip(rows, shown, strict=True)]
