@@ -46,6 +46,8 @@ def phrase(name: str, value: float) -> str:
     'amount sent, maximum: 1,220 more than usual for as many edges'
     >>> phrase("amount sent, log sum for its count", 2.92), phrase("in-degree, log", 3.0445)
     ('amount sent, sum: 19 times what is usual for as many edges', 'in-degree 20')
+    >>> phrase("date sent, first for its count", 48.0)
+    'date sent, first: 48 later than usual for as many edges'
     """
     text, short = said(name, value), named(name)
     if not name.endswith(FOR_COUNT):
@@ -55,4 +57,5 @@ def phrase(name: str, value: float) -> str:
         return f"{short}: {text[1:]} times what is usual for as many edges"
     if value == 0:
         return f"{short}: as usual for as many edges"
-    return f"{short}: {number(abs(value))} {'more' if value > 0 else 'less'} than usual for as many edges"
+    words = ("later", "earlier") if short.endswith((", first", ", last")) else ("more", "less")
+    return f"{short}: {number(abs(value))} {words[value < 0]} than usual for as many edges"

@@ -45,7 +45,7 @@ function scoreBar(page, node, most) {
 function why(page, node) {
   const decided = page.evidence[node]?.[0];
   const own = page.reasons[node]?.own ?? [];  // the most unusual values first
-  if (decided === "outlier" && own.length) return `unusual in ${own.slice(0, 2).map(([name]) => name).join("; ")}`;
+  if (decided === "outlier" && own.length) return `unusual in ${attributeName(own[0][0]).replace(FOR_COUNT, "")}`;
   return page.kinds.find(([kind]) => kind === decided)?.[2] ?? page.reasons[node]?.attributes[0]?.[0] ?? "";
 }
 
