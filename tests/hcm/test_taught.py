@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import hopsight as hs
+from hopsight.hcm import taught as taught_module
 from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.verdicts import MAX_VERDICTS
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,26 @@ def test_learning_twice_gives_the_same_scores_to_the_bit(
 ) -> None:
     assert np.array_equal(fitted.learn(verdicts).decision_score_, taught.decision_score_)
     assert np.array_equal(taught.learn(verdicts).decision_score_, taught.decision_score_)
+
+
+def test_a_long_list_of_known_good_nodes_takes_no_longer_than_some(
+    fitted: CrossHCM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them are judged, but nodes are compared with no more than some of them."""
+    compared: list[int] = []
+    resemblance = taught_module.resemblance_of
+
+    def count(attributes: Any, judged: Any, *rest: Any) -> Any:
+        compared.append(judged.size)
+        return resemblance(attributes, judged, *rest)
+
+    monkeypatch.setattr(taught_module, "resemblance_of", count)
+    order = np.argsort(-fitted.decision_score_)
+    ids = [fitted.graph_.node_ids[i] for i in order]
+    learned = fitted.learn({**dict.fromkeys(ids[:3], "anomalous"), **dict.fromkeys(ids[3:], "normal")})
+    assert len(ids) > MAX_VERDICTS + 20
+    assert compared == [MAX_VERDICTS] and learned.learned_.judged.size == len(ids)
+    assert f"3 anomalous and {len(ids) - 3} normal nodes" in (learned.learned_words or "")
 
 
 def test_what_was_learned_is_saved_with_the_model(taught: CrossHCM, tmp_path: Path) -> None:

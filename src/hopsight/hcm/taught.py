@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hopsight.checks import check_count
 from hopsight.detectors.base import Detector
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.verdicts import Learned, company_of, in_words, learn, queue, resemblance_of
+from hopsight.hcm.verdicts import Learned, company_of, in_words, learn, queue, resemblance_of, thinned
 from hopsight.io.verdicts import read_verdicts
 from hopsight.metrics import ranking, ranks
 
@@ -60,12 +60,14 @@ class Taught(Detector):
             return taught
         hashes = graph.node_hashes
         chosen = np.argpartition(hashes, min(N_SAMPLED, hashes.size) - 1)[:N_SAMPLED]
+        evidence = np.stack([taught.evidence_[kind] for kind in taught.evidence])
+        few = thinned(judged, anomalous, evidence)  # of a long list of known-good nodes, some to compare with
         found = learn(
-            np.stack([taught.evidence_[kind] for kind in taught.evidence]),
+            evidence,
             judged,
             anomalous,
             company=company_of(graph.edges, judged, anomalous, graph.n_nodes),
-            resemblance=resemblance_of(taught._transformed(graph), judged, anomalous, chosen),
+            resemblance=resemblance_of(taught._transformed(graph), judged[few], anomalous[few], chosen),
         )
         if found is not None:
             taught.learned_ = replace(found, key=np.array([_key(hashes)]))

@@ -165,7 +165,7 @@ def learn(
     """
     if not 0 < anomalous.sum() < anomalous.size:
         return None
-    chosen = _thinned(judged, anomalous, evidence)
+    chosen = thinned(judged, anomalous, evidence)
     near = judged[chosen]
     profile = profile_of(evidence, near, anomalous[chosen])
     known = ((company, COMPANY), (resemblance, RESEMBLANCE), (profile, PROFILE))
@@ -362,7 +362,7 @@ def _edge(default: FloatArray, reach: float) -> IntArray:
     return near[np.linspace(0, near.size - 1, min(near.size, N_EDGE)).astype(np.int64)]
 
 
-def _thinned(judged: IntArray, anomalous: IntArray, evidence: FloatArray) -> IntArray:
+def thinned(judged: IntArray, anomalous: IntArray, evidence: FloatArray) -> IntArray:
     """Return places of the verdicts to learn from: of many, an even choice of each kind from strong to weak."""
     if judged.size <= MAX_VERDICTS:
         return np.arange(judged.size)
