@@ -45,3 +45,13 @@ def test_weights_enter_the_local_operator_as_they_enter_the_views() -> None:
     values = np.random.default_rng(1).normal(size=(graph.n_nodes, 2)).astype(np.float32)
     whole = smoothed(adjacency_of(weighted, everything, directed=False, weighted=True), torch.from_numpy(values))
     np.testing.assert_allclose(part @ values[around], whole.numpy()[rows], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_at_nodes_are_those_that_a_scan_finds(rng: np.random.Generator, directed: bool) -> None:
+    graph = AttributedGraph.from_edges(*rng.integers(0, 60, (2, 300)), np.ones((62, 1)), directed=directed)
+    for size in (1, 5, 62):
+        nodes = np.sort(rng.choice(62, size, replace=False))
+        wanted = np.flatnonzero(np.isin(graph.edges, nodes).any(axis=0))
+        np.testing.assert_array_equal(edges_at(graph, nodes), wanted)
+    assert edges_at(graph, np.array([61])).size == 0  # a node without edges
