@@ -145,3 +145,10 @@ def test_damaged_arrow_files_are_refused_in_one_sentence(content: bytes, message
     with pytest.raises(ValueError, match=message) as caught:
         load(tmp_path / "edges.arrow")
     assert "\n" not in str(caught.value)
+
+
+def test_an_arrow_file_may_have_signs_of_patterns_in_its_name(tmp_path: Path) -> None:
+    for name in ("a[1]*.arrow", "a1x.arrow"):
+        rows = {"source": ["a", "b"], "target": ["b", "c" if "*" in name else "d"]}
+        pl.DataFrame(rows).write_ipc(tmp_path / name)
+    assert set(load(tmp_path / "a[1]*.arrow").node_ids) == {"a", "b", "c"}

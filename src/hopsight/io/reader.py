@@ -11,6 +11,7 @@ stream if columns were requested. ``above`` are the rows above the header of a s
 
 from __future__ import annotations
 
+import glob
 import io
 import json
 import os
@@ -246,7 +247,7 @@ def _arrow(paths: list[str]) -> pl.LazyFrame:
             streams.append(file.read(4) == ARROW_STREAM)
     if not any(streams):
         _check_parts(paths, pl.read_ipc_schema)
-        return pl.scan_ipc(paths, glob=False, hive_partitioning=len(paths) > 1)
+        return pl.scan_ipc([glob.escape(str(path)) for path in paths], hive_partitioning=len(paths) > 1)
     frames = [
         pl.read_ipc_stream(path) if stream else pl.read_ipc(path) for path, stream in zip(paths, streams, strict=True)
     ]

@@ -92,7 +92,7 @@ def _suspects(scores: DataFrame, layout: Layout, limits: dict[str, float]) -> tu
 def _inside(row: dict[str, Any], layout: Layout, numbers: IntArray) -> tuple[Array, Array]:
     """Return which edges of a slice connect two suspects, and the numbers of the ends of all edges."""
     i, j = layout.pairs[row["cell"]]
-    u, v = (np.frombuffer(row[end], dtype=np.int32) for end in ("u", "v"))
+    u, v = (np.frombuffer(row[end], dtype=np.int32).astype(np.int64) for end in ("u", "v"))  # NumPy 1 keeps int32
     ends = np.stack([layout.offsets[i] + u, layout.offsets[j] + v])
     places = np.minimum(np.searchsorted(numbers, ends), numbers.size - 1)
     return np.flatnonzero((numbers[places] == ends).all(axis=0)), ends

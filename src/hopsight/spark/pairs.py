@@ -295,8 +295,8 @@ def _dropped_among(cells: DataFrame, layout: Layout, limit: DropLimit, pairs: Ar
     def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[row["cell"]]
         dropped = ~kept_mask(row, limit)
-        u, v = (np.frombuffer(row[end], dtype=np.int32)[dropped] for end in ("u", "v"))
-        ends = np.stack([first[i] + u, first[j] + v])
+        u, v = (np.frombuffer(row[end], dtype=np.int32)[dropped].astype(np.int64) for end in ("u", "v"))
+        ends = np.stack([first[i] + u, first[j] + v])  # NumPy 1 would leave int32 as it is
         keys = ends.min(axis=0) * n_nodes + ends.max(axis=0)
         places = np.minimum(np.searchsorted(wanted.value, keys), wanted.value.size - 1)
         yield {"payload": ends[:, wanted.value[places] == keys] if wanted.value.size else ends[:, :0]}
