@@ -347,8 +347,7 @@ class CrossHCM(Taught, HopDetector):
         if self.score != "evidence":
             return super()._score_again(graph, node, mine, again)
         near = np.union1d(graph.edges[:, mine].ravel(), [node])
-        inside = edges_at(graph, near)
-        inside = inside[np.isin(graph.edges[:, inside], near).all(axis=0)]
+        inside = np.flatnonzero(np.isin(graph.edges[0], near) & np.isin(graph.edges[1], near))
         inside = inside[np.isin(inside, mine) | ((graph.edges[0, inside] != node) & (graph.edges[1, inside] != node))]
         edges = EdgeReadings(
             self.edge_hop_[inside].copy(), self.edge_surprise_[inside].copy(), self.edge_dissimilarity_[inside]

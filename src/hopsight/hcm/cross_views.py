@@ -57,10 +57,8 @@ class CrossViews(Sight):
         """Return what each network trains on, and the pool by the numbers that nodes have there."""
         if not self.one_at_a_time:
             return self.kept, pool
-        trained = [fold for fold in self.splits.folds if fold % self.splits.n_inner > 0]
-        views = dict(zip(trained, self._seen(trained, pool, self.own), strict=True))
-        nothing = torch.empty(0, dtype=torch.int64)
-        folds = [[Fold(views[fold], nothing) for fold in self._trained(k)] for k in range(self.splits.n_folds)]
+        views, nothing = iter(self._seen(self._all_trained, pool, self.own)), torch.empty(0, dtype=torch.int64)
+        folds = [[Fold(next(views), nothing) for _ in self._trained(k)] for k in range(self.splits.n_folds)]
         return folds, pool.renumbered()
 
     def aside(self, pool: PairPool) -> tuple[Sequence[Sequence[Tensor]], PairPool]:
@@ -76,8 +74,7 @@ class CrossViews(Sight):
 
     def _all_folds(self) -> list[list[Fold]]:
         """Return the folds of all networks; the views of all are made at once, which reads every neighbor once."""
-        every = [fold for k in range(self.splits.n_folds) for fold in self._trained(k)]
-        views = iter(self.neighborhoods.smooth(self.scaled, self._hidden(every), self.dtype))
+        views = iter(self.neighborhoods.smooth(self.scaled, self._hidden(self._all_trained), self.dtype))
         return [[self._fold(k, next(views)) for _ in self._trained(k)] for k in range(self.splits.n_folds)]
 
     def _folds_of(self, network: int) -> list[Fold]:
@@ -91,6 +88,10 @@ class CrossViews(Sight):
     def _trained(self, network: int) -> range:
         """Return the numbers of a network's folds but the one that it sets aside."""
         return self.splits.folds[network * self.splits.n_inner + 1 : (network + 1) * self.splits.n_inner]
+
+    @property
+    def _all_trained(self) -> list[int]:
+        return [fold for k in range(self.splits.n_folds) for fold in self._trained(k)]
 
     def _hidden(self, folds: Sequence[int]) -> list[NDArray[np.bool_]]:
         return [self.placed.hidden(fold) for fold in folds]

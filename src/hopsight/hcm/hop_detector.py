@@ -23,7 +23,6 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.folds import Fold, Sight, split_seed
-from hopsight.hcm.locality import edges_at
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
 from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
@@ -370,7 +369,7 @@ class HopDetector(HopParameters):
         """
         present = np.ones(graph.n_edges, dtype=np.bool_)
         present[edges] = False
-        mine = np.setdiff1d(edges_at(graph, np.array([node])), edges)
+        mine = np.flatnonzero(((graph.edges[0] == node) | (graph.edges[1] == node)) & present)
         if mine.size == 0:
             raise ValueError("a node without edges cannot be judged")
         rows, ends = np.unique(graph.edges[:, mine], return_inverse=True)

@@ -9,42 +9,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.system.compiled import compiled
 
 IntArray = NDArray[np.int64]
 
 
 def edges_at(graph: AttributedGraph, nodes: IntArray) -> IntArray:
-    """Return the positions of all edges that have an end among the nodes; of an undirected graph, without a scan."""
-    if not graph.directed:
-        adjacency = graph.adjacency
-        return np.unique(_incident(adjacency.indptr, adjacency.indices, *graph.edges, np.asarray(nodes)))
+    """Return the positions of all edges that have an end among the nodes."""
     chosen = np.zeros(graph.n_nodes, dtype=np.bool_)
     chosen[nodes] = True
     return np.flatnonzero(chosen[graph.edges[0]] | chosen[graph.edges[1]])
-
-
-@compiled(nogil=True)
-def _incident(indptr: Any, indices: Any, source: Any, target: Any, nodes: Any) -> Any:
-    """Return the position of every edge of the nodes among edges that are sorted by source, then by target."""
-    total = 0
-    for node in nodes:
-        total += indptr[node + 1] - indptr[node]
-    found = np.empty(total, dtype=np.int64)
-    n_found = 0
-    for node in nodes:
-        for k in range(indptr[node], indptr[node + 1]):
-            first, second = min(node, indices[k]), max(node, indices[k])
-            low, high = 0, source.size
-            while low < high:
-                middle = (low + high) // 2
-                if source[middle] < first or (source[middle] == first and target[middle] < second):
-                    low = middle + 1
-                else:
-                    high = middle
-            found[n_found] = low
-            n_found += 1
-    return found
 
 
 def local_operator(
