@@ -28,13 +28,13 @@ class Places:
 
     def lower(self, value: float) -> float:
         """Return the share of values below a value; an unknown one is above nothing."""
-        if np.isnan(value):
+        if math.isnan(value):
             return 0.0
-        return float(np.searchsorted(self._sorted, self._sorted.dtype.type(value), side="left")) / self._size
+        return float(self._sorted.searchsorted(self._sorted.dtype.type(value), "left")) / self._size
 
     def higher(self, value: float) -> float:
         """Return the share of values above a value."""
-        place = np.searchsorted(self._sorted, self._sorted.dtype.type(value), side="right")
+        place = self._sorted.searchsorted(self._sorted.dtype.type(value), "right")
         return float(self._sorted.size - place) / self._size
 
     @property

@@ -77,6 +77,13 @@ class JudgedEdges:
         model = self.model
         return float(model.edge_hop_[edge]), float(model.edge_variance_[edge]), float(model.edge_probability_[edge])
 
+    def columns(self, edges: IntArray) -> list[list[Any]]:
+        """Return the :meth:`values` of some edges as columns."""
+        if not self.has_hops:
+            return [[None] * edges.size] * 3
+        model = self.model
+        return [values[edges].tolist() for values in (model.edge_hop_, model.edge_variance_, model.edge_probability_)]
+
     def optional(self, name: str, edge: int) -> float | None:
         """Return a value that only some detectors keep for every edge, such as its surprise."""
         values = getattr(self.model, f"edge_{name}_", None)

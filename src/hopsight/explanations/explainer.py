@@ -212,19 +212,13 @@ class Explainer:
             raise ValueError(no_node(node, near)) from None
 
     def _neighbors(self, edges: IntArray, others: IntArray) -> Iterator[Neighbor]:
-        for edge, other in zip(edges.tolist(), others.tolist(), strict=True):
-            hop, variance, probability = self._edges.values(edge)
-            yield Neighbor(
-                node=_item(self.graph.node_ids[other]),
-                score=float(self.scores[other]),
-                rank=int(self.ranks[other]),
-                degree=int(self.graph.degrees[other]),
-                hop=hop,
-                variance=variance,
-                probability=probability,
-                contribution=None if hop is None else hop / edges.size,
-                unlikeness=None if self._edges.unlikeness is None else float(self._edges.unlikeness[edge]),
-            )
+        known = (self.graph.node_ids, self.scores, self.ranks, self.graph.degrees)
+        unlike = self._edges.unlikeness
+        unlike_here = [None] * edges.size if unlike is None else unlike[edges].tolist()
+        columns = (*(values[others].tolist() for values in known), *self._edges.columns(edges), unlike_here)
+        for node, score, rank, degree, hop, variance, probability, unlikeness in zip(*columns, strict=True):
+            contribution = None if hop is None else hop / edges.size
+            yield Neighbor(node, score, rank, degree, hop, variance, probability, contribution, unlikeness)
 
     def _values(self, position: int) -> Iterator[NodeValue]:
         for name, meaning in getattr(type(self.model), "node_values", {}).items():

@@ -24,7 +24,7 @@ from hopsight.hcm.folds import Fold, Placed, Splits, edge_hashes, law_edges, law
 from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.hop_detector import HopDetector, as_float64
 from hopsight.hcm.laws import AttributeLaws
-from hopsight.hcm.locality import adjacency_of, edges_at, local_operator
+from hopsight.hcm.locality import adjacency_of, edges_among, edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
 from hopsight.hcm.steps import Schedule
 from hopsight.hcm.taught import Taught
@@ -226,7 +226,9 @@ class CrossHCM(Taught, HopDetector):
         """Return the views of the rows: their neighborhoods without the absent edges."""
         around = np.union1d(rows, graph.edges[:, edges_at(graph, rows)])
         near = edges_at(graph, around)
-        placed = self.splits.of(edge_hashes(graph, near))
+        names, ends = np.unique(graph.edges[:, near], return_inverse=True)  # numbers that are small in a large graph
+        ends, local_rows, local_around = ends.reshape(2, -1), *(np.searchsorted(names, each) for each in (rows, around))
+        placed, seen = self.splits.of(edge_hashes(graph, near)), present[near]
         scaled = self._transformed(graph, around) / self.unit_
         own = torch.from_numpy(scaled[np.searchsorted(around, rows)].astype(np.float32)).to(device)
         part = placed.part[np.searchsorted(near, mine)]
@@ -235,9 +237,11 @@ class CrossHCM(Taught, HopDetector):
         for fold in self.splits.folds:
             network, inner = divmod(fold, self.n_inner)
             if inner > 0:
-                shown = near[~placed.hidden(fold) & present[near]]
-                weight = None if graph.edge_weight is None else graph.relative_weight[shown]
-                operator = local_operator(graph.edges[:, shown], rows, around, directed=graph.directed, weight=weight)
+                shown = ~placed.hidden(fold) & seen
+                weight = None if graph.edge_weight is None else graph.relative_weight[near[shown]]
+                operator = local_operator(
+                    ends[:, shown], local_rows, local_around, directed=graph.directed, weight=weight
+                )
                 view = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
                 folds[network].append(Fold([own, view], judged[network]))
         return folds
@@ -347,7 +351,7 @@ class CrossHCM(Taught, HopDetector):
         if self.score != "evidence":
             return super()._score_again(graph, node, mine, again)
         near = np.union1d(graph.edges[:, mine].ravel(), [node])
-        inside = np.flatnonzero(np.isin(graph.edges[0], near) & np.isin(graph.edges[1], near))
+        inside = edges_among(graph, near)
         inside = inside[np.isin(inside, mine) | ((graph.edges[0, inside] != node) & (graph.edges[1, inside] != node))]
         edges = EdgeReadings(
             self.edge_hop_[inside].copy(), self.edge_surprise_[inside].copy(), self.edge_dissimilarity_[inside]

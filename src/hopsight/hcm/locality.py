@@ -15,9 +15,20 @@ IntArray = NDArray[np.int64]
 
 def edges_at(graph: AttributedGraph, nodes: IntArray) -> IntArray:
     """Return the positions of all edges that have an end among the nodes."""
+    chosen = _mask(graph, nodes)
+    return np.flatnonzero(chosen[graph.edges[0]] | chosen[graph.edges[1]])
+
+
+def edges_among(graph: AttributedGraph, nodes: IntArray) -> IntArray:
+    """Return the positions of all edges that have both ends among the nodes."""
+    chosen = _mask(graph, nodes)
+    return np.flatnonzero(chosen[graph.edges[0]] & chosen[graph.edges[1]])
+
+
+def _mask(graph: AttributedGraph, nodes: IntArray) -> NDArray[np.bool_]:
     chosen = np.zeros(graph.n_nodes, dtype=np.bool_)
     chosen[nodes] = True
-    return np.flatnonzero(chosen[graph.edges[0]] | chosen[graph.edges[1]])
+    return chosen
 
 
 def local_operator(

@@ -21,12 +21,14 @@ from hopsight.explanations.edges import JudgedEdges
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
 from hopsight.report.neighborhood import cut
+from hopsight.system.segments import order_by
 
 IntArray = NDArray[np.int64]
 
 EDGE_BYTES = 3.3  # of the text of one edge, at first guess
 NODES_SHARE = 0.7  # of the space, at most, for what is kept of the nodes themselves
 ROUNDS = 6
+N_TRIED = 20_000  # nodes that tell how much space a node takes
 LEVEL = 6  # of compression: 9 takes eight times as long for 2% less
 ANOMALY, NORMAL = 4, 2  # beside 1 for flagged: bits of one byte per node
 
@@ -55,16 +57,19 @@ def archive(
 
 def _nodes_within(model: Any, graph: AttributedGraph, order: IntArray, space: int) -> dict[str, Any] | None:
     """Return names, scores, degrees and bytes of as many nodes as fit."""
-    n = order.size
+    n, best = min(order.size, N_TRIED), None
     for _ in range(ROUNDS):
         found = _nodes(model, graph, order[:n])
         size = sum(len(text) for text in found.values() if isinstance(text, str))
+        fitting = min(order.size, int(0.97 * n * space / max(1, size)))
         if size <= space:
-            return found
-        n = int(0.97 * n * space / size)
+            best = found
+            if fitting <= 1.05 * n:
+                break
+        n = fitting
         if n < 1:
-            return None
-    return None
+            break
+    return best
 
 
 def _nodes(model: Any, graph: AttributedGraph, order: IntArray) -> dict[str, Any]:
@@ -143,14 +148,19 @@ def _levels(edges: JudgedEdges) -> IntArray:
     [0, 0, 0]
     """
     graph = edges.graph
-    place = edges.ranks if edges.has_hops else -np.asarray(edges.model.decision_score_)[graph.edges].max(axis=0)
-    ends, places = graph.edges.ravel(), np.tile(place, 2)
-    by_end = np.lexsort((places, ends))
+    if edges.has_hops:
+        first = edges.ranking
+    else:
+        first = np.argsort(-np.asarray(edges.model.decision_score_)[graph.edges].max(axis=0), kind="stable")
+    ends = graph.edges[:, first].T.ravel()  # those of the first edge, then those of the second, …
+    by_end = order_by(ends, np.arange(ends.size), graph.n_nodes)
     counts = np.bincount(ends, minlength=graph.n_nodes)
     within = np.arange(ends.size) - np.repeat(np.cumsum(counts) - counts, counts)
     levels = np.empty(ends.size, dtype=np.int64)
     levels[by_end] = within
-    return np.asarray(levels.reshape(2, -1).min(axis=0))
+    best = np.empty(graph.n_edges, dtype=np.int64)
+    best[first] = levels.reshape(-1, 2).min(axis=1)
+    return best
 
 
 def _ends(low: IntArray, high: IntArray, n: int) -> bytes:
