@@ -49,15 +49,19 @@ def sweeps(results: Results) -> str:
 
 
 def growth(results: Results) -> str:
-    """Print the seconds of a fit by the number of nodes, and the slope of their logarithms over the last step."""
-    found = {(row["detector"], row["graph"]): row for row in results.rows if row["experiment"] == "growth"}
+    """Print the median seconds of a fit by the number of nodes, and the slope of their logarithms at the last step."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in results.rows:
+        if row["experiment"] == "growth":
+            mine = found.setdefault((row["detector"], row["graph"]), [])
+            mine += [float(row["seconds"])] if row["status"] == "ok" else []
     lines = []
     for detector in GROWING:
-        rows = [found.get((detector, f"{nodes} nodes")) for nodes in GROWTH]
-        seconds = [float(row["seconds"]) if row and row["status"] == "ok" else float("nan") for row in rows]
+        runs = [found.get((detector, f"{nodes} nodes")) for nodes in GROWTH]
+        seconds = [float(np.median(each)) if each else float("nan") for each in runs]
         texts = [
-            amount(each) if each == each else "–" if row is None else NOT_ENDED
-            for row, each in zip(rows, seconds, strict=True)
+            amount(each) if each == each else "–" if run is None else NOT_ENDED
+            for run, each in zip(runs, seconds, strict=True)
         ]
         known = [(nodes, each) for nodes, each in zip(GROWTH, seconds, strict=True) if each == each][-2:]
         slope = np.diff(np.log([each for _, each in known]))[0] / np.diff(np.log([nodes for nodes, _ in known]))[0]

@@ -161,10 +161,11 @@ def paper_cell(experiment: str, name: str, recipe: str, number: int, changes: di
 
 def growth() -> Iterator[Cell]:
     """Yield fits to generated graphs of growing size, on one thread; MADAN's exact kernels stop at 3,000 nodes."""
-    for nodes in GROWTH:
-        for detector in GROWING:
-            if detector != "madan" or nodes <= 3_000:
-                yield cell("growth", f"{nodes} nodes", detector, 0, 0, view="raw", generate=nodes)
+    for number in range(REPETITIONS):
+        for nodes in GROWTH:
+            for detector in GROWING:
+                if detector != "madan" or nodes <= 3_000:
+                    yield cell("growth", f"{nodes} nodes", detector, 0, number, view="raw", generate=nodes)
 
 
 def interleaved(first: Sequence[Cell], second: Sequence[Cell]) -> Iterator[Cell]:
