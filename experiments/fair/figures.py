@@ -1,4 +1,4 @@
-"""The figures of the comparison: a heat map, critical differences, and in-sample against out-of-sample means.
+"""The figures of the comparison: heat map, critical differences, in-sample against out-of-sample, and mean scores.
 
 Positions are fixed and letters stay letters, so that the same cells give the same bytes.
 """
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from fair.graphs import GRAPHS
-from fair.plan import DETECTORS, NO_MODEL, OURS, TRIVIAL
+from fair.plan import DETECTORS, NO_MODEL, OURS, PAPER_GRAPHS, TRIVIAL
 from fair.stats import IN_SAMPLE, LEAK_FREE, RESERVED, Results, critical_difference, interval, mean_ranks
-from fair.tables import digits, marked, named
+from fair.tables import PAPER_ROWS, digits, marked, named, paper_rows
 
 BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#777777"  # Okabe and Ito's colors
 SETTINGS: Any = {
@@ -31,6 +31,7 @@ def figures(results: Results) -> dict[str, bytes]:
     """Return every figure of the comparison as SVG, by its name."""
     drawings: dict[str, Callable[[Results], Any]] = {
         "heat_map": heat_map, "critical_difference": critical_differences, "in_and_out": in_and_out,
+        "mean_scores": mean_scores,
     }  # fmt: skip
     return {name: svg(draw(results)) for name, draw in drawings.items()}
 
@@ -51,6 +52,32 @@ def svg(figure: Any) -> bytes:
     file = io.BytesIO()
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return file.getvalue()
+
+
+def mean_scores(results: Results) -> Any:
+    """Draw the mean AHP and HAV of anomalies and of the other nodes, in the paper's setting and in the authors'."""
+    figure, _ = canvas(9.8, 2.3, (0, 0, 1, 1))
+    figure.clear()
+    panels = [(recipe, ranking) for recipe in PAPER_ROWS for ranking in ("ahp", "hav")]
+    places = np.arange(len(PAPER_GRAPHS))
+    for number, (recipe, ranking) in enumerate(panels):
+        axis = figure.add_axes((0.045 + 0.242 * number, 0.17, 0.205, 0.7))
+        for offset, column, color, label in (
+            (-0.19, "mean_anomalous", ORANGE, "anomalies"), (0.19, "mean_normal", BLUE, "other nodes"),
+        ):  # fmt: skip
+            values = [
+                [float(row[column]) for row in paper_rows(results, recipe, graph, ranking)] for graph in PAPER_GRAPHS
+            ]
+            heights = [float(np.mean(each)) for each in values]
+            spreads = [float(np.std(each)) for each in values]
+            axis.bar(
+                places + offset, heights, 0.36, yerr=spreads, color=color, label=label, error_kw={"linewidth": 0.7}
+            )
+        axis.set(title=f"{PAPER_ROWS[recipe]}, mean {ranking.upper()}")
+        axis.set_xticks(places, [name.split(" ")[0] for name in PAPER_GRAPHS], fontsize=6)
+        axis.margins(y=0.25)
+    figure.axes[0].legend(frameon=False, fontsize=6, loc="upper right")
+    return figure
 
 
 def heat_map(results: Results) -> Any:
