@@ -11,6 +11,7 @@ import pytest
 from review_served import IMAGE, Served
 
 expect: Any = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+expect.set_options(timeout=30_000)  # of a busy machine
 
 
 @pytest.fixture
