@@ -6,8 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
-from scipy.stats import binom
+from scipy.special import bdtr, erf
 
 from hopsight.checks import check_choice, check_ratio
 from hopsight.detectors.tails import count_flagged, tail_probability
@@ -106,5 +105,5 @@ def confidence(scores: FloatArray, fitted: Fitted) -> FloatArray:
     share = fitted.contamination
     n_flagged = int(fitted.label_.sum()) if isinstance(share, str) else int(n * share)
     posterior = (1 + np.searchsorted(reference, scores, side="right")) / (2 + n)
-    flagged: FloatArray = 1 - binom.cdf(n - n_flagged, n, posterior)
+    flagged: FloatArray = 1 - bdtr(n - n_flagged, n, posterior)
     return np.where(scores > fitted.threshold_, flagged, 1 - flagged)
