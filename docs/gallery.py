@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+WIDE = "---\nhide: [toc]\n---\n"  # without contents, programs need no scrolling
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 ORDER = (
     "find_anomalies", "own_tables", "transactions", "explain_node", "groups", "compare_detectors", "thresholds",
@@ -66,13 +67,14 @@ def page(example: Example) -> str:
     """Return the page of an example as Markdown."""
     if example.absent is not None:
         note = f"This example did not run when the page was built, because {example.absent}."
-        return f"# {example.title}\n\n{example.text}\n\n!!! note\n    {note}\n\n```python\n{example.program}\n```\n"
+        text = f"{example.text}\n\n!!! note\n    {note}"
+        return f"{WIDE}# {example.title}\n\n{text}\n\n```python\n{example.program}\n```\n"
     images = "\n".join(
-        f"![Picture that the example draws]({example.name}-{number}.svg){{ .picture }}\n"
+        f"![{example.title}: what the example draws]({example.name}-{number}.svg){{ .picture }}\n"
         for number in range(1, len(example.pictures) + 1)
     )
     return (
-        f"# {example.title}\n\n{example.text}\n\n{images}\n```python\n{example.program}\n```\n\n"
+        f"{WIDE}# {example.title}\n\n{example.text}\n\n{images}\n```python\n{example.program}\n```\n\n"
         f"It prints:\n\n```text\n{example.output.rstrip()}\n```\n"
     )
 
@@ -80,7 +82,7 @@ def page(example: Example) -> str:
 def index(examples: list[Example]) -> str:
     """Return the page that lists the examples, each with its picture."""
     lines = [
-        "# Gallery\n",
+        f"{WIDE}# Gallery\n",
         "Each example is a short script of `examples/` that ran while this page was built: it prints and draws what "
         "you see.\n",
         '<div class="gallery" markdown>\n',

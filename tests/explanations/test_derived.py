@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hopsight.explanations.derived import named, phrase, said
+from hopsight.explanations.edge_explanation import compared
 from hopsight.explanations.evidence import OwnValue
 from hopsight.explanations.groups import shared
-from hopsight.explanations.reasons import AttributeGap, compared
+from hopsight.explanations.reasons import AttributeGap
 from hopsight.graph import AttributedGraph
 
 
@@ -34,6 +35,29 @@ def test_what_is_compared_with_as_many_edges_has_a_sign_or_is_a_factor() -> None
     )
     assert phrase("time sent, first for its count", 0.0) == "time sent, first: as usual for as many edges"
     assert said("amount sent, log sum for its count", 1e6).startswith("×")  # no overflow
+
+
+def test_the_mean_degree_of_neighbors_is_a_count_too() -> None:
+    mean = gap("neighbors' degree, mean log", np.log1p(12), np.log1p(34), np.log1p(50))
+    assert mean.cells()[:3] == ("neighbors' degree", "12", "34 to 50")
+
+
+def test_differences_in_time_have_a_unit() -> None:
+    first = gap("Date sent, first in days for its count", -3.26, -0.02, 0.5)
+    assert first.cells()[:3] == ("Date sent, first for its count", "-3.3 days", "-29 minutes to +12 hours")
+    assert phrase("ts sent, last in seconds for its count", 90.0) == (
+        "ts sent, last: 1.5 minutes later than usual for as many edges"
+    )
+    assert said("step sent, last for its count", 90.0) == "+90"  # in a unit that nobody knows
+    assert said("Date sent, first in days for its count", 0.0) == "0"
+
+
+def test_dates_of_nodes_are_dates() -> None:
+    opened = gap("opened, days since 1970", 19_783.0, 16_000.0, 18_000.0)
+    assert opened.cells()[:3] == ("opened", "2024-03-01", "2013-10-22 to 2019-04-14")
+    assert str(OwnValue("opened, days since 1970", 19_783.0, 99.0, 0.0)) == (
+        "opened 2024-03-01: later than for 99% of nodes"
+    )
 
 
 def test_other_attributes_keep_their_names_and_values() -> None:

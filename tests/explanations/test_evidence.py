@@ -29,6 +29,16 @@ def test_an_outlier_is_explained_by_its_three_most_unusual_values() -> None:
     assert "none of them is unusual by itself" in outlier_sentence([])
 
 
+def test_one_payment_is_told_once_and_by_its_amount() -> None:
+    values = [OwnValue(f"Amount sent, {what} for its count", 46_712.8, 99.6, 0.0) for what in ("minimum", "maximum")]
+    values += [OwnValue(f"Amount sent, {what}", 48_900.0, 99.6, 0.0) for what in ("mean", "median")]
+    values += [OwnValue("Date sent, first in days for its count", 12.25, 98.0, 1.0)]
+    assert outlier_sentence(values) == (
+        "Its own attributes are unusual: Amount sent, mean 48,900: higher than for 99.6% of nodes; Date sent, first: "
+        "12 days later than usual for as many edges, later than for 98% of nodes."
+    )
+
+
 @pytest.mark.parametrize(
     ("degree", "expected", "sentence"),
     [
@@ -39,7 +49,11 @@ def test_an_outlier_is_explained_by_its_three_most_unusual_values() -> None:
     ],
 )
 def test_activity_is_compared_with_what_is_expected(degree: int, expected: float | None, sentence: str) -> None:
-    assert activity_sentence(degree, expected, 97.0) == sentence
+    assert activity_sentence(degree, expected, 97.0, 10_000) == sentence
+
+
+def test_no_more_edges_are_expected_than_a_node_can_have() -> None:
+    assert activity_sentence(35, 532.4, 93.0, 281) == "Has 35 edges; its attributes would suit a node with far more."
 
 
 def test_the_members_of_a_ring_and_of_a_lockstep_group_are_named() -> None:

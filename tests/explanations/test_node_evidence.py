@@ -90,7 +90,10 @@ def test_activity_is_explained_by_the_expected_number_of_edges(model: Any, town:
     degree = int(town.degrees[2])
     assert reasons.expected_degree is not None and 2 < reasons.expected_degree < 15 < degree
     expected = f"{reasons.expected_degree:.0f}"
-    assert reasons.unusual == f"Has {degree} edges; nodes with such attributes have about {expected}."
+    assert reasons.unusual.startswith(f"Has {degree} edges; nodes with such attributes have about {expected}.")
+    assert reasons.in_short == f"{degree} edges; about {expected} would be usual"
+    stands_out = str(reasons.own_values[0])
+    assert f"What stands out in its attributes: {stands_out}" in reasons.unusual
 
 
 def test_a_misfit_is_explained_by_its_far_neighbors_and_what_differs(model: Any) -> None:

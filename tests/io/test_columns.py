@@ -160,6 +160,8 @@ def test_numbers_that_only_tell_rows_apart_are_left_out() -> None:
 
 def test_dates_become_days_since_1970() -> None:
     assert encoded("born", [date(1970, 1, 2), date(1971, 1, 1)])[1] == [[1.0, 365.0]]
+    assert encoded("born", [date(1970, 1, 2), None])[0] == ["born, days since 1970", "born=(missing)"]
+    assert encoded("born", ["1970-01-02", "1.1.1971"])[0] == ["born, days since 1970"]
     assert encoded("born", ["1970-01-02", "1970-01-01 12:00"])[1] == [[1.0, 0.5]]
     assert encoded("born", ["2.1.1970", ""])[:2] == (["born", "born=(missing)"], [[1.0, 1.0], [0.0, 1.0]])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -56,6 +58,13 @@ def test_times_have_gaps_and_bursts() -> None:
     np.testing.assert_allclose(np.diff(gaps), [-np.log(2.0)])  # gaps 1, 1, 1 against 0, 0, 9
     deviation = np.std([0, 0, 9])
     np.testing.assert_allclose(np.diff(bursts), [(deviation - 3) / (deviation + 3) + 1])
+
+
+def test_names_of_times_say_their_unit() -> None:
+    times = pl.Series("t", [0.0, 1.0, 5.0])
+    rows = EdgeRows(np.array([0, 1, 2]), np.array([1, 2, 0]), times=[times], units={"t": " in days"})
+    assert "t sent, first in days for its count" in derive(rows, 3, ["sent"])[1]
+    assert any(" in days " in name for name in derive(replace(rows, directed=False), 3, ["sent"])[1])
 
 
 def test_columns_that_say_nothing_new_are_left_out() -> None:

@@ -75,3 +75,15 @@ def test_a_named_column_is_used_whatever_it_is_called() -> None:
 def test_cells_that_do_not_fit_are_refused(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         sorted_in(columns, **options)
+
+
+@pytest.mark.parametrize(
+    ("times", "units"),
+    [
+        (["2024-03-01", "2024-03-05"], {"timestamp": " in days"}),
+        ([1709251200, 1709596800], {"timestamp": " in seconds"}),
+        ([1, 2], {}),  # whatever they count
+    ],
+)
+def test_the_unit_of_times_is_known_or_not(times: list[Any], units: dict[str, str]) -> None:
+    assert sorted_in({"timestamp": times})[0].units == units

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from hopsight.checks import plural
-from hopsight.explanations.derived import phrase
+from hopsight.explanations.derived import is_time, phrase
 from hopsight.explanations.text import listed, percent, printable
 from hopsight.io.derive import FOR_COUNT
 
@@ -59,7 +59,8 @@ class OwnValue:
         if self.share is not None:
             return f"as for {100 * self.share:.2g}% of nodes"
         low, high = self.lower or 0.0, self.higher or 0.0
-        return f"higher than for {percent(low)} of nodes" if low >= high else f"lower than for {percent(high)} of nodes"
+        words = ("later", "earlier") if is_time(self.name) else ("higher", "lower")
+        return f"{words[low < high]} than for {percent(max(low, high))} of nodes"
 
     def __str__(self) -> str:
         if isinstance(self.value, str):
@@ -102,20 +103,60 @@ def outlier_sentence(values: Sequence[OwnValue]) -> str:
     """Say which of a node's own values are unusual, the three most unusual first."""
     if not values:
         return "Its attributes are unusual in combination; none of them is unusual by itself."
-    return f"Its own attributes are unusual: {'; '.join(str(value) for value in values[:3])}."
+    return f"Its own attributes are unusual: {'; '.join(str(value) for value in telling(values, 3))}."
 
 
-def activity_sentence(degree: int, expected: float | None, degree_percentile: float) -> str:
+def standing_out(values: Sequence[OwnValue]) -> str:
+    """Say which of a node's own values are the most unusual, where something else decided."""
+    return f"What stands out in its attributes: {'; '.join(str(value) for value in telling(values, 2))}."
+
+
+def telling(values: Sequence[OwnValue], most: int) -> list[OwnValue]:
+    """Return the most unusual values, one for each column that attributes are derived from.
+
+    Mean, median and maximum of one payment say the same thing. Of equally unusual ones, those that need no comparison
+    with nodes of as many edges are easier to read.
+
+    >>> names = ("amount sent, maximum for its count", "amount sent, mean", "edges sent, log count", "age")
+    >>> [each.name for each in telling([OwnValue(name, 9.0, 99.0, 0.0) for name in names], 2)]
+    ['amount sent, mean', 'edges sent, log count']
+    """
+    chosen: dict[str, OwnValue] = {}
+    for value in values:
+        column = value.name.partition(", ")[0]
+        known = chosen.setdefault(column, value)
+        alike = (known.lower, known.higher) == (value.lower, value.higher)
+        if known.name.endswith(FOR_COUNT) and not value.name.endswith(FOR_COUNT) and alike:
+            chosen[column] = value
+    return list(chosen.values())[:most]
+
+
+def activity_sentence(degree: int, expected: float | None, degree_percentile: float, n_nodes: int) -> str:
     """Compare a node's number of edges with that of nodes with such attributes.
 
-    >>> activity_sentence(41, 6.2, 99.0)
+    >>> activity_sentence(41, 6.2, 99.0, 1000)
     'Has 41 edges; nodes with such attributes have about 6.'
+    >>> activity_sentence(41, 5000.0, 99.0, 1000)
+    'Has 41 edges; its attributes would suit a node with far more.'
     """
     has = f"Has {plural(degree, 'edge')}" if degree else "Has no edges"
     if expected is None:
         return f"{has}, more than {percent(degree_percentile)} of nodes."
+    if expected >= n_nodes:  # no node can have so many: the regression reaches beyond the data
+        return f"{has}; its attributes would suit a node with far more."
+    return f"{has}; nodes with such attributes have {usual_edges(expected, n_nodes)}."
+
+
+def usual_edges(expected: float, n_nodes: int) -> str:
+    """Return how many edges are usual for a node with such attributes.
+
+    >>> usual_edges(6.2, 1000), usual_edges(1.26, 1000), usual_edges(5000.0, 1000)
+    ('about 6', 'about 1.3', 'far more')
+    """
+    if expected >= n_nodes:
+        return "far more"
     about = max(0.0, expected)
-    return f"{has}; nodes with such attributes have about {f'{about:,.0f}' if about >= 3 else f'{about:.1f}'}."
+    return f"about {about:,.0f}" if about >= 3 else f"about {about:.1f}"
 
 
 def companions_sentence(kind: str, companions: Companions | None) -> str:

@@ -13,13 +13,13 @@ from hopsight.detectors.storage import with_edges
 from hopsight.detectors.validation import is_private
 from hopsight.explanations.attributes import AttributeComparison
 from hopsight.explanations.columns import Places
+from hopsight.explanations.edge_explanation import EdgeExplanation, edge_values
 from hopsight.explanations.edges import JudgedEdges
 from hopsight.explanations.groups import GroupExplanation, Groups
 from hopsight.explanations.near import near_names, no_node
 from hopsight.explanations.node_evidence import NodeEvidence
 from hopsight.explanations.reasons import (
     AttributeGap,
-    EdgeExplanation,
     Explanation,
     Neighbor,
     NodeValue,
@@ -192,6 +192,7 @@ class Explainer:
             unlikeness=None if self._edges.unlikeness is None else float(self._edges.unlikeness[edge]),
             flagged=bool(self.model.edge_label_[edge]) if hasattr(self.model, "edge_label_") else None,
             reason=None if hop is None else self._edges.reasons[edge],
+            data=edge_values(graph, edge),
             **{name: self._edges.optional(name, edge) for name in ("surprise", "dissimilarity", "score")},
         )
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopsight.checks import plural
-from hopsight.explanations.cards import edge_card, explanation_card
+from hopsight.explanations.cards import explanation_card
 from hopsight.explanations.derived import named, said
 from hopsight.explanations.evidence import (
+    MEANINGS,
     NOTICEABLE,
     Companions,
     Evidence,
@@ -17,9 +18,12 @@ from hopsight.explanations.evidence import (
     activity_sentence,
     companions_sentence,
     outlier_sentence,
+    standing_out,
     strengths,
+    usual_edges,
 )
 from hopsight.explanations.text import Readable, aligned, fixed, listed, number, percent, printable
+from hopsight.io.derive import FOR_COUNT
 
 
 @dataclass(frozen=True)
@@ -184,14 +188,34 @@ class Explanation(Readable):
             if each.counts and each.kind in ("outlier", "activity") and each.kind != self.decided_by
             if each.strength >= max(NOTICEABLE, strength / 2)
         ]
-        return " ".join(self._sentence(kind) for kind in (self.decided_by, *also))
+        sentences = [self._sentence(kind) for kind in (self.decided_by, *also)]
+        if self.decided_by == "activity" and "outlier" not in also and self.own_values:
+            sentences.append(standing_out(self.own_values))  # the attributes that so many edges are unusual for
+        return " ".join(sentences)
+
+    @property
+    def in_short(self) -> str:
+        """What decided the score, in a few words."""
+        if self.decided_by == "outlier" and self.own_values:
+            return f"unusual in {printable(named(self.own_values[0].name).removesuffix(FOR_COUNT))}"
+        if self.decided_by == "activity" and self.expected_degree is not None:
+            return f"{plural(self.degree, 'edge')}; {usual_edges(self.expected_degree, self.n_nodes)} would be usual"
+        hops = [neighbor.hop for neighbor in self.neighbors if neighbor.hop is not None]
+        if self.decided_by == "misfit" and hops:
+            who = "only neighbor looks" if len(hops) == 1 else f"{len(hops):,} neighbors look"
+            return f"its {who} {sum(hops) / len(hops):.1f} hops away"
+        if self.companions is not None and self.companions.nodes:
+            names = [printable(node) for node in self.companions.nodes[:2]]
+            more = ["others"] if len(self.companions.nodes) > 2 else []
+            return f"{'a ring' if self.decided_by == 'ring' else 'in lockstep'} with {listed([*names, *more])}"
+        return MEANINGS.get(self.decided_by or "", "")
 
     def _sentence(self, kind: str) -> str:
         """Say what is unusual in one kind of evidence."""
         if kind == "outlier":
             return outlier_sentence(self.own_values)
         if kind == "activity":
-            return activity_sentence(self.degree, self.expected_degree, self.degree_percentile)
+            return activity_sentence(self.degree, self.expected_degree, self.degree_percentile, self.n_nodes)
         if kind in ("ring", "lockstep"):
             return companions_sentence(kind, self.companions)
         return self._neighborhood()
@@ -279,78 +303,6 @@ class Explanation(Readable):
             yield f"  … and {n_more:,} more"
 
 
-@dataclass(frozen=True, repr=False)
-class EdgeExplanation(Readable):
-    """Why an edge looks out of place, or does not.
-
-    ``attributes`` compares the source (``value``) with the target (``median``); a share is the part of that
-    end's AHP that this edge carries; rank 1 is the edge most out of place. ``surprise`` is the mean of −log P(1 hop)
-    over the samples, ``dissimilarity`` the share of nodes chosen at random that are nearer to an end than the other end
-    is, ``unlikeness`` the percentage of edges whose ends are more alike, ``score`` −log₁₀ of the share of ordinary
-    edges that look so unusual, ``reason`` the clause of ``edges.csv``.
-    """
-
-    source: Hashable
-    target: Hashable
-    detector: str
-    rank: int | None
-    n_edges: int
-    hop: float | None
-    variance: float | None
-    probability: float | None
-    source_share: float | None
-    target_share: float | None
-    source_score: float
-    target_score: float
-    common_neighbors: int
-    attributes: tuple[AttributeGap, ...]
-    surprise: float | None = None
-    dissimilarity: float | None = None
-    unlikeness: float | None = None
-    score: float | None = None
-    flagged: bool | None = None
-    reason: str | None = None
-
-    def __repr__(self) -> str:
-        return f"<Explanation of the edge {printable(self.source)} – {printable(self.target)}>"
-
-    def _repr_html_(self) -> str:
-        return edge_card(self)
-
-    def _lines(self) -> Iterator[str]:
-        source, target = printable(self.source), printable(self.target)
-        yield f"Edge {source} – {target}, judged by {self.detector}"
-        if self.hop is None:
-            yield f"{self.detector} judges nodes, not edges."
-        else:
-            yield f"Its ends look {number(self.hop)} hops apart (variance {number(self.variance)}); " + (
-                f"the probability that they are really 1 hop apart is {number(self.probability)}."
-            )
-            yield from self._standing()
-            yield f"It carries {self.source_share:.0%} of the AHP of {source} and " + (
-                f"{self.target_share:.0%} of {target}'s."
-            )
-        yield f"Scores: {source} {number(self.source_score)}, {target} {number(self.target_score)}; " + (
-            f"{plural(self.common_neighbors, 'neighbor')} in common."
-        )
-        if self.attributes:
-            yield from ("", "Attributes that differ most")
-            rows = [compared(gap) for gap in self.attributes]
-            yield from aligned(("attribute", source, target, "difference"), rows)
-
-    def _standing(self) -> Iterator[str]:
-        """Say how surprising and how unlike the ends are, and where the edge ranks."""
-        if self.unlikeness is not None:
-            yield f"Its surprise, the mean of −log P(1 hop) over the samples, is {number(self.surprise)}."
-            scale = f"dissimilarity {number(self.dissimilarity)} on a scale from 0 to 1"
-            yield f"Its ends are less alike than those of {percent(self.unlikeness)} of edges ({scale})."
-        order = "farthest first"
-        if self.score is not None:
-            flagged = "flagged" if self.flagged else "not flagged"
-            order = f"{flagged}, with score {number(self.score)} (3 = one ordinary edge in a thousand is so unusual)"
-        yield f"Ranks {self.rank:,} of {plural(self.n_edges, 'edge')}, {order}."
-
-
 def _category_sentence(category: Category, n_neighbors: int) -> str:
     own, common = printable(category.value), printable(category.common)
     start = f"Its {printable(category.name)} is {own}"
@@ -361,12 +313,3 @@ def _category_sentence(category: Category, n_neighbors: int) -> str:
     if category.common_share == 1:
         return f"{start}; all {n_neighbors:,} neighbors have {common}."
     return f"{start}; {category.common_share:.0%} of its {n_neighbors:,} neighbors have {common}."
-
-
-def compared(gap: AttributeGap) -> tuple[str, str, str, str]:
-    """Return the row of an attribute of an edge: its name, both values, and their difference."""
-    difference = f"{gap.difference:+.1f}"
-    if gap.category is not None:
-        category = gap.category
-        return printable(category.name), printable(category.value), printable(category.common), difference
-    return printable(named(gap.name)), said(gap.name, gap.value), said(gap.name, gap.median), difference

@@ -28,10 +28,12 @@ from hopsight.io.rules import (
     check_numbers,
     first_cell,
     flag_words,
+    is_dates,
     leave_out,
     leave_out_row_id,
     leave_out_truth,
     missing_name,
+    names_of_dates,
     notice_written,
     ordered_categories,
     text_kind,
@@ -147,7 +149,8 @@ def _block(
     if kind == pl.String:
         return _text(column, missing, notices, types)
     if kind.is_temporal():
-        return _numbers(as_days(column), missing, notices, types)
+        block = _numbers(as_days(column), missing, notices, types)
+        return _of_dates(block) if isinstance(kind, pl.Date | pl.Datetime) else block
     if kind == pl.Boolean or kind.is_numeric():
         return _numbers(column.cast(pl.Float32 if kind == pl.Float32 else pl.Float64), missing, notices, types)
     leave_out(column.name, f"holds neither numbers nor text but {kind}", notices)
@@ -173,7 +176,12 @@ def _text(
     if kind == "categories":
         return _categories(column.str.strip_chars(), summary, missing, notices)
     notice_written(column.name, kind, summary, notices)
-    return _numbers(text_numbers(column, kind), missing, notices, types)
+    block = _numbers(text_numbers(column, kind), missing, notices, types)
+    return _of_dates(block) if is_dates(kind) else block
+
+
+def _of_dates(block: Block | None) -> Block | None:
+    return block and block._replace(names=names_of_dates(block.names))
 
 
 def _numbers(

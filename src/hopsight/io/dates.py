@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 SECONDS_PER_DAY = 86400.0
+IN_DAYS, IN_SECONDS = " in days", " in seconds"  # in the names of attributes derived from times whose unit is known
+SINCE_1970 = ", days since 1970"  # ends the name of an attribute that holds dates
 _DATE = r"^\s*(\d{4})[-/](\d{1,2})[-/](\d{1,2})"
 _GERMAN_DATE = r"^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})"
 _SLASHED_DATE = r"^\s*(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})"

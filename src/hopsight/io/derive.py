@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,8 @@ class EdgeRows:
         Columns of floating-point numbers; null where a cell is empty. Times are in seconds, or in the table's unit.
     categories
         Columns of text.
+    units
+        " in days" or " in seconds" by the name of a column of times, where its unit is known; it becomes part of names.
     directed
         Whether a row leads from its source to its target; otherwise nodes neither send nor receive, but have edges.
     """
@@ -54,6 +56,7 @@ class EdgeRows:
     numbers: Sequence[pl.Series] = field(default_factory=tuple)
     times: Sequence[pl.Series] = field(default_factory=tuple)
     categories: Sequence[pl.Series] = field(default_factory=tuple)
+    units: Mapping[str, str] = field(default_factory=dict)
     directed: bool = True
 
     def both_ways(self) -> EdgeRows:
@@ -69,6 +72,7 @@ class EdgeRows:
             twice(self.numbers),
             twice(self.times),
             twice(self.categories),
+            self.units,
             directed=False,
         )
 
@@ -147,7 +151,8 @@ def _summaries(rows: EdgeRows, n_nodes: int, kind: str, arcs: Arcs) -> dict[str,
         frame = pl.DataFrame({"node": pl.Series(mine, dtype=pl.Int64), "value": column}).drop_nulls()
         found |= _named(_grouped(frame, _category_summaries(column), n_nodes), counts, f"{column.name} {of}")
     for column in rows.times:
-        found |= _named(_of_times(*_known(mine, column), n_nodes), counts, f"{column.name} {of}")
+        times = _of_times(*_known(mine, column), n_nodes, rows.units.get(column.name, ""))
+        found |= _named(times, counts, f"{column.name} {of}")
     return found
 
 
@@ -190,15 +195,15 @@ def _of_numbers(node: NDArray[Any], values: FloatArray, n_nodes: int) -> dict[st
     return columns
 
 
-def _of_times(node: NDArray[Any], values: FloatArray, n_nodes: int) -> dict[str, FloatArray]:
+def _of_times(node: NDArray[Any], values: FloatArray, n_nodes: int, unit: str) -> dict[str, FloatArray]:
     """Return first and last time, the median gap, and burstiness (deviation − mean) / (deviation + mean) of gaps."""
     from hopsight.system.segments import sorted_segments, time_summaries
 
     first, last, gap, mean, deviation = time_summaries(*sorted_segments(node, values, n_nodes)).T
     both = deviation + mean
     return {
-        f"first{FOR_COUNT}": first,
-        f"last{FOR_COUNT}": last,
+        f"first{unit}{FOR_COUNT}": first,
+        f"last{unit}{FOR_COUNT}": last,
         f"log median gap{FOR_COUNT}": np.log1p(gap),
         f"burstiness{FOR_COUNT}": np.divide(deviation - mean, both, out=np.full(n_nodes, np.nan), where=both > 0),
     }

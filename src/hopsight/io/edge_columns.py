@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from hopsight.checks import plural
 from hopsight.io.dates import (
+    IN_DAYS,
+    IN_SECONDS,
     SECONDS_PER_DAY,
     SLASHED,
     UNIX,
@@ -72,6 +74,12 @@ class EdgeColumns:
         """Return the columns of numbers, of times and of categories, with dates in days, as people count."""
         days = [column / SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
         return [*self.numbers.values()], days, [*self.categories.values()]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of the summarized columns of times; numbers that are no UNIX seconds have one of their own."""
+        known = {name: IN_SECONDS for name, column in self.times.items() if _are_unix(column)}
+        return known | dict.fromkeys(self.dated, IN_DAYS)
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.times or self.categories)

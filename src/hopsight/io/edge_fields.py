@@ -104,7 +104,7 @@ def complete(
     if not others and kinds is None:
         chosen = [kind for kind in chosen if kind == "structure"]  # counts would repeat degrees
     numbers, times, categories = others.summarized()
-    rows = replace(rows, numbers=numbers, times=times, categories=categories)
+    rows = replace(rows, numbers=numbers, times=times, categories=categories, units=others.units)
     add_derived(fields, rows, n_nodes, chosen, notices)
     return fields | others.edge_fields(notices)
 

@@ -7,7 +7,7 @@ as one that holds all of it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import plural, shortened
-from hopsight.io.dates import SECONDS_PER_DAY, SLASHED, ambiguous_date, are_dates, are_slashed, as_seconds
+from hopsight.io.dates import (
+    SECONDS_PER_DAY,
+    SINCE_1970,
+    SLASHED,
+    ambiguous_date,
+    are_dates,
+    are_slashed,
+    as_seconds,
+)
 from hopsight.io.notices import notice
 from hopsight.io.roles import LEAST_ROWS, is_truth_name
 from hopsight.io.written import WRITTEN, are_written, as_numbers, plain_numbers
@@ -237,7 +245,7 @@ def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:
     """Return the numbers that a text column holds, null where it is empty; a date becomes days since 1970."""
     import polars as pl
 
-    if kind == "dates" or kind in SLASHED:
+    if is_dates(kind):
         return as_seconds(column, SLASHED.get(kind)) / SECONDS_PER_DAY
     if kind in WRITTEN:
         return as_numbers(column, WRITTEN[kind])
@@ -298,6 +306,20 @@ def are_whole(numbers: NDArray[Any]) -> bool:
 def missing_name(name: str) -> str:
     """Return the name of the attribute that flags the empty cells of a column of numbers."""
     return f"{name}={MISSING_CATEGORY}"
+
+
+def is_dates(kind: str) -> bool:
+    """Return whether texts of this kind are dates."""
+    return kind == "dates" or kind in SLASHED
+
+
+def names_of_dates(names: Sequence[str]) -> list[str]:
+    """Return the names of the attributes made from a column of dates, the first of which says what its numbers are.
+
+    >>> names_of_dates(["opened", "opened=(missing)"])
+    ['opened, days since 1970', 'opened=(missing)']
+    """
+    return [f"{names[0]}{SINCE_1970}", *names[1:]]
 
 
 def as_days(column: pl.Series) -> pl.Series:

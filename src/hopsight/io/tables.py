@@ -87,7 +87,8 @@ def read_tables(
     ours = any(name in OUR_COLUMNS for name in table.names)
     chosen = kinds_to_derive(kinds, fields, some=bool(rows.others), ours=ours)
     numbers, times, categories = rows.others.summarized()
-    known = add_derived(fields, EdgeRows(source, target, numbers, times, categories), len(node_ids), chosen, notices)
+    summarized = EdgeRows(source, target, numbers, times, categories, rows.others.units)
+    known = add_derived(fields, summarized, len(node_ids), chosen, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
         source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates,

@@ -12,9 +12,9 @@ import numpy as np
 from hopsight.detectors.table import decided_by, evidence_of
 from hopsight.explanations import Explanation
 from hopsight.explanations.attributes import AttributeComparison
+from hopsight.explanations.edge_explanation import compared, edge_values, plainest
 from hopsight.explanations.evidence import MEANINGS
 from hopsight.explanations.groups import Shared
-from hopsight.explanations.reasons import compared
 from hopsight.graph import AttributedGraph
 from hopsight.report.archive import archive, packed_json
 from hopsight.report.flagged import with_flagged
@@ -33,6 +33,7 @@ N_DRAWN, MAX_DRAWN_MEMBERS = 6, 16  # groups on the first screen, and members of
 MAX_LOSSES = 600
 N_GROUPS = 50
 N_DIFFERENCES = 2  # attributes in which the ends of an edge differ most
+N_EDGE_VALUES = 3  # columns of the edge list in the table of edges
 MAX_MEMBERS = 40  # of one group
 MAX_NEIGHBORS = 100  # rows in the table of one node
 
@@ -103,6 +104,7 @@ def report_data(
         "edges": [[*shown.edge(edge), *_out_of_place(shown, differing, edge)] for edge in edges.tolist()],
         "groups": [_group(shown, shared, number, group) for number, group in enumerate(groups[:N_GROUPS], start=1)],
         "n_groups": len(groups),
+        "edge_data": [each.name for each in edge_values(graph, 0)[:N_EDGE_VALUES]] if graph.n_edges else [],
     }
     drawn = [position for group in groups[:N_DRAWN] for position in group.members[:MAX_DRAWN_MEMBERS].tolist()]
     first["egos"] |= shown.around_others((), drawn)
@@ -201,16 +203,18 @@ def _group(shown: Neighborhoods, shared: Shared, number: int, group: Any) -> lis
 
 
 def _out_of_place(shown: Neighborhoods, differing: AttributeComparison, edge: int) -> list[Any]:
-    """Return the score of an edge, whether it is flagged, how unlike its ends are, and what differs most."""
+    """Return the score of an edge, whether it is flagged, how unlike its ends are, what differs most, and its data."""
     model = shown.model
     start, end = shown.graph.edges[:, edge].tolist()
-    rows = [compared(gap) for gap in differing.gaps(start, np.array([end]), N_DIFFERENCES)]
+    gaps = differing.gaps(start, np.array([end]), 4 * N_DIFFERENCES)
+    rows = [compared(gap) for gap in plainest(gaps, N_DIFFERENCES)]
     unlike = shown.edges.unlikeness
     return [
         shown.edges.optional("score", edge),
         int(model.edge_label_[edge]) if hasattr(model, "edge_label_") else 0,
         None if unlike is None else unlike[edge],
         cut("; ".join(f"{name} {own} / {theirs}" for name, own, theirs, _ in rows)),
+        [[each.value, each.text] for each in edge_values(shown.graph, edge)[:N_EDGE_VALUES]],
     ]
 
 
@@ -222,6 +226,7 @@ def node_reasons(
     without = explanation.without
     return {
         "summary": explanation.summary,
+        "why": explanation.in_short,
         "own": [[cut(each.name), each.value, each.place] for each in explanation.own_values],
         "degree_percentile": explanation.degree_percentile,
         "neighbors": [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -233,7 +233,9 @@ def plan_column(
     if how != "categories":
         if "text" in facts:
             rules.notice_written(name, how, facts["text"], notices)
-        return _plan_numbers(name, how, {name: facts[how]}, missing, notices)
+        plan = _plan_numbers(name, how, {name: facts[how]}, missing, notices)
+        dates = rules.is_dates(how) or isinstance(kind, pl.Date | pl.Datetime)
+        return replace(plan, names=tuple(rules.names_of_dates(plan.names))) if dates else plan
     text, found = facts["text"], facts["values"].found
     n_found = n_values(name) if len(found) > rules.MAX_CATEGORIES else len(found)
     if not rules.check_categories(name, n_found, text.n_empty, text.first_empty, missing, notices):

@@ -71,20 +71,35 @@ function number(value, digits = 4) {
   return value.toLocaleString("en", rounding).replace("-", "−");
 }
 
-// The value of a derived attribute: counts instead of logarithms; what is compared with nodes that have as many edges is
-// a difference, or a factor.
+// The value of an attribute as hopsight.explanations.derived says it: counts instead of logarithms, dates instead of days
+// since 1970; what is compared with nodes that have as many edges is a difference, or a factor.
 const FOR_COUNT = " for its count";
+const IN_UNIT = / in (days|seconds)(?= for its count$)/;
+const SINCE_1970 = ", days since 1970";
+const DAY = 86400;
+const UNITS = [["year", 365.25 * DAY], ["day", DAY], ["hour", 3600], ["minute", 60], ["second", 1]];
 
 function said(attribute, value) {
   if (typeof value !== "number") return number(value);
   if (attribute.endsWith(FOR_COUNT)) {
-    return attribute.includes(", log ") ? `×${number(Math.exp(Math.min(value, 300)), 2)}` : `${value > 0 ? "+" : ""}${number(value)}`;
+    if (attribute.includes(", log ")) return `×${number(Math.exp(Math.min(value, 300)), 2)}`;
+    const unit = attribute.match(IN_UNIT)?.[1];
+    const size = unit && value ? duration(Math.abs(value) * (unit === "days" ? DAY : 1)) : number(Math.abs(value));
+    return `${value > 0 ? "+" : value < 0 ? "−" : ""}${size}`;
   }
-  return /, log( count)?$/.test(attribute) && value >= 0 && value < 100 ? number(Math.round(1e6 * Math.expm1(value)) / 1e6) : number(value);
+  if (attribute.endsWith(SINCE_1970) && Math.abs(value) < 1e7) return new Date(Math.floor(value) * DAY * 1e3).toISOString().slice(0, 10);
+  return /,( mean)? log( count)?$/.test(attribute) && value >= 0 && value < 100 ? number(Math.round(1e6 * Math.expm1(value)) / 1e6) : number(value);
+}
+
+function duration(seconds) {
+  const [unit, size] = UNITS.find(([word, least]) => seconds >= least * (word === "year" ? 2 : 1)) ?? UNITS.at(-1);
+  const count = seconds < 100 * size ? Number((seconds / size).toPrecision(2)) : Math.round(seconds / size);
+  return `${whole(count)} ${unit}${count === 1 ? "" : "s"}`;
 }
 
 function attributeName(attribute) {
-  return attribute.endsWith(FOR_COUNT) ? attribute.replace(", log ", ", ") : attribute.replace(/, log( count)?$/, "");
+  if (attribute.endsWith(FOR_COUNT)) return attribute.replace(", log ", ", ").replace(IN_UNIT, "");
+  return attribute.replace(/,( mean)? log( count)?$/, "").replace(new RegExp(`${SINCE_1970}$`), "");
 }
 
 // How to read such values, where there are any.

@@ -80,7 +80,7 @@ function values(page, node, reasons) {
   const [, own, rank, degree] = page.nodes[node];
   const item = (label, value, words, word = label) => el("li", null, term(word, label), el("b", null, value), el("span", null, words));
   const above = (percentile) => `higher than for ${percent(percentile)} of nodes`;
-  const known = reasons?.values || [];
+  const known = page.kinds.length ? [] : reasons?.values || []; // evidence says it in words
   const same = known.find(([, value]) => value === own);
   return el("ul", { class: "values" },
     item(same ? `Score (${title(same[0])})` : "Score", score(own), `flagged above ${score(page.scores.threshold)}`, "Score"),
@@ -99,7 +99,8 @@ function withoutEdges(page, node, without) {
   const edges = without.neighbors.map((other, i) => [i > 0 && (i === last ? " and " : ", "), nodeLink(page, other)]);
   const [, own, rank] = page.nodes[node];
   return el("p", { class: "notice" }, `Without the ${edges.length === 1 ? "edge" : "edges"} to `, edges,
-    `, the score would be ${score(without.score)} instead of ${score(own)} and the rank ${whole(without.rank)} instead of ${whole(rank)}.`);
+    `, the score would be ${score(without.score)} instead of ${score(own)}`,
+    without.rank === rank ? `; it would still rank ${whole(rank)}.` : ` and the rank ${whole(without.rank)} instead of ${whole(rank)}.`);
 }
 
 // Where a node is shown: a server says the places of nodes, a report goes by their ranks.
@@ -133,7 +134,7 @@ function neighbors(page, node, reasons) {
     hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far away it looks" },
     hasHops && rows[0][5] === null && rows[0][2] !== null && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
     hasHops && rows.some((row) => row[3] !== null) && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => chance(row[3]), title: "probability of really being a neighbor" },
-    most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => part(row[4], most), title: "contribution to the AHP of the node; all contributions sum to it" },
+    !page.kinds.length && most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => part(row[4], most), title: "contribution to the AHP of the node; all contributions sum to it" },
     rows[0][5] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[5], text: (row) => percent(row[5]), title: "of edges" },
     { label: "Score", right: true, minor: hasHops, value: (row) => of(row)[1], text: (row) => score(of(row)[1]), warm: (row) => of(row)[4] },
     !hasHops && { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },

@@ -44,9 +44,8 @@ function scoreBar(page, node, most) {
 
 function why(page, node) {
   const decided = page.evidence[node]?.[0];
-  const own = page.reasons[node]?.own ?? [];  // the most unusual values first
-  if (decided === "outlier" && own.length) return `unusual in ${attributeName(own[0][0]).replace(FOR_COUNT, "")}`;
-  return page.kinds.find(([kind]) => kind === decided)?.[2] ?? page.reasons[node]?.attributes[0]?.[0] ?? "";
+  const meaning = page.kinds.find(([kind]) => kind === decided)?.[2];
+  return page.reasons[node]?.why || (meaning ?? attributeName(page.reasons[node]?.attributes[0]?.[0] ?? ""));
 }
 
 function kindLegend(page) {

@@ -64,7 +64,7 @@ function nodeTable() {
       named && { label: "Name", value: shownTitle, cell: (rank) => name(shownTitle(rank) ?? "–") },
       { label: "Score", right: true, value: shownScore, text: (rank) => score(shownScore(rank)), warm: isFlagged },
       hasTruth && { label: "Known", value: (rank) => NAMES[truthOf(rank)], cell: (rank) => truthOf(rank) < 0 ? "–" : el("span", { class: truthOf(rank) ? "whole warm" : "whole" }, NAMES[truthOf(rank)]) },
-      { label: "Edges", right: true, minor: hasTruth || named, value: shownDegree, text: (rank) => whole(shownDegree(rank)) },
+      { label: "Edges", right: true, minor: hasTruth || named, lesser: true, value: shownDegree, text: (rank) => whole(shownDegree(rank)) },
       page.kinds.length && { label: "Decided by", value: decidedBy, cell: (rank) => el("span", { class: "whole" }, decidedBy(rank) ?? "–") },
       page.kinds.length && { label: "Evidence", minor: true, cell: (rank) => evidenceCell(rank), text: () => "", fields: page.kinds.map(([kind], i) => [kind, (rank) => evidence(rank, i + 1)]) },
       row0 in page.stability && { label: "Stability", right: true, minor: true, value: stability, text: (rank) => share(stability(rank)) },
@@ -91,20 +91,28 @@ function firstAttribute(rank) {
 
 function edgeTable() {
   const rows = page.edges.map((edge, i) => [i + 1, ...edge]);
+  const known = page.edge_data ?? [];
+  const full = known.length > 0 && rows[0][6] !== null; // no room for a probability beside the score
   return table({
     label: "Edges most out of place", search: "Search the edges", limit: 15, csv: "edges-out-of-place.csv", rows,
     columns: [
       { label: "Rank", right: true, minor: true, descending: false, value: (row) => row[0], title: "1 is the edge most out of place" },
       { label: "From", value: (row) => fullName(page, row[1]), cell: (row) => nodeLink(page, row[1]) },
       { label: "To", value: (row) => fullName(page, row[2]), cell: (row) => nodeLink(page, row[2]) },
-      { label: "Hops", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 2) },
+      known.length > 0 && { label: "In the edge list", value: (row) => row[10][0][0], text: (row) => row[10].map(([, text]) => text).join(" "), cell: edgeData, fields: known.map((label, i) => [label, (row) => row[10][i][0]]) },
+      { label: "Hops", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 2), fields: full ? [["Hops", (row) => row[3]], ["P(1 hop)", (row) => row[5]]] : null },
       rows[0][6] === null && { label: "Variance", right: true, minor: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
-      { label: "P(1 hop)", right: true, minor: rows[0][6] !== null, value: (row) => row[5], text: (row) => chance(row[5]) },
+      !full && { label: "P(1 hop)", right: true, minor: rows[0][6] !== null, value: (row) => row[5], text: (row) => chance(row[5]) },
       rows[0][8] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[8], text: (row) => percent(row[8]) },
       rows[0][6] !== null && { label: "Score", right: true, value: (row) => row[6], text: (row) => score(row[6]), warm: (row) => row[7] },
       { label: "What differs most", minor: true, value: (row) => row[9], cell: (row) => el("div", { class: "words" }, row[9] || "–") },
     ].filter(Boolean),
   });
+}
+
+// What the edge list says about an edge: one line for each of its columns.
+function edgeData(row) {
+  return el("div", { class: "small" }, row[10].map(([, text], i) => el("div", { class: "whole" }, page.edge_data[i] === "time" ? text : `${page.edge_data[i]} ${text}`)));
 }
 
 function groupTable() {

@@ -1,5 +1,6 @@
 // A table that can be sorted by any column, searched, filtered, shown in part, and saved as CSV.
-// columns: [{ label, value(row), text(row)?, cell(row)?, fields?, right?, minor?, descending?, title? }]
+// columns: [{ label, value(row), text(row)?, cell(row)?, fields?, right?, minor?, lesser?, descending?, title? }]
+// minor columns are left out where room is scarce, lesser ones on a narrow screen only.
 // fields: [[label, value(row)], …] are the cells of a column in the CSV file, where they differ from its value.
 // views: [[label, rows()], …] are choices of rows; csv: name of the file; words(row): what a search looks at.
 
@@ -71,7 +72,7 @@ function table({ label, columns, rows, search, limit = 25, chosen, faint, views,
 }
 
 function head(column, onclick) {
-  const classes = [column.right && "right", column.minor && "minor"].filter(Boolean).join(" ");
+  const classes = [column.right && "right", column.minor && "minor", column.lesser && "lesser"].filter(Boolean).join(" ");
   const inner = column.value ? el("button", { type: "button", onclick }, column.label) : el("span", null, column.label);
   const meaning = glossary(column.label) ?? column.title;
   if (meaning && !column.value) inner.tabIndex = 0;
@@ -80,7 +81,7 @@ function head(column, onclick) {
 
 function line(columns, row, states) {
   return el("tr", { class: states.filter(Boolean).join(" ") || null }, columns.map((column) => {
-    const classes = [column.right ? "right" : "name", column.minor && "minor", column.warm?.(row) && "warm"];
+    const classes = [column.right ? "right" : "name", column.minor && "minor", column.lesser && "lesser", column.warm?.(row) && "warm"];
     const content = column.cell ? column.cell(row) : (column.text || column.value)(row);
     return el("td", { class: classes.filter(Boolean).join(" ") }, content);
   }));
