@@ -32,8 +32,8 @@ processed already is not processed again. Outputs are appended first and the sta
 the old one last: whatever a killed process had appended beyond that is cut off (`journal.py`).
 
 What ``scores.csv``, ``explanations.json`` and ``report.html`` say comes from totals and strongest rows in the state, so
-that ``watch`` writes them anew after every file (`results.py`). A large table is read in pieces (`io/pieces.py`), sorted
-in parts on the disk and judged in chunks (`spool.py`).
+that ``watch`` writes them anew after every file (`results.py`). A large table is read in pieces (`io/pieces.py`),
+sorted in parts on the disk and judged in chunks (`spool.py`).
 
 Not used yet: attributes of nodes. Not supported yet: Spark.
 """
