@@ -9,7 +9,7 @@ direction, each at its first appearance, self-loops left out; the earlier half i
 drawn uniformly and placed at random into the later half, 1, 5 or 10% of its edges. ROC-AUC is over all edges of the
 later half together. There, direction and time mean nothing: directions are drawn at random, and windows are numbers of
 events. Ours judges each edge by earlier ones only; the published methods also see the snapshot of 1,000 edges that the
-judged edge is in. Published figures are in ``results/over_time_published.json``, with what could not be verified.
+judged edge is in. Published figures are in ``results/over_time_published.json``, with where each was read.
 
 **DARPA**: ROC-AUC over all 4.5 million flows. MIDAS reports up to .95 (Bhatia et al. 2020).
 """

@@ -10,8 +10,9 @@ from hopsight.metrics import roc_auc
 from hopsight.streams.engine import advance
 from hopsight.streams.events import Columns, read_events
 from hopsight.streams.kernel import SCORE
+from hopsight.streams.outputs import event_frame
 from hopsight.streams.state import State
-from hopsight.streams.tally import new_laws
+from hopsight.streams.tally import new_laws, node_scores, node_tally, node_totals
 from stream_toys import DAY, START
 
 NOON = START + 45 * DAY + 12 * 3600
@@ -89,6 +90,24 @@ def test_money_mules_are_named(traffic: pl.DataFrame) -> None:
     late, labels = np.arange(frame.height) > frame.height / 3, frame["label"].to_numpy()
     assert roc_auc(labels[late], scores[late]) > 0.9
     assert (scores[late & (labels == 0)] >= 3.0).mean() < 0.005
+
+
+def nodes_of(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the nodes, most anomalous first."""
+    state = State.new({"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}, seed=0)
+    events = read_events(frame, Columns(time="time", amount="amount"))
+    rows = node_tally(event_frame(events, *advance(state, events), 3.0), None)
+    return node_scores(node_totals(rows, None))
+
+
+def test_who_scans_or_collects_is_named_and_not_the_others(traffic: pl.DataFrame) -> None:
+    scan = planted([999] * 100, list(range(100)), 3600)
+    nodes = nodes_of(pl.concat([traffic, scan.cast(dict(traffic.schema))]).sort("time", maintain_order=True))
+    assert nodes["node"][0] == "999"
+    assert nodes.filter(pl.col("flagged") == 1)["node"].is_in([str(node) for node in range(100)]).sum() < 10
+    nodes = nodes_of(pl.concat([traffic, mules(traffic)]).sort("time", maintain_order=True))
+    assert set(nodes["node"][:5]) == {"31", "62", "93", "124", "155"}
+    assert nodes["flagged"].sum() < 20
 
 
 def test_a_takeover_ranks_by_pair_amount_and_hour_together(traffic: pl.DataFrame) -> None:

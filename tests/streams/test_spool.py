@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hopsight.io import pieces as io_pieces
 from hopsight.streams import spool
 from hopsight.streams.events import Columns, read_events
 from hopsight.streams.spool import spooled
@@ -49,3 +50,27 @@ def test_a_bad_row_of_a_later_block_is_named_as_in_the_table(tmp_path: Path, mon
     frame.write_parquet(tmp_path / "e.parquet")
     with pytest.raises(ValueError, match="row 400 has no time"), spooled(tmp_path / "e.parquet", COLUMNS, tmp_path):
         pass
+
+
+@pytest.mark.parametrize("last", [("c", "d", 5, 0.5), ("c", "d", 2.5, 1.0), ("c", "d", 5, "1.234,50")])
+def test_text_in_pieces_gives_the_events_of_a_whole_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: tuple[object, ...]
+) -> None:
+    """Also if a late row is the first with a fraction, or decides how amounts are written."""
+    columns = ("source", "target", "when", "paid")
+    paid = "{}.000" if isinstance(last[3], str) else "{}"
+    rows = [(f"s{n % 9}", n % 7, n % 50, paid.format(n)) for n in range(1000)] + [last]
+    text = ";".join(columns) + "\n" + "".join(";".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "e.csv").write_text(text)
+    whole = read_events(tmp_path / "e.csv", COLUMNS)
+    monkeypatch.setattr(spool, "CHUNK", 130)
+    monkeypatch.setattr(io_pieces, "PIECE", 2000)
+    with spooled(tmp_path / "e.csv", COLUMNS, tmp_path) as found:
+        chunks = list(found.chunks())
+    for name in ("rows", "seconds", "amounts"):
+        np.testing.assert_array_equal(np.concatenate([getattr(chunk, name) for chunk in chunks]), getattr(whole, name))
+    for name in ("sources", "targets", "times"):
+        assert pl.concat([getattr(chunk, name) for chunk in chunks]).equals(getattr(whole, name)), name
+    if isinstance(last[3], str):
+        assert whole.amounts.max() == 999_000
+        assert found.amounts == "comma numbers"

@@ -17,6 +17,7 @@ from hopsight.io.dataframes import frame_of
 from hopsight.io.files import check_archive, check_file, naming, writing
 from hopsight.io.notices import notice
 from hopsight.io.parts import TextParts, as_one, once
+from hopsight.io.pieces import JsonLines, open_lines, text_blocks
 from hopsight.io.reader import TableReader
 from hopsight.io.sources import Address, kind_of
 from hopsight.io.textfile import TextTable, open_text, text_content
@@ -39,6 +40,7 @@ class Table:
     text: TextTable | TextParts | None = None
     reader: TableReader | None = None
     frame: pl.DataFrame | None = None
+    lines: JsonLines | None = None
 
     @property
     def typed(self) -> bool:
@@ -51,6 +53,8 @@ class Table:
             return self.frame.select(columns)
         if self.reader is not None:
             return self.reader.read(columns)
+        if self.lines is not None:
+            return self.lines.read(columns)
         assert self.text is not None
         return self.text.read(columns, text)
 
@@ -66,28 +70,48 @@ class Table:
             return self.frame.select(columns).head(HEAD)
         if self.reader is not None:
             return self.reader.read(columns, 0, HEAD)
+        if self.lines is not None:
+            return next(self.lines.blocks(columns)).head(HEAD)
         assert self.text is not None
         places = [self.text.names.index(name) for name in columns]
         cells = zip(*([row[place] for place in places] for row in self.text.first_rows), strict=True)
         return pl.DataFrame([pl.Series(n, list(c), dtype=pl.String) for n, c in zip(columns, cells, strict=False)])
 
     def blocks(self, columns: Sequence[str], size: int, *, text: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Yield these columns in blocks of ``size`` rows; a Parquet file is never in memory as a whole."""
-        if self.reader is None:
-            yield from self.read(columns, text=text).iter_slices(size)
+        """Yield these columns in blocks of at most ``size`` rows; a large file is never in memory as a whole.
+
+        Parquet and text files are large files in this sense, and JSON Lines if the table was opened with ``by_blocks``;
+        workbooks, databases and data frames are in memory already.
+        """
+        if self.reader is not None:
+            for first in range(0, self.reader.n_rows(), size):
+                yield self.reader.read(columns, first, size)
             return
-        for first in range(0, self.reader.n_rows(), size):
-            yield self.reader.read(columns, first, size)
+        if self.frame is not None:
+            blocks = iter([self.frame.select(columns)])
+        elif self.lines is not None:
+            blocks = self.lines.blocks(columns)
+        else:
+            assert self.text is not None
+            blocks = text_blocks(self.text, columns, text)
+        for block in blocks:
+            yield from block.iter_slices(size)
 
 
 @contextmanager
-def open_table(source: Any, *, header: bool | None = None, notices: list[str] | None = None) -> Iterator[Table]:
+def open_table(
+    source: Any, *, header: bool | None = None, notices: list[str] | None = None, by_blocks: bool = False
+) -> Iterator[Table]:
     """Read the header of a table, given as a path, an address or a data frame.
 
     A text file whose first line looks like all others has no header: its columns are then called
-    ``column1, column2, …``, unless a comment names them. ``header`` says whether there is one.
+    ``column1, column2, …``, unless a comment names them. ``header`` says whether there is one. With ``by_blocks``, a
+    large file of JSON Lines, which has no header, is not read as a whole.
     """
-    if isinstance(source, Path):
+    lines = open_lines(source) if by_blocks and isinstance(source, Path) and _is_plain_json(source) else None
+    if lines is not None:
+        yield Table(_checked_names(list(lines.types)), lines=lines)
+    elif isinstance(source, Path):
         with _open_file(source, kind_of(source), {}, header, notices) as table:
             yield table
     elif isinstance(source, Address):
@@ -165,6 +189,10 @@ def _open_text(path: Path, header: bool | None, encoding: str | None, notices: l
         return Table(_checked_names(text.names), text=text)
     frame = _flat(_read_json(path, text_content(path, encoding, notices)))
     return Table(_checked_names(frame.columns), frame=frame)
+
+
+def _is_plain_json(path: Path) -> bool:
+    return JSON.search(path.name.lower()) is not None and text_content(path, notices=[]) is None
 
 
 def _read_json(path: Path, content: bytes | None) -> pl.DataFrame:

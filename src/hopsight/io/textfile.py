@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,9 +54,15 @@ class TextTable:
         import polars as pl
 
         try:  # letting polars infer the types saves much memory, but it looks at the first rows only
-            frame = self._read(guess=True, text=text)
+            frame = self.parse(self.source, dict.fromkeys(text, pl.String), guess=True)
         except pl.exceptions.PolarsError:
             frame = self._read_as_text()
+        return self.cleaned(frame, columns)
+
+    def cleaned(self, frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+        """Return these columns of parsed rows with the text that was meant; empty rows are left out."""
+        import polars as pl
+
         if self.guarded:
             frame = unguarded_frame(frame)
         if self.padded:
@@ -67,7 +73,7 @@ class TextTable:
         import polars as pl
 
         try:
-            return self._read(guess=False, text=self.names)
+            return self.parse(self.source, dict.fromkeys(self.names, pl.String))
         except pl.exceptions.NoDataError:
             return pl.DataFrame(schema=dict.fromkeys(self.names, pl.String))
         except pl.exceptions.PolarsError as error:
@@ -93,23 +99,37 @@ class TextTable:
                     return f"row {number} ({shortened(self.separator.join(row))})"
         return "one of its rows"
 
-    def _read(self, *, guess: bool, text: Sequence[str]) -> pl.DataFrame:
+    @property
+    def source(self) -> Path | bytes:
+        """The table in UTF-8."""
+        return self.path if self.content is None else self.content
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the table in UTF-8."""
+        return self.path.stat().st_size if self.content is None else len(self.content)
+
+    def parse(
+        self, source: Path | bytes, types: Mapping[str, Any], *, guess: bool = False, is_first: bool = True
+    ) -> pl.DataFrame:
+        """Return the rows of the table, or of a piece of it, of which only the first one has the header.
+
+        Columns that ``types`` does not name are text, or with ``guess`` what polars infers from the first rows.
+        """
         import polars as pl
 
-        options: dict[str, Any] = {
-            "has_header": self.has_header,
-            "separator": self.separator,
-            "comment_prefix": self.comment,
-            "glob": False,
-        }
-        source = self.content if self.content is not None else str(self.path)
+        options: dict[str, Any] = {"separator": self.separator, "comment_prefix": self.comment, "glob": False}
+        given: Any = source if isinstance(source, bytes) else str(source)
+        if is_first:
+            options["has_header"] = self.has_header
+        else:
+            given = self.separator.join(map(str, range(len(self.names)))).encode() + b"\n" + given
         # polars does not undouble the quotes in a name, so columns are matched by position.
-        theirs = pl.read_csv(source, n_rows=0, infer_schema=False, **options).columns
+        theirs = pl.read_csv(given, n_rows=0, infer_schema=False, **options).columns
         if len(theirs) != len(self.names):
             raise ValueError("its first line is not the header of a table")
-        wanted = set(text)
-        overrides = {their: pl.String for their, name in zip(theirs, self.names, strict=True) if name in wanted}
-        frame = pl.read_csv(source, infer_schema=guess, schema_overrides=overrides, **options)
+        overrides = {their: types[name] for their, name in zip(theirs, self.names, strict=True) if name in types}
+        frame = pl.read_csv(given, infer_schema=guess, schema_overrides=overrides, **options)
         frame.columns = list(self.names)
         return frame
 

@@ -17,7 +17,8 @@ number of events), and these into *ticks* of at most a minute. Everything is one
    An event counts by their sum or by the strongest of them, again as a share of earlier events. Events of one node that
    are unusual together, such as a run of strangers, are a *streak* (`streaks.py`).
 4. **Decide.** The strongest of these, and of the bursts, is the score: −log₁₀ of the chance that an ordinary event has
-   as much, 3 being one in a thousand. An event is flagged from the alarm level on.
+   as much, 3 being one in a thousand. An event is flagged from the alarm level on. For each of its ends it counts less
+   by the evidence by which the other end alone is more unusual, so that the targets of a scan rank below who scans.
 5. **Remember.** Tables of fixed size hold nodes (with their last 32 neighbors) and pairs; the least recently seen make
    room. So the cost of an event and the size of the state have a bound that the length of the history does not change.
 
@@ -31,8 +32,8 @@ processed already is not processed again. Outputs are appended first and the sta
 the old one last: whatever a killed process had appended beyond that is cut off (`journal.py`).
 
 What ``scores.csv``, ``explanations.json`` and ``report.html`` say comes from totals and strongest rows in the state, so
-that ``watch`` writes them anew after every file (`results.py`). A large table is sorted in parts on the disk and judged
-in chunks (`spool.py`).
+that ``watch`` writes them anew after every file (`results.py`). A large table is read in pieces (`io/pieces.py`),
+sorted in parts on the disk and judged in chunks (`spool.py`).
 
 Not used yet: attributes of nodes. Not supported yet: Spark.
 """

@@ -20,7 +20,8 @@ from hopsight.io.files import reading
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column
 from hopsight.io.rules import TextSummary, text_kind, text_numbers
-from hopsight.streams.times import PLAIN, as_seconds, time_form
+from hopsight.io.written import WRITTEN
+from hopsight.streams.times import BLOCK, PLAIN, as_seconds, time_form
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,6 +42,7 @@ class Columns:
     ignore: Sequence[str] = ()
     header: bool | None = None  # whether a text file has one; by default it is recognized
     times: str | None = None  # how times are written, as the first file decided (hopsight.streams.times)
+    amounts: str | None = None  # the same of amounts, such as 1.234,50
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,13 @@ class Wanted:
     amount: str | None
     label: str | None
     times: str = PLAIN
+    amounts: str = PLAIN
+
+    @property
+    def as_text(self) -> list[str]:
+        """The names of the columns that no text file is to read as numbers."""
+        written = [self.amount] if self.amount is not None and self.amounts in WRITTEN else []
+        return [self.source, self.target, *written]
 
     @property
     def names(self) -> list[str]:
@@ -123,7 +132,7 @@ def opened(source: Any, columns: Columns) -> Iterator[tuple[Table, Wanted]]:
     """Open a table and find its columns."""
     with (
         reading(source) if isinstance(source, Path) else nullcontext(),
-        open_table(source, header=columns.header) as table,
+        open_table(source, header=columns.header, by_blocks=True) as table,
     ):
         for name, option in (
             (columns.time, "time_column"),
@@ -136,7 +145,8 @@ def opened(source: Any, columns: Columns) -> Iterator[tuple[Table, Wanted]]:
         names = [name for name in table.names if name not in special]
         ends = find_ends(names, columns.source, columns.target, head=table.head)
         times = time_form(table, columns.time) if columns.times is None else columns.times
-        yield table, Wanted(*ends, columns.time, columns.amount, columns.label, times)
+        amounts = columns.amounts or (PLAIN if columns.amount is None else _amount_form(table, columns.amount))
+        yield table, Wanted(*ends, columns.time, columns.amount, columns.label, times, amounts)
 
 
 def event_rows(frame: pl.DataFrame, wanted: Wanted, typed: bool, first: int = 0) -> pl.DataFrame:
@@ -152,7 +162,7 @@ def event_rows(frame: pl.DataFrame, wanted: Wanted, typed: bool, first: int = 0)
         "target": ids.as_ids(_plain(frame[wanted.target]), typed=typed).alias("target"),
         "time": frame[wanted.time].alias("time"),
         "seconds": as_seconds(frame[wanted.time], wanted.times),
-        "amount": np.full(n_rows, np.nan) if wanted.amount is None else _numbers(frame[wanted.amount]),
+        "amount": np.full(n_rows, np.nan) if wanted.amount is None else _numbers(frame[wanted.amount], wanted.amounts),
         "row": np.arange(first + 1, first + n_rows + 1),
     }
     if wanted.label is not None:
@@ -170,7 +180,7 @@ def events_of(rows: pl.DataFrame) -> Events:
 
 
 def _read(table: Table, wanted: Wanted) -> pl.DataFrame:
-    frame = table.read(wanted.names, text=[wanted.source, wanted.target])
+    frame = table.read(wanted.names, text=wanted.as_text)
     if not frame.height:
         raise ValueError("it has a header but no events")
     return frame
@@ -180,16 +190,32 @@ def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort("seconds", maintain_order=True)
 
 
-def _numbers(column: pl.Series) -> FloatArray:
+def _amount_form(table: Table, name: str) -> str:
+    """Return how the amounts in a column are written; all rows decide whether 1.234 is more than a thousand."""
+    import polars as pl
+
+    first, summary = 0, None
+    for block in table.blocks([name], BLOCK, text=()):
+        column = block[name]
+        if column.dtype != pl.String:
+            return PLAIN
+        found = TextSummary.of(column, np.arange(first, first + len(column)))
+        summary = found if summary is None else summary + found
+        first += len(column)
+    holds = PLAIN if summary is None else text_kind(name, summary)
+    return holds if holds in WRITTEN else PLAIN
+
+
+def _numbers(column: pl.Series, form: str) -> FloatArray:
     """Return amounts; an empty cell is NaN and not judged."""
     import polars as pl
 
-    numbers = column.cast(pl.Float64, strict=False)
-    if column.dtype == pl.String and numbers.null_count() > column.null_count():
-        holds = text_kind(column.name, TextSummary.of(column))
-        if holds in ("numbers", "point numbers", "comma numbers"):
-            numbers = text_numbers(column, holds)
-    wrong = (numbers.is_null() & column.is_not_null()).arg_true()
+    if column.dtype == pl.String:
+        numbers = text_numbers(column, "numbers" if form == PLAIN else form)  # type: ignore[arg-type]
+        empty = column.is_null() | (column.str.strip_chars() == "")
+    else:
+        numbers, empty = column.cast(pl.Float64, strict=False), column.is_null()
+    wrong = (numbers.is_null() & ~empty).arg_true()
     if len(wrong):
         raise ValueError(
             f"column {column.name!r}, row {int(wrong[0]) + 1}: {shortened(column[wrong[0]])} is not a number"

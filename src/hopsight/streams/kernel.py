@@ -60,7 +60,7 @@ from hopsight.streams.memory import (
     pair_slot,
 )
 from hopsight.streams.network import Network, judge
-from hopsight.streams.streaks import dispersion_of, streak_evidence
+from hopsight.streams.streaks import dispersion_of, streak_evidence, streak_level
 from hopsight.streams.windows import SPANS
 from hopsight.system.compiled import compiled
 
@@ -92,8 +92,10 @@ LN10 = math.log(10.0)
     EV_TOGETHER,
     STREAK_PLACE,
     STREAK_COUNT,
-) = range(19)
-N_READINGS = 19
+    SOURCE_SCORE,
+    TARGET_SCORE,
+) = range(21)
+N_READINGS = 21
 
 
 @compiled()
@@ -271,15 +273,16 @@ def _combine(memory: Memory, reading: NDArray[np.float32], source: int, target: 
     total = _share_of(memory, SEEN_SUM, parts[0] + parts[1] + parts[2])
     strongest = _share_of(memory, SEEN_STRONGEST, max(parts))
     reading[EV_TOGETHER] = _share_of(memory, SEEN_TOGETHER, max(total, strongest))
-    reading[EV_STREAK] = 0.0
-    if again:
-        return
+    reading[EV_STREAK] = reading[SOURCE_SCORE] = reading[TARGET_SCORE] = 0.0
     for place in range(2 * N_PARTS):
         end, part = place // N_PARTS, place % N_PARTS
         row, seen = memory.streaks[source if end == 0 else target, end, part], memory.seen[SEEN_STREAKS + place]
-        found = streak_evidence(row, seen, memory.clock[SPAN_STEP], parts[part]) / memory.dispersion[end, part]
+        found = 0.0 if again else streak_evidence(row, seen, memory.clock[SPAN_STEP], parts[part])
+        found /= memory.dispersion[end, part]
         if found > reading[EV_STREAK]:
             reading[EV_STREAK], reading[STREAK_PLACE], reading[STREAK_COUNT] = found, place, row[NUMBER]
+        own = streak_level(row) / memory.dispersion[end, part]
+        reading[SOURCE_SCORE + end] = max(reading[SOURCE_SCORE + end], own)
 
 
 @compiled()
@@ -300,6 +303,23 @@ def _decide(reading: NDArray[np.float32]) -> None:
             best, strongest = column, reading[column]
     reading[SCORE] = strongest / LN10
     reading[KIND] = best - EV_HOP
+    _share_out(reading)
+
+
+@compiled()
+def _share_out(reading: NDArray[np.float32]) -> None:
+    """Set what the event says of each end: its score, less the evidence by which the other end alone is more unusual.
+
+    Of an end alone speak the burst of its own events, its streak and, of the source, the hour if that decided. So the
+    targets of a scan are not as suspicious as who scans, nor are the senders to an account that collects.
+    """
+    reading[SOURCE_SCORE] = max(reading[SOURCE_SCORE], reading[EV_SENDER])
+    reading[TARGET_SCORE] = max(reading[TARGET_SCORE], reading[EV_RECEIVER])
+    if reading[KIND] == EV_HOUR - EV_HOP:
+        reading[SOURCE_SCORE] = max(reading[SOURCE_SCORE], reading[EV_TOGETHER])
+    more = (reading[SOURCE_SCORE] - reading[TARGET_SCORE]) / LN10
+    reading[SOURCE_SCORE] = max(0.0, reading[SCORE] - max(0.0, -more))
+    reading[TARGET_SCORE] = max(0.0, reading[SCORE] - max(0.0, more))
 
 
 @compiled()

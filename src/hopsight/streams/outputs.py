@@ -21,9 +21,11 @@ from hopsight.streams.kernel import (
     PAST_HOP,
     SCALE,
     SCORE,
+    SOURCE_SCORE,
     STREAK_COUNT,
     STREAK_PLACE,
     SURPRISE,
+    TARGET_SCORE,
 )
 from hopsight.streams.reasons import event_reasons
 from hopsight.streams.tally import kind_names
@@ -57,6 +59,9 @@ def event_frame(
             "scale": readings[:, SCALE].astype(np.int8),
             "streak": readings[:, STREAK_COUNT].astype(np.float64),
             "streak_place": readings[:, STREAK_PLACE].astype(np.int8),
+            "source_score": readings[:, SOURCE_SCORE], "target_score": readings[:, TARGET_SCORE],
+            "source_flagged": (readings[:, SOURCE_SCORE] >= alarm).astype(np.int8),
+            "target_flagged": (readings[:, TARGET_SCORE] >= alarm).astype(np.int8),
             "hop_evidence": readings[:, EV_HOP], "amount_evidence": readings[:, EV_AMOUNT],
             "hour_evidence": readings[:, EV_HOUR],
         }

@@ -82,7 +82,7 @@ def detect(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         }  # fmt: skip
         with stages.stage("load"):
             spool = stack.enter_context(spooled(source, request.columns, claimed.staging))
-        request = dataclasses.replace(request, columns=dataclasses.replace(request.columns, times=spool.times))
+        request = dataclasses.replace(request, columns=_as_read(request.columns, spool))
         record["request"] = dataclasses.asdict(request)
         state = State.new(_first_notes(request), seed=request.seed)
         labels: list[Any] = []
@@ -176,6 +176,11 @@ def digest_of(source: Path | Address) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     parts = "".join(digest_of(path) for path in source.paths) + json.dumps(dict(source.options))
     return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def _as_read(columns: Columns, spool: Spool) -> Columns:
+    """Return the columns with how their times and amounts are written, for later files."""
+    return dataclasses.replace(columns, times=spool.times, amounts=spool.amounts)
 
 
 def _counts(state: State) -> tuple[int, int, int]:

@@ -33,6 +33,7 @@ class Spool:
     starts: tuple[float, ...] = ()  # times at which chunks begin, except the first
     whole_ids: tuple[bool, bool] = (False, False)
     times: str | None = None  # how times are written
+    amounts: str | None = None
 
     def chunks(self, done: int = 0) -> Iterator[Events]:
         """Yield the events from number ``done`` on, in chunks that do not depend on ``done``."""
@@ -69,7 +70,7 @@ def spooled(source: Any, columns: Columns, folder: Path) -> Iterator[Spool]:
     shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
     try:
         with opened(source, columns) as (table, wanted):
-            spool = replace(_spool(table, wanted, place), times=wanted.times)
+            spool = replace(_spool(table, wanted, place), times=wanted.times, amounts=wanted.amounts)
         yield spool
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -100,13 +101,12 @@ def _spool(table: Table, wanted: Wanted, place: Path) -> Spool:
 def _blocks(table: Table, wanted: Wanted) -> Iterator[pl.DataFrame]:
     """Yield blocks of checked rows, each in order of time."""
     first = 0
-    text = [wanted.source, wanted.target]
-    for frame in table.blocks(wanted.names, CHUNK, text=text):
+    for frame in table.blocks(wanted.names, CHUNK, text=wanted.as_text):
         try:
             rows = event_rows(frame, wanted, table.typed, first)
         except ValueError:
             if first:  # the message shall name the row of the table, not that of the block
-                event_rows(table.read(wanted.names, text=text), wanted, table.typed)
+                event_rows(table.read(wanted.names, text=wanted.as_text), wanted, table.typed)
             raise
         first += frame.height
         yield rows.sort("seconds", maintain_order=True)

@@ -40,6 +40,12 @@ def streak_evidence(row: NDArray[np.float64], seen: NDArray[np.float64], span: i
 
 
 @compiled()
+def streak_level(row: NDArray[np.float64]) -> float:
+    """Return how unusual the recent events of this node are together, the last one included."""
+    return _excess(row[TOTAL], row[NUMBER], _usual(row))
+
+
+@compiled()
 def _close_span(row: NDArray[np.float64], seen: NDArray[np.float64]) -> None:
     """Learn what is usual; of a streak only a part, so that it does not hide itself."""
     mean = _usual(row)

@@ -20,7 +20,7 @@ MEASURES = ("events", "surprise", "flagged")
 
 
 def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame:
-    """Return one row per window and node: what it did, its strongest score, and what decided it.
+    """Return one row per window and node: what it did, its share of the strongest score, and what decided it.
 
     ``before`` are the rows of the window that was open.
     """
@@ -36,9 +36,9 @@ def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFram
                 pl.lit(sent).alias("sent"),
                 pl.col("new_pair").alias("new_pairs"),
                 "far",
-                "flagged",
+                pl.col(f"{end}_flagged").alias("flagged"),
                 "decided_by",
-                "score",
+                pl.col(f"{end}_score").alias("score"),
             )
         )
     rows = [*([before] if before is not None else []), *ends]
