@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.explanations import Explanation
+from hopsight.explanations import Explainer, Explanation
 from hopsight.graph import AttributedGraph
 from hopsight.report.page import full_data, report_data, write_report
 
@@ -74,7 +74,7 @@ def test_fifty_nodes_of_a_dense_graph_stay_under_five_megabytes(
 def test_detectors_without_edges_or_training_have_a_page_too(judged: Any, explain_top: ExplainTop) -> None:
     for name in ("edge_index_", "edge_hop_", "edge_variance_", "edge_probability_", "ahp_", "loss_"):
         delattr(judged, name)
-    data = full_data(judged, judged.graph_, explain_top(judged, judged.graph_, 3), {})
+    data = full_data(Explainer(judged, judged.graph_), explain_top(judged, judged.graph_, 3), {})
     assert data["edges"] == []
     assert data["losses"] == []
     assert data["columns"] == []

@@ -118,10 +118,10 @@ class Explainer:
         self.graph: AttributedGraph = fitted_on
         self.scores: FloatArray = np.asarray(model.decision_score_, dtype=np.float64)
         self.ranks: IntArray = ranks(self.scores)
-        self._edges = JudgedEdges(fitted_on, model)
+        self.edges = JudgedEdges(fitted_on, model)
         self._attributes = AttributeComparison(fitted_on)
         self._groups = Groups(model, fitted_on, self.ranks)
-        self._evidence = NodeEvidence(model, fitted_on, self._groups, self._attributes.columns)
+        self._evidence = NodeEvidence(model, fitted_on, self._groups, self._attributes.columns, self.edges)
         self._places: dict[str, Places] = {}
 
     def many(self, positions: Sequence[int], *, top: int = 10, absent: int = 3) -> Iterator[Explanation]:
@@ -136,7 +136,7 @@ class Explainer:
         check_count("top", top)
         check_count("absent", absent, low=0)
         graph, position = self.graph, self._position(node)
-        edges, others = self._edges.at(position)
+        edges, others = self.edges.at(position)
         judged = bool(self.model.judged_[position]) if hasattr(self.model, "judged_") else True
         notes = ([] if edges.size else [NO_EDGES]) + ([] if judged else [NOT_JUDGED])
         k = min(absent, edges.size - 1)  # a node without any edge could not be scored
@@ -169,16 +169,16 @@ class Explainer:
         check_count("top", top)
         graph = self.graph
         start, end = self._position(source), self._position(target)
-        edge = self._edges.between(start, end)
+        edge = self.edges.between(start, end)
         if edge is None:
             raise ValueError(f"there is no edge between {source!r} and {target!r}")
-        hop, variance, probability = self._edges.values(edge)
-        near, far = self._edges.at(start), self._edges.at(end)
+        hop, variance, probability = self.edges.values(edge)
+        near, far = self.edges.at(start), self.edges.at(end)
         return EdgeExplanation(
             source=_item(graph.node_ids[start]),
             target=_item(graph.node_ids[end]),
             detector=type(self.model).__name__,
-            rank=None if hop is None else int(self._edges.ranks[edge]),
+            rank=None if hop is None else int(self.edges.ranks[edge]),
             n_edges=graph.n_edges,
             hop=hop,
             variance=variance,
@@ -189,11 +189,11 @@ class Explainer:
             target_score=float(self.scores[end]),
             common_neighbors=int(np.intersect1d(near[1], far[1]).size),
             attributes=self.gaps(start, end, top),
-            unlikeness=None if self._edges.unlikeness is None else float(self._edges.unlikeness[edge]),
+            unlikeness=None if self.edges.unlikeness is None else float(self.edges.unlikeness[edge]),
             flagged=bool(self.model.edge_label_[edge]) if hasattr(self.model, "edge_label_") else None,
-            reason=None if hop is None else self._edges.reasons[edge],
+            reason=None if hop is None else self.edges.reasons[edge],
             data=edge_values(graph, edge),
-            **{name: self._edges.optional(name, edge) for name in ("surprise", "dissimilarity", "score")},
+            **{name: self.edges.optional(name, edge) for name in ("surprise", "dissimilarity", "score")},
         )
 
     def group(self, group: int) -> GroupExplanation:
@@ -214,9 +214,9 @@ class Explainer:
 
     def _neighbors(self, edges: IntArray, others: IntArray) -> Iterator[Neighbor]:
         known = (self.graph.node_ids, self.scores, self.ranks, self.graph.degrees)
-        unlike = self._edges.unlikeness
+        unlike = self.edges.unlikeness
         unlike_here = [None] * edges.size if unlike is None else unlike[edges].tolist()
-        columns = (*(values[others].tolist() for values in known), *self._edges.columns(edges), unlike_here)
+        columns = (*(values[others].tolist() for values in known), *self.edges.columns(edges), unlike_here)
         for node, score, rank, degree, hop, variance, probability, unlikeness in zip(*columns, strict=True):
             contribution = None if hop is None else hop / edges.size
             yield Neighbor(node, score, rank, degree, hop, variance, probability, contribution, unlikeness)

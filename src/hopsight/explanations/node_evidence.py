@@ -24,8 +24,10 @@ IntArray = NDArray[np.int64]
 class NodeEvidence:
     """What a detector with kinds of evidence knows of single nodes; for other detectors it finds nothing."""
 
-    def __init__(self, model: Any, graph: AttributedGraph, groups: Groups, columns: Columns) -> None:
-        self.model, self.graph, self._groups, self._columns = model, graph, groups, columns
+    def __init__(
+        self, model: Any, graph: AttributedGraph, groups: Groups, columns: Columns, edges: JudgedEdges
+    ) -> None:
+        self.model, self.graph, self._groups, self._columns, self._edges = model, graph, groups, columns, edges
         self._evidence = evidence_of(model)
         self._decided_by = decided_by(model)
         self._expected: dict[int, float] = {}
@@ -42,10 +44,6 @@ class NodeEvidence:
             "expected_degree": self._expected_degree(position),
             "companions": self._companions(decided, position) if decided in ("ring", "lockstep") else None,
         }
-
-    @cached_property
-    def _edges(self) -> JudgedEdges:
-        return JudgedEdges(self.graph, self.model)
 
     @cached_property
     def _own_values(self) -> OwnValues:

@@ -34,11 +34,11 @@ class Neighborhoods:
     [['b', 0.9, 1, 2, 1], ['c', 0.5, 2, 1, 0], ['a', 0.1, 3, 1, 0]]
     """
 
-    def __init__(self, graph: AttributedGraph, model: Any) -> None:
+    def __init__(self, graph: AttributedGraph, model: Any, edges: JudgedEdges | None = None) -> None:
         self.graph, self.model = graph, model
         self.nodes: list[list[Any]] = []  # id, score, rank, degree, flagged, and the name to show where nodes have one
         self.n_edges = 0
-        self.edges = JudgedEdges(graph, model)
+        self.edges = edges or JudgedEdges(graph, model)
         self._numbers: dict[int, int] = {}
         self._scores = np.asarray(model.decision_score_, dtype=np.float64)
         self._ranks = ranks(self._scores)

@@ -73,7 +73,7 @@ def report(model: Any, graph: AttributedGraph | None = None, *, top: int = 20, r
         "labels": None if known.labels is None else found_first(known.labels, explainer.scores),
     }
     title = f"{known.name or 'Graph'} · hopsight"
-    return ReportPage(title, render_page(title, full_data(model, known, explanations, run), SCRIPTS))
+    return ReportPage(title, render_page(title, full_data(explainer, explanations, run), SCRIPTS))
 
 
 def redacted(graph: AttributedGraph, scores: Any) -> AttributedGraph:

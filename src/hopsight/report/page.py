@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.detectors.table import decided_by, evidence_of
-from hopsight.explanations import Explanation
+from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.attributes import AttributeComparison
 from hopsight.explanations.edge_explanation import compared, edge_values, plainest
 from hopsight.explanations.evidence import MEANINGS
@@ -46,6 +46,7 @@ def write_report(
     run: Mapping[str, Any],
     *,
     files: Sequence[str] = (),
+    explainer: Explainer | None = None,
 ) -> None:
     """Write the HTML report of one detection.
 
@@ -64,18 +65,19 @@ def write_report(
         ``seconds``, ``labels`` and ``warnings`` is shown.
     files
         Files in the same folder that the page links to.
+    explainer
+        What explained the nodes; it saves sorting edges and attributes again.
     """
     name = graph.name or "Graph"
-    data = full_data(model, graph, explanations, run) | {"files": list(files)}
+    data = full_data(explainer or Explainer(model, graph), explanations, run) | {"files": list(files)}
     write_page(Path(path), f"{name} · hopsight", data, SCRIPTS)
 
 
-def full_data(
-    model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
-) -> dict[str, Any]:
+def full_data(explainer: Explainer, explanations: Sequence[Explanation], run: Mapping[str, Any]) -> dict[str, Any]:
     """Return the contents of the page as plain values, with all nodes of the graph if they fit."""
-    explanations, sentences = with_flagged(model, graph, explanations)
-    shown = Neighborhoods(graph, model)
+    model, graph = explainer.model, explainer.graph
+    explanations, sentences = with_flagged(explainer, explanations)
+    shown = Neighborhoods(graph, model, explainer.edges)
     data = report_data(model, graph, explanations, run, shown)
     more = packed_json(plain(data.pop("more"), digits=6))
     found = archive(model, graph, sentences, SPACE - len(more) - len(embedded_json(data)), shown.edges)

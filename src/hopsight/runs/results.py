@@ -144,4 +144,4 @@ def _write_reasons(folder: Path, graph: AttributedGraph, model: Any, top: int, r
     reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
     write_whole(folder / "explanations.json", reasons)
     written = [name for name in LINKED if name == RECORD or (folder / name).is_file()]  # the record comes last
-    write_report(folder / "report.html", model, graph, explanations, record, files=written)
+    write_report(folder / "report.html", model, graph, explanations, record, files=written, explainer=explainer)
