@@ -27,3 +27,8 @@ def test_a_graph_shows_counts_names_labels_and_what_edges_have() -> None:
     assert shown == graph._repr_html_()
     for part in ("Graph tiny", ">3<", ">2<", "x11 and 3 more", "1 anomalous, 1 normal", ">weight<"):
         assert part in shown
+
+
+def test_columns_of_numbers_are_aligned_right_and_words_left() -> None:
+    shown = table(["node", "score", "why"], [["7", "14.3", "its neighbors look far away"], ["8", "–", "unusual"]])
+    assert shown.count("text-align:right") == 3  # the head and both cells of the score

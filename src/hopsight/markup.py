@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -24,15 +25,18 @@ def paragraph(text: str) -> str:
 
 
 def table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table; empty without rows. The first column is aligned left, the others right.
+    """Return a table; empty without rows. Columns of numbers are aligned right, the others and the first left.
 
     >>> table([], [["a&b"]])
     '<table><tbody><tr><td style="text-align:left">a&amp;b</td></tr></tbody></table>'
     """
-    body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
-    if not body:
+    texts = [[str(value) for value in row] for row in rows]
+    if not texts:
         return ""
-    head = f"<thead><tr>{_cells('th', header)}</tr></thead>" if header else ""
+    columns = list(zip(*texts, strict=True))[1:]
+    sides = ["left", *("right" if all(map(_is_number, column)) else "left" for column in columns)]
+    body = "".join(f"<tr>{_cells('td', row, sides)}</tr>" for row in texts)
+    head = f"<thead><tr>{_cells('th', [str(name) for name in header], sides)}</tr></thead>" if header else ""
     return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
@@ -54,7 +58,15 @@ def graph_card(graph: Any) -> str:
     return card(f"Graph {graph.name}".strip(), table([], rows))
 
 
-def _cells(tag: str, values: Sequence[object]) -> str:
-    sides = ["left", *["right"] * (len(values) - 1)]
+def _is_number(text: str) -> bool:
+    """Return whether a cell reads as a number, a range of numbers, or as no value.
+
+    >>> [_is_number(text) for text in ("2,448", "+8.3", "21.1 to 31.75", "–", "99% Oslo", "time")]
+    [True, True, True, True, False, False]
+    """
+    return re.fullmatch(r"[\d\s.,%+×<−–e-]*(to [\d\s.,%+×−e-]+)?", text) is not None
+
+
+def _cells(tag: str, values: Sequence[str], sides: Sequence[str]) -> str:
     pairs = zip(sides, values, strict=True)
-    return "".join(f'<{tag} style="text-align:{side}">{html.escape(str(value))}</{tag}>' for side, value in pairs)
+    return "".join(f'<{tag} style="text-align:{side}">{html.escape(value)}</{tag}>' for side, value in pairs)

@@ -105,7 +105,7 @@ def test_a_misfit_is_explained_by_its_far_neighbors_and_what_differs(model: Any)
     )
     assert "Its city is Dublin; all" in reasons.unusual
     assert "Neighbors, most out of place first" in str(reasons)
-    scores = [model.edge_score_[edge] for edge in Explainer(model)._edges.at(0)[0]]
+    scores = [model.edge_score_[edge] for edge in Explainer(model).edges.at(0)[0]]
     assert scores == sorted(scores, reverse=True)
 
 
@@ -152,7 +152,7 @@ def test_an_edge_says_hops_surprise_dissimilarity_and_rank(model: Any, town: Att
     assert reasons.flagged == bool(model.edge_label_[edge])
     assert reasons.reason is not None and reasons.reason.startswith(f"looks {reasons.hop:.1f} hops apart; attributes ")
     text = str(reasons)
-    for words in ("hops apart", "Its surprise, the mean of", "Its ends are less alike than those of ", "Ranks 1 of"):
+    for words in ("hops apart", "Its surprise, the mean of", " and are less alike than those of ", "Ranks 1 of"):
         assert words in text
     assert json.loads(json.dumps(reasons.to_dict(), allow_nan=False)) == reasons.to_dict()
 

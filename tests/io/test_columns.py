@@ -163,7 +163,10 @@ def test_dates_become_days_since_1970() -> None:
     assert encoded("born", [date(1970, 1, 2), None])[0] == ["born, days since 1970", "born=(missing)"]
     assert encoded("born", ["1970-01-02", "1.1.1971"])[0] == ["born, days since 1970"]
     assert encoded("born", ["1970-01-02", "1970-01-01 12:00"])[1] == [[1.0, 0.5]]
-    assert encoded("born", ["2.1.1970", ""])[:2] == (["born", "born=(missing)"], [[1.0, 1.0], [0.0, 1.0]])
+    assert encoded("born", ["2.1.1970", ""])[:2] == (
+        ["born, days since 1970", "born=(missing)"],
+        [[1.0, 1.0], [0.0, 1.0]],
+    )
 
 
 def test_numeric_codes_can_be_declared_categories_and_rare_ones_share_one() -> None:

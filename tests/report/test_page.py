@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from hopsight.explanations import Explainer, Explanation
+from hopsight.explanations.text import number
 from hopsight.graph import AttributedGraph
 from hopsight.report.page import full_data, report_data, write_report
 
@@ -114,13 +116,23 @@ def test_evidence_groups_and_what_differs_are_on_the_page(suspected: Any, explai
     assert first[3:6] == [3, 2 / 3, 4.5] and first[6].startswith("unlike in <b>income</b> 10,373 to ")
     assert all(node in data["egos"] for node in first[2])
     worst = int(np.argmax(suspected.edge_score_))
-    source, target, hop, _, _, score, flagged, unlike, differs = data["edges"][0]
+    source, target, hop, _, _, score, flagged, unlike, differs, carried = data["edges"][0]
+    assert (data["edge_data"], carried) == ([], [])
     assert [data["nodes"][node][0] for node in (source, target)] == graph.node_ids[graph.edges[:, worst]].tolist()
     assert (hop, score, flagged) == (suspected.edge_hop_[worst], suspected.edge_score_[worst], 1)
     assert unlike == pytest.approx(100 * np.mean(suspected.edge_dissimilarity_ < suspected.edge_dissimilarity_[worst]))
     assert " / " in differs and any(name in differs for name in graph.attribute_names)
     rows = data["reasons"][number]["neighbors"]
     assert all(0 <= row[5] < 100 for row in rows)
+
+
+def test_edges_are_shown_with_what_the_edge_list_says(suspected: Any, explain_top: ExplainTop) -> None:
+    times = np.full(suspected.graph_.n_edges, 1_709_251_200.0)
+    graph = dataclasses.replace(suspected.graph_, edge_weight=np.arange(float(times.size)), edge_time=times)
+    data = report_data(suspected, graph, explain_top(suspected, graph, 1), {})
+    worst = int(np.argmax(suspected.edge_score_))
+    assert data["edge_data"] == ["weight", "time"]
+    assert data["edges"][0][-1] == [[float(worst), number(float(worst))], [1_709_251_200.0, "2024-03-01"]]
 
 
 def test_without_evidence_the_page_has_none(judged: Any, explain_top: ExplainTop) -> None:

@@ -49,6 +49,14 @@ def test_a_run_is_the_same_as_itself(pair: tuple[Path, Path]) -> None:
     assert found.correlation == pytest.approx(1.0) and found.moves == () and found.settings == {}
 
 
+def test_a_scored_graph_is_compared_with_the_run_that_fitted_the_model(tmp_path: Path) -> None:
+    rows = "x,1,9.0,1,1\n"
+    read = {"path": "march.csv", "missing": "fill"}
+    first = run_folder(tmp_path / "a", rows, detector="cross_hcm", request={"source": read})
+    second = run_folder(tmp_path / "b", rows, detector="CrossHCM", source={**read, "path": "april.csv"})
+    assert compare(first, second).settings == {"source": ("march.csv", "april.csv")}
+
+
 def test_a_folder_without_a_run_or_scores_is_refused(pair: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"there is no finished run in .*: run\.json is missing"):
         compare(pair[0], tmp_path / "nowhere")

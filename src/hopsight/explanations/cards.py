@@ -35,10 +35,12 @@ def explanation_card(explanation: Any) -> str:
 def edge_card(explanation: Any) -> str:
     """Return what is known of an edge, and in which attributes its ends differ most."""
     source, target = printable(explanation.source), printable(explanation.target)
+    chance = explanation.probability
     facts = [
+        *((printable(each.name), each.text) for each in explanation.data),
         ("rank", None if explanation.rank is None else f"{explanation.rank:,} of {explanation.n_edges:,}"),
         ("hops", None if explanation.hop is None else f"{explanation.hop:.1f}"),
-        ("probability of 1 hop", None if explanation.probability is None else number(explanation.probability)),
+        ("probability of 1 hop", None if chance is None else "below 0.001" if chance < 0.001 else number(chance)),
         ("less alike than", None if explanation.unlikeness is None else f"{percent(explanation.unlikeness)} of edges"),
         ("neighbors in common", f"{explanation.common_neighbors:,}"),
     ]
@@ -48,6 +50,7 @@ def edge_card(explanation: Any) -> str:
     ]
     return card(
         f"Edge {source} – {target}",
+        paragraph(explanation.summary),
         table([], [fact for fact in facts if fact[1] is not None]),
         table(["attribute", source, target, "difference"], rows),
     )

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from hopsight.checks import plural
-from hopsight.explanations.derived import is_time, phrase
+from hopsight.explanations.derived import LOGARITHMS, is_time, phrase
 from hopsight.explanations.text import listed, percent, printable
 from hopsight.io.derive import FOR_COUNT
 
@@ -107,8 +107,13 @@ def outlier_sentence(values: Sequence[OwnValue]) -> str:
 
 
 def standing_out(values: Sequence[OwnValue]) -> str:
-    """Say which of a node's own values are the most unusual, where something else decided."""
-    return f"What stands out in its attributes: {'; '.join(str(value) for value in telling(values, 2))}."
+    """Say which of a node's own values are the most unusual, where its number of edges decided.
+
+    >>> standing_out([OwnValue("in-degree, log", 5.6, 99.6, 0.0)]), standing_out([OwnValue("age", 3.0, 0.0, 98.0)])
+    ('', 'What stands out in its attributes: age 3: lower than for 98% of nodes.')
+    """
+    others = telling([value for value in values if not value.name.endswith(LOGARITHMS[1:])], 2)  # without degrees
+    return f"What stands out in its attributes: {'; '.join(map(str, others))}." if others else ""
 
 
 def telling(values: Sequence[OwnValue], most: int) -> list[OwnValue]:

@@ -189,9 +189,9 @@ class Explanation(Readable):
             if each.strength >= max(NOTICEABLE, strength / 2)
         ]
         sentences = [self._sentence(kind) for kind in (self.decided_by, *also)]
-        if self.decided_by == "activity" and "outlier" not in also and self.own_values:
+        if self.decided_by == "activity" and "outlier" not in also:
             sentences.append(standing_out(self.own_values))  # the attributes that so many edges are unusual for
-        return " ".join(sentences)
+        return " ".join(filter(None, sentences))
 
     @property
     def in_short(self) -> str:

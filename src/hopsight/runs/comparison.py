@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import check_count, plural
+from hopsight.detectors.registry import CLASSES
 from hopsight.explanations.text import aligned, printable
 from hopsight.runs.record import read_record
 from hopsight.runs.tables import read_table, table_of
@@ -163,13 +164,23 @@ def _differences(first: dict[str, Any], second: dict[str, Any]) -> dict[str, tup
 
 
 def _settings(record: dict[str, Any]) -> dict[str, Any]:
-    source = dict((record.get("request") or {}).get("source") or {})
+    source = dict((record.get("request") or {}).get("source") or record.get("source") or {})
     read = {"source": source.pop("path", None), **source}
     return {
-        "detector": record.get("detector"),
+        "detector": _detector_name(record.get("detector")),
         **{name: value for name, value in read.items() if value not in (None, [], False)},
         **(record.get("parameters") or {}),
     }
+
+
+def _detector_name(detector: str | None) -> str | None:
+    """Return the name by which a run calls its detector; the score command records the name of its class.
+
+    >>> _detector_name("CrossHCM"), _detector_name("cross_hcm"), _detector_name("another")
+    ('cross_hcm', 'cross_hcm', 'another')
+    """
+    plain = str(detector).replace("_", "").casefold()
+    return next((name for name in CLASSES if name.replace("_", "") == plain), detector)
 
 
 def _flags(move: Move) -> str:
