@@ -54,9 +54,10 @@ def commands() -> str:
     import typer
 
     from hopsight.cli import app
+    from hopsight.cli.help_texts import decorate
 
     lines = ["# Command line\n", "`hopsight COMMAND --help` shows the same on a terminal.\n"]
-    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, command in decorate(typer.main.get_command(app)).commands.items():
         for part, each in getattr(command, "commands", {"": command}).items():
             lines.append(f"## hopsight {name} {part}".rstrip() + f"\n\n{_help(each)}\n")
     return "\n".join(lines)
@@ -71,6 +72,7 @@ def _help(command: Any) -> str:
     for each in command.params:
         if getattr(each, "hidden", False) or each.name == "help":
             continue
-        shown = ", ".join(each.opts) if each.param_type_name == "option" else each.name.upper()
+        shown = ", ".join([*each.opts, *each.secondary_opts]) if each.param_type_name == "option" else ""
+        shown = f"{shown} {each.metavar or ''}".strip()  # the word for its value, as in the help
         rows.append(f"| `{shown}` | {(getattr(each, 'help', '') or '').replace('|', chr(92) + '|')} |")
     return text + "\n\n| option | meaning |\n|---|---|\n" + "\n".join(rows)

@@ -82,3 +82,11 @@ def test_the_walk_of_the_start_page_meets_what_it_says(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=words):
             hopsight.load(path)
         assert words in text
+
+
+def test_the_page_of_commands_has_their_examples_and_the_words_of_their_help() -> None:
+    hooks = pytest.importorskip("site_hooks", reason="mkdocs, which builds the site, is not installed")
+    text = hooks.commands()
+    assert "hopsight detect transactions.csv --out result" in text and "hopsight data fetch enron" in text
+    assert "| `--nodes TABLE` | Node table for an edge list. |" in text and "| `--quiet` |" in text
+    assert "One of cross_hcm, hcm, lof" in text

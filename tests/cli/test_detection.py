@@ -138,7 +138,7 @@ def test_an_unwritable_output_folder(run: Run, tables: Path, tmp_path: Path) -> 
         (("--seed", "x"), ("--seed", "integer")),
         (("--top", "0"), ("top", "0")),
         (("--missing", "median"), ("missing", "median")),
-        (("--memory-limit", "lots"), ("memory limit", "lots")),
+        (("--memory-limit", "lots"), ("--memory-limit must be a size", "lots")),
         (("--memory-limit", "1MB"), ("1 MB", "try")),
         (("--engine", "spark", "--detector", "lof"), ("spark", "lof")),
         (("--master", "local"), ("master", "--engine spark")),

@@ -58,5 +58,5 @@ def test_bench_writes_its_page_and_resumes(run: Run, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert "0 of them from earlier runs" not in out
     assert_refused(run("bench", "--suite", "slow", "--out", "other"), "suite", "slow")
-    assert_refused(run("bench", "--memory-limit", "much", "--out", "other"), "memory limit")
+    assert_refused(run("bench", "--memory-limit", "much", "--out", "other"), "--memory-limit must be a size")
     assert left_behind(tmp_path) == ["bench"]

@@ -118,6 +118,7 @@ def has_chosen(page: Any, name: str) -> None:
 
 def test_the_page_says_what_was_found(opened: Any) -> None:
     text = opened.locator("main").inner_text()
+    assert "hopsight explain" not in text  # there is no folder of a run beside this page
     for words in ("80 nodes", "8 nodes flagged", "ROC-AUC 0.910", "Most anomalous nodes", "Edges most out of place"):
         assert words in text
     for recorded in ("seed", "11", "n_layers", "3.11.7", "column <email> was left out"):

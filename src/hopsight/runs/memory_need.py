@@ -116,7 +116,7 @@ def parse_size(text: str) -> int:
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", text.lower())
     if match is None or float(match[1]) == 0:
-        raise ValueError(f"a memory limit must be a size above 0 such as 8GB or 500MB, got {text!r}")
+        raise ValueError(f"memory_limit must be a size above 0 such as 8GB or 500MB, got {text!r}")
     return int(float(match[1]) * UNITS[match[2]])
 
 

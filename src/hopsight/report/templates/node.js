@@ -8,7 +8,7 @@ function nodePanel(page, node, command, truth) {
       el("span", { class: flagged ? "badge warm" : "badge" }, flagged ? "flagged" : "not flagged"),
       truth !== undefined && truth !== false && truth >= 0 && el("span", { class: truth ? "badge warm" : "badge" }, truth ? "known to be anomalous" : "known to be normal")),
     el("p", { class: "lead" }, reasons ? reasons.summary : page.words?.[node] ?? place(page, node)),
-    !reasons && el("p", { class: "soft small" }, "For the attributes and all edges, run in the folder of the results: ", el("code", null, command)),
+    !reasons && command && el("p", { class: "soft small" }, "For the attributes and all edges, run in the folder of the results: ", el("code", null, command)),
     evidenceBars(page, node),
     values(page, node, reasons),
     (reasons?.notes || []).map((note) => el("p", { class: "soft small" }, `Note: ${note}`)),

@@ -146,7 +146,8 @@ function listIntro() {
   const reach = n >= total ? `Any of the ${whole(total)} nodes can be opened by its name.` : `The ${whole(n)} most anomalous of ${whole(total)} nodes can be opened by their names.`;
   const flagged = page.facts.find(([label]) => label === "Flagged")[1];
   const explained = page.n_explained < flagged && ` The page explains the first ${whole(page.n_explained)} of ${whole(flagged)} flagged nodes.`;
-  return ["Select a node to see why. ", reach, explained, " For more about any node, run ", el("code", null, "hopsight explain DIR NODE"), "."];
+  const more = page.files.length > 0 && [" For more about any node, run ", el("code", null, "hopsight explain DIR NODE"), "."]; // where there is a folder
+  return ["Select a node to see why. ", reach, explained, more];
 }
 
 function chooser() {
@@ -201,7 +202,7 @@ function draw() {
   }
   if (chosen === null) return;
   const node = prepare(chosen);
-  const command = `hopsight explain . ${quoted(shownName(chosen))}`;
+  const command = page.files.length > 0 && `hopsight explain . ${quoted(shownName(chosen))}`;
   parts.node.replaceChildren(...[nodePanel(page, node, command, hasTruth && truthOf(chosen))].flat(Infinity).filter(Boolean));
   const shown = list.found();
   parts.chooser.querySelector("#previous").disabled = chosen === shown[0];
