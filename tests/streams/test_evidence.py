@@ -43,7 +43,7 @@ LAW = np.array([np.log(2.0), 1.0, 0.5, np.log(2.0), np.sqrt(0.5)])  # of the pop
 
 
 def counted(ticks: list[int], population: np.ndarray | None = None) -> list[float]:
-    row = np.zeros(6)
+    row = np.zeros(7)
     law = LAW.copy() if population is None else population
     return [burst_evidence(row, law, np.zeros(32), tick, 0)[0] for tick in ticks]
 
@@ -56,7 +56,7 @@ def test_one_event_per_tick_is_no_burst_and_a_thousand_are() -> None:
 
 
 def test_half_of_a_count_is_carried_over_to_the_next_tick() -> None:
-    row, law = np.zeros(6), LAW.copy()
+    row, law = np.zeros(7), LAW.copy()
     for _ in range(8):
         burst_evidence(row, law, np.zeros(32), 0, 0)
     assert burst_evidence(row, law, np.zeros(32), 1, 0)[1] == 5.0  # 8 / 2 and this one
@@ -65,7 +65,7 @@ def test_half_of_a_count_is_carried_over_to_the_next_tick() -> None:
 
 def busy(windows: list[int], quiet: int) -> tuple[float, float, float]:
     """Return the last reading of a node that has one event per tick for a while, and then 30, in the windows given."""
-    row, law = np.zeros(6), LAW.copy()
+    row, law = np.zeros(7), LAW.copy()
     for tick in range(quiet):
         burst_evidence(row, law, np.zeros(32), tick, 0)
     for tick, window in enumerate(windows, quiet):

@@ -51,11 +51,11 @@ def test_what_is_a_little_unusual_three_times_is_more_so_together() -> None:
 def run(n_events: int) -> tuple[int, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     ends = rng.integers(1, 40, (n_events, 2)).astype(np.uint64)
+    ends[200:260, 0], ends[300:360, 1] = 7, 5  # one sends to many, and many send to one
     memory, readings = new_memory(256, 4096), np.zeros((n_events, N_READINGS), np.float32)
     stopped = process(
         memory, new_network(0), ends[:, 0].copy(), ends[:, 1].copy(), np.arange(n_events) // 10,
-        np.zeros(n_events, np.int64),
-        np.full(n_events, -1), np.full(n_events, np.nan), 0, 0, readings,
+        np.arange(n_events) // 30, np.full(n_events, -1), np.full(n_events, np.nan), 0, 0, readings,
     )  # fmt: skip
     return stopped, readings, memory.clock
 

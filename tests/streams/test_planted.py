@@ -38,8 +38,8 @@ def planted(source: list[int], target: list[int], seconds: float) -> pl.DataFram
     return pl.DataFrame({"source": source, "target": target, "time": time, "amount": 30.0, "label": 1.0})
 
 
-def scores_of(frame: pl.DataFrame) -> np.ndarray:
-    state = State.new({"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}, seed=0)
+def scores_of(frame: pl.DataFrame, window: str = "1d") -> np.ndarray:
+    state = State.new({"window": window, "seed": 0, "hours": True, "fits": [], "laws": new_laws()}, seed=0)
     return advance(state, read_events(frame, Columns(time="time", amount="amount")))[0][:, SCORE]
 
 
@@ -137,3 +137,14 @@ def test_unusual_amounts_rank_high(traffic: pl.DataFrame) -> None:
         label=pl.Series(chosen.astype(float)), amount=pl.col("amount") * pl.Series(np.where(chosen, 50.0, 1.0))
     )
     assert judged(frame)[0] > 0.93
+
+
+@pytest.mark.parametrize("window", ["1d", "7d", "30d", "3000"])
+def test_who_is_popular_from_the_beginning_is_not_flagged_for_it(window: str) -> None:
+    """The receivers of a power law, of whom the first gets a sixth of all events, in few and in many windows."""
+    rng = np.random.default_rng(5)
+    share = 1.0 / np.arange(1, 1001) ** 1.1
+    time = START + np.sort(rng.uniform(0, 30 * DAY, 15_000))
+    source, target = rng.integers(0, 1000, time.size), 5000 + rng.choice(1000, time.size, p=share / share.sum())
+    frame = pl.DataFrame({"source": source, "target": target, "time": time, "amount": 1.0})
+    assert (scores_of(frame, window) >= 3.0).mean() < 0.005

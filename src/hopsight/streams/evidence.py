@@ -11,6 +11,7 @@ from hopsight.streams.memory import (
     CARRY,
     COUNT,
     LARGEST_LOG,
+    LASTING,
     LAW_LOGS,
     LAW_SPREAD,
     LAW_SQUARES,
@@ -33,6 +34,7 @@ PRIOR_AMOUNT = 3.0
 PRIOR_HOURS = 20.0
 KEEP = 0.5  # share of a count that is carried over to the next tick
 BURST = math.log(4.0)  # a count of more than about 4 times the usual is hardly learned as usual
+N_LASTING = 4.0  # ticks in which most of a higher level becomes lasting
 LONGEST = 200.0  # ticks after which old ones fade
 FREE_BURST = 2.0  # nats: bursts are common by this law, so that only a strong one counts
 MANY = 1e6
@@ -85,17 +87,20 @@ def extend_tail(seen: NDArray[np.float64], tail: NDArray[np.float64]) -> None:
 
 @compiled()
 def burst_evidence(
-    counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], tick: int, window: int
-) -> tuple[float, float, float]:
+    counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], tick: int, window: int,
+    lasts: bool = False,
+) -> tuple[float, float, float]:  # fmt: skip
     """Count an event and return how unusual the count is, the count, and the logarithm of 1 + what is usual.
 
     log(1 + count) is compared with its mean over the past ticks in which this pair or node was active; the population
     counts as ten more ticks and says how much such counts vary. Of a burst one tick per
     window is learned, and of that no more than four times the usual: it takes several windows to become usual. A tick
-    with A events is looked at A times, so log(A / usual count) is subtracted.
+    with A events is looked at A times, so log(A / usual count) is subtracted. With ``lasts``, which is for ticks that
+    are long, what the last ticks all reached is usual, too: who is popular from the beginning has no burst.
     """
     if counts[TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
         if counts[TICK] != 0.0:
+            _close_lasting(counts, tick)
             _close_tick(counts, population, offs, window)
             counts[CARRY] = (counts[COUNT] + counts[CARRY]) * KEEP ** min(tick + 1 - counts[TICK], 60.0)
         counts[COUNT] = 0.0
@@ -104,11 +109,25 @@ def burst_evidence(
     seen = counts[COUNT] + counts[CARRY]
     usual = population[LAW_USUAL]
     mean = (counts[LOGS] + PRIOR * usual) / (counts[TICKS] + PRIOR)
+    if lasts:
+        mean = max(mean, counts[LASTING])
     found = math.log1p(seen)
     excess = (found - mean) / population[LAW_SPREAD]
     if excess <= 1.0:  # −log of the tail is less than what is free
         return 0.0, seen, mean
     return max(0.0, normal_tail(excess) - max(0.0, found - usual) - FREE_BURST), seen, mean
+
+
+@compiled()
+def _close_lasting(counts: NDArray[np.float64], tick: int) -> None:
+    """Bring up to date what the last ticks all reached: the first as it is, a lower one at once, a higher one slowly."""
+    found = math.log1p(counts[COUNT] + counts[CARRY])
+    if counts[TICKS] == 0.0 or found < counts[LASTING]:
+        counts[LASTING] = found
+    else:
+        counts[LASTING] += (found - counts[LASTING]) / N_LASTING
+    if tick + 1 > counts[TICK] + 1:  # it was silent since
+        counts[LASTING] = 0.0
 
 
 @compiled()

@@ -238,7 +238,9 @@ def _remember(
                 counts = nodes.bursts[source, 0, scale] if level == SENDER else nodes.bursts[target, 1, scale]
             now = memory.clock[STEP] if scale == 0 else memory.clock[SPAN_STEP]
             law, offs = memory.population[level, scale], memory.offs[level, scale]
-            found, seen, usual = burst_evidence(counts, law, offs, now, memory.clock[SPAN] // SPANS)
+            found, seen, usual = burst_evidence(counts, law, offs, now, memory.clock[SPAN] // SPANS, scale == 1)
+            if scale == 1 and now <= SPANS:  # in the first window there is nothing to compare with
+                found = 0.0
             reading[EV_PAIR + level] = max(reading[EV_PAIR + level], found)
             if found > strongest:
                 strongest = found

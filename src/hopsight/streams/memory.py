@@ -22,9 +22,9 @@ N_EXAMPLES = 20_000  # most recent pairs to train on
 EVENTS, NOW, N_ORDER, N_KNOWN, N_TRAINED, SINCE_FIT, N_LATE, STEP, SPAN, SPAN_STEP = range(10)
 # Positions in ``Memory.sums``.
 LOSS, BASE_LOSS, NEWEST, FITTED = range(4)
-# Columns of a row of ``bursts``: events in this tick, what is carried over, the tick, sum of log counts, ticks, and the
-# window in which a burst was last learned as usual.
-COUNT, CARRY, TICK, LOGS, TICKS, LEARNED_IN = range(6)
+# Columns of a row of ``bursts``: events in this tick, what is carried over, the tick, sum of log counts, ticks, the
+# window in which a burst was last learned as usual, and the log count that the last ticks all reached.
+COUNT, CARRY, TICK, LOGS, TICKS, LEARNED_IN, LASTING = range(7)
 # Columns of a row of ``population``: sum of log counts, ticks, squares of residuals; mean and spread, which follow.
 LAW_LOGS, LAW_TICKS, LAW_SQUARES, LAW_USUAL, LAW_SPREAD = range(5)
 LEAST_SPREAD, START_SPREAD = math.log(1.5), math.log(2.0)  # counts vary by a factor of 1.5 at least
@@ -51,7 +51,7 @@ class Table(NamedTuple):
     tick: NDArray[np.int64]  # tick up to which "before" and "in it" are told apart
     active: NDArray[np.int64]  # last tick with an event, before ``tick``
     counts: NDArray[np.int64]
-    bursts: NDArray[np.float64]  # (entries, 2 for sent and received or 1, scales, 6)
+    bursts: NDArray[np.float64]  # (entries, 2 for sent and received or 1, scales, 7)
     amount: NDArray[np.float64]  # number, mean
 
 
@@ -122,7 +122,7 @@ def _new_table(size: int, *, n_counts: int, n_levels: int) -> Table:
         tick=zeros(size, np.int64),
         active=zeros(size, np.int64),
         counts=zeros((size, 2 * n_counts), np.int64),
-        bursts=zeros((size, n_levels, N_SCALES, 6)),
+        bursts=zeros((size, n_levels, N_SCALES, 7)),
         amount=zeros((size, 2)),
     )
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FILE = "state.npz"
-VERSION = 3
+VERSION = 4
 
 
 @dataclass
