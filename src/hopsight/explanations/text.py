@@ -91,13 +91,13 @@ def printable(name: object) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def printable_json(value: Any) -> str:
+def printable_json(value: Any, *, indent: int | None = 1) -> str:
     r"""Return a value as JSON for a terminal: every character that does not print is escaped, C1 controls included.
 
     >>> print(printable_json("é\x9b2J"))
     "é\u009b2J"
     """
-    text = json.dumps(value, indent=1, ensure_ascii=False)
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
     return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
