@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hopsight.checks import plural
+from hopsight.checks import printable as printable
 from hopsight.system.plain import plain
 
 
@@ -79,16 +80,6 @@ def flagged_sentence(model: Any, n_flagged: int, n_nodes: int, *, scored: bool =
     if n_flagged == 1:
         return f"{start}; the chance of a false alarm is about {alarms}."
     return f"{start}; about {alarms} of them are expected to be false alarms."
-
-
-def printable(name: object) -> str:
-    r"""Escape control characters in a name from the user's data, so that they cannot reach the terminal.
-
-    >>> print(printable("a\x1b[2J"))
-    a\x1b[2J
-    """
-    text = str(name)
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def printable_json(value: Any, *, indent: int | None = 1) -> str:

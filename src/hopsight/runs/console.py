@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hopsight.checks import duration, plural
-from hopsight.runs.progress import one_line
+from hopsight.checks import duration, one_line, plural
 from hopsight.runs.results import Result
 from hopsight.runs.tables import table_of
 
