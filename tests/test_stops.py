@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -82,3 +84,18 @@ def test_an_interrupted_detection_is_resumed_to_the_same_bytes(
     for name in ("scores.csv", "edges.csv"):
         assert (folder / name).read_bytes() == (undisturbed / name).read_bytes()
     assert not (folder / ".hopsight-checkpoint").exists()
+
+
+def test_ctrl_c_while_libraries_are_imported_is_one_word() -> None:
+    program = (
+        "import sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'numpy.dtypes':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from hopsight.cli import main\n"
+        "sys.exit(main(['explain', 'nowhere', 'a']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 130 and done.stderr == "hopsight: stopped\n", done.stderr[-500:]

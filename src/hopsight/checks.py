@@ -92,3 +92,22 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def printable(name: object) -> str:
+    r"""Escape control characters in a name from the user's data, so that they cannot reach the terminal.
+
+    >>> print(printable("a\x1b[2J"))
+    a\x1b[2J
+    """
+    text = str(name)
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def one_line(text: str) -> str:
+    r"""Put a text from the user's data on one line and escape control characters.
+
+    >>> one_line("a\nb\x1b[31m")
+    'a b\\x1b[31m'
+    """
+    return printable(" ".join(text.split()))

@@ -40,6 +40,26 @@ def test_detect_then_watch_prints_alerts_as_json_lines(tmp_path: Path, capsys: p
     )
 
 
+def test_ids_cannot_control_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = toy_events()
+    hostile = frame.with_columns(pl.col("source", "target") + "\x9b31m\u202e")
+    hostile[:2000].write_csv(tmp_path / "old.csv")
+    hostile[2000:].write_csv(tmp_path / "new.csv")
+    out = tmp_path / "run"
+    options = ["--time-column", "time", "--weight-column", "amount", "--ignore", "label", "--window", "1d", "--quiet"]
+    assert main(["detect", str(tmp_path / "old.csv"), *options, "--out", str(out)]) == 0
+    assert main(["watch", str(out), str(tmp_path / "new.csv"), "--json", "--quiet"]) == 0
+    printed = capsys.readouterr().out
+    assert json.loads(printed.splitlines()[-1])["source"].endswith("\x9b31m\u202e")
+    assert main(["explain", str(out), *(f"{end}\x9b31m\u202e" for end in BURST)]) == 0
+    for line in (printed + capsys.readouterr().out).splitlines():
+        assert line.isprintable(), ascii(line)
+    edges = tmp_path / "edges.csv"
+    edges.write_text("source,target\na,b\nb,c\nc,d\nd,a\na,e\n")
+    assert main(["detect", str(edges), "--detector", "lof", "--out", str(out), "--quiet"]) == 0
+    assert main(["explain", str(out), "a"]) == 0  # nothing of the run over time is left
+
+
 def _explained(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every file speaks of all events, and explain knows nodes, pairs and that there are no groups."""
     assert json.loads((out / "run.json").read_text())["n_events"] == pl.read_csv(out / "edges.csv").height

@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from scipy.io import savemat
 
+from hopsight.graph import AttributedGraph
 from hopsight.io import read
+from hopsight.io.verdicts import read_nodes, read_verdicts
+from hopsight.runs.tables import read_table
 
 from .test_damage import MEMORY, within
 
@@ -83,6 +87,50 @@ def columns_of_graphml(folder: Path) -> Path:
         file.writelines(f'<node id="n{i}"/>' for i in range(9_000))
         file.write('<edge source="n0" target="n1"/></graph></graphml>')
     return folder / "g.graphml"
+
+
+def short_rows(folder: Path) -> Path:
+    names = ",".join(f"c{i}" for i in range(2_000))
+    (folder / "g.csv").write_text(f"source,target,{names}\n" + "1,2\n" * 100_000)
+    return folder / "g.csv"
+
+
+def fields_of_json_lines(folder: Path) -> Path:
+    (folder / "g.jsonl").write_text("".join(f'{{"source":1,"target":2,"k{i}":3}}\n' for i in range(20_000)))
+    return folder / "g.jsonl"
+
+
+def nested_fields(folder: Path) -> Path:
+    rows = (f'{{"source":1,"target":2,"k{i // 150}":{{"m{i % 150}":3}}}}' for i in range(15_000))
+    (folder / "g.json").write_text("[" + ",\n".join(rows) + "]")
+    return folder / "g.json"
+
+
+def columns_of_gml(folder: Path) -> Path:
+    nodes = "".join(f"node [ id {i} k{i} 1 ]\n" for i in range(6_000))
+    (folder / "g.gml").write_text(f"graph [\n{nodes}edge [ source 0 target 1 ]\n]\n")
+    return folder / "g.gml"
+
+
+def nodes_of_a_hetero_data(folder: Path) -> Path:
+    from torch_geometric.data import HeteroData
+
+    data = HeteroData()
+    data["user"].num_nodes = 100_000_000
+    data["user", "pays", "user"].edge_index = torch.tensor([[0], [1]])
+    torch.save(data, folder / "g.pt")
+    return folder / "g.pt"
+
+
+def columns_of_a_hetero_data(folder: Path) -> Path:
+    from torch_geometric.data import HeteroData
+
+    data = HeteroData()
+    for kind in range(200):
+        data[f"kind {kind}"].x = torch.zeros(100, 20, dtype=torch.int8)
+    data["kind 0", "pays", "kind 1"].edge_index = torch.tensor([[0], [1]])
+    torch.save(data, folder / "g.pt")
+    return folder / "g.pt"
 
 
 def billion_laughs(folder: Path) -> Path:
@@ -154,6 +202,12 @@ BOMBS: list[tuple[Callable[[Path], Path], str]] = [
     (rows_of_a_packed_table, "claim a graph of"),
     (cells_of_a_packed_table, "claim a graph of"),
     (columns_of_graphml, "claim a graph of"),
+    (short_rows, "claim a graph of"),
+    (fields_of_json_lines, "claim a graph of"),
+    (nested_fields, "claim a graph of"),
+    (columns_of_gml, "claim a graph of"),
+    (nodes_of_a_hetero_data, "claim a graph of"),
+    (columns_of_a_hetero_data, "claim a graph of"),
     (billion_laughs, "document type"),
     (rows_of_parquet, "claim a graph of"),
     (lists_in_parquet, "no attribute column|damaged"),
@@ -170,3 +224,17 @@ def test_a_small_file_never_fills_the_memory(tmp_path: Path, bomb: Callable[[Pat
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 1_000_000
     with within(MEMORY), pytest.raises(ValueError, match=rf"^cannot read .*({words})"):
         read(path, notices=[])
+
+
+def test_a_packed_file_of_verdicts_or_scores_never_fills_the_memory(tmp_path: Path) -> None:
+    pair = AttributedGraph.from_edges([0], [1], [[0.0], [1.0]])
+    (tmp_path / "bomb.csv").write_bytes(gzip.compress(b"node,verdict\n" + bytes(300_000_000).replace(b"\0", b"a"), 9))
+    for call in (lambda path: read_verdicts(path, pair), lambda path: read_nodes(path, pair), read_table):
+        with within(MEMORY), pytest.raises(ValueError, match="more than 200 times as many"):
+            call(tmp_path / "bomb.csv")
+
+
+def test_a_table_with_short_rows_that_is_as_large_as_it_looks_is_read(tmp_path: Path) -> None:
+    names = ",".join(f"c{i}" for i in range(200))
+    (tmp_path / "g.csv").write_text(f"source,target,{names}\n1,2,5\n2,3,7\n3,4,1\n")
+    assert read(tmp_path / "g.csv", notices=[]).n_edges == 3

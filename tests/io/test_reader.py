@@ -117,6 +117,23 @@ def test_a_view_of_a_hostile_database_reads_no_other_file_and_ends(tmp_path: Pat
         file.names()
 
 
+def test_reading_a_database_with_a_log_writes_nothing_beside_it(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = tmp_path / "bank.db"
+    writer = sqlite3.connect(path)
+    writer.execute("PRAGMA journal_mode = WAL")
+    writer.execute("CREATE TABLE t (a, b)")
+    writer.execute("INSERT INTO t VALUES (1, 2)")
+    writer.commit()
+    with TableReader("sqlite", [path]) as file:  # the row is in the log of the open connection only
+        assert file.read(["a", "b"]).rows() == [(1, 2)]
+    writer.close()
+    with TableReader("sqlite", [path]) as file:
+        assert file.read(["a", "b"]).rows() == [(1, 2)]
+    assert [each.name for each in tmp_path.iterdir()] == ["bank.db"]
+
+
 def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.DataFrame({"source": [1], "target": [2]}).write_excel(tmp_path / "b.xlsx")
     (tmp_path / "fastexcel.py").write_text("raise ModuleNotFoundError('No module', name='fastexcel')")

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.review.storage import UNDO, Store, current, graph_key
+from hopsight.review.storage import COLUMNS, UNDO, Store, current, graph_key
 
 WRITER = """
 import sys, uuid
@@ -80,6 +80,14 @@ def test_two_threads_write_at_once_and_every_row_has_its_own_number(store: Store
 def test_a_folder_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="cannot keep verdicts"):
         Store(tmp_path / "no-such-folder" / "verdicts.sqlite", "g")
+
+
+def test_a_table_of_something_else_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "verdicts.sqlite") as connection:
+        connection.execute(f"CREATE TABLE decisions ({', '.join(COLUMNS)})")
+        connection.execute("INSERT INTO decisions VALUES (1, 'r1', 'g', 'ann', 'normal', NULL, 7, NULL, NULL)")
+    with pytest.raises(OSError, match="not hopsight's"):
+        Store(tmp_path / "verdicts.sqlite", "g").rows()
 
 
 def test_runs_on_the_same_nodes_share_their_verdicts() -> None:

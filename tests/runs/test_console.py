@@ -51,3 +51,9 @@ def test_the_ranking_shows_the_rule_and_further_columns(capsys: pytest.CaptureFi
     assert ["1", "a", "4.200", "3", "yes", "ring", "100%"] in lines
     assert ["2", "b", "1.100", "2", "misfit", "40%"] in lines
     assert ["1", "node", "flagged", "by", "a", "rule."] in lines
+
+
+@pytest.mark.parametrize("name", ["[/x]", "[red]Ada[/red]", "[link=https://example.org]Ada[/link]"])
+def test_a_name_that_looks_like_markup_is_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    show_ranking([("a", 0.9, 3)], n_nodes=9, n_flagged=1, threshold=0.5, more={"name": [name]})
+    assert name in capsys.readouterr().out

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hopsight.runs.folder import CHECKPOINT, FORMAT, LOCK, RECORD, STAGING, claim
+from hopsight.runs.record import write_record
 
 NAMES = ("scores.csv", "model", RECORD)
 
@@ -20,7 +21,7 @@ def write_run(folder: Path, text: str, *, model: bool = True) -> None:
         if model:
             (claimed.staging / "model").mkdir()
             (claimed.staging / "model" / "weights").write_text(text)
-        (claimed.staging / RECORD).write_text(f'{{"format": "{FORMAT}"}}')
+        write_record(claimed.staging / RECORD, {})
         claimed.publish()
 
 
@@ -66,6 +67,28 @@ def test_a_file_that_hopsight_did_not_write_is_not_overwritten(tmp_path: Path) -
     assert (tmp_path / "scores.csv").read_text() == "mine"
 
 
+def test_a_file_beside_an_earlier_run_that_it_did_not_write_is_not_overwritten(tmp_path: Path) -> None:
+    write_run(tmp_path, "ours", model=False)
+    (tmp_path / "model").write_text("mine")
+    with pytest.raises(ValueError, match="already has a model that hopsight did not write"):
+        write_run(tmp_path, "again")
+    assert (tmp_path / "model").read_text() == "mine" and (tmp_path / "scores.csv").read_text() == "ours"
+
+
+def test_a_killed_run_does_not_make_other_files_ours(tmp_path: Path) -> None:
+    (tmp_path / STAGING).mkdir()
+    (tmp_path / "scores.csv").write_text("mine")
+    with pytest.raises(ValueError, match=r"already has a scores\.csv"):
+        write_run(tmp_path, "ours")
+
+
+def test_a_run_of_an_older_version_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("old")
+    (tmp_path / RECORD).write_text(f'{{"format": "{FORMAT}"}}')
+    write_run(tmp_path, "new")
+    assert (tmp_path / "scores.csv").read_text() == "new"
+
+
 def test_a_second_run_into_the_folder_is_refused_and_the_first_continues(tmp_path: Path) -> None:
     with claim(tmp_path / "out", NAMES) as claimed:
         (claimed.staging / "scores.csv").write_text("first")
@@ -88,6 +111,7 @@ def test_a_run_killed_while_publishing_is_not_a_finished_run_and_can_be_repeated
         "import os, signal, sys; from pathlib import Path; from hopsight.runs.folder import claim\n"
         "with claim(Path(sys.argv[1]), ['scores.csv', 'run.json']) as claimed:\n"
         "    (claimed.staging / 'scores.csv').write_text('second')\n"
+        "    claimed.staging.joinpath('publishing').touch()\n"
         "    claimed.folder.joinpath('run.json').unlink()\n"
         "    (claimed.staging / 'scores.csv').replace(claimed.folder / 'scores.csv')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)"
@@ -96,6 +120,8 @@ def test_a_run_killed_while_publishing_is_not_a_finished_run_and_can_be_repeated
     assert not (folder / RECORD).exists()
     assert (folder / STAGING).is_dir()
     assert (folder / LOCK).exists()
+    with pytest.raises(ValueError, match="bad"), claim(folder, NAMES):
+        raise ValueError("bad input")
     write_run(folder, "third")
     assert (folder / "scores.csv").read_text() == "third"
     assert sorted(path.name for path in folder.iterdir()) == ["model", RECORD, "scores.csv"]

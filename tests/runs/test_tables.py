@@ -84,3 +84,22 @@ def test_a_new_run_replaces_the_tables_of_the_other_kind(saved_graph: Path, tmp_
     assert (tmp_path / "run" / "scores.parquet").exists()
     detect(Request(detector="lof", source=source), tmp_path / "run")
     assert not (tmp_path / "run" / "scores.parquet").exists() and (tmp_path / "run" / "scores.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
+def test_brackets_in_the_name_of_a_folder_are_no_pattern(tmp_path: Path, name: str) -> None:
+    for folder, node in (("run[1]", "a"), ("run1", "b")):
+        (tmp_path / folder).mkdir()
+        table = pl.DataFrame({"node": [node], "rank": [1]})
+        write = table.write_csv if name.endswith("csv") else table.write_parquet
+        write(tmp_path / folder / name)
+    assert read_table(tmp_path / "run[1]" / name)["node"].to_list() == ["a"]
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
+def test_a_damaged_table_is_one_sentence(tmp_path: Path, name: str) -> None:
+    damaged = {"scores.csv": b"\0\xff" * 50, "scores.parquet": b"PAR1" + bytes(100) + b"\x10\0\0\0PAR1"}
+    (tmp_path / name).write_bytes(damaged[name])
+    with pytest.raises(ValueError, match=rf"^cannot read .*{name}: ") as caught:
+        read_table(tmp_path / name)
+    assert "\n" not in str(caught.value)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hopsight.checks import one_line
 from hopsight.cli.comparison import compare
 from hopsight.cli.detection import detect, rerun, score
 from hopsight.cli.graphs import bench, convert, data_fetch, data_info, data_list, inject
@@ -118,7 +119,5 @@ def _hyperparameters() -> set[str]:
 
 
 def _complain(sentence: str, code: int) -> int:
-    from hopsight.runs.progress import one_line
-
     sys.stderr.write(f"hopsight: {one_line(sentence)}\n")
     return code

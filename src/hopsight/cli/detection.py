@@ -158,10 +158,9 @@ def detect(
             raise
         raise StoppedError("stopped; run the same command with --resume to continue") from None
     show_result(result, top=top, files=("report.html", "scores"))
-    from hopsight.runs.redaction import discard_redacted, write_redacted
-
-    discard_redacted(out)
     if redact:
+        from hopsight.runs.redaction import write_redacted
+
         page, key = write_redacted(out, top=top)
         typer.echo(f"To share: {page}. To keep: {key}, which says who is who.")
 

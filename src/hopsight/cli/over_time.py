@@ -100,10 +100,12 @@ def watch(
 ) -> None:
     """Continue a run over time: judge new events by what was known before them, append alerts to alerts.csv."""
     from hopsight.checks import plural
+    from hopsight.explanations.text import printable_json
     from hopsight.streams import run
+    from hopsight.system.plain import plain
 
     def tell(row: dict[str, Any]) -> None:
-        typer.echo(run.as_json(row))
+        typer.echo(printable_json(plain(row), indent=None))
 
     with show_progress(quiet) as progress:
         done = run.watch(folder, new_edges, progress=progress, tell=tell if as_json else None)

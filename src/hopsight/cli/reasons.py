@@ -18,7 +18,7 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Explain a node, the edge between two nodes, or a group of a finished run."""
-    from hopsight.explanations.text import printable_json
+    from hopsight.explanations.text import printable, printable_json
     from hopsight.runs.explain import explain as explain_run
 
     if (folder / "trajectories.csv").is_file():
@@ -27,7 +27,7 @@ def explain(
         if node is None or group is not None:
             raise ValueError(f"{folder} is a run over time, which has no groups: name a node, or a source and a target")
         found = explain_node(folder, node) if target is None else explain_pair(folder, node, target)
-        typer.echo(printable_json(found) if as_json else found["summary"])
+        typer.echo(printable_json(found) if as_json else printable(found["summary"]))
         return
     reasons = explain_run(folder, node, target, group=group)
     typer.echo(printable_json(reasons.to_dict()) if as_json else str(reasons))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hopsight.checks import plural
+from hopsight.checks import printable as printable
 from hopsight.system.plain import plain
 
 
@@ -81,23 +82,13 @@ def flagged_sentence(model: Any, n_flagged: int, n_nodes: int, *, scored: bool =
     return f"{start}; about {alarms} of them are expected to be false alarms."
 
 
-def printable(name: object) -> str:
-    r"""Escape control characters in a name from the user's data, so that they cannot reach the terminal.
-
-    >>> print(printable("a\x1b[2J"))
-    a\x1b[2J
-    """
-    text = str(name)
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def printable_json(value: Any) -> str:
+def printable_json(value: Any, *, indent: int | None = 1) -> str:
     r"""Return a value as JSON for a terminal: every character that does not print is escaped, C1 controls included.
 
     >>> print(printable_json("é\x9b2J"))
     "é\u009b2J"
     """
-    text = json.dumps(value, indent=1, ensure_ascii=False)
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
     return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 

@@ -38,6 +38,7 @@ UNPACKED_FREE = 256 * 2**20  # bytes that every file may unpack to
 UNPACKED_RATIO = 200  # a larger result may be at most this many times the size of the file
 LOADED_RATIO = 800  # likewise for the graph in memory, where one byte may become a number of eight bytes
 NODE_BYTES, COLUMN_BYTES, NUMBER_BYTES = 64, 128, 8  # the least that a node, a column name and a number take
+_PIECE = 2**24  # bytes of a file that are read at once
 _DAMAGE = (zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError, LookupError, RecursionError, TypeError)
 
 
@@ -105,6 +106,22 @@ def check_loaded(packed: int, *, n_nodes: int = 0, n_columns: int = 0, n_numbers
     n_bytes = NODE_BYTES * n_nodes + COLUMN_BYTES * n_columns + NUMBER_BYTES * n_numbers
     if n_bytes > loaded_limit(packed):
         raise ValueError(f"its {packed:,} bytes claim a graph of {n_bytes:,} bytes, which is too large to be true")
+
+
+def check_filled(path: Path, content: bytes | None, mark: bytes, n_columns: int) -> None:
+    """Refuse a table most of whose cells are empty because its rows lack them: each takes memory, but no byte.
+
+    ``content`` is the text of the file, None if it is the file itself; every row has a ``mark``.
+    """
+    packed = path.stat().st_size
+    if n_columns * NUMBER_BYTES <= LOADED_RATIO and content is None:
+        return  # a row has at least one byte
+    if content is not None:
+        n_rows = content.count(mark)
+    else:
+        with path.open("rb") as file:
+            n_rows = sum(piece.count(mark) for piece in iter(lambda: file.read(_PIECE), b""))
+    check_loaded(packed, n_numbers=n_rows * n_columns)
 
 
 def check_archive(archive: zipfile.ZipFile, packed: int) -> None:

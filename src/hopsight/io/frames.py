@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import plural, shortened
 from hopsight.io.dataframes import frame_of
-from hopsight.io.files import check_archive, check_file, naming, writing
+from hopsight.io.files import check_archive, check_file, check_filled, naming, writing
 from hopsight.io.notices import notice
 from hopsight.io.parts import TextParts, as_one, once
 from hopsight.io.pieces import JsonLines, open_lines, text_blocks
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 MAX_COLUMNS = 100_000
 JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
 HEAD = 100  # rows that tell what a column holds
+_FIELD = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:', re.DOTALL)  # the name of a field in JSON
+_NESTED = re.compile(rb":\s*[\[{]")
 YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 
 
@@ -199,18 +200,34 @@ def _read_json(path: Path, content: bytes | None) -> pl.DataFrame:
     """Read JSON Lines, or one array of objects."""
     import polars as pl
 
-    source = path if content is None else io.BytesIO(content)
-    with path.open("rb") if content is None else io.BytesIO(content) as file:
-        is_array = file.read(1024).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
+    content = (path.read_bytes() if content is None else content).removeprefix(codecs.BOM_UTF8)
+    is_array = content[:1024].lstrip()[:1] == b"["
+    check_filled(path, content, b"{", len(set(_FIELD.findall(content))))
     try:
+        if _NESTED.search(content):
+            check_filled(path, content, b"{", _n_columns(content, is_array))
         if is_array:
-            return pl.read_json(source, infer_schema_length=None)
-        return _unwrapped(pl.read_ndjson(source, infer_schema_length=None))
+            return pl.read_json(content, infer_schema_length=None)
+        return _unwrapped(pl.read_ndjson(content, infer_schema_length=None))
     except pl.exceptions.PolarsError:
         raise ValueError(
             'it is not JSON Lines: every line must be one JSON object, such as {"source": 1}, or the whole file an '
             "array of them"
         ) from None
+
+
+def _n_columns(content: bytes, is_array: bool) -> int:
+    """Return how many columns nested objects become: a field of one may have as many fields as there are names."""
+    import polars as pl
+
+    def leaves(kind: Any) -> int:
+        if isinstance(kind, pl.Struct):
+            return sum(leaves(field.dtype) for field in kind.fields)
+        return leaves(kind.inner) if isinstance(kind, pl.List) else 1
+
+    if is_array:  # polars tells the fields of lines only
+        content = b'{"":' + content.replace(b"\n", b" ").replace(b"\r", b" ") + b"}"
+    return sum(map(leaves, pl.scan_ndjson(content, infer_schema_length=None).collect_schema().values()))
 
 
 def _unwrapped(frame: pl.DataFrame) -> pl.DataFrame:

@@ -23,7 +23,7 @@ REVERSE = "rev_"  # how PyG's ToUndirected calls the same edges in the other dir
 class Stored:
     """A HeteroData as a ``.pt`` file holds it, with what :func:`from_hetero` asks of one."""
 
-    def __init__(self, state: dict[Any, Any]) -> None:
+    def __init__(self, state: dict[Any, Any], size: int) -> None:
         found = [state.get(name) for name in ("_node_store_dict", "_edge_store_dict")]
         if not all(isinstance(stores, dict) for stores in found):
             raise ValueError("its HeteroData is damaged")
@@ -35,6 +35,17 @@ class Stored:
         self._stores: dict[Any, SimpleNamespace] = {**nodes, **edges}
         self.node_types = [*nodes, *dict.fromkeys(end for key in edges for end in key[::2] if end not in nodes)]
         self.edge_types = list(edges)
+        self._check_size(size)
+
+    def _check_size(self, size: int) -> None:
+        """Refuse a file of ``size`` bytes whose graph would take far more: all nodes have the columns of all types."""
+        counts = [self[kind].num_nodes for kind in self.node_types]
+        if not all(isinstance(count, int) and count >= 0 for count in counts):
+            raise ValueError("its HeteroData is damaged")
+        n_nodes, n_columns = sum(counts), sum(_width(self[kind], "x") for kind in self.node_types)
+        n_edges = sum(_width(self[key], "edge_index") for key in self.edge_types)
+        n_relations = len({relation for _, relation, _ in self.edge_types})
+        check_loaded(size, n_nodes=n_nodes, n_numbers=n_nodes * n_columns + n_edges * n_relations)
 
     def __getitem__(self, key: Any) -> SimpleNamespace:
         store = self._stores.get(key, SimpleNamespace())
@@ -55,6 +66,12 @@ class Stored:
         count = max((int(end.max(initial=-1)) for end in ends), default=-1) + 1
         check_loaded(sum(end.nbytes for end in ends), n_nodes=count)
         return count
+
+
+def _width(store: Any, name: str) -> int:
+    """Return the number of columns of a tensor, 0 if there is none."""
+    shape: tuple[int, ...] = getattr(getattr(store, name, None), "shape", ())
+    return shape[1] if len(shape) == 2 else 0
 
 
 def _tensors(store: Any) -> SimpleNamespace:

@@ -10,7 +10,7 @@ import numpy as np
 from hopsight.graph import AttributedGraph
 from hopsight.io.derive import EdgeRows, parse_derive
 from hopsight.io.edge_fields import complete
-from hopsight.io.files import reading
+from hopsight.io.files import check_loaded, reading
 from hopsight.io.nodes import node_fields
 from hopsight.io.textfile import text_content
 from hopsight.io.xml import parse_xml
@@ -18,6 +18,8 @@ from hopsight.system.forks import check_polars
 
 if TYPE_CHECKING:
     import polars as pl
+
+CELL_NUMBERS = 8  # a value is an object of Python before it is a number
 
 
 def from_networkx(source: Any, *, directed: bool = False, derive: Any = None, **options: Any) -> AttributedGraph:
@@ -83,6 +85,7 @@ def read_document(path: Path, suffix: str, **options: Any) -> AttributedGraph:
         except nx.NetworkXError as error:
             raise ValueError(str(error)) from None
         graph.name = path.stem
+        _check_size(graph, path.stat().st_size)
         return from_networkx(graph, **options)
 
 
@@ -107,6 +110,14 @@ def _parse_gexf(path: Path, nx: Any) -> Any:
         for extra in ("viz", "parents", "pid", "start", "end", "spells"):  # how it looks, and where it is nested
             data.pop(extra, None)
     return _by_label(graph, nx)
+
+
+def _check_size(graph: Any, size: int) -> None:
+    """Refuse a document whose nodes or edges would have far more values than it says: a name of one is a column."""
+    n_numbers = 0
+    for rows in ([data for _, data in graph.nodes(data=True)], [data for *_, data in graph.edges(data=True)]):
+        n_numbers += len(rows) * len(set().union(*rows))
+    check_loaded(size, n_numbers=CELL_NUMBERS * n_numbers)
 
 
 def _by_label(graph: Any, nx: Any) -> Any:

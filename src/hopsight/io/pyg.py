@@ -55,7 +55,8 @@ def read_pt(path: Path, *, directed: bool = False, notices: list[str] | None = N
         if isinstance(content, Record) and content.kind == "HeteroData":
             from hopsight.io.hetero import Stored, from_hetero
 
-            return replace(from_hetero(Stored(content.state), directed=directed, notices=notices), name=name)
+            stored = Stored(content.state, path.stat().st_size)
+            return replace(from_hetero(stored, directed=directed, notices=notices), name=name)
         return _graph(_mapping(content), directed=directed, notices=notices, name=name)
 
 

@@ -315,6 +315,10 @@ def _sqlite(path: str, table: str | None, query: str | None) -> pl.DataFrame:
     from contextlib import closing
 
     address = Path(path).resolve().as_uri() + "?mode=ro"
+    if not Path(f"{path}-wal").exists():
+        with Path(path).open("rb") as file:
+            logs = file.read(20)[18:] == b"\2\2"  # writes go to a log that reading would create beside the file
+        address += "&immutable=1" if logs else ""
     with closing(sqlite3.connect(address, uri=True)) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.text_factory = lambda text: text.decode(errors="replace")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import plural, shortened
-from hopsight.io.files import check_loaded
+from hopsight.io.files import check_filled, check_loaded
 from hopsight.io.header import has_header
 from hopsight.io.notices import notice
 from hopsight.io.unpack import ZLIB, unpacked
@@ -185,6 +185,7 @@ def open_text(
     if not named and header is None:
         notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
     is_changed |= separator == " "
+    check_filled(path, content, b"\n", len(names))
     own = unguarded_names(names) if named else None
     first = [row for row in rows[named:] if len(row) == len(names)]
     return TextTable(

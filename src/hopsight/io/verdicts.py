@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice, plural, shortened
 from hopsight.graph import AttributedGraph
+from hopsight.io.files import reading
+from hopsight.io.textfile import text_content
 from hopsight.system.forks import check_polars
 
 VERDICTS = ("anomalous", "normal", "unsure")
@@ -110,7 +112,6 @@ def _table(path: str | Path) -> Any:
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"there is no file {file}")
-    try:
-        return pl.read_csv(file, infer_schema=False).fill_null("")
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} is not a CSV file: {str(error).splitlines()[0]}") from None
+    with reading(file):
+        content = text_content(file)  # polars itself would unpack a file of any size
+        return pl.read_csv(file if content is None else content, infer_schema=False, glob=False).fill_null("")

@@ -131,7 +131,10 @@ class Store:
 
     def _select(self, connection: Any, where: str, values: Sequence[Any]) -> list[Decision]:
         query = f"SELECT {', '.join(COLUMNS)} FROM decisions WHERE {where}"
-        return [Decision(*row) for row in self._run(connection, query, values).fetchall()]
+        rows = self._run(connection, query, values).fetchall()
+        if not all(isinstance(cell, str) for row in rows for cell in row[1:-1]):
+            raise OSError(None, "cannot keep verdicts (the table of decisions is not hopsight's)", self.place)
+        return [Decision(*row) for row in rows]
 
     def _run(self, connection: Any, query: str, values: Sequence[Any] = ()) -> Any:
         return connection.execute(query.replace("?", "%s") if self.shared else query, tuple(values))

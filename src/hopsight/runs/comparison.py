@@ -141,7 +141,8 @@ def _scores(folder: Path) -> pl.DataFrame:
         if table.null_count().sum_horizontal().sum() or table["node"].is_duplicated().any():
             raise ValueError("it has an empty cell, or a node twice")
     except (pl.exceptions.PolarsError, ValueError) as error:
-        raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}; repeat the run") from None
+        reason = str(error).splitlines()[0].removeprefix(f"cannot read {path}: ")
+        raise ValueError(f"{path} is damaged: {reason}; repeat the run") from None
     return table.with_columns(pl.col("flagged").cast(pl.Boolean))
 
 

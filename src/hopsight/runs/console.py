@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hopsight.checks import duration, plural
-from hopsight.runs.progress import one_line
+from hopsight.checks import duration, one_line, plural
 from hopsight.runs.results import Result
 from hopsight.runs.tables import table_of
 
@@ -37,7 +36,7 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
     ranked = [(graph.node_ids[node], result.scores[node], graph.degrees[node]) for node in order]
     more: dict[str, list[str]] = {}
     if graph.node_names is not None:
-        more["name"] = [str(shown(name)) for name in graph.node_names[order]]
+        more["name"] = [shown(name).plain for name in graph.node_names[order]]
     if "decided_by" in result.own:
         more["decided by"] = result.own["decided_by"][order].tolist()
     if "stability" in result.own:
@@ -87,7 +86,7 @@ def show_ranking(
         table.add_column(column, justify="left" if column in ("node", "name", "decided by") else "right")
     for place, (node, score, degree) in enumerate(ranked):
         flagged = "yes" if score > threshold else ""
-        own = (cells[place] for cells in further.values())
+        own = (Text(cells[place]) for cells in further.values())  # a name may look like markup
         table.add_row(str(place + 1), shown(node), _score(score), f"{degree:,}", flagged, *own)
     out.print(table)
     out.print(rule or f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g}).")

@@ -8,7 +8,7 @@ from typing import Any
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
 from hopsight.explanations.near import near_names, no_node
 from hopsight.graph import AttributedGraph
-from hopsight.runs.folder import OVER_TIME
+from hopsight.runs.folder import OVER_TIME, RECORD
 from hopsight.runs.record import read_record
 from hopsight.runs.repeats import read_repeats
 from hopsight.runs.tables import table_of
@@ -52,8 +52,11 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
         raise ValueError(f"the model and the graph in {folder} do not belong together: repeat the run")
     if hasattr(model, "edge_hop_"):
         model = with_edges(model, graph.edges)
-    if (record.get("repeat") or 1) > 1:
-        model = read_repeats(model, graph, table_of(folder, "scores"), float(record["threshold"]))
+    if record.get("repeat") not in (None, 1):
+        limit = record.get("threshold")
+        if not isinstance(limit, float | int):
+            raise ValueError(f"{folder / RECORD} is damaged: it has no threshold; repeat the run")
+        model = read_repeats(model, graph, table_of(folder, "scores"), float(limit))
     return model, graph
 
 

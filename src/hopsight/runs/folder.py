@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Collection, Iterator, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from hopsight.system.files import open_own, sync, try_lock
+from hopsight.system.files import open_own, read_regular, sync, try_lock
 
 LOCK = ".hopsight-lock"
 STAGING = ".hopsight-partial"
@@ -18,8 +19,12 @@ CHECKPOINT = ".hopsight-checkpoint"
 DAMAGED = "-damaged"  # the end of the name of a checkpoint that could not be read
 PUBLISHING = "publishing"  # exists in the staging folder while its files are being moved
 RECORD = "run.json"  # written last: a folder without it is not a finished run
-OVER_TIME = "trajectories.csv"  # only a run over time has it
+OVER_TIME = "trajectories.csv"  # only a run over time has it, and these:
+OVER_TIME_FILES = (OVER_TIME, "alerts.csv", "windows.csv", "state.npz")
 FORMAT = "hopsight-run"  # the first value in run.json
+WRITTEN = "files"  # the value in run.json that lists the files of the run
+LEARNED, REDACTED, KEY = "scores-learned.csv", "report-redacted.html", "redacted.csv"
+LATER = (LEARNED, REDACTED, KEY)  # what is added to a finished run
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,9 @@ class Claim:
             if path.is_file():
                 sync(path)  # before run.json says that they are complete
         self.staging.joinpath(PUBLISHING).touch()
+        old = [name for name in OVER_TIME_FILES if name in _written(self.folder, ())]
         (self.folder / RECORD).unlink(missing_ok=True)
-        for name in sorted(self.names, key=lambda name: name == RECORD):
+        for name in sorted({*self.names, *old}, key=lambda name: (name == RECORD, name)):
             target, staged = self.folder / name, self.staging / name
             _remove(target)
             if staged.exists():
@@ -91,9 +97,11 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
     try:
         _refuse_foreign(folder, names)
         claimed = Claim(folder, tuple(names))
-        before = claimed.has_checkpoint
+        before, publishing = claimed.has_checkpoint, (claimed.staging / PUBLISHING).exists()
         _remove(claimed.staging)
         claimed.staging.mkdir()
+        if publishing:  # a killed run moved some of its files here: they stay ours until a run succeeds
+            (claimed.staging / PUBLISHING).touch()
         try:
             yield claimed
         except ValueError:
@@ -159,14 +167,23 @@ def _lock(folder: Path) -> IO[str]:
 
 
 def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
-    """Refuse to overwrite the user's own files: an earlier run has our run.json, a killed one a staging folder."""
-    record = folder / RECORD
-    ours = record.is_file() and FORMAT.encode() in record.read_bytes()[:200]
-    if ours or (folder / STAGING).is_dir():
-        return
-    foreign = [name for name in names if (folder / name).exists()]
+    """Refuse to overwrite the user's own files, which are all but those that an earlier run wrote."""
+    ours = names if (folder / STAGING / PUBLISHING).exists() else _written(folder, names)
+    foreign = [name for name in names if name not in ours and os.path.lexists(folder / name)]
     if foreign:
         raise ValueError(f"{folder} already has a {foreign[0]} that hopsight did not write: choose another folder")
+
+
+def _written(folder: Path, names: Collection[str]) -> Collection[str]:
+    """Return the files of a finished run; ``names`` if its record does not list them, as older versions did not."""
+    try:
+        record = json.loads(read_regular(folder / RECORD))
+    except (OSError, ValueError, RecursionError):
+        return ()
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        return ()
+    listed = record.get(WRITTEN)
+    return (*listed, *LATER) if isinstance(listed, list) else names
 
 
 def _checkpoints(folder: Path) -> list[Path]:

@@ -6,8 +6,7 @@ import time
 from collections import deque
 from typing import IO, TYPE_CHECKING
 
-from hopsight.checks import duration
-from hopsight.explanations.text import printable
+from hopsight.checks import duration, one_line
 
 if TYPE_CHECKING:
     from hopsight.detectors.base import Epoch
@@ -147,12 +146,3 @@ def make_progress(stream: IO[str], *, quiet: bool = False) -> Progress:
     if quiet:
         return Progress()
     return BarProgress() if stream.isatty() else LineProgress(stream)
-
-
-def one_line(text: str) -> str:
-    r"""Put a text from the user's data on one line and escape control characters.
-
-    >>> one_line("a\nb\x1b[31m")
-    'a b\\x1b[31m'
-    """
-    return printable(" ".join(text.split()))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.runs.folder import FORMAT, RECORD
+from hopsight.runs.folder import FORMAT, PUBLISHING, RECORD, STAGING, WRITTEN
 from hopsight.system.files import naming, read_regular
 from hopsight.system.plain import plain
 
@@ -24,8 +24,14 @@ NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, R
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
-    """Write a run's record as JSON; a number that is not finite becomes null."""
+    """Write a run's record as JSON; a number that is not finite becomes null.
+
+    The record of a new run is written last, and lists the files beside it: only these may a later run replace.
+    """
     whole = {"format": FORMAT, "version": VERSION} | record
+    if path.parent.name == STAGING:
+        staged = {each.name for each in path.parent.iterdir() if not each.name.startswith(".")}
+        whole[WRITTEN] = sorted({*staged, RECORD} - {PUBLISHING})
     with naming(path):
         path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
 

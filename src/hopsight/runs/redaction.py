@@ -7,17 +7,10 @@ from pathlib import Path
 from hopsight.metrics import ranking
 from hopsight.report.notebook import redacted, report
 from hopsight.runs.explain import open_run
+from hopsight.runs.folder import KEY, REDACTED
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
 from hopsight.system.forks import check_polars
-
-PAGE, KEY = "report-redacted.html", "redacted.csv"
-
-
-def discard_redacted(folder: Path) -> None:
-    """Remove the redacted report of an earlier run, which no longer belongs to the folder."""
-    for name in (PAGE, KEY):
-        (folder / name).unlink(missing_ok=True)
 
 
 def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:
@@ -34,4 +27,4 @@ def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:
     key = {"node": [guarded(str(graph.node_ids[node])) for node in order], "redacted": names[order].tolist()}
     with replacing(folder / KEY) as file:
         pl.DataFrame(key).write_csv(file)
-    return report(model, graph, top=top, redact=True).write(folder / PAGE), folder / KEY
+    return report(model, graph, top=top, redact=True).write(folder / REDACTED), folder / KEY

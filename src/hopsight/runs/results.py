@@ -17,7 +17,7 @@ from hopsight.detectors.table import own_columns, shown_order
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import found_first
-from hopsight.runs.folder import RECORD
+from hopsight.runs.folder import LATER, RECORD
 from hopsight.runs.outputs import write_edges, write_groups, write_scores
 from hopsight.runs.record import Stages, checksums, graph_statistics, write_record
 from hopsight.runs.request import Source
@@ -30,7 +30,7 @@ TABLES = ("scores.csv", "edges.csv", "groups.csv")
 FILES = (*TABLES, "explanations.json", "report.html", "model", "graph.npz", RECORD)
 LONG = ("scores.parquet", "edges.parquet")  # instead of the CSV files
 LINKED = (*TABLES, *LONG, "explanations.json", RECORD)  # from the report
-REPLACED = (*FILES, *LONG, "scores-learned.csv")  # a new run also removes what was learned about the old one
+REPLACED = (*FILES, *LONG, *LATER)  # a new run also removes what was added to the old one
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hopsight.io.files import check_file
+from hopsight.io.files import naming as refusing
+from hopsight.io.reader import TableReader
+from hopsight.io.textfile import text_content
 from hopsight.system.cells import guarded_frame, unguarded_frame
 from hopsight.system.files import naming
 from hopsight.system.forks import check_polars
@@ -46,13 +50,31 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pl.DataFra
 
     Spark writes a folder of Parquet files.
     """
+    check_polars()
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    with refusing(path):
+        for file in files:
+            check_file(file)
+        return _parquet(files, columns) if path.suffix == ".parquet" else _csv(path, columns)
+
+
+def _parquet(files: Sequence[Path], columns: Collection[str] | None) -> pl.DataFrame:
     import polars as pl
 
-    check_polars()
-    wanted = None if columns is None else list(columns)
-    if path.suffix == ".parquet":
-        found = pl.read_parquet(path / "*.parquet" if path.is_dir() else path, columns=wanted)
-        return found.with_columns(pl.col("node").cast(pl.String)).sort("rank")
-    found = pl.read_csv(path, columns=wanted, schema_overrides={"node": pl.String})
+    with TableReader("parquet", files) as reader:
+        found = reader.read(reader.names() if columns is None else list(columns))
+    return found.with_columns(pl.col("node").cast(pl.String)).sort("rank")
+
+
+def _csv(path: Path, columns: Collection[str] | None) -> pl.DataFrame:
+    import polars as pl
+
+    content = text_content(path)  # polars itself would unpack a file of any size
+    found = pl.read_csv(
+        path if content is None else content,
+        columns=None if columns is None else list(columns),
+        schema_overrides={"node": pl.String},
+        glob=False,
+    )
     guarded = [name for name in ("node", "name") if name in found.columns]
     return found.with_columns(unguarded_frame(found.select(pl.col(guarded).cast(pl.String))).get_columns())
