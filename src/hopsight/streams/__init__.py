@@ -11,9 +11,9 @@ number of events), and these into *ticks* of at most a minute. Everything is one
    graph; the surprise is −log P. Nothing of the same tick or later is used.
 2. **Count.** The events of this pair, of this sender and of this receiver in this tick, and in this quarter of a window
    (half of the count before is carried over), are compared with what is usual for them and for everyone; a burst is
-   hardly learned as usual, unless it lasts; over a quarter of a window, what all recent quarters reached is usual, and
-   the first window has nothing to compare with. The amount is compared with earlier ones of the pair and the sender,
-   the hour with the sender's.
+   hardly learned as usual, unless it lasts; in the first ten windows, what all recent quarters of a window reached is
+   usual, and the first window has nothing to compare with. The amount is compared with earlier ones of the pair and the
+   sender, the hour with the sender's.
 3. **Combine.** Of pairs, amounts and hours the evidence is −log of the share of earlier events that were as surprising.
    An event counts by their sum or by the strongest of them, again as a share of earlier events. Events of one node that
    are unusual together, such as a run of strangers, are a *streak* (`streaks.py`).

@@ -95,8 +95,8 @@ def burst_evidence(
     log(1 + count) is compared with its mean over the past ticks in which this pair or node was active; the population
     counts as ten more ticks and says how much such counts vary. Of a burst one tick per
     window is learned, and of that no more than four times the usual: it takes several windows to become usual. A tick
-    with A events is looked at A times, so log(A / usual count) is subtracted. With ``lasts``, which is for ticks that
-    are long, what the last ticks all reached is usual, too: who is popular from the beginning has no burst.
+    with A events is looked at A times, so log(A / usual count) is subtracted. With ``lasts``, which is for long
+    ticks of a young stream, what the last ticks all reached is usual, too: who is popular from the start has no burst.
     """
     if counts[TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
         if counts[TICK] != 0.0:
@@ -120,7 +120,7 @@ def burst_evidence(
 
 @compiled()
 def _close_lasting(counts: NDArray[np.float64], tick: int) -> None:
-    """Bring up to date what the last ticks all reached: the first as it is, a lower one at once, a higher one slowly."""
+    """Update what the last ticks all reached: the first as it is, a lower one at once, a higher one slowly."""
     found = math.log1p(counts[COUNT] + counts[CARRY])
     if counts[TICKS] == 0.0 or found < counts[LASTING]:
         counts[LASTING] = found

@@ -68,6 +68,7 @@ LARGEST_SURPRISE, LARGEST_OFF, LARGEST_TOGETHER = 16.0, 6.0, 32.0  # nats; the l
 DENSE = 50_000  # examples after which only every tenth event is one
 FIRST_FIT, LEAST_BETWEEN, MOST_BETWEEN = 400, 1000, 20_000  # examples between two fits
 DRIFT, LEAST_DRIFT = 0.15, 400  # nats that the loss may rise, and examples needed to say so
+YOUNG = 10  # windows in which too little is known of who is popular for good
 NEW_END = 0.1  # share of the ends of random pairs that are nodes never seen
 LN10 = math.log(10.0)
 
@@ -237,8 +238,9 @@ def _remember(
             else:
                 counts = nodes.bursts[source, 0, scale] if level == SENDER else nodes.bursts[target, 1, scale]
             now = memory.clock[STEP] if scale == 0 else memory.clock[SPAN_STEP]
+            young = scale == 1 and now <= YOUNG * SPANS
             law, offs = memory.population[level, scale], memory.offs[level, scale]
-            found, seen, usual = burst_evidence(counts, law, offs, now, memory.clock[SPAN] // SPANS, scale == 1)
+            found, seen, usual = burst_evidence(counts, law, offs, now, memory.clock[SPAN] // SPANS, young)
             if scale == 1 and now <= SPANS:  # in the first window there is nothing to compare with
                 found = 0.0
             reading[EV_PAIR + level] = max(reading[EV_PAIR + level], found)
