@@ -9,12 +9,24 @@ from numpy.typing import NDArray
 
 from hopsight.streams.events import Events
 from hopsight.streams.kernel import DRIFT, N_READINGS, process
-from hopsight.streams.memory import BASE_LOSS, EVENTS, FITTED, LOSS, N_EXAMPLES, N_LATE, N_TRAINED, NEWEST, SINCE_FIT
+from hopsight.streams.memory import (
+    BASE_LOSS,
+    EVENTS,
+    FITTED,
+    LOSS,
+    N_EXAMPLES,
+    N_HOURS,
+    N_LATE,
+    N_TRAINED,
+    NEWEST,
+    SINCE_FIT,
+)
 from hopsight.streams.network import fit, loss_of
 from hopsight.streams.state import State
 from hopsight.streams.windows import SPANS, parse_window
 
 MAX_FITS = 500  # fits that the record lists
+SECONDS_A_DAY = 86_400.0
 
 Readings = NDArray[np.float32]
 
@@ -31,7 +43,7 @@ def advance(state: State, events: Events) -> tuple[Readings, NDArray[np.int64]]:
     first = int(memory.clock[EVENTS])
     ticks = window.ticks(moments, first, dated=bool(state.notes["hours"]))
     spans = window.number(moments, first, SPANS)
-    hours = (moments // 3600.0 % 24.0).astype(np.int64) if state.notes["hours"] else np.full(events.size, -1)
+    hours = _hours(state, moments)
     sources, targets = events.keys()
     readings = np.zeros((events.size, N_READINGS), np.float32)
     place = 0
@@ -44,6 +56,14 @@ def advance(state: State, events: Events) -> tuple[Readings, NDArray[np.int64]]:
         refit(state, float(moments[place]), seed)
     memory.sums[NEWEST] = moments[-1]
     return readings, window.number(moments, first)
+
+
+def _hours(state: State, moments: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the hour of each event: on the first day, when every hour is new, 24 more; −1 if times have none."""
+    if not state.notes["hours"]:
+        return np.full(moments.size, -1)
+    began = state.notes.setdefault("began", float(moments[0]))
+    return np.asarray((moments // 3600 % N_HOURS).astype(np.int64) + N_HOURS * (moments < began + SECONDS_A_DAY))
 
 
 def refit(state: State, moment: float, seed: int) -> None:

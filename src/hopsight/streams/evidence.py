@@ -42,6 +42,7 @@ OFFS_KEPT = 20_000.0
 LEAST_AMOUNTS = 30.0
 FORGET = 20_000.0  # events of a histogram, after which old ones fade
 FEW = 10.0  # events beyond which a histogram says too little
+ENOUGH = 2_000.0  # events from which it can be continued
 
 
 @compiled()
@@ -73,7 +74,12 @@ def fill_tail(seen: NDArray[np.float64], tail: NDArray[np.float64]) -> None:
 
 @compiled()
 def extend_tail(seen: NDArray[np.float64], tail: NDArray[np.float64]) -> None:
-    """Continue ``tail`` as a straight line where fewer than 10 earlier events tell, at its slope over the last 100."""
+    """Continue ``tail`` as a straight line where fewer than 10 earlier events tell, at its slope over the last 100.
+
+    Not before there are 2,000 events: fewer say little of what is rarer than all of them.
+    """
+    if seen.sum() < ENOUGH:
+        return
     beyond, end = 0.0, -1
     for place in range(seen.size - 1, -1, -1):
         beyond += seen[place]

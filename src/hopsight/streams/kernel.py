@@ -28,6 +28,7 @@ from hopsight.streams.memory import (
     MET,
     MET_NOW,
     N_FEATURES,
+    N_HOURS,
     N_KNOWN,
     N_NEIGHBORS,
     N_ORDER,
@@ -107,7 +108,7 @@ def process(
 ) -> int:  # fmt: skip
     """Judge events from ``start`` on; return where it stopped: at the end, or where the network is to be fitted again.
 
-    Hours below 0 and amounts that are NaN are left out.
+    Hours below 0 and amounts that are NaN are left out. Hours from 24 on, of the first day, are only learned.
     """
     row, random_row = np.zeros(N_FEATURES, np.float32), np.zeros(N_FEATURES, np.float32)
     clock = memory.clock
@@ -253,8 +254,9 @@ def _remember(
         share = math.log1p(off) / LARGEST_OFF
         reading[EV_AMOUNT] = tail_evidence(memory.seen[SEEN_AMOUNT], memory.tail[SEEN_AMOUNT], share)
     if hour >= 0:
-        off = hour_surprise(memory.node_hours[source], memory.hours, hour)
-        reading[EV_HOUR] = tail_evidence(memory.seen[SEEN_HOUR], memory.tail[SEEN_HOUR], off / LARGEST_SURPRISE)
+        off = hour_surprise(memory.node_hours[source], memory.hours, hour % N_HOURS)
+        if hour < N_HOURS:
+            reading[EV_HOUR] = tail_evidence(memory.seen[SEEN_HOUR], memory.tail[SEEN_HOUR], off / LARGEST_SURPRISE)
     reading[NEW_PAIR] = 1.0 if first and reading[PAST_HOP] > 1.0 else 0.0
     pairs.counts[pair, WITHIN] += 1
     nodes.counts[source, SENT_NOW] += 1
