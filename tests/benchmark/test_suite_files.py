@@ -72,6 +72,9 @@ def test_options_take_precedence(file):
     ("text", "message"),
     [
         ("graphs = ", "is not a TOML file"),
+        (f"a = {'[' * 9999}", "is not a TOML file"),
+        ("[[graphs]]\nfile = 5", "file must be a path, got 5"),
+        ("[[graphs]]\ngenerate = 5", "generate must be a table, got 5"),
         ("seeds = 2", "names no graphs"),
         ("detector = ['lof']", "did you mean detectors"),
         ("[[graphs]]\nfile = 'edge.csv'", "there is no file"),

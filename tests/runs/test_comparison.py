@@ -91,3 +91,10 @@ def test_other_tables_and_changed_files_are_settings_that_differ(tmp_path: Path)
         "nodes": (None, "who.csv"),
         "content of pay.csv": ("01234567", "abcdefab"),
     }
+
+
+@pytest.mark.parametrize("part", ["request", "inputs", "parameters"])
+def test_a_record_with_something_else_in_a_part_is_compared_without_it(pair: tuple[Path, Path], part: str) -> None:
+    record = json.loads((pair[1] / "run.json").read_text())
+    (pair[1] / "run.json").write_text(json.dumps({**record, part: 5}))
+    assert compare(*pair).n_common > 0

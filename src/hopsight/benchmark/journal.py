@@ -95,6 +95,6 @@ def _begins_with_record(content: bytes) -> bool:
 def _parsed(line: bytes) -> Record | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None

@@ -78,7 +78,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         return tomllib.loads(read_regular(path).decode())
     except FileNotFoundError:
         raise ValueError(f"there is no suite file {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}") from None
 
 
@@ -99,6 +99,11 @@ def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], place: str) ->
 def _graph(entry: Mapping[str, Any], folder: Path, options: Options, repetitions: int, seeds: int) -> SuiteGraph:
     """Return one graph of a suite file."""
     _check_keys(entry, GRAPH, "[[graphs]]")
+    for key, expected in (("file", str), ("nodes", str), ("generate", dict), ("plant", dict)):
+        if not isinstance(entry.get(key, expected()), expected):
+            raise ValueError(
+                f"[[graphs]]: {key} must be {'a path' if expected is str else 'a table'}, got {entry[key]!r}"
+            )
     if "file" in entry:
         found = _file_graph(entry, folder, repetitions * seeds)
     elif "generate" in entry:

@@ -159,18 +159,18 @@ def _differences(first: dict[str, Any], second: dict[str, Any]) -> dict[str, tup
     """Return the detector, parameters and ways to read the data that differ; None is what a run does not have."""
     old, new = _settings(first), _settings(second)
     found = {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
-    before, after = first.get("inputs") or {}, second.get("inputs") or {}
+    before, after = _part(first, "inputs"), _part(second, "inputs")
     changed = [path for path in before if path in after and before[path] != after[path]]
-    return found | {f"content of {path}": (before[path][:8], after[path][:8]) for path in changed}
+    return found | {f"content of {path}": (str(before[path])[:8], str(after[path])[:8]) for path in changed}
 
 
 def _settings(record: dict[str, Any]) -> dict[str, Any]:
-    source = dict((record.get("request") or {}).get("source") or record.get("source") or {})
+    source = dict(_part(_part(record, "request"), "source") or _part(record, "source"))
     read = {"source": source.pop("path", None), **source}
     return {
         "detector": _detector_name(record.get("detector")),
         **{name: value for name, value in read.items() if value not in (None, [], False)},
-        **(record.get("parameters") or {}),
+        **_part(record, "parameters"),
     }
 
 
@@ -182,6 +182,12 @@ def _detector_name(detector: str | None) -> str | None:
     """
     plain = str(detector).replace("_", "").casefold()
     return next((name for name in CLASSES if name.replace("_", "") == plain), detector)
+
+
+def _part(record: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a part of a record, empty if it has none; people edit these files by hand."""
+    part = record.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 def _flags(move: Move) -> str:
