@@ -93,3 +93,14 @@ def test_the_network_is_fitted_first_on_schedule_and_when_it_drifts() -> None:
     drift = [fit for fit in state.notes["fits"] if fit["reason"] == "drift" and fit["time"] > START + 61 * DAY]
     assert drift
     assert drift[0]["loss_before"] > drift[0]["loss_after"]
+
+
+@pytest.mark.parametrize("step", [1, 60])
+def test_an_ordinary_first_day_has_no_false_alarm(step: int) -> None:
+    """Every hour is new on the first day, and after the first fit everything looks new, which is no evidence."""
+    rng = np.random.default_rng(3)
+    n_events = 1_400
+    customers, shops = rng.integers(0, 150, n_events), 1000 + rng.choice(40, n_events, p=np.arange(1, 41) / 820)
+    ends = {"source": customers, "target": shops, "time": START + 7 * 3600 + step * np.arange(n_events)}
+    found, _ = judged(read_events(pl.DataFrame(ends), Columns(time="time")))
+    assert (found[:, SCORE] >= 3.0).mean() <= 0.005

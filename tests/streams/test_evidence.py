@@ -30,11 +30,14 @@ def test_tail_evidence_is_interpolated_between_bins_and_counts() -> None:
 
 def test_tails_are_shares_of_earlier_events_and_a_straight_line_beyond_the_last_few() -> None:
     edges = np.arange(65) / 2.0
-    seen = 1000.0 * -np.diff(np.exp(-edges))  # an exponential distribution: −log of the tail is the edge itself
+    seen = 3000.0 * -np.diff(np.exp(-edges))  # an exponential distribution: −log of the tail is the edge itself
     tail = np.zeros(65)
     fill_tail(seen, tail)
     np.testing.assert_allclose(tail[:6], edges[:6], atol=0.02)
-    assert tail[64] == pytest.approx(np.log(2.0 * 1001.0))  # a histogram knows no rarer events
+    assert tail[64] == pytest.approx(np.log(2.0 * 3001.0))  # a histogram knows no rarer events
+    few = tail.copy()
+    extend_tail(seen / 2.0, few)
+    np.testing.assert_array_equal(few, tail)  # 1,500 events are too few to tell
     extend_tail(seen, tail)
     np.testing.assert_allclose(tail, edges, rtol=0.05, atol=0.05)
 

@@ -69,3 +69,13 @@ def test_refuses_a_forged_table_and_a_file_that_unpacks_to_more_than_it_is(tmp_p
     np.savez_compressed(tmp_path / FILE, **values)
     with pytest.raises(ValueError, match="it is compressed"):
         State.load(tmp_path / FILE)
+
+
+def test_a_state_with_a_flag_of_its_archive_changed_is_refused(tmp_path: Path) -> None:
+    """Python then takes a part for encrypted."""
+    State.new(dict(NOTES), seed=0).save(tmp_path / FILE)
+    content = bytearray((tmp_path / FILE).read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] ^= 1
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(ValueError, match="damaged or of another version"):
+        State.load(tmp_path / FILE)

@@ -93,7 +93,7 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
 
     state = State.load(folder / FILE)
     waiting = state.tallies["trajectories.csv"]
-    closed = unguarded_text(pl.read_csv(folder / "trajectories.csv", schema_overrides=dict(waiting.schema)))
+    closed = unguarded_text(pl.read_csv(folder / "trajectories.csv", schema_overrides=dict(waiting.schema), glob=False))
     rows = pl.concat([closed, waiting]).filter(pl.col("node") == node).sort("window")
     if not rows.height:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
@@ -112,10 +112,10 @@ def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
     import polars as pl
 
     same = (pl.col("source") == guarded(source)) & (pl.col("target") == guarded(target))
-    events = pl.scan_csv(folder / "edges.csv", infer_schema=False).filter(same).collect()
+    events = pl.scan_csv(folder / "edges.csv", infer_schema=False, glob=False).filter(same).collect()
     if not events.height:
         raise ValueError(f"there is no event from {shortened(source)} to {shortened(target)} in {folder}")
-    alerts = pl.scan_csv(folder / "alerts.csv", infer_schema=False).filter(same).collect()
+    alerts = pl.scan_csv(folder / "alerts.csv", infer_schema=False, glob=False).filter(same).collect()
     rows = [alerts, events.with_columns(pl.lit("").alias("reason"))]
     first = pl.concat([each.select("time", pl.col("score").cast(pl.Float64), "reason") for each in rows])
     time, score, reason = first.sort("score", descending=True, maintain_order=True).row(0)

@@ -259,14 +259,9 @@ def _tell_again(folder: Path, state: State, tell: Callable[[dict[str, Any]], Non
     import polars as pl
 
     low, high = state.notes["last_alerts"]
-    alerts = pl.scan_csv(folder / "alerts.csv").filter(pl.col("alert").is_between(low, high)).collect()
+    alerts = pl.scan_csv(folder / "alerts.csv", glob=False).filter(pl.col("alert").is_between(low, high)).collect()
     for row in unguarded_text(alerts).iter_rows(named=True):
         tell(row)
 
 
-def as_json(row: dict[str, Any]) -> str:
-    """Return an alert as one line of JSON."""
-    return json.dumps(row, default=str, ensure_ascii=False)
-
-
-__all__ = ["ALARM", "APPENDED", "RECORD", "StreamRequest", "Watched", "as_json", "detect", "watch"]
+__all__ = ["ALARM", "APPENDED", "RECORD", "StreamRequest", "Watched", "detect", "watch"]

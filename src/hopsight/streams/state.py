@@ -77,7 +77,9 @@ class State:
                 f"there is no run over time in {path.parent}: {FILE} is missing; "
                 "start one with hopsight detect --window"
             ) from None
-        except (OSError, KeyError, ValueError, EOFError, IndexError, zipfile.BadZipFile) as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever was changed in the file
             raise ValueError(f"{path} is damaged or of another version: {error}") from None
 
     @classmethod
