@@ -8,7 +8,6 @@ from typing import Any
 import griffe
 
 ROLE = re.compile(r":(?:class|func|meth|mod|attr|data):`~?([^`]+)`")
-MATH = re.compile(r":math:`([^`]+)`")
 
 
 class Roles(griffe.Extension):
@@ -17,5 +16,4 @@ class Roles(griffe.Extension):
     def on_object(self, *, obj: Any, **_: Any) -> None:
         """Replace roles by code."""
         if obj.docstring:
-            text = ROLE.sub(r"`\1`", obj.docstring.value)
-            obj.docstring.value = MATH.sub(r"`\1`", text)
+            obj.docstring.value = ROLE.sub(r"`\1`", obj.docstring.value)

@@ -57,15 +57,14 @@ def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:
 
 
 def roc_auc_interval(labels: ArrayLike, scores: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
-    r"""Return the confidence interval of the ROC-AUC (DeLong), clipped to [0, 1].
+    """Return the confidence interval of the ROC-AUC (DeLong), clipped to [0, 1].
 
-    With :math:`V_i` the share of normal nodes below anomaly i and :math:`W_j` the share of anomalies above normal
-    node j (ties one half), the variance of the AUC is :math:`s^2_V / m + s^2_W / n` for m anomalies and n normal
-    nodes, and the interval is the AUC ± z standard errors.
+    With V the shares of normal nodes below each of m anomalies and W the shares of anomalies above each of n normal
+    nodes (ties one half), the variance of the AUC is var(V) / m + var(W) / n, and the interval is the AUC ± z standard errors.
 
     Notes
     -----
-    With a single anomaly or a single normal node :math:`s^2` does not exist; the formula of Hanley and McNeil is used
+    With a single anomaly or a single normal node the variance does not exist; the formula of Hanley and McNeil is used
     instead. A perfect ranking has no variance to measure: its interval is a single point, which overstates the
     certainty when there are few anomalies.
 

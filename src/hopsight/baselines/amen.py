@@ -25,14 +25,14 @@ SCALINGS = ("minmax", "none")
 
 @dataclass(kw_only=True)
 class AMEN(Detector):
-    r"""Score nodes by minus the normality of their ego networks.
+    """Score nodes by minus the normality of their ego networks.
 
-    The ego network C of a node consists of the node and its neighbors. With degrees k, m edges,
-    :math:`p_{ij} = k_i k_j / 2m` and :math:`s_{ij} = 1 - \min(1, p_{ij})`, attribute f speaks for C by how much
-    connected members share it beyond chance, :math:`I_f = \sum_{i,j \in C} (A_{ij} - p_{ij}) x_{if} x_{jf}`, and
-    against C by how much members share it with the outside over surprising edges,
-    :math:`E_f = \sum_{(i,b)} s_{ib}\, \mathrm{sim}(x_{if}, x_{bf})`. Both are scaled to [0, 1]; :math:`y_f` is their
-    difference, and the normality is the largest :math:`w^\top y` over weights w ≥ 0 with ‖w‖ = 1.
+    The ego network C of a node consists of the node and its neighbors. With degrees k, m edges, p(i, j) = k(i) k(j) /
+    2m and s(i, j) = 1 − min(1, p(i, j)), attribute f speaks for C by how much connected members share it beyond
+    chance, I(f) = Σ (A(i, j) − p(i, j)) x(i, f) x(j, f) over i and j in C, and against C by how much members share it
+    with the outside over surprising edges, E(f) = Σ s(i, b) sim(x(i, f), x(b, f)) over the edges from i in C to b
+    outside. Both are scaled to [0, 1]; y is their difference, and the normality is the largest wᵀy over weights w ≥ 0
+    with ‖w‖ = 1.
 
     Parameters
     ----------

@@ -37,12 +37,11 @@ FEW_COLUMNS = 64  # up to here a search over n_columns² numbers costs less than
 
 @dataclass(kw_only=True)
 class ANOMALOUS(Detector):
-    r"""Score nodes by the norm of their residual from a CUR decomposition of the attributes.
+    """Score nodes by the norm of their residual from a CUR decomposition of the attributes.
 
-    ANOMALOUS minimizes :math:`\|X - XW^\top X - R\|_F^2 + \alpha\|W\|_{2,1} + \beta\|W^\top\|_{2,1} +
-    \gamma\|R\|_{2,1} + \varphi\,\mathrm{tr}(R^\top L R)` over W and R, both n × d like X, whose columns have norm 1.
-    Rows of W that differ from zero choose nodes, columns choose attributes. The score of node i is
-    :math:`\|R_i\|_2`.
+    ANOMALOUS minimizes ‖X − XWᵀX − R‖² + α‖W‖₂,₁ + β‖Wᵀ‖₂,₁ + γ‖R‖₂,₁ + φ tr(RᵀLR) over W and R, both n × d like X,
+    whose columns have norm 1; ‖·‖ is Frobenius' norm and ‖·‖₂,₁ the sum of the norms of the rows. Rows of W that differ
+    from zero choose nodes, columns choose attributes. The score of node i is the norm of row i of R.
 
     Parameters
     ----------

@@ -28,11 +28,11 @@ BLOCK_VALUES = 1 << 22  # inner products of sparse rows held at a time
 
 @dataclass(kw_only=True)
 class LOF(Detector):
-    r"""Score nodes by the local outlier factor of their attributes; edges are not used.
+    """Score nodes by the local outlier factor of their attributes; edges are not used.
 
     Let N(p) be the k nearest nodes of p and kd(o) the distance from o to its k-th nearest node. With reach(p, o) =
     max(kd(o), dist(p, o)) and lrd(p) = 1 / (mean of reach(p, o) over N(p) + 1e-10), the score is
-    :math:`\mathrm{mean}_{o \in N(p)} \mathrm{lrd}(o) / \mathrm{lrd}(p)`: about 1 inside a cluster, larger outside.
+    the mean of lrd(o) / lrd(p) over o in N(p): about 1 inside a cluster, larger outside.
 
     Parameters
     ----------

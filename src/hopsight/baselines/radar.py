@@ -32,11 +32,11 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(kw_only=True)
 class Radar(Detector):
-    r"""Score nodes by the norm of the residual of their attributes.
+    """Score nodes by the norm of the residual of their attributes.
 
-    Radar minimizes :math:`\|X - W^\top X - R\|_F^2 + \alpha\|W\|_{2,1} + \beta\|R\|_{2,1} + \gamma\,
-    \mathrm{tr}(R^\top L R)` over W (n × n, how nodes explain one another) and R (the residuals), where X has
-    columns of norm 1 and L is the Laplacian of the graph. The score of node i is :math:`\|R_i\|_2`.
+    Radar minimizes ‖X − WᵀX − R‖² + α‖W‖₂,₁ + β‖R‖₂,₁ + γ tr(RᵀLR) over W (n × n, how nodes explain one another) and R
+    (the residuals), where X has columns of norm 1, L is the Laplacian of the graph, ‖·‖ is Frobenius' norm and ‖·‖₂,₁
+    the sum of the norms of the rows. The score of node i is the norm of row i of R.
 
     Parameters
     ----------
