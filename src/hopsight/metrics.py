@@ -21,6 +21,8 @@ KIND_NAMES = {1: "structure", 2: "attribute", 3: "both"}
 def ranking(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return node positions from the most to the least anomalous; equal scores keep the order of the graph.
 
+    Examples
+    --------
     >>> ranking(np.array([0.1, 0.9, 0.9])).tolist()
     [1, 2, 0]
     """
@@ -30,6 +32,8 @@ def ranking(scores: NDArray[np.float64]) -> NDArray[np.int64]:
 def ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the rank of every node, 1 for the most anomalous.
 
+    Examples
+    --------
     >>> ranks(np.array([0.1, 0.9, 0.9])).tolist()
     [3, 1, 2]
     """
@@ -60,7 +64,8 @@ def roc_auc_interval(labels: ArrayLike, scores: ArrayLike, *, level: float = 0.9
     """Return the confidence interval of the ROC-AUC (DeLong), clipped to [0, 1].
 
     With V the shares of normal nodes below each of m anomalies and W the shares of anomalies above each of n normal
-    nodes (ties one half), the variance of the AUC is var(V) / m + var(W) / n, and the interval is the AUC ± z standard errors.
+    nodes (ties one half), the variance of the AUC is var(V) / m + var(W) / n, and the interval is the AUC ± z standard
+    errors.
 
     Notes
     -----
@@ -171,6 +176,8 @@ def found_first(labels: ArrayLike, scores: ArrayLike) -> dict[str, float] | None
 
     None if the labels do not contain both classes.
 
+    Examples
+    --------
     >>> found_first([1, 0, 1, 0, -1], [4.0, 3.0, 2.0, 1.0, 9.0])
     {'n_anomalies': 2, 'n_found': 1, 'roc_auc': 0.75}
     """
