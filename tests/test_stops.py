@@ -99,3 +99,25 @@ def test_ctrl_c_while_libraries_are_imported_is_one_word() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 130 and done.stderr == "hopsight: stopped\n", done.stderr[-500:]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_a_library_swallows_is_repeated(number: int) -> None:
+    program = (
+        "import sys, time, hopsight.runs.explain as room\n"
+        "def deaf(*_, **__):\n"
+        "    try:\n"
+        "        print('ready', flush=True); time.sleep(60)\n"
+        "    except BaseException:\n"
+        "        time.sleep(60)\n"
+        "room.explain = deaf\n"
+        "from hopsight.cli import main\n"
+        "sys.exit(main(['explain', '.', 'a']))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 130 and told == "hopsight: stopped\n"

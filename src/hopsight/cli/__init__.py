@@ -20,7 +20,7 @@ from hopsight.cli.help_texts import decorate
 from hopsight.cli.over_time import watch
 from hopsight.cli.reasons import explain
 from hopsight.cli.review import review
-from hopsight.cli.support import Forgiving, StoppedError, stop_on_sigterm
+from hopsight.cli.support import Forgiving, StoppedError, stopping
 
 app = typer.Typer(
     help="Find the nodes and edges of an attributed graph that do not belong where they are.",
@@ -43,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Idle threads sleep instead of spinning, which would slow down other programs; it counts until torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     _open_streams()
-    stop_on_sigterm()
     try:
         command = decorate(typer.main.get_command(app))
-        code = int(command.main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)
+        with stopping():
+            code = int(command.main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)
         return _complain("stopped", 130) if code == 130 else code
     except Exception as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed

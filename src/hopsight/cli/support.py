@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from hopsight.runs.request import Source
 
 
+AGAIN = 3.0  # seconds after which a command is asked to stop again
+
+
 class StoppedError(Exception):
     """The user stopped a run that can be resumed."""
 
@@ -65,10 +68,33 @@ def load_graph(source: str, nodes: str | None, data_dir: str | None, **options: 
         return Source(path=source, nodes=nodes, data_dir=data_dir, **options).read()
 
 
-def stop_on_sigterm() -> None:
-    """Treat SIGTERM like Ctrl-C, so that a command that is stopped removes its temporary files."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+@contextmanager
+def stopping() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C, so that a command that is stopped removes its temporary files.
+
+    Both are repeated until the command has ended: a library that is being imported may swallow the first.
+    """
+    armed = []
+
+    def stop(number: int, frame: Any) -> None:
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, stop)
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+            armed.append(number)
+        raise KeyboardInterrupt
+
+    heard = {signal.SIGTERM}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not in the background
+        heard.add(signal.SIGINT)
+    in_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, stop) for number in heard} if in_main else {}
+    try:
+        yield
+    finally:
+        if armed:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
