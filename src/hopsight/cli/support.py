@@ -94,7 +94,7 @@ def stopping() -> Iterator[None]:
         if armed:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 @contextmanager
