@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.io.dates import SECONDS_PER_DAY
 from hopsight.streams.events import Events
 from hopsight.streams.kernel import DRIFT, N_READINGS, process
 from hopsight.streams.memory import (
@@ -26,7 +27,6 @@ from hopsight.streams.state import State
 from hopsight.streams.windows import SPANS, parse_window
 
 MAX_FITS = 500  # fits that the record lists
-SECONDS_A_DAY = 86_400.0
 
 Readings = NDArray[np.float32]
 
@@ -63,7 +63,7 @@ def _hours(state: State, moments: NDArray[np.float64]) -> NDArray[np.int64]:
     if not state.notes["hours"]:
         return np.full(moments.size, -1)
     began = state.notes.setdefault("began", float(moments[0]))
-    return np.asarray((moments // 3600 % N_HOURS).astype(np.int64) + N_HOURS * (moments < began + SECONDS_A_DAY))
+    return np.asarray((moments // 3600 % N_HOURS).astype(np.int64) + N_HOURS * (moments < began + SECONDS_PER_DAY))
 
 
 def refit(state: State, moment: float, seed: int) -> None:
