@@ -39,8 +39,8 @@ def threshold(
     check_ratio("false_alarms", false_alarms)
     if contamination == "auto":
         n_flagged = count_flagged(tail_probability(scores) if p_values is None else p_values, false_alarms)
-        ordered = np.sort(scores)[::-1]
-        return float(ordered[min(n_flagged, scores.size - 1)])
+        place = scores.size - 1 - min(n_flagged, scores.size - 1)
+        return float(np.partition(scores, place)[place])
     if isinstance(contamination, str):
         raise ValueError(f"contamination must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
     check_ratio("contamination", contamination)

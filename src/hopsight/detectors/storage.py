@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from hopsight.detectors.privacy import private_state
 from hopsight.detectors.validation import check_finite, check_fitted, check_parameters
 from hopsight.system.files import read_regular, replacing
+from hopsight.system.tensors import write_tensors
 
 FORMAT = "hopsight-detector"
 VERSION = 2
@@ -47,13 +48,12 @@ def save_detector(detector: Any, folder: Path, *, private: bool = False) -> None
         "parameters": dataclasses.asdict(detector),
         "values": values,
     }
-    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-    record["checksum"] = _checksum(record, content)
-    text = json.dumps(record, indent=1, default=np.generic.item)
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / RECORD) as record_file, replacing(folder / ARRAYS) as arrays_file:
-        arrays_file.write_bytes(content)
-        record_file.write_bytes(text.encode())
+        with arrays_file.open("wb") as file:
+            digest = write_tensors(file, arrays, digest=_digest(record))
+        record["checksum"] = digest.hexdigest()
+        record_file.write_bytes(json.dumps(record, indent=1, default=np.generic.item).encode())
 
 
 def load_detector(path: str | Path) -> Any:
@@ -129,9 +129,13 @@ def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
 
 def _checksum(record: dict[str, Any], content: bytes) -> str:
     """Return one checksum of both files, so that neither can be changed or exchanged alone."""
-    digest = hashlib.sha256(json.dumps(record, sort_keys=True, default=np.generic.item).encode())
+    digest = _digest(record)
     digest.update(content)
-    return digest.hexdigest()
+    return str(digest.hexdigest())
+
+
+def _digest(record: dict[str, Any]) -> Any:
+    return hashlib.sha256(json.dumps(record, sort_keys=True, default=np.generic.item).encode())
 
 
 def _tuple(value: Any) -> Any:

@@ -136,7 +136,8 @@ def count_flagged(p_values: FloatArray, false_alarms: float) -> int:
     2
     """
     n = p_values.size
-    passing = np.flatnonzero(np.sort(p_values) <= false_alarms * np.arange(1, n + 1) / max(n, 1))
+    low = np.sort(p_values[p_values <= false_alarms])  # no other can pass
+    passing = np.flatnonzero(low <= false_alarms * np.arange(1, low.size + 1) / max(n, 1))
     return int(passing[-1]) + 1 if passing.size else 0
 
 

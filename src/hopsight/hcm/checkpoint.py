@@ -14,10 +14,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import load
 from torch import Tensor
 
-from hopsight.system.files import read_regular, write_whole
+from hopsight.system.files import read_regular, replacing
+from hopsight.system.tensors import write_tensors
 
 INTERVAL = 10.0  # seconds between two checkpoints
 PATIENCE = 20  # and at least this many times the seconds that writing one takes
@@ -51,11 +52,12 @@ class Checkpoint:
         """Write a state; ``values`` is anything JSON can hold."""
         assert self.path is not None
         start = time.monotonic()
-        content = save(
-            {name: tensor.detach().cpu().contiguous() for name, tensor in (self._prepared | tensors).items()},
-            {"key": self.key, "values": json.dumps(values)},
-        )
-        write_whole(self.path, sha256(content).digest() + content)
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in (self._prepared | tensors).items()}
+        with replacing(self.path) as temporary, temporary.open("wb") as file:
+            file.write(bytes(CHECKSUM_BYTES))
+            digest = write_tensors(file, arrays, {"key": self.key, "values": json.dumps(values)})
+            file.seek(0)
+            file.write(digest.digest())
         end = time.monotonic()
         self._next = end + max(INTERVAL, PATIENCE * (end - start))
 

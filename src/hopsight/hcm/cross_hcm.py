@@ -16,13 +16,14 @@ from hopsight.detectors.predict import threshold
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.calibration import calibrate
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.cross_views import CrossViews, kept_at_once, view_bytes
-from hopsight.hcm.edge_posterior import EdgePosterior
+from hopsight.hcm.cross_views import CrossViews, OneAtATime, kept_at_once, view_bytes
+from hopsight.hcm.edge_posterior import EdgePosterior, edge_values
 from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
 from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, all_p_values, combine, weigh
 from hopsight.hcm.folds import Fold, Placed, Splits, edge_hashes, law_edges, law_nodes, node_folds, pool_seed
 from hopsight.hcm.groups import Group, all_groups
-from hopsight.hcm.hop_detector import HopDetector, as_float64
+from hopsight.hcm.hop_detector import HopDetector
+from hopsight.hcm.inputs import ROWS_AT_ONCE, in_unit, spread_of
 from hopsight.hcm.laws import AttributeLaws
 from hopsight.hcm.locality import adjacency_of, edges_among, edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
@@ -34,6 +35,7 @@ from hopsight.hops.pool import PairPool, pair_pool
 from hopsight.io.derive import COUNTS, STRUCTURE
 from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import choose_scaling
+from hopsight.system.scratch import release
 from hopsight.system.threads import few_threads, in_order
 
 PRIOR_PAIRS = 10.0
@@ -188,9 +190,9 @@ class CrossHCM(Taught, HopDetector):
     def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         """Also fix the unit of the views, which stays the same for new graphs, and the laws of the attributes."""
         attributes = super()._fit_transform(graph, rng)
-        self.unit_ = float(attributes.std()) or 1.0
+        self.unit_ = spread_of(attributes) or 1.0
         chosen = law_nodes(graph)
-        own, folds = self._own(attributes[chosen]), node_folds(graph.node_hashes[chosen])
+        own, folds = self._own(attributes[chosen].astype(np.float64)), node_folds(graph.node_hashes[chosen])
         self.attribute_laws_ = AttributeLaws.fit(own, graph.degrees[chosen], folds)
         cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
@@ -209,7 +211,8 @@ class CrossHCM(Taught, HopDetector):
 
     def _sight(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> CrossViews:
         """Return what each network sees: views without its part of the edges and without an inner fold."""
-        scratch, scaled = getattr(self, "_scratch", None), (attributes / self.unit_).astype(np.float32)
+        scratch = getattr(self, "_scratch", None)
+        scaled = in_unit(attributes, self.unit_, scratch)
         return CrossViews(graph, scaled, self.splits, self._placed(graph), device, scratch)
 
     def _placed(self, graph: AttributedGraph) -> Placed:
@@ -255,11 +258,13 @@ class CrossHCM(Taught, HopDetector):
             with checkpoint.taking_up():
                 return PairPool.of(known)
         placed = self._placed(graph)
-        positives = [placed.positives(fold) for fold in self.splits.folds]
-        aside = [mask if fold % self.n_inner == 0 else mask & kept for fold, mask in enumerate(positives)]
+
+        def positives(fold: int) -> NDArray[np.bool_]:
+            return placed.positives(fold) if fold % self.n_inner == 0 else placed.positives(fold) & kept
+
         pool = pair_pool(
             adjacency_of(graph, kept, directed=graph.directed),
-            aside,
+            OneAtATime(len(self.splits.folds), positives),
             self.n_folds,
             graph.edges,
             kept,
@@ -300,7 +305,7 @@ class CrossHCM(Taught, HopDetector):
                 network.set_flat_weights(weights[k])
                 blocks = predict(network, view, aside, torch.arange(labels.size, device=device), schedule)
                 logits.append(torch.cat([block for _, block in blocks]))
-            found.append((as_float64(torch.stack(logits)), labels))
+            found.append((torch.stack(logits).cpu().numpy().astype(np.float64), labels))
         with few_threads(1):  # several would add up in another order
             return np.array(list(in_order(calibrate, *zip(*found, strict=True))))
 
@@ -308,7 +313,7 @@ class CrossHCM(Taught, HopDetector):
         scores = super()._keep(graph, posterior, refit=refit)
         del posterior
         attributes = self._transformed(graph)
-        unlike = self.references_.relative_dissimilarity(attributes, graph.edges)
+        unlike = self.references_.relative_dissimilarity(attributes, graph.edges, self.edge_hop_.dtype)
         edges = EdgeReadings(self.edge_hop_, self.edge_surprise_, unlike)
         if refit:
             self.edge_laws_ = EdgeLaws.fit(edges.rows(law_edges(graph)))
@@ -317,7 +322,7 @@ class CrossHCM(Taught, HopDetector):
         if refit:
             p_edges = 10.0**-self.edge_score_
             self.edge_threshold_ = threshold(self.edge_score_, "auto", self.false_alarms, p_edges)
-        self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int64)
+        self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int8)
         nodes = self._node_readings(graph, edges, attributes)
         if refit:
             triangles = nodes.have_triangles(notices=None)
@@ -357,7 +362,7 @@ class CrossHCM(Taught, HopDetector):
             self.edge_hop_[inside].copy(), self.edge_surprise_[inside].copy(), self.edge_dissimilarity_[inside]
         )
         new = np.searchsorted(inside, mine)
-        edges.hop[new], edges.surprise[new] = as_float64(again.hop), as_float64(again.surprise)
+        edges.hop[new], edges.surprise[new] = edge_values(again.hop), edge_values(again.surprise)
         local = np.searchsorted(near, graph.edges[:, inside])
         at = np.searchsorted(near, [node])
         attributes = self._own(self._transformed(graph, np.array([node])))
@@ -374,10 +379,16 @@ class CrossHCM(Taught, HopDetector):
 
     def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
         """Return what is known of each node."""
-        folds, attributes = node_folds(graph.node_hashes), self._own(attributes)
+        folds, (deviation, residual) = node_folds(graph.node_hashes), np.empty((2, graph.n_nodes))
+        for start in range(0, graph.n_nodes, ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            own = self._own(np.asarray(attributes[rows], dtype=np.float64))
+            deviation[rows] = self._deviation_of(own)
+            residual[rows] = self.attribute_laws_.residual(own, graph.degrees[rows], folds[rows])
+        release(attributes)
         return NodeReadings(
             degrees=graph.degrees,
-            deviation=self._deviation_of(attributes),
-            residual=self.attribute_laws_.residual(attributes, graph.degrees, folds),
+            deviation=deviation,
+            residual=residual,
             **self.edge_laws_.at_nodes(graph.edges, edges, graph.n_nodes, graph.edge_weight),
         )

@@ -13,8 +13,10 @@ from torch import Tensor
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.folds import HALF_PRECISION_NODES, Fold, Placed, Sight, Splits
-from hopsight.hcm.views import Neighborhoods
+from hopsight.hcm.inputs import ROWS_AT_ONCE
+from hopsight.hcm.views import NUMPY, Neighborhoods
 from hopsight.hops.pool import PairPool
+from hopsight.system.scratch import release, zeros
 
 KEPT_BYTES = 1 << 29  # of the views of all networks; where they take more, those of one network exist at a time
 
@@ -47,7 +49,7 @@ class CrossViews(Sight):
         self.splits, self.placed = splits, placed
         self.scaled = torch.from_numpy(attributes).to(device)
         self.dtype = view_dtype(graph.n_nodes)
-        self.own = self.scaled.to(self.dtype)
+        self.own = self.scaled.to(self.dtype) if scratch is None else _on_disk(attributes, self.dtype, scratch)
         self.neighborhoods = Neighborhoods(graph, device, scratch)
         n_nodes, n_columns = attributes.shape
         self.one_at_a_time = device.type == "cpu" and not kept_at_once(n_nodes, n_columns, splits)
@@ -95,6 +97,15 @@ class CrossViews(Sight):
 
     def _hidden(self, folds: Sequence[int]) -> list[NDArray[np.bool_]]:
         return [self.placed.hidden(fold) for fold in folds]
+
+
+def _on_disk(values: NDArray[np.float32], dtype: torch.dtype, scratch: Path) -> Tensor:
+    """Return values in another precision, in a temporary file."""
+    found = torch.from_numpy(zeros(values.shape, NUMPY[dtype], scratch))
+    for start in range(0, len(values), ROWS_AT_ONCE):
+        found[start : start + ROWS_AT_ONCE] = torch.from_numpy(values[start : start + ROWS_AT_ONCE])
+    release(found.numpy())
+    return found
 
 
 class OneAtATime(Sequence[Any]):

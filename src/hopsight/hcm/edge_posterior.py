@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from hopsight.hcm.checkpoint import Checkpoint
 
 PREDICTIONS = ("argmax", "expected")
+SINGLE_PRECISION_EDGES = 1 << 22  # beyond, what is known of each edge stays in single precision, in which it is found
 
 
 class EdgePosterior:
@@ -51,6 +57,19 @@ class EdgePosterior:
     def variance(self) -> Tensor:
         """Squared deviation over T, as in the paper."""
         return self.square / self.count.clamp(min=1)
+
+
+def edge_values(values: Tensor) -> NDArray[Any]:
+    """Return one number per edge as a NumPy array on the CPU, in double precision unless there are many."""
+    found = values.cpu().numpy()
+    return found.astype(np.float64) if found.size <= SINGLE_PRECISION_EDGES else np.asarray(found, dtype=np.float32)
+
+
+def as_tensor(edges: NDArray[np.int64]) -> Tensor:
+    """Return read-only edges as a tensor that nothing may write to; a copy of many edges would be large."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(edges)
 
 
 def predicted_hop(log_p: Tensor, prediction: str) -> Tensor:

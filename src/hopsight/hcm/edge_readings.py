@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.tails import Null, fit_null
 from hopsight.hcm.laws import quantile_levels, ranks
 from hopsight.hcm.scores import effective_count, neighbor_mean, neighbor_sum, triangle_sums
+from hopsight.system.threads import VALUES_AT_ONCE, in_order
 
 FloatArray = NDArray[np.float64]
 
@@ -23,9 +24,10 @@ class EdgeReadings:
     surprise: FloatArray
     dissimilarity: FloatArray
 
-    def rows(self, chosen: NDArray[np.int64]) -> EdgeReadings:
-        """Return the readings of some edges, in the given order."""
-        return EdgeReadings(self.hop[chosen], self.surprise[chosen], self.dissimilarity[chosen])
+    def rows(self, chosen: NDArray[np.int64] | slice) -> EdgeReadings:
+        """Return the readings of some edges, in the given order and in double precision."""
+        columns = (self.hop, self.surprise, self.dissimilarity)
+        return EdgeReadings(*(np.asarray(values[chosen], dtype=np.float64) for values in columns))
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,15 @@ class EdgeLaws:
 
     def scores(self, edges: EdgeReadings) -> FloatArray:
         """Return the score of each edge: −log₁₀ of the upper tail of surprise and dissimilarity together."""
-        return Null(*self.null).surprise(self._unusual(edges)) / np.log(10.0)
+        null, found = Null(*self.null), np.empty_like(edges.hop)
+
+        def score(start: int) -> None:
+            part = slice(start, start + VALUES_AT_ONCE)
+            found[part] = null.surprise(self._unusual(edges.rows(part))) / np.log(10.0)
+
+        for _ in in_order(score, range(0, found.size, VALUES_AT_ONCE)):
+            pass
+        return found
 
     def _unusual(self, edges: EdgeReadings) -> FloatArray:
         """Return the mean of both readings, each centered on its median and divided by its width."""

@@ -24,6 +24,7 @@ HashArray = NDArray[np.uint64]
 
 LAW_NODES = 1 << 16  # laws are fitted to the nodes with the smallest hashes, at most this many
 LAW_EDGES = 1 << 20  # and to as many edges
+EDGES_AT_ONCE = 1 << 20  # scrambled at a time
 HALF_PRECISION_NODES = 200_000  # in larger graphs the views of the folds are kept in half precision
 
 
@@ -82,9 +83,14 @@ class Splits:
 
     def of(self, edge_hashes: HashArray) -> Placed:
         """Put edges into their parts and inner folds: ⌊mix(s + turn·φ) · n / 2⁶⁴⌋ with s = mix(hash ^ mix(seed))."""
-        edge = mix(edge_hashes ^ mix(np.uint64(self.seed % 2**64)))
-        part, inner = mix(edge), mix(edge + np.uint64(0x9E3779B97F4A7C15))
-        places = parts_of(part, self.n_folds).astype(np.int32), parts_of(inner, self.n_inner).astype(np.int32)
+        kind = np.uint8 if max(self.n_folds, self.n_inner) <= 256 else np.int32
+        places = np.empty((2, edge_hashes.size), dtype=kind)
+        key = mix(np.uint64(self.seed % 2**64))
+        for start in range(0, edge_hashes.size, EDGES_AT_ONCE):
+            some = slice(start, start + EDGES_AT_ONCE)
+            edge = mix(edge_hashes[some] ^ key)
+            places[0, some] = parts_of(mix(edge), self.n_folds)
+            places[1, some] = parts_of(mix(edge + np.uint64(0x9E3779B97F4A7C15)), self.n_inner)
         return Placed(*places, self.n_inner)
 
 
@@ -92,8 +98,8 @@ class Splits:
 class Placed:
     """The part (the network that judges it) and the inner fold of each of some edges."""
 
-    part: NDArray[np.int32]
-    inner: NDArray[np.int32]
+    part: NDArray[Any]
+    inner: NDArray[Any]
     n_inner: int
 
     def hidden(self, fold: int) -> NDArray[np.bool_]:

@@ -21,8 +21,9 @@ from torch import Tensor
 from hopsight.detectors.base import Callback, FloatArray, alone
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.edge_posterior import EdgePosterior
+from hopsight.hcm.edge_posterior import EdgePosterior, as_tensor, edge_values
 from hopsight.hcm.folds import Fold, Sight, split_seed
+from hopsight.hcm.inputs import fit_inputs, inputs_of
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
 from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
@@ -32,12 +33,10 @@ from hopsight.hcm.training import Observer, Trained, judge_edges, predict, sampl
 from hopsight.hcm.training_state import Generators, torch_generator
 from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
-from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
-from hopsight.preprocess.scale import unit_of
+from hopsight.preprocess import drop_edges, edge_similarity
 from hopsight.system.forks import safe_in_forks
 from hopsight.system.threads import torch_threads
 
-HELD_BYTES = 1 << 29  # of transformed attributes; beyond, memory is scarcer than the time to transform them again
 NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"
 
 
@@ -145,8 +144,7 @@ class HopDetector(HopParameters):
         clock = StageClock(callback)
         clock.begin("attributes")
         attributes = self._fit_transform(graph, for_transform)
-        if attributes.nbytes <= HELD_BYTES:
-            self._held["attributes"] = graph, attributes
+        self._held["attributes"] = graph, attributes
         clock.begin("hops")
         checkpoint = Checkpoint(self._checkpoint, self._key(graph))
         alike = edge_similarity(attributes, graph.edges, self.resolve_similarity(self.transform_.scaling))
@@ -178,7 +176,7 @@ class HopDetector(HopParameters):
         """Train the networks, calibrate them, and let them judge the edges of the graph."""
         device, (_, for_weights, _, _) = resolve_device(self.device), rngs
         seen, drawn = sight.training(pairs)
-        edges = torch.from_numpy(graph.edges.copy()).to(device)
+        edges = as_tensor(graph.edges).to(device)
         networks = self.build_networks(len(seen), self.n_inputs_, pairs.n_classes, for_weights, device)
         observer = Observer(callback, lambda: self._current_scores(graph, networks, sight.judging(), edges), clock)
         self.samples_, self.loss_ = self.train(networks, seen, drawn, rngs, observer=observer, checkpoint=checkpoint)
@@ -270,29 +268,22 @@ class HopDetector(HopParameters):
 
     def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         """Learn how to transform the attributes, and return them transformed."""
-        self.transform_, attributes = AttributeTransform.fit_apply(
-            graph.attributes,
-            graph.attribute_names,
+        self.transform_, attributes, self.magnitude_ = fit_inputs(
+            graph,
+            getattr(self, "_scratch", None),
             scaling=self.resolve_scaling(graph),
             n_components=self.n_components,
-            types=graph.node_types,
             rng=rng,
             device=resolve_device(self.device),
         )
-        dense: FloatArray = attributes.toarray() if sp.issparse(attributes) else attributes
-        self.magnitude_ = unit_of(dense)
-        return dense if self.magnitude_ == 1.0 else dense / self.magnitude_
+        return attributes
 
     def _transformed(self, graph: AttributedGraph, rows: NDArray[np.int64] | None = None) -> FloatArray:
         """Return dense attributes (of some rows), in a unit that single precision can hold."""
         held = getattr(self, "_held", {}).get("attributes")
         if held is not None and held[0] is graph:
             return held[1] if rows is None else held[1][rows]
-        chosen = graph.attributes if rows is None else graph.attributes[rows]
-        types = None if graph.node_types is None else graph.node_types if rows is None else graph.node_types[rows]
-        attributes = self.transform_.apply(chosen, graph.attribute_names, types)
-        dense = attributes.toarray() if sp.issparse(attributes) else attributes
-        return dense if self.magnitude_ == 1.0 else dense / self.magnitude_
+        return inputs_of(graph, self.transform_, self.magnitude_, rows)
 
     def _once(self, name: str, graph: AttributedGraph, make: Callable[[], Any]) -> Any:
         """Return what several stages of a fit need, made by the first of them; outside a fit it is made each time."""
@@ -316,10 +307,10 @@ class HopDetector(HopParameters):
     def _keep(self, graph: AttributedGraph, posterior: EdgePosterior, *, refit: bool = True) -> FloatArray:
         """Set the values of edges and nodes and return the chosen score; ``refit`` fits what they are compared with."""
         self.edge_index_ = graph.edges
-        self.edge_hop_ = as_float64(posterior.hop)
+        self.edge_hop_ = edge_values(posterior.hop)
         self.edge_variance_ = self._deviation(posterior)
-        self.edge_probability_ = as_float64(posterior.probability)
-        self.edge_surprise_ = as_float64(posterior.surprise)
+        self.edge_probability_ = edge_values(posterior.probability)
+        self.edge_surprise_ = edge_values(posterior.surprise)
         mean = ahp(graph.edges, self.edge_hop_, graph.n_nodes)
         spread = inferred_variance(graph.edges, self.edge_variance_, graph.n_nodes)
         self.ahp_, self.iv_, self.hav_ = map(fill_unjudged, (mean, spread, hav(mean, spread)))
@@ -327,7 +318,7 @@ class HopDetector(HopParameters):
         return self.hav_ if self.score == "hav" else self.ahp_
 
     def _deviation(self, posterior: EdgePosterior) -> FloatArray:
-        variance = as_float64(posterior.variance)
+        variance = edge_values(posterior.variance)
         return np.sqrt(variance) if self.deviation == "std" else variance
 
     def _current_scores(
@@ -349,7 +340,7 @@ class HopDetector(HopParameters):
             raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
         self._check_graph(graph)
         device = resolve_device(self.device)
-        edges = torch.from_numpy(graph.edges.copy()).to(device)
+        edges = as_tensor(graph.edges).to(device)
         copied = copy.copy(self)
         vars(copied).pop("private_", None)  # the copy has the scores of a graph
         copied.graph_ = graph
@@ -381,7 +372,7 @@ class HopDetector(HopParameters):
 
     def _score_again(self, graph: AttributedGraph, node: int, mine: NDArray[np.int64], again: EdgePosterior) -> float:
         """Return the chosen score of a node from its edges' new predictions."""
-        mean, spread = float(as_float64(again.hop).mean()), float(self._deviation(again).mean())
+        mean, spread = float(edge_values(again.hop).mean()), float(self._deviation(again).mean())
         if self.score == "ahp":
             return mean
         return mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
@@ -392,8 +383,3 @@ class HopDetector(HopParameters):
             len(folds), self.n_inputs_, self.n_classes_, np.random.default_rng(0), edges.device
         )
         return self._judge_edges(networks, folds, edges)
-
-
-def as_float64(values: Tensor) -> FloatArray:
-    """Return the values as a float64 NumPy array on the CPU."""
-    return values.cpu().numpy().astype(np.float64)

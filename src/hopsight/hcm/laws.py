@@ -162,13 +162,15 @@ def ranks(values: FloatArray, levels: FloatArray) -> FloatArray:
     places = np.arange(levels.size)
     close = 1e-6 * (levels[-1] - levels[0])  # rounding in single precision does not break a tie
 
-    def place(values: FloatArray) -> FloatArray:
+    def place(some: NDArray[Any]) -> NDArray[Any]:
+        values = some.astype(np.float64, copy=False)
         low = np.searchsorted(levels, values - close, side="left")
         high = np.searchsorted(levels, values + close, side="right")
         between = np.interp(values, levels, places)
-        return np.where(high > low, (low + high - 1) / 2.0, between)  # one of the levels, perhaps several times
+        found = np.where(high > low, (low + high - 1) / 2.0, between)  # one of the levels, perhaps several times
+        return np.asarray(found / (levels.size - 1), dtype=some.dtype)
 
-    return np.asarray(by_blocks(place, values) / (levels.size - 1))
+    return np.asarray(by_blocks(place, values))
 
 
 def _nonnegative_line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[float, float]:

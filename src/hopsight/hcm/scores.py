@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.system.threads import in_order
-from hopsight.system.triangles import triangles_from
+from hopsight.system.triangles import arcs_by_degree, each_once_in_order, triangles_from
 
 FloatArray = NDArray[np.float64]
 
@@ -51,29 +51,38 @@ def triangle_sums(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatA
     >>> triangle_sums(triangle_and_tail, np.array([[1.0, 0.5, 0.5, 1.0]]), 4).tolist()
     [[0.25, 0.25, 0.25, 0.0]]
     """
-    degree = np.bincount(edges.ravel(), minlength=n_nodes)
-    swap = (degree[edges[0]] > degree[edges[1]]) | (
-        (degree[edges[0]] == degree[edges[1]]) & (edges[0] > edges[1])
-    )  # arcs from the smaller degree to the larger: no list is longer than √(2m)
-    key = np.where(swap, edges[1], edges[0])
-    key *= n_nodes  # in place, here and below: each array is as large as the edges
-    key += np.where(swap, edges[0], edges[1])
-    del swap
-    order = np.argsort(key)
-    key = key[order]
-    new = np.append(True, key[1:] != key[:-1])[: key.size]
-    means = np.stack([values[order] for values in sides], axis=1)
-    if not new.all():
-        first = np.flatnonzero(new)
-        means = np.add.reduceat(means, first) / np.diff(first, append=key.size)[:, None]
-        key = key[first]
-    del order, new
-    start = np.searchsorted(key, np.arange(n_nodes + 1) * n_nodes)
-    key %= n_nodes
-    bounds = np.searchsorted(start, np.linspace(0, key.size, TRIANGLE_BLOCKS + 1).astype(np.int64))
+    start, target, means = (_arcs if each_once_in_order(*edges) else _arcs_of_any)(edges, sides, n_nodes)
+    bounds = np.searchsorted(start, np.linspace(0, target.size, TRIANGLE_BLOCKS + 1).astype(np.int64))
     bounds[0], bounds[-1] = 0, n_nodes
-    blocks = in_order(lambda first, last: triangles_from(start, key, means, first, last), bounds[:-1], bounds[1:])
-    return np.ascontiguousarray(np.asarray(sum(blocks)).T)  # in this order, however many threads there are
+    blocks = in_order(lambda first, last: triangles_from(start, target, means, first, last), bounds[:-1], bounds[1:])
+    total = np.zeros((n_nodes, len(sides)))
+    for block in blocks:  # in this order, however many threads there are
+        total += block
+    return np.ascontiguousarray(total.T)
+
+
+def _arcs(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int) -> tuple[Any, Any, Any]:
+    """Return the edges as lists of arcs (:mod:`hopsight.system.triangles`): starts, targets, and their numbers."""
+    degree = np.bincount(edges.ravel(), minlength=n_nodes)
+    start, target, place = arcs_by_degree(*edges, degree)
+    means = np.empty((target.size, len(sides)), dtype=np.asarray(sides[0]).dtype)
+    for kind, values in enumerate(sides):
+        means[place, kind] = values
+    return start, target, means
+
+
+def _arcs_of_any(
+    edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int
+) -> tuple[Any, Any, Any]:
+    """Do the same for edges in any order, some of them perhaps given in both directions."""
+    ends = np.sort(edges, axis=0)
+    key = ends[0] * n_nodes + ends[1]
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: key.size])
+    share = np.diff(first, append=key.size)
+    means = [np.add.reduceat(np.asarray(values)[order], first) / share if first.size else np.empty(0) for values in sides]
+    return _arcs(np.stack([key[first] // n_nodes, key[first] % n_nodes]), means, n_nodes)
 
 
 def neighbor_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:

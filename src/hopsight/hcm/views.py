@@ -16,7 +16,7 @@ from torch import Tensor
 from hopsight.graph import AttributedGraph
 from hopsight.nn.gcn import smoothed_by
 from hopsight.system.compiled import compiled
-from hopsight.system.scratch import zeros
+from hopsight.system.scratch import release, zeros
 from hopsight.system.threads import in_order
 
 MOST_AT_ONCE = 32  # views, one bit of each edge per view
@@ -30,17 +30,17 @@ class Neighborhoods:
     """
 
     def __init__(self, graph: AttributedGraph, device: torch.device, scratch: Path | None = None) -> None:
-        shape, dtype = (graph.n_nodes, graph.n_nodes), np.int32 if graph.n_edges < 2**31 - 1 else np.int64
-        one_way = sp.coo_array((np.arange(1, graph.n_edges + 1, dtype=dtype), tuple(graph.edges)), shape=shape).tocsr()
-        other_way = one_way.T.tocsr()
-        both = one_way.maximum(other_way) if graph.directed else one_way + other_way
-        both.sort_indices()
         self.device, self.scratch = device, scratch  # a folder for views that do not fit into memory
-        self.indptr, self.indices, self.edge = both.indptr, both.indices, both.data - 1
-        self.weight = np.ones(self.edge.size, dtype=np.float32)
+        second: Any = -1
+        if graph.directed:
+            self.indptr, self.indices, self.edge, second = _both_ways(graph)
+        else:  # the lists that the graph has already
+            self.indptr, self.indices = graph.adjacency.indptr, graph.adjacency.indices
+            self.edge = np.empty(self.indices.size, dtype=_number_type(graph.n_edges))
+            _number_edges(self.indptr, self.indices, self.edge)
+        self.weight = np.empty(0, dtype=np.float32)  # all are 1
         if graph.edge_weight is not None:
             weight = np.append(graph.relative_weight, 0.0).astype(np.float32)
-            second = (one_way + other_way).data - 1 - both.data if graph.directed else np.full(self.edge.size, -1)
             self.weight = weight[self.edge] + weight[second]
 
     def smooth(
@@ -106,7 +106,7 @@ class Neighborhoods:
     ) -> list[Tensor]:
         """Return Â @ values of some nodes in every view."""
         shape, n_views = (rows.size, values.shape[1]), scale.shape[1]
-        found = [torch.from_numpy(zeros(shape, _NUMPY[dtype], self.scratch)) for _ in range(n_views)]
+        found = [torch.from_numpy(zeros(shape, NUMPY[dtype], self.scratch)) for _ in range(n_views)]
         graph = self.indptr, self.indices, self.edge, self.weight, bits
         step = max(1, BLOCK_VALUES // (n_views * shape[1]))
 
@@ -117,6 +117,8 @@ class Neighborhoods:
 
         for _ in in_order(fill, range(0, rows.size, step)):
             pass
+        for array in (*found, values):
+            release(array.numpy())
         return found
 
     def _smooth_on_device(self, values: Tensor, hidden: NDArray[np.bool_]) -> Tensor:
@@ -131,11 +133,45 @@ class Neighborhoods:
 
     @cached_property
     def _on_device(self) -> list[Tensor]:
-        arrays = self.indptr.astype(np.int64), self.indices.astype(np.int64), self.edge.astype(np.int64), self.weight
+        weight = self.weight if self.weight.size else np.ones(self.edge.size, dtype=np.float32)
+        arrays = self.indptr.astype(np.int64), self.indices.astype(np.int64), self.edge.astype(np.int64), weight
         return [torch.from_numpy(array).to(self.device) for array in arrays]
 
 
-_NUMPY = {torch.float32: np.float32, torch.float16: np.float16}
+def _both_ways(graph: AttributedGraph) -> tuple[Any, Any, Any, Any]:
+    """Return the neighbors of a directed graph: row starts, columns, and the one or two arcs behind each (else −1)."""
+    number = np.arange(1, graph.n_edges + 1, dtype=_number_type(graph.n_edges))
+    one_way = sp.coo_array((number, tuple(graph.edges)), shape=(graph.n_nodes, graph.n_nodes)).tocsr()
+    other_way = one_way.T.tocsr()
+    both = one_way.maximum(other_way)
+    both.sort_indices()
+    return both.indptr, both.indices, both.data - 1, (one_way + other_way).data - 1 - both.data
+
+
+def _number_type(n_edges: int) -> Any:
+    return np.int32 if n_edges < 2**31 - 1 else np.int64
+
+
+NUMPY = {torch.float32: np.float32, torch.float16: np.float16}
+
+
+@compiled(nogil=True)
+def _number_edges(indptr: Any, indices: Any, edge: Any) -> None:
+    """Set which edge leads to each neighbor; edges are numbered in the order of their first and second end.
+
+    The neighbors with smaller numbers stand first in each list, in the order in which their own lists are read here.
+    """
+    n_nodes = indptr.size - 1
+    free = indptr[:-1].copy()
+    number = 0
+    for node in range(n_nodes):
+        for k in range(indptr[node], indptr[node + 1]):
+            other = indices[k]
+            if other > node:
+                edge[k] = number
+                edge[free[other]] = number
+                free[other] += 1
+                number += 1
 
 
 @compiled(nogil=True)
@@ -148,7 +184,7 @@ def _strengths(
             strengths[node, view] = np.float32(0.0)
         for k in range(indptr[node], indptr[node + 1]):
             shown = ~bits[edge[k]]
-            size = np.abs(weight[k])
+            size = np.abs(weight[k]) if weight.size else np.float32(1.0)
             for view in range(strengths.shape[1]):
                 if (shown >> np.uint32(view)) & np.uint32(1):
                     strengths[node, view] += size
@@ -162,7 +198,7 @@ def _smoothed(indptr: Any, indices: Any, edge: Any, weight: Any, bits: Any, scal
     for place in range(rows.size):
         node = rows[place]
         for k in range(indptr[node], indptr[node + 1]):
-            shown, size = ~bits[edge[k]], weight[k]
+            shown, size = ~bits[edge[k]], weight[k] if weight.size else np.float32(1.0)
             other = indices[k]
             row = values[other]
             for view in range(n_views):

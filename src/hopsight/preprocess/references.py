@@ -58,7 +58,9 @@ class References:
                 pass
         return found
 
-    def relative_dissimilarity(self, attributes: FloatArray, edges: NDArray[np.int64]) -> FloatArray:
+    def relative_dissimilarity(
+        self, attributes: NDArray[Any], edges: NDArray[np.int64], dtype: Any = np.float64
+    ) -> NDArray[Any]:
         """Return, for each edge, the share of references that are nearer to one end than the other end is.
 
         With F_u the share of references closer to u than some distance: (F_u(‖x_u − x_v‖) + F_v(‖x_u − x_v‖)) / 2. A
@@ -66,7 +68,7 @@ class References:
         up to rounding, such as the other end itself, count half.
         """
         knots = self.knots(attributes)
-        found = np.empty(edges.shape[1])
+        found = np.empty(edges.shape[1], dtype=dtype)
 
         def judge(start: int) -> None:
             part = slice(start, start + ROWS_AT_ONCE)

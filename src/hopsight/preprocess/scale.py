@@ -15,6 +15,7 @@ SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
 LIMIT = 5.0  # standard deviations at which "clipped" clips
 RANK_WEIGHT = 0.5  # "mixed" adds ranks to "clipped" with this weight
 COLUMNS_AT_ONCE = 16
+MANY_VALUES = 1 << 25  # of more numbers, copies are made for some columns at a time
 TINY = float(np.finfo(np.float64).tiny)  # smaller numbers lose digits, and NumPy 1.26 warns when dividing them
 
 FloatArray = NDArray[np.float64]
@@ -41,6 +42,11 @@ def column_moments(attributes: Any) -> tuple[FloatArray, FloatArray]:
     A sparse matrix stays sparse. Columns are first divided by their largest magnitude, so that values near 1e300 do
     not overflow.
     """
+    if not sp.issparse(attributes) and attributes.size > MANY_VALUES and attributes.shape[1] > 1:
+        width = max(1, MANY_VALUES // attributes.shape[0])
+        parts = [attributes[:, start : start + width] for start in range(0, attributes.shape[1], width)]
+        means, deviations = zip(*map(column_moments, parts), strict=True)
+        return np.concatenate(means), np.concatenate(deviations)
     peak = np.asarray(abs(attributes).max(axis=0).todense() if sp.issparse(attributes) else abs(attributes).max(axis=0))
     peak = peak.ravel().astype(np.float64)
     peak[peak < 1e-300] = 1.0  # practically zero, and the inverse would overflow
@@ -94,7 +100,8 @@ def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
 def _columns(attributes: Any, work: Callable[..., FloatArray]) -> Iterator[tuple[slice, FloatArray]]:
     """Yield blocks of columns, and the result of the work on them: each column as a row, so that it is contiguous."""
     by_column: Any = attributes.tocsc() if sp.issparse(attributes) else np.asarray(attributes)
-    width = max(1, min(COLUMNS_AT_ONCE, attributes.shape[1] // n_threads()))
+    few = MANY_VALUES // (n_threads() * max(1, attributes.shape[0]))
+    width = max(1, min(COLUMNS_AT_ONCE, attributes.shape[1] // n_threads(), few))
     parts = [slice(start, start + width) for start in range(0, attributes.shape[1], width)]
 
     def prepared(columns: slice) -> FloatArray:
@@ -124,5 +131,5 @@ def unit_of(attributes: Any) -> float:
     >>> unit_of(np.array([[0.0, -700.0]])), unit_of(np.array([[1e-12, 5e-12]])), unit_of(np.array([[2e-309]]))
     (1.0, 5e-12, 1.0)
     """
-    largest = float(abs(attributes).max())
+    largest = float(max(attributes.max(), -attributes.min()))
     return 1.0 if largest < TINY or 1e-4 <= largest <= 1e4 else largest

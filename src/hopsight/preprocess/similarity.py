@@ -35,41 +35,48 @@ def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str =
     check_choice("similarity", similarity, SIMILARITIES)
     if similarity == "auto":
         similarity = "jaccard" if _is_binary(attributes) else "cosine"
-    if similarity == "jaccard":
-        rows = (attributes != 0).astype(np.float64)
-        size = np.asarray(rows.sum(axis=1)).ravel()
-    else:
-        rows = attributes.astype(np.float64, copy=False)
-        squares = rows.multiply(rows) if sp.issparse(rows) else rows * rows
-        size = np.asarray(squares.sum(axis=1)).ravel()  # squared norms
-    shared = _row_products(rows, edges)
-    a, b = size[edges[0]], size[edges[1]]
+    rows = (attributes != 0).astype(np.float64) if similarity == "jaccard" else attributes
+    width = max(1, rows.nnz // max(1, rows.shape[0])) if sp.issparse(rows) else rows.shape[1]
+    step = max(1, BLOCK_VALUES // max(1, width))
+    size, out = np.empty(rows.shape[0]), np.empty(edges.shape[1])
+
+    def measure(start: int) -> None:
+        part = _numbers(rows[start : start + step])
+        squares = part.multiply(part) if sp.issparse(part) else part * part
+        size[start : start + step] = np.asarray(squares.sum(axis=1)).ravel()  # of zeros and ones, their number
+
+    def compare(start: int) -> None:
+        part = slice(start, start + step)
+        first, second = edges[:, part]
+        shared = _row_products(_numbers(rows[first]), _numbers(rows[second]))
+        out[part] = _similarity(shared, size[first], size[second], similarity)
+
+    with ThreadPoolExecutor(get_num_threads()) as pool:
+        list(pool.map(measure, range(0, size.size, step)))
+        list(pool.map(compare, range(0, out.size, step)))
+    return out
+
+
+def _numbers(rows: Any) -> Any:
+    return rows.astype(np.float64, copy=False)
+
+
+def _row_products(left: Any, right: Any) -> FloatArray:
+    """Return x · y for every pair of rows."""
+    if sp.issparse(left):
+        return np.asarray(left.multiply(right).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", left, right))
+
+
+def _similarity(shared: FloatArray, a: FloatArray, b: FloatArray, similarity: str) -> FloatArray:
+    """Return the similarity from x·y and the squared norms of x and y."""
     if similarity == "jaccard":
         union = a + b - shared
         return np.divide(shared, union, out=np.ones_like(shared), where=union > 0)
     if similarity == "cosine":
         norms = np.sqrt(a) * np.sqrt(b)
         return np.divide(shared, norms, out=np.zeros_like(shared), where=norms > 0)
-    return 1.0 / (1.0 + np.sqrt(np.maximum(a + b - 2 * shared, 0.0)))
-
-
-def _row_products(rows: Any, edges: NDArray[np.int64]) -> FloatArray:
-    """Return x_i · x_j for every edge (i, j), with one thread per block of edges."""
-    out = np.empty(edges.shape[1])
-    width = max(1, rows.nnz // max(1, rows.shape[0])) if sp.issparse(rows) else rows.shape[1]
-    step = max(1, BLOCK_VALUES // width)
-
-    def multiply(start: int) -> None:
-        part = slice(start, start + step)
-        left, right = rows[edges[0, part]], rows[edges[1, part]]
-        if sp.issparse(rows):
-            out[part] = np.asarray(left.multiply(right).sum(axis=1)).ravel()
-        else:
-            out[part] = np.einsum("ij,ij->i", left, right)
-
-    with ThreadPoolExecutor(get_num_threads()) as pool:
-        list(pool.map(multiply, range(0, edges.shape[1], step)))
-    return out
+    return np.asarray(1.0 / (1.0 + np.sqrt(np.maximum(a + b - 2 * shared, 0.0))))
 
 
 def _is_binary(attributes: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -24,7 +24,7 @@ from hopsight.preprocess.scale import (
     ranked,
     row_scaled,
 )
-from hopsight.system.threads import few_threads, in_order
+from hopsight.system.threads import VALUES_AT_ONCE, few_threads, in_order
 
 FloatArray = NDArray[np.float64]
 
@@ -73,11 +73,13 @@ class AttributeTransform:
         types: NDArray[np.object_] | None = None,
         rng: np.random.Generator,
         device: Any = "cpu",
+        out: Callable[[tuple[int, int]], NDArray[Any]] | None = None,
     ) -> tuple[Self, Any]:
         """Return the transformation and what it makes of the attributes, which are scaled only once for both.
 
         ``scaling="auto"`` standardizes all attributes except bags of words. ``types`` are those of the nodes; they do
         not matter if attributes are not standardized. ``device`` is the torch device that finds the principal axes.
+        ``out`` makes an array of a shape, into which attributes are transformed some rows at a time.
         """
         check_choice("scaling", scaling, SCALINGS)
         if n_components is not None:
@@ -94,11 +96,16 @@ class AttributeTransform:
         if scaling in ("standard", "clipped", "mixed"):
             center, scale = column_moments(attributes)
             scaled = replace(scaled, center=center, scale=scale)
+        projected = n_components is not None and n_components < scaled.n_outputs
+        if out is not None and not projected:
+            return scaled, scaled._by_rows(lambda rows: scaled.prepared(attributes[rows]), out, attributes.shape[0])
         prepared, center, scale = scaled.prepared(attributes)
-        if n_components is not None and n_components < scaled.n_outputs:
+        if n_components is not None and projected:
             middle = center if scaling == "standard" else np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
             axes = principal_axes(prepared, middle, scale, n_components, rng=rng, device=device)
             scaled = replace(scaled, axes=axes, origin=(axes / scale) @ middle)
+        if out is not None:
+            return scaled, scaled._by_rows(lambda rows: (prepared[rows], center, scale), out, prepared.shape[0])
         return scaled, scaled._finished(prepared, center, scale)
 
     @property
@@ -137,17 +144,49 @@ class AttributeTransform:
         dense = attributes.toarray() if sp.issparse(attributes) else attributes
         return dense / self.type_scale[place] - (self.type_center / self.type_scale)[place]
 
-    def apply(self, attributes: Any, names: Sequence[str], types: NDArray[np.object_] | None = None) -> Any:
+    def apply(
+        self,
+        attributes: Any,
+        names: Sequence[str],
+        types: NDArray[np.object_] | None = None,
+        out: Callable[[tuple[int, int]], NDArray[Any]] | None = None,
+    ) -> Any:
         """Transform the attributes of any graph that has the columns of the fit.
 
-        Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centered nor projected.
+        Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centered nor projected; for
+        ``out`` see :meth:`fit_apply`.
         """
-        return self._finished(*self.prepared(self._within_types(_in_order(attributes, names, self.names), types)))
+        ordered = _in_order(attributes, names, self.names)
+        if out is None:
+            return self._finished(*self.prepared(self._within_types(ordered, types)))
+        return self._by_rows(
+            lambda rows: self.prepared(self._within_types(ordered[rows], None if types is None else types[rows])),
+            out,
+            ordered.shape[0],
+        )
+
+    def _by_rows(
+        self, prepared: Callable[[slice], Any], out: Callable[[tuple[int, int]], NDArray[Any]], n_rows: int
+    ) -> NDArray[Any]:
+        """Transform some rows at a time, in threads."""
+        found, step = out((n_rows, self.n_outputs)), min(ROWS_AT_ONCE, max(1, VALUES_AT_ONCE // len(self.names)))
+
+        def fill(start: int) -> None:
+            rows = slice(start, start + step)
+            part = self._finished(*prepared(rows))
+            found[rows] = part.toarray() if sp.issparse(part) else part
+
+        with few_threads(1):
+            for _ in in_order(fill, range(0, n_rows, step)):
+                pass
+        return found
 
     def _finished(self, prepared: Any, center: FloatArray, scale: FloatArray) -> Any:
         """Project prepared attributes on the axes, or do the centering and division left to do."""
         if self.axes is not None:
             turned = np.ascontiguousarray((self.axes / scale).T)
+            if prepared.shape[0] <= ROWS_AT_ONCE:
+                return np.asarray(prepared @ turned) - self.origin
             starts = range(0, prepared.shape[0], ROWS_AT_ONCE)
             with few_threads(1):
                 parts = in_order(lambda row: np.asarray(prepared[row : row + ROWS_AT_ONCE] @ turned), starts)

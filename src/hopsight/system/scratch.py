@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import shutil
 import tempfile
 from math import prod
@@ -24,6 +25,15 @@ def zeros(shape: tuple[int, ...], dtype: Any, scratch: Path | None = None) -> ND
     with tempfile.TemporaryFile(dir=scratch) as file:
         file.truncate(n_bytes)
         return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=shape))
+
+
+def release(array: NDArray[Any]) -> None:
+    """Let the memory that holds an array of :func:`zeros` on disk be used for something else; its values remain."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 def check_scratch(folder: Path, n_bytes: int) -> None:

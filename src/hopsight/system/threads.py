@@ -134,8 +134,16 @@ def by_blocks(function: Callable[[Any], Any], values: Any) -> Any:
 
     if values.size <= VALUES_AT_ONCE:
         return function(values)
-    blocks = (values[start : start + VALUES_AT_ONCE] for start in range(0, values.size, VALUES_AT_ONCE))
-    return np.concatenate(list(in_order(function, blocks)))
+    first = function(values[:VALUES_AT_ONCE])
+    found = np.empty(values.size, dtype=first.dtype)
+    found[:VALUES_AT_ONCE] = first
+
+    def fill(start: int) -> None:
+        found[start : start + VALUES_AT_ONCE] = function(values[start : start + VALUES_AT_ONCE])
+
+    for _ in in_order(fill, range(VALUES_AT_ONCE, values.size, VALUES_AT_ONCE)):
+        pass
+    return found
 
 
 def _ahead(

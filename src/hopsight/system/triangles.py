@@ -14,6 +14,42 @@ from hopsight.system.compiled import compiled
 
 
 @compiled(nogil=True)
+def each_once_in_order(source: Any, target: Any) -> bool:
+    """Return whether every edge is given once, from the smaller number to the larger, and in ascending order."""
+    for edge in range(source.size):
+        if source[edge] >= target[edge]:
+            return False
+        if edge and source[edge] == source[edge - 1]:
+            if target[edge] <= target[edge - 1]:
+                return False
+        elif edge and source[edge] < source[edge - 1]:
+            return False
+    return True
+
+
+@compiled(nogil=True)
+def arcs_by_degree(source: Any, target: Any, degree: Any) -> Any:
+    """Return edges, given in order, as lists of arcs: where each node's list begins, the targets, each edge's place.
+
+    Edges to smaller numbers come before those to larger ones when edges are read in order: the lists are sorted.
+    """
+    start = np.zeros(degree.size + 1, dtype=np.int64)
+    place = np.empty(source.size, dtype=np.int64)
+    for edge in range(source.size):
+        start[(source if degree[source[edge]] <= degree[target[edge]] else target)[edge] + 1] += 1
+    start = np.cumsum(start)
+    free, heads = start[:-1].copy(), np.empty(source.size, dtype=np.int32)
+    for edge in range(source.size):
+        tail, head = source[edge], target[edge]
+        if degree[tail] > degree[head]:
+            tail, head = head, tail
+        place[edge] = free[tail]
+        heads[free[tail]] = head
+        free[tail] += 1
+    return start, heads, place
+
+
+@compiled(nogil=True)
 def meet(
     u: int, edge: int, at: int, end: int, target: Any, sides: Any,
     other_at: int, other_end: int, other_target: Any, other_sides: Any, total: Any,
