@@ -17,6 +17,7 @@ from hopsight.checks import plural
 from hopsight.edge_data import EdgeData, edge_names, merged
 from hopsight.markup import graph_card
 from hopsight.system.hashes import id_hashes
+from hopsight.system.lookup import Positions
 from hopsight.system.readonly import frozen, frozen_csr, is_simple, simple_csr, still_writeable
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
@@ -211,8 +212,13 @@ class AttributedGraph:
         return frozen(id_hashes(self.node_ids))
 
     @cached_property
-    def _positions(self) -> dict[Hashable, int]:
-        return {node: position for position, node in enumerate(self.node_ids.tolist())}
+    def edge_starts(self) -> NDArray[np.int64]:
+        """Where the edges of each first end begin among ``edges``, and where the last ones end."""
+        return frozen(np.searchsorted(self.edges[0], np.arange(self.n_nodes + 1)))
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return Positions(self.node_ids)
 
     def index_of(self, node: Hashable) -> int:
         """Return the position of a node id; ``7`` also finds ``"7"``, and vice versa."""
@@ -220,8 +226,9 @@ class AttributedGraph:
         if _WHOLE_NUMBER.fullmatch(str(node)):
             keys.append(int(str(node)))
         for key in keys:
-            if key in self._positions:
-                return self._positions[key]
+            position = self._positions.get(key)
+            if position is not None:
+                return position
         raise ValueError(f"there is no node {node!r} in this graph")
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.explanations.edges import JudgedEdges, edge_reasons
+from hopsight.explanations.edges import Alike, JudgedEdges, edge_reasons
 from hopsight.graph import AttributedGraph
 
 
@@ -29,14 +29,14 @@ def test_edges_with_scores_come_in_their_order(fitted: Any) -> None:
 
 
 def test_unlikeness_is_the_percentage_of_edges_whose_ends_are_more_alike(fitted: Any) -> None:
-    assert JudgedEdges(fitted.graph_, fitted).unlikeness is None
+    assert JudgedEdges(fitted.graph_, fitted).unlikeness(np.arange(5)) == [None] * 5
     fitted.edge_dissimilarity_ = np.array([0.5, 0.9, 0.1, 0.5, 0.2])
-    assert JudgedEdges(fitted.graph_, fitted).unlikeness.tolist() == [40, 80, 0, 40, 20]
+    assert JudgedEdges(fitted.graph_, fitted).unlikeness(np.array([0, 1, 2, 3, 4, 1])) == [40, 80, 0, 40, 20, 80]
 
 
 def test_the_percentages_of_reasons_are_rounded_down(fitted: Any) -> None:
     fitted.edge_hop_, fitted.edge_dissimilarity_ = np.full(2000, 2.0), np.arange(2000.0)
-    reasons = edge_reasons(fitted)
+    reasons = edge_reasons(fitted, np.arange(2000), Alike.of(fitted))
     assert reasons[1999] == "looks 2.0 hops apart; attributes farther apart than for 99.9% of edges"
     assert reasons[1997] == "looks 2.0 hops apart; attributes farther apart than for 99.8% of edges"
     assert reasons[1980] == "looks 2.0 hops apart; attributes farther apart than for 99% of edges"

@@ -126,7 +126,8 @@ def edge_spread(graph: AttributedGraph) -> FloatArray:
         spread: FloatArray = np.sqrt(squares + squares.mean())
     else:
         spread = np.sqrt(np.square(difference, dtype=np.float64).sum(axis=0) / total)
-        spread = np.where(spread > 0, spread, np.std(X, axis=0, dtype=np.float64))
+        for column in np.flatnonzero(spread <= 0):
+            spread[column] = np.std(X[:, column], dtype=np.float64)
     return spread
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
 from hopsight.system.forks import check_polars
+from hopsight.system.lookup import find_edges
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,8 +37,6 @@ class JudgedEdges:
     def __init__(self, graph: AttributedGraph, model: Any) -> None:
         self.graph, self.model = graph, model
         self.has_hops = hasattr(model, "edge_hop_")
-        source, target = graph.edges
-        self._keys = source * graph.n_nodes + target  # in ascending order, as the edges are
         self._incoming = graph.adjacency.T.tocsr() if graph.directed else None
 
     def at(self, position: int) -> tuple[IntArray, IntArray]:
@@ -60,7 +59,7 @@ class JudgedEdges:
         """Return the edge from one node to another; if a directed graph has none, the edge in the other direction."""
         for source, target in ((start, end), (end, start)):
             edge = int(self.positions(np.array([source]), np.array([target]))[0])
-            if edge < self._keys.size and sorted(self.graph.edges[:, edge].tolist()) == sorted((start, end)):
+            if edge < self.graph.n_edges and sorted(self.graph.edges[:, edge].tolist()) == sorted((start, end)):
                 return edge
         return None
 
@@ -68,7 +67,7 @@ class JudgedEdges:
         """Return the positions of edges among the edges of the graph, given their ends."""
         if not self.graph.directed:
             source, target = np.minimum(source, target), np.maximum(source, target)
-        return np.searchsorted(self._keys, source * self.graph.n_nodes + target)
+        return find_edges(self.graph.edges, self.graph.edge_starts, source, target)
 
     def values(self, edge: int) -> tuple[float | None, float | None, float | None]:
         """Return predicted hops, their variance and the probability of 1 hop; None without predictions."""
@@ -101,39 +100,45 @@ class JudgedEdges:
         ranks[self.ranking] = np.arange(1, ranks.size + 1)
         return ranks
 
-    @cached_property
-    def unlikeness(self) -> FloatArray | None:
-        """For every edge, the percentage of edges whose ends are more alike; None if the detector does not say."""
-        return unlikeness(self.model)
+    def unlikeness(self, edges: IntArray) -> list[float | None]:
+        """Return, for some edges, the percentage of edges whose ends are more alike; None if the detector is silent."""
+        if self._alike is None:
+            return [None] * edges.size
+        found: list[float | None] = self._alike.shares(self.model.edge_dissimilarity_[edges])[0].tolist()
+        return found
+
+    def reasons(self, edges: IntArray) -> pl.Series:
+        """Return what is known of some edges, in one clause each; only where the detector predicts hops."""
+        return edge_reasons(self.model, edges, self._alike)
 
     @cached_property
-    def reasons(self) -> pl.Series:
-        """What is known of every edge, in one clause; only where the detector predicts hops."""
-        return edge_reasons(self.model)
+    def _alike(self) -> Alike | None:
+        return Alike.of(self.model)
 
 
-def unlikeness(model: Any) -> FloatArray | None:
-    """Return, for every edge, the percentage of edges whose ends are more alike; None if the detector does not say."""
-    values = getattr(model, "edge_dissimilarity_", None)
-    if values is None:
-        return None
-    return _percentages(values)[0]
+class Alike:
+    """How unlike the ends of all edges are, in order, to say how many edges have ends that are more alike.
 
-
-def _percentages(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return, for every value, the percentages of lower and of higher values; one sort instead of many lookups.
-
-    >>> [shares.tolist() for shares in _percentages(np.array([3.0, 1.0, 3.0, 2.0]))]
-    [[50.0, 0.0, 50.0, 25.0], [0.0, 75.0, 0.0, 50.0]]
+    >>> alike = Alike(np.array([3.0, 1.0, 3.0, 2.0]))
+    >>> [shares.tolist() for shares in alike.shares(np.array([3.0, 1.0, 2.0]))]
+    [[50.0, 0.0, 25.0], [0.0, 75.0, 50.0]]
     """
-    order = np.argsort(values)
-    ascending = values[order]
-    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]])[: values.size])
-    counts = np.diff(np.append(starts, values.size))
-    lower, higher = np.empty(values.size), np.empty(values.size)
-    lower[order] = np.repeat(100 * starts / max(1, values.size), counts)
-    higher[order] = np.repeat(100 * (values.size - starts - counts) / max(1, values.size), counts)
-    return lower, higher
+
+    def __init__(self, values: FloatArray) -> None:
+        self._ascending = np.sort(values)
+
+    @classmethod
+    def of(cls, model: Any) -> Alike | None:
+        """Return those of a model that compares the ends of edges."""
+        return cls(model.edge_dissimilarity_) if hasattr(model, "edge_dissimilarity_") else None
+
+    def shares(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the percentages of lower and of higher values, for each of some values."""
+        n, order = max(1, self._ascending.size), np.argsort(values)  # neighbors in order are neighbors in memory
+        lower, higher = np.empty((2, values.size))
+        lower[order] = 100 * np.searchsorted(self._ascending, values[order], "left") / n
+        higher[order] = 100 * (n - np.searchsorted(self._ascending, values[order], "right")) / n
+        return lower, higher
 
 
 def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
@@ -167,23 +172,22 @@ def most_out_of_place(model: Any) -> int:
     return int(best[edge_order(model, best)[0]])
 
 
-def edge_reasons(model: Any) -> pl.Series:
-    r"""Return one clause per edge: how far apart its ends look and how unlike their attributes are.
+def edge_reasons(model: Any, edges: IntArray, alike: Alike | None) -> pl.Series:
+    r"""Return one clause for each of some edges: how far apart its ends look and how unlike their attributes are.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(edge_hop_=np.array([3.42, 1.0]), edge_dissimilarity_=np.array([0.9, 0.1]))
-    >>> print(*edge_reasons(model), sep="\n")
+    >>> print(*edge_reasons(model, np.arange(2), Alike.of(model)), sep="\n")
     looks 3.4 hops apart; attributes farther apart than for 50% of edges
     looks 1.0 hops apart; attributes closer than for 50% of edges
     """
     import polars as pl
 
     check_polars()
-    table = {"hop": model.edge_hop_}
+    table = {"hop": model.edge_hop_[edges].astype(np.float64)}
     reason = pl.format("looks {} hops apart", pl.col("hop").round(1).cast(pl.String))
-    values = getattr(model, "edge_dissimilarity_", None)
-    if values is not None:
-        table["lower"], table["higher"] = _percentages(values)
+    if alike is not None:
+        table["lower"], table["higher"] = alike.shares(model.edge_dissimilarity_[edges])
         clause = pl.when(pl.col("lower") >= pl.col("higher")).then(
             pl.format("; attributes farther apart than for {} of edges", _percent(pl.col("lower")))
         )

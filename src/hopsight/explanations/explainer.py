@@ -189,9 +189,9 @@ class Explainer:
             target_score=float(self.scores[end]),
             common_neighbors=int(np.intersect1d(near[1], far[1]).size),
             attributes=self.gaps(start, end, top),
-            unlikeness=None if self.edges.unlikeness is None else float(self.edges.unlikeness[edge]),
+            unlikeness=self.edges.unlikeness(np.array([edge]))[0],
             flagged=bool(self.model.edge_label_[edge]) if hasattr(self.model, "edge_label_") else None,
-            reason=None if hop is None else self.edges.reasons[edge],
+            reason=None if hop is None else self.edges.reasons(np.array([edge]))[0],
             data=edge_values(graph, edge),
             **{name: self.edges.optional(name, edge) for name in ("surprise", "dissimilarity", "score")},
         )
@@ -214,9 +214,8 @@ class Explainer:
 
     def _neighbors(self, edges: IntArray, others: IntArray) -> Iterator[Neighbor]:
         known = (self.graph.node_ids, self.scores, self.ranks, self.graph.degrees)
-        unlike = self.edges.unlikeness
-        unlike_here = [None] * edges.size if unlike is None else unlike[edges].tolist()
-        columns = (*(values[others].tolist() for values in known), *self.edges.columns(edges), unlike_here)
+        unlike = self.edges.unlikeness(edges)
+        columns = (*(values[others].tolist() for values in known), *self.edges.columns(edges), unlike)
         for node, score, rank, degree, hop, variance, probability, unlikeness in zip(*columns, strict=True):
             contribution = None if hop is None else hop / edges.size
             yield Neighbor(node, score, rank, degree, hop, variance, probability, contribution, unlikeness)

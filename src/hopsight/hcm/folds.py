@@ -91,7 +91,7 @@ class Splits:
             edge = mix(edge_hashes[some] ^ key)
             places[0, some] = parts_of(mix(edge), self.n_folds)
             places[1, some] = parts_of(mix(edge + np.uint64(0x9E3779B97F4A7C15)), self.n_inner)
-        return Placed(*places, self.n_inner)
+        return Placed(places[0], places[1], self.n_inner)
 
 
 @dataclass(frozen=True)

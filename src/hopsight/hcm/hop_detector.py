@@ -24,6 +24,7 @@ from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior, as_tensor, edge_values
 from hopsight.hcm.folds import Fold, Sight, split_seed
 from hopsight.hcm.inputs import fit_inputs, inputs_of
+from hopsight.hcm.locality import edges_at
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
 from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
@@ -360,7 +361,7 @@ class HopDetector(HopParameters):
         """
         present = np.ones(graph.n_edges, dtype=np.bool_)
         present[edges] = False
-        mine = np.flatnonzero(((graph.edges[0] == node) | (graph.edges[1] == node)) & present)
+        mine = np.setdiff1d(edges_at(graph, np.array([node])), edges)
         if mine.size == 0:
             raise ValueError("a node without edges cannot be judged")
         rows, ends = np.unique(graph.edges[:, mine], return_inverse=True)

@@ -9,20 +9,27 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.system.lookup import find_edges
 
 IntArray = NDArray[np.int64]
 
 
 def edges_at(graph: AttributedGraph, nodes: IntArray) -> IntArray:
-    """Return the positions of all edges that have an end among the nodes."""
-    chosen = _mask(graph, nodes)
-    return np.flatnonzero(chosen[graph.edges[0]] | chosen[graph.edges[1]])
+    """Return the positions of all edges that have an end among the nodes, in ascending order."""
+    if graph.directed or 4 * int(graph.degrees[nodes].sum()) > graph.n_edges:  # reading all is less work
+        chosen = _mask(graph, nodes)
+        return np.flatnonzero(chosen[graph.edges[0]] | chosen[graph.edges[1]])
+    starts, counts = graph.adjacency.indptr[nodes].astype(np.int64), graph.degrees[nodes]
+    places = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    ends, others = np.repeat(nodes, counts), graph.adjacency.indices[places].astype(np.int64)
+    first, second = np.minimum(ends, others), np.maximum(ends, others)
+    return np.unique(find_edges(graph.edges, graph.edge_starts, first, second))
 
 
 def edges_among(graph: AttributedGraph, nodes: IntArray) -> IntArray:
-    """Return the positions of all edges that have both ends among the nodes."""
-    chosen = _mask(graph, nodes)
-    return np.flatnonzero(chosen[graph.edges[0]] & chosen[graph.edges[1]])
+    """Return the positions of all edges that have both ends among the nodes, in ascending order."""
+    chosen, near = _mask(graph, nodes), edges_at(graph, nodes)
+    return near[chosen[graph.edges[0, near]] & chosen[graph.edges[1, near]]]
 
 
 def _mask(graph: AttributedGraph, nodes: IntArray) -> NDArray[np.bool_]:

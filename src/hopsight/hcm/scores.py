@@ -81,7 +81,9 @@ def _arcs_of_any(
     key = key[order]
     first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: key.size])
     share = np.diff(first, append=key.size)
-    means = [np.add.reduceat(np.asarray(values)[order], first) / share if first.size else np.empty(0) for values in sides]
+    means = [
+        np.add.reduceat(np.asarray(values)[order], first) / share if first.size else np.empty(0) for values in sides
+    ]
     return _arcs(np.stack([key[first] // n_nodes, key[first] % n_nodes]), means, n_nodes)
 
 

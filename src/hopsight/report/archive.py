@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.detectors.table import decided_by, evidence_of
-from hopsight.explanations.edges import JudgedEdges
+from hopsight.explanations.edges import JudgedEdges, edge_order
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
 from hopsight.report.neighborhood import cut
@@ -123,14 +123,15 @@ def _edges_within(edges: JudgedEdges, order: IntArray, space: int) -> dict[str, 
     graph, model = edges.graph, edges.model
     rank = np.full(graph.n_nodes, -1, dtype=np.int64)
     rank[order] = np.arange(order.size)
-    low, high = np.sort(rank[graph.edges], axis=0)
+    near = np.flatnonzero((rank[graph.edges[0]] >= 0) | (rank[graph.edges[1]] >= 0))
+    levels, (low, high) = _levels(edges, near), np.sort(rank[graph.edges[:, near]], axis=0)
     known = np.flatnonzero(low >= 0)
-    first = known[np.lexsort((np.arange(known.size), _levels(edges)[known]))]
+    first = known[np.lexsort((np.arange(known.size), levels[known]))]
     kept = min(first.size, int(space / EDGE_BYTES))
     for _ in range(ROUNDS):
         chosen = first[:kept]
         rows = chosen[np.lexsort((high[chosen], low[chosen]))]
-        ends, hops = packed(_ends(low[rows], high[rows], order.size)), _hops(model, rows)
+        ends, hops = packed(_ends(low[rows], high[rows], order.size)), _hops(model, near[rows])
         size = len(ends) + len(hops or "")
         if size <= space:
             return {"ends": ends, "hops": hops, "m": rows.size}
@@ -138,27 +139,28 @@ def _edges_within(edges: JudgedEdges, order: IntArray, space: int) -> dict[str, 
     return {"ends": packed(_ends(low[:0], high[:0], order.size)), "hops": None, "m": 0}
 
 
-def _levels(edges: JudgedEdges) -> IntArray:
-    """Return for every edge its place among the edges of a node, most out of place first, at the end where it is best.
+def _levels(edges: JudgedEdges, near: IntArray) -> IntArray:
+    """Return for some edges their place among those of a node, most out of place first, at the end where it is best.
 
     >>> from types import SimpleNamespace
     >>> path = AttributedGraph.from_edges([0, 1, 1], [1, 2, 3], np.zeros((4, 1)))
     >>> hops = SimpleNamespace(edge_hop_=np.array([1.0, 3.0, 2.0]), edge_probability_=np.zeros(3))
-    >>> _levels(JudgedEdges(path, hops)).tolist()
+    >>> _levels(JudgedEdges(path, hops), np.arange(3)).tolist()
     [0, 0, 0]
     """
     graph = edges.graph
     if edges.has_hops:
-        first = edges.ranking
+        first = edge_order(edges.model, near)
     else:
-        first = np.argsort(-np.asarray(edges.model.decision_score_)[graph.edges].max(axis=0), kind="stable")
-    ends = graph.edges[:, first].T.ravel()  # those of the first edge, then those of the second, …
+        scores = np.asarray(edges.model.decision_score_)
+        first = np.argsort(-scores[graph.edges[:, near]].max(axis=0), kind="stable")
+    ends = graph.edges[:, near[first]].T.ravel()  # those of the first edge, then those of the second, …
     by_end = order_by(ends, np.arange(ends.size), graph.n_nodes)
     counts = np.bincount(ends, minlength=graph.n_nodes)
     within = np.arange(ends.size) - np.repeat(np.cumsum(counts) - counts, counts)
     levels = np.empty(ends.size, dtype=np.int64)
     levels[by_end] = within
-    best = np.empty(graph.n_edges, dtype=np.int64)
+    best = np.empty(near.size, dtype=np.int64)
     best[first] = levels.reshape(-1, 2).min(axis=1)
     return best
 

@@ -210,11 +210,10 @@ def _out_of_place(shown: Neighborhoods, differing: AttributeComparison, edge: in
     start, end = shown.graph.edges[:, edge].tolist()
     gaps = differing.gaps(start, np.array([end]), 4 * N_DIFFERENCES)
     rows = [compared(gap) for gap in plainest(gaps, N_DIFFERENCES)]
-    unlike = shown.edges.unlikeness
     return [
         shown.edges.optional("score", edge),
         int(model.edge_label_[edge]) if hasattr(model, "edge_label_") else 0,
-        None if unlike is None else unlike[edge],
+        shown.edges.unlikeness(np.array([edge]))[0],
         cut("; ".join(f"{name} {own} / {theirs}" for name, own, theirs, _ in rows)),
         [[each.value, each.text] for each in edge_values(shown.graph, edge)[:N_EDGE_VALUES]],
     ]

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopsight.detectors.table import score_table
-from hopsight.explanations.edges import edge_order, edge_reasons
+from hopsight.explanations.edges import Alike, edge_order, edge_reasons
 from hopsight.explanations.groups import Shared
 from hopsight.graph import AttributedGraph
-from hopsight.runs.tables import write_table
+from hopsight.runs.tables import write_rows, write_table
 from hopsight.system.cells import guarded
 from hopsight.system.forks import check_polars
 
@@ -30,20 +31,24 @@ def write_scores(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = 
 
 def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
     """Write one row per edge, the most out of place first, with what the detector knows of it and a reason."""
-    order = edge_order(model)
-    source, target = model.edge_index_[:, order]
+    order, alike = edge_order(model), Alike.of(model)
     names = _series(graph.node_ids)  # text is repeated by polars, not as Python objects
-    table = {
-        "source": names.gather(source),
-        "target": names.gather(target),
-        "rank": np.arange(1, order.size + 1),
-        "hop": model.edge_hop_[order],
-        "probability": model.edge_probability_[order],
-        "variance": model.edge_variance_[order],
-    }
+    known = {"hop": "edge_hop_", "probability": "edge_probability_", "variance": "edge_variance_"}
     optional = {"surprise": "edge_surprise_", "score": "edge_score_", "flagged": "edge_label_"}
-    table |= {name: getattr(model, value)[order] for name, value in optional.items() if hasattr(model, value)}
-    return write_table(path, _frame(table | {"reason": edge_reasons(model).gather(order)}), csv=csv)
+    known |= {name: value for name, value in optional.items() if hasattr(model, value)}
+
+    def rows(places: slice) -> pl.DataFrame:
+        edges = order[places]
+        source, target = model.edge_index_[:, edges]
+        table = {
+            "source": names.gather(source),
+            "target": names.gather(target),
+            "rank": np.arange(places.start + 1, places.stop + 1),
+        }
+        table |= {name: _double(getattr(model, value)[edges]) for name, value in known.items()}
+        return _frame(table | {"reason": edge_reasons(model, edges, alike)})
+
+    return write_rows(path, order.size, rows, csv=csv)
 
 
 def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
@@ -60,6 +65,10 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
         "shared": [shared.among(group.members) for group in groups],
     }
     write_table(path, _frame(table), but=["members"])  # each member is guarded already
+
+
+def _double(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
 def _frame(table: Mapping[str, Any]) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_CSV_ROWS = 1_000_000  # about what a spreadsheet opens; ten million edges would be 2 GB of text
-ROWS_AT_ONCE = 1 << 18  # of a CSV file, so that its text is never in memory as a whole
+ROWS_AT_ONCE = 1 << 18  # so that the text of a file is never in memory as a whole
 
 
 def write_table(path: Path, table: pl.DataFrame, *, csv: bool = True, but: Collection[str] = ()) -> Path:
@@ -26,16 +26,25 @@ def write_table(path: Path, table: pl.DataFrame, *, csv: bool = True, but: Colle
 
     Text in a CSV file is guarded against spreadsheets, except in the columns ``but``; Parquet has it as it is.
     """
+    return write_rows(path, table.height, lambda rows: table[rows], csv=csv, but=but)
+
+
+def write_rows(
+    path: Path, n_rows: int, make: Callable[[slice], pl.DataFrame], *, csv: bool = True, but: Collection[str] = ()
+) -> Path:
+    """Do the same for a table of which some rows are made at a time; with ``slice(0, 0)``, its columns alone."""
     check_polars()
-    if not csv and table.height > MOST_CSV_ROWS:
+    parts = (make(slice(start, min(n_rows, start + ROWS_AT_ONCE))) for start in range(0, max(1, n_rows), ROWS_AT_ONCE))
+    if not csv and n_rows > MOST_CSV_ROWS:
+        from polars.io.plugins import register_io_source
+
         path = path.with_suffix(".parquet")
         with naming(path):
-            table.write_parquet(path)
+            register_io_source(lambda *_: parts, schema=make(slice(0, 0)).schema).sink_parquet(path)
         return path
     with naming(path), path.open("wb") as file:
-        for start in range(0, max(1, table.height), ROWS_AT_ONCE):
-            part = guarded_frame(table[start : start + ROWS_AT_ONCE], but=list(but))
-            part.write_csv(file, include_header=start == 0)
+        for number, part in enumerate(parts):
+            guarded_frame(part, but=list(but)).write_csv(file, include_header=number == 0)
     return path
 
 
