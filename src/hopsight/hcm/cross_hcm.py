@@ -23,7 +23,7 @@ from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReading
 from hopsight.hcm.folds import Fold, Placed, Splits, edge_hashes, law_edges, law_nodes, node_folds, pool_seed
 from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.hop_detector import HopDetector
-from hopsight.hcm.inputs import ROWS_AT_ONCE, in_unit, spread_of
+from hopsight.hcm.inputs import ROWS_AT_ONCE, in_single_precision, in_unit, spread_of
 from hopsight.hcm.laws import AttributeLaws
 from hopsight.hcm.locality import adjacency_of, edges_among, edges_at, local_operator
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
@@ -129,7 +129,8 @@ class CrossHCM(Taught, HopDetector):
         width = self._width(graph)
         return self._need(
             graph,
-            memory=self.scratch_bytes(graph) + 24 * graph.n_nodes * width + 2 * view_bytes(graph.n_nodes, width),
+            memory=self.scratch_bytes(graph) + 8 * graph.n_nodes * self.n_units,  # what is in files, and z
+            per_edge=60 if in_single_precision(graph) else 120,
             weights=self.n_folds * (2 * self.n_units * (width + self.mlp_units) + self.mlp_units * self.n_classes),
             per_pair=4 * width + 6 * self.n_units + 3 * self.mlp_units,
             product=2 * (width * self.n_units + self.n_units * self.mlp_units) * self.n_folds,
@@ -138,9 +139,11 @@ class CrossHCM(Taught, HopDetector):
         )
 
     def scratch_bytes(self, graph: AttributedGraph) -> int:
-        """Return the size of the views that exist at a time, which can be on disk instead of in memory."""
+        """Return the size of what can be on disk instead of in memory: the attributes, and the views of a network."""
         size, splits = (graph.n_nodes, self._width(graph)), Splits(0, self.n_folds, self.n_inner)
-        return view_bytes(*size) * (self.n_inner - 1) * (self.n_folds if kept_at_once(*size, splits) else 1)
+        n_views = (self.n_inner - 1) * (self.n_folds if kept_at_once(*size, splits) else 1)
+        attributes = (8 if in_single_precision(graph) else 12) * size[0] * size[1]
+        return view_bytes(*size) * (n_views + 1) + attributes
 
     def _width(self, graph: AttributedGraph) -> int:
         return min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)

@@ -30,7 +30,7 @@ def fit_inputs(
 
     ``options`` are those of :meth:`AttributeTransform.fit_apply`.
     """
-    large = _single_precision(graph)
+    large = in_single_precision(graph)
     transform, attributes = AttributeTransform.fit_apply(
         graph.attributes,
         graph.attribute_names,
@@ -52,7 +52,7 @@ def inputs_of(
     """Return the attributes of a graph, or of some of its rows, as a fit transformed them."""
     chosen = graph.attributes if rows is None else graph.attributes[rows]
     types = None if graph.node_types is None else graph.node_types if rows is None else graph.node_types[rows]
-    large = _single_precision(graph)
+    large = in_single_precision(graph)
     out = (lambda shape: np.empty(shape, dtype=np.float32)) if large else None
     attributes = transform.apply(chosen, graph.attribute_names, types, out)
     return _divided(attributes.toarray() if sp.issparse(attributes) else attributes, magnitude, in_place=large)
@@ -77,7 +77,8 @@ def spread_of(attributes: Matrix) -> float:
     return float(np.sqrt(square))
 
 
-def _single_precision(graph: AttributedGraph) -> bool:
+def in_single_precision(graph: AttributedGraph) -> bool:
+    """Return whether a graph is so large that its transformed attributes are kept in single precision."""
     return graph.n_nodes > HALF_PRECISION_NODES
 
 

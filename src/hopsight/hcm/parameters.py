@@ -105,6 +105,7 @@ class HopParameters(Detector):
         product: float,
         per_epoch: float,
         judged: float,
+        per_edge: float = 120,
     ) -> tuple[float, float]:
         """Return bytes and operations from those of the model.
 
@@ -115,7 +116,7 @@ class HopParameters(Detector):
         pairs = self._pairs_per_epoch(graph)
         n_samples = min(self.samples_for((1 - self.drop_ratio) * graph.n_edges), self.n_epochs - self.burn_in)
         at_once = min(n_threads() * AT_ONCE, max(pairs, judged))
-        memory += 32 * min(PAIRS_IN_MEMORY, self.n_epochs * pairs) + 120 * graph.n_edges
+        memory += 32 * min(PAIRS_IN_MEMORY, self.n_epochs * pairs) + per_edge * graph.n_edges
         memory += 4 * weights * (6 + 3 * n_samples) + 4 * at_once * per_pair + 16.0 * self.n_epochs
         training = 6.0 * self.n_epochs * (pairs * product + per_epoch)
         judging = 2.0 * n_samples * judged * product

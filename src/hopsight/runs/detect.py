@@ -108,8 +108,9 @@ def _place(
     if movable is None or not need.exceeds(limit):
         return need, None
     folder = claimed.staging if request.scratch is None else Path(request.scratch)
-    need = need.with_files(movable(graph))
+    need = need.with_files(movable(graph), graph)
     check_scratch(folder, need.disk)
+    graph.keep_on_disk(folder)
     return need, folder
 
 

@@ -44,9 +44,10 @@ class Need:
         """Return whether that is more than ``limit`` bytes or, without a limit, more than the free memory."""
         return self.memory > (available_memory() if limit is None else limit)
 
-    def with_files(self, n_bytes: int) -> Need:
-        """Return the need if so many bytes are in temporary files instead of in memory."""
-        return Need(self.memory - n_bytes, self.seconds, n_bytes)
+    def with_files(self, n_bytes: int, graph: AttributedGraph) -> Need:
+        """Return the need if so many bytes and the graph's attributes are in temporary files instead of in memory."""
+        attributes = int(getattr(graph.attributes, "nbytes", 0))
+        return Need(int(self.memory - n_bytes - GRAPH_COPIES * attributes), self.seconds, n_bytes + attributes)
 
 
 def expected_need(graph: AttributedGraph, detector: Any) -> Need:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import mmap
 import shutil
 import tempfile
+from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+ROWS_AT_ONCE = 1 << 20
 
 
 def zeros(shape: tuple[int, ...], dtype: Any, scratch: Path | None = None) -> NDArray[Any]:
@@ -27,6 +30,15 @@ def zeros(shape: tuple[int, ...], dtype: Any, scratch: Path | None = None) -> ND
         return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=shape))
 
 
+def moved(array: NDArray[Any], scratch: Path) -> NDArray[Any]:
+    """Return a copy of an array in a temporary file."""
+    copied = zeros(array.shape, array.dtype, scratch)
+    for start in range(0, len(array), ROWS_AT_ONCE):
+        copied[start : start + ROWS_AT_ONCE] = array[start : start + ROWS_AT_ONCE]
+        release(copied)
+    return copied
+
+
 def release(array: NDArray[Any]) -> None:
     """Let the memory that holds an array of :func:`zeros` on disk be used for something else; its values remain."""
     owner: Any = array
@@ -34,6 +46,13 @@ def release(array: NDArray[Any]) -> None:
         owner = owner.base
     if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         owner.madvise(mmap.MADV_DONTNEED)
+
+
+def release_all(tensors: Iterable[Any]) -> None:
+    """Release each of some tensors that is on disk."""
+    for tensor in tensors:
+        if tensor.device.type == "cpu":
+            release(tensor.numpy())
 
 
 def check_scratch(folder: Path, n_bytes: int) -> None:

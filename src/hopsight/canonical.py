@@ -1,0 +1,151 @@
+"""The one form that every graph is brought into: 0/1 edges without self-loops, finite attributes, ids of one type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from hopsight.system.readonly import frozen, frozen_csr, is_simple, simple_csr, still_writeable
+
+
+def canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
+    """Return the 0/1 CSR form without self-loops, and the number of self-loops removed."""
+    if is_simple(adjacency):
+        return adjacency, 0
+    matrix: Any = adjacency if sp.issparse(adjacency) else np.atleast_2d(np.asarray(adjacency))
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"the adjacency matrix must be square, got shape {matrix.shape}")
+    if sp.issparse(matrix) and matrix.format not in ("coo", "csr", "csc"):
+        matrix = matrix.tocsr()
+    if matrix.dtype.kind not in "biufc" or np.isnan(matrix.data if sp.issparse(matrix) else matrix).any():
+        raise ValueError("the adjacency matrix must hold numbers and no NaN")
+    edges = _as_edges(matrix)
+    n_loops = int(edges.diagonal().sum())
+    if n_loops:
+        coo = edges.tocoo()
+        keep = coo.row != coo.col
+        edges = sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=edges.shape).tocsr()
+    if not directed:
+        edges = edges + edges.T.tocsr()
+    edges.sort_indices()
+    edges.data[:] = 1.0
+    return (frozen_csr if directed else simple_csr)(edges), n_loops
+
+
+def _as_edges(matrix: Any) -> Any:
+    """Return a new CSR array with 1 where a matrix has a nonzero entry."""
+    if not sp.issparse(matrix):
+        return sp.csr_array((matrix != 0).astype(np.float32))
+    if matrix.format == "coo":  # summing duplicates must not let 1 and -1 cancel
+        edges = sp.coo_array((matrix.data != 0, (matrix.row, matrix.col)), shape=matrix.shape).tocsr()
+    else:
+        csr = matrix.tocsr()
+        edges = sp.csr_array((csr.data != 0, csr.indices, csr.indptr), shape=matrix.shape, copy=True)
+        edges.sum_duplicates()
+    edges.eliminate_zeros()
+    return edges.astype(np.float32)
+
+
+def canonical_attributes(attributes: Any, n_nodes: int) -> Any:
+    """Return a finite float matrix, CSR if the input is sparse and dense otherwise."""
+    if sp.issparse(attributes):
+        matrix: Any = sp.csr_array(attributes)
+        matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
+        if not matrix.has_canonical_format or still_writeable(matrix.data, getattr(attributes, "data", None)):
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        values = matrix.data
+    else:
+        try:
+            given = np.asarray(attributes)
+            matrix = given.astype(_float_type(given.dtype), copy=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"attributes must be numbers: {error}") from None
+        if not isinstance(attributes, list | tuple) and still_writeable(matrix, given):
+            matrix = matrix.copy()
+        values = matrix
+    if matrix.ndim != 2 or matrix.shape[0] != n_nodes:
+        raise ValueError(f"attributes must have one row for each of the {n_nodes} nodes, got shape {matrix.shape}")
+    if not np.isfinite(values).all():
+        row, column = _first_bad_entry(matrix)
+        raise ValueError(f"attributes must be finite: row {row}, column {column} is NaN or infinite")
+    return frozen_csr(matrix) if sp.issparse(matrix) else frozen(matrix)
+
+
+def _first_bad_entry(matrix: Any) -> tuple[int, int]:
+    if sp.issparse(matrix):
+        coo = matrix.tocoo()
+        where = int(np.flatnonzero(~np.isfinite(coo.data))[0])
+        return int(coo.row[where]), int(coo.col[where])
+    row, column = np.argwhere(~np.isfinite(matrix))[0]
+    return int(row), int(column)
+
+
+def _float_type(dtype: Any) -> type:
+    if dtype.kind == "c":
+        raise ValueError("attributes must be real numbers, got complex ones")
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def canonical_ids(node_ids: Any, n_nodes: int) -> NDArray[Any]:
+    """Return an int64 array if every id is an integer, and an object array of strings otherwise."""
+    if node_ids is None:
+        return frozen(np.arange(n_nodes, dtype=np.int64))
+    numbers = isinstance(node_ids, np.ndarray) and node_ids.dtype == np.int64 and node_ids.shape == (n_nodes,)
+    if numbers and ((np.diff(node_ids) > 0).all() or np.unique(node_ids).size == n_nodes):
+        return frozen(node_ids.copy())
+    # np.asarray would pad every text to the length of the longest.
+    values = node_ids.tolist() if isinstance(node_ids, np.ndarray) else list(node_ids)
+    if len(values) != n_nodes:
+        raise ValueError(f"node_ids must have one id for each of the {n_nodes} nodes, got {len(values)}")
+    ids: NDArray[Any] = np.empty(n_nodes, dtype=object)
+    if all(_is_int64(node) for node in values):
+        ids = np.array(values, dtype=np.int64)
+    else:
+        ids[:] = [str(node) for node in values]
+    if len(set(ids.tolist())) != n_nodes:
+        twice, _ = Counter(ids.tolist()).most_common(1)[0]
+        raise ValueError(f"node ids must be unique, but {twice!r} occurs twice")
+    return frozen(ids)
+
+
+def _is_int64(node: Hashable) -> bool:
+    return isinstance(node, int | np.integer) and not isinstance(node, bool) and -(2**63) <= int(node) < 2**63
+
+
+def canonical_names(names: Sequence[str] | None, n_attributes: int) -> tuple[str, ...]:
+    """Return one name per column."""
+    if names is None:
+        return tuple(f"x{column}" for column in range(n_attributes))
+    if len(names) != n_attributes:
+        raise ValueError(f"attribute_names must have one name for each of the {n_attributes} columns, got {len(names)}")
+    return tuple(str(name) for name in names)
+
+
+def flags(field: str, values: ArrayLike | None, n_nodes: int, *, low: int, high: int) -> NDArray[np.int8] | None:
+    """Return small whole numbers, one per node, or None."""
+    if values is None:
+        return None
+    flags = np.asarray(values).ravel()
+    if flags.shape != (n_nodes,):
+        raise ValueError(f"{field} must have one value for each of the {n_nodes} nodes, got shape {flags.shape}")
+    if not np.isin(flags, range(low, high + 1)).all():
+        raise ValueError(f"{field} must be whole numbers from {low} to {high}")
+    return frozen(flags.astype(np.int8))
+
+
+def texts(field: str, values: Any, n_nodes: int) -> NDArray[np.object_] | None:
+    """Return texts, one per node, or None."""
+    if values is None:
+        return None
+    texts = np.empty(n_nodes, dtype=object)
+    words = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if len(words) != n_nodes:
+        raise ValueError(f"{field} must have one text for each of the {n_nodes} nodes, got {len(words)}")
+    texts[:] = [str(word) for word in words]
+    return frozen(texts)
