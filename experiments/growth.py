@@ -2,9 +2,11 @@
 
     python experiments/growth.py --out growth.json                    # CrossHCM
     python experiments/growth.py --detector hcm --out growth_hcm.json
+    python experiments/growth.py --sizes 100000 1000000 10000000 --graphs FOLDER --out growth_large.json
+    python experiments/growth.py --sizes 1000000 --memory-limit 2GB --out growth_limited.json
 
 Graphs have 10 edges per node and 32 attributes and are read from Parquet. Each run is a process of its own; the results
-are those in its run.json. The slope of a stage is that of log seconds over log nodes by least squares, for stages that
+are those in its run.json, and the bytes that it read from and wrote to disk. The slope of a stage is that of log seconds over log nodes by least squares, for stages that
 take at least a second.
 """
 
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import psutil
 
 from hopsight.datasets import make_graph
 from hopsight.system.machine import machine
@@ -33,12 +36,16 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--edges", type=int, default=10, help="edges per node")
     parser.add_argument("--detector", default="cross_hcm")
+    parser.add_argument("--memory-limit", help="passed on to the command")
+    parser.add_argument("--graphs", type=Path, help="folder to keep the generated graphs in, and to find them again")
     parser.add_argument("--out", type=Path, default=Path("growth.json"))
     options = parser.parse_args()
     result: dict[str, Any] = {"machine": machine(), "versions": versions(), "runs": {}}
     for n_nodes in options.sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            run = detect(Path(folder), n_nodes, options.edges * n_nodes, options.detector)
+        with tempfile.TemporaryDirectory(dir=options.graphs) as folder:
+            graphs = Path(folder) if options.graphs is None else options.graphs / str(n_nodes)
+            write_graph(graphs, n_nodes, options.edges * n_nodes)
+            run = detect(graphs, Path(folder) / "out", options.detector, options.memory_limit)
         result["runs"][n_nodes] = run
         print(n_nodes, json.dumps(run), flush=True)
         options.out.write_text(json.dumps(result, indent=1), encoding="utf-8")
@@ -47,23 +54,35 @@ def main() -> None:
     options.out.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
-def detect(folder: Path, n_nodes: int, n_edges: int, detector: str) -> dict[str, Any]:
-    """Write a graph as two Parquet files, run ``hopsight detect`` on it, and return what the run recorded."""
+def write_graph(folder: Path, n_nodes: int, n_edges: int) -> None:
+    """Write a graph as two Parquet files, unless they are there."""
+    folder.mkdir(exist_ok=True)
+    if (folder / "nodes.parquet").exists():
+        return
     graph = make_graph(n_nodes, n_edges=n_edges, seed=0)
     pl.DataFrame({"source": graph.edges[0], "target": graph.edges[1]}).write_parquet(folder / "edges.parquet")
     columns = {name: graph.attributes[:, i] for i, name in enumerate(graph.attribute_names)}
     nodes = pl.DataFrame({"id": graph.node_ids, **columns, "truth": graph.labels.astype(np.int8)})
     nodes.write_parquet(folder / "nodes.parquet")
+
+
+def detect(graphs: Path, out: Path, detector: str, memory_limit: str | None) -> dict[str, Any]:
+    """Run ``hopsight detect`` on the two files, and return what the run recorded and its disk traffic."""
     command = [
         sys.executable, "-c", "from hopsight.cli import main; raise SystemExit(main())", "detect",
-        str(folder / "edges.parquet"), "--nodes", str(folder / "nodes.parquet"), "--label", "truth",
-        "--detector", detector, "--out", str(folder / "out"), "--quiet",
+        str(graphs / "edges.parquet"), "--nodes", str(graphs / "nodes.parquet"), "--label", "truth",
+        "--detector", detector, "--out", str(out), "--quiet",
+        *([] if memory_limit is None else ["--memory-limit", memory_limit]),
     ]  # fmt: skip
-    del graph, nodes, columns
-    start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    start, traffic = time.perf_counter(), {"read_gb": 0.0, "written_gb": 0.0}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            traffic = disk_traffic(process.pid) or traffic
+            time.sleep(0.2)
     wall = time.perf_counter() - start
-    record = json.loads((folder / "out" / "run.json").read_text(encoding="utf-8"))
+    if process.returncode:
+        raise SystemExit(f"the command ended with {process.returncode}")
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
     return {
         "wall": wall,
         "seconds": record["seconds"],
@@ -71,7 +90,17 @@ def detect(folder: Path, n_nodes: int, n_edges: int, detector: str) -> dict[str,
         "peak_gb": record["peak_memory_bytes"] / 1e9,
         "expected": record["expected"],
         "roc_auc": record["labels"]["roc_auc"],
+        **traffic,
     }
+
+
+def disk_traffic(pid: int) -> dict[str, float] | None:
+    """Return the bytes that a process has read from and written to disk so far, without what the cache held."""
+    try:
+        counters = psutil.Process(pid).io_counters()
+    except psutil.Error:
+        return None
+    return {"read_gb": counters.read_bytes / 1e9, "written_gb": counters.write_bytes / 1e9}
 
 
 def slopes(runs: dict[int, Any]) -> dict[str, float]:

@@ -130,7 +130,7 @@ class CrossHCM(Taught, HopDetector):
         return self._need(
             graph,
             memory=self.scratch_bytes(graph) + 8 * graph.n_nodes * self.n_units,  # what is in files, and z
-            per_edge=60 if in_single_precision(graph) else 120,
+            per_edge=30 if in_single_precision(graph) else 120,
             weights=self.n_folds * (2 * self.n_units * (width + self.mlp_units) + self.mlp_units * self.n_classes),
             per_pair=4 * width + 6 * self.n_units + 3 * self.mlp_units,
             product=2 * (width * self.n_units + self.n_units * self.mlp_units) * self.n_folds,

@@ -102,7 +102,7 @@ class EdgeLaws:
 
     def scores(self, edges: EdgeReadings) -> FloatArray:
         """Return the score of each edge: −log₁₀ of the upper tail of surprise and dissimilarity together."""
-        null, found = Null(*self.null), np.empty_like(edges.hop)
+        null, found = Null(*self.null), np.empty(edges.hop.size)  # in double precision, so that few are equal
 
         def score(start: int) -> None:
             part = slice(start, start + VALUES_AT_ONCE)

@@ -16,14 +16,16 @@ IntArray = NDArray[np.int64]
 
 def edges_at(graph: AttributedGraph, nodes: IntArray) -> IntArray:
     """Return the positions of all edges that have an end among the nodes, in ascending order."""
+    chosen = _mask(graph, nodes)
     if graph.directed or 4 * int(graph.degrees[nodes].sum()) > graph.n_edges:  # reading all is less work
-        chosen = _mask(graph, nodes)
         return np.flatnonzero(chosen[graph.edges[0]] | chosen[graph.edges[1]])
     starts, counts = graph.adjacency.indptr[nodes].astype(np.int64), graph.degrees[nodes]
     places = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
     ends, others = np.repeat(nodes, counts), graph.adjacency.indices[places].astype(np.int64)
+    once = ~chosen[others] | (ends < others)  # an edge between two of the nodes is met at both
+    ends, others = ends[once], others[once]
     first, second = np.minimum(ends, others), np.maximum(ends, others)
-    return np.unique(find_edges(graph.edges, graph.edge_starts, first, second))
+    return np.sort(find_edges(graph.edges, graph.edge_starts, first, second))
 
 
 def edges_among(graph: AttributedGraph, nodes: IntArray) -> IntArray:

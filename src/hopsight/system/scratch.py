@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 ROWS_AT_ONCE = 1 << 20
+_mapped: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address: a tensor does not say what it is made of
 
 
 def zeros(shape: tuple[int, ...], dtype: Any, scratch: Path | None = None) -> NDArray[Any]:
@@ -27,7 +29,9 @@ def zeros(shape: tuple[int, ...], dtype: Any, scratch: Path | None = None) -> ND
         return np.zeros(shape, dtype=dtype)
     with tempfile.TemporaryFile(dir=scratch) as file:
         file.truncate(n_bytes)
-        return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=shape))
+        mapped = np.memmap(file, dtype=dtype, mode="r+", shape=shape)
+    _mapped[mapped.ctypes.data] = mapped
+    return np.asarray(mapped)
 
 
 def moved(array: NDArray[Any], scratch: Path) -> NDArray[Any]:
@@ -41,11 +45,9 @@ def moved(array: NDArray[Any], scratch: Path) -> NDArray[Any]:
 
 def release(array: NDArray[Any]) -> None:
     """Let the memory that holds an array of :func:`zeros` on disk be used for something else; its values remain."""
-    owner: Any = array
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
-    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        owner.madvise(mmap.MADV_DONTNEED)
+    mapped: Any = _mapped.get(array.ctypes.data)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped._mmap.madvise(mmap.MADV_DONTNEED)
 
 
 def release_all(tensors: Iterable[Any]) -> None:
