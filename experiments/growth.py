@@ -6,8 +6,8 @@
     python experiments/growth.py --sizes 1000000 --memory-limit 2GB --out growth_limited.json
 
 Graphs have 10 edges per node and 32 attributes and are read from Parquet. Each run is a process of its own; the results
-are those in its run.json, and the bytes that it read from and wrote to disk. The slope of a stage is that of log seconds
-over log nodes by least squares, for stages that take at least a second.
+are those in its run.json, and the bytes that it read from and wrote to disk. The slope of a stage is that of log
+seconds over log nodes by least squares, for stages that take at least a second.
 """
 
 from __future__ import annotations

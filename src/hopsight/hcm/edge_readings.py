@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hopsight.detectors.tails import Null, fit_null
 from hopsight.hcm.laws import quantile_levels, ranks
-from hopsight.hcm.scores import effective_count, neighbor_mean, neighbor_sum, triangle_sums
+from hopsight.hcm.scores import effective_count, neighbor_means, neighbor_sum, triangle_sums
 from hopsight.system.threads import VALUES_AT_ONCE, in_order
 
 FloatArray = NDArray[np.float64]
@@ -80,7 +80,7 @@ class EdgeLaws:
         An edge counts by its absolute weight; the edges of a node without any weight count alike.
         """
         readings = (edges.hop, edges.surprise, edges.dissimilarity)
-        plain = np.stack([neighbor_mean(ends, values, n_nodes) for values in readings])
+        plain = neighbor_means(ends, readings, n_nodes)
         if weight is None:
             return plain
         size = np.abs(weight)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.system.compiled import compiled
 from hopsight.system.threads import in_order
 from hopsight.system.triangles import arcs_by_degree, each_once_in_order, triangles_from
 
@@ -89,15 +90,31 @@ def _arcs_of_any(
 
 def neighbor_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
     """Return the mean of the values of each node's edges, NaN for a node without edges."""
-    total = neighbor_sum(edges, values, n_nodes)
+    return neighbor_means(edges, [values], n_nodes)[0]
+
+
+def neighbor_means(edges: NDArray[np.int64], columns: Sequence[FloatArray], n_nodes: int) -> FloatArray:
+    """Return (n_columns, n_nodes) means of several values of each node's edges."""
     count = np.bincount(edges.ravel(), minlength=n_nodes).astype(np.float64)
-    return np.divide(total, count, out=np.full(n_nodes, np.nan), where=count > 0)
+    means = np.full((len(columns), n_nodes), np.nan)
+    sums = in_order(lambda values: neighbor_sum(edges, values, n_nodes), columns)
+    for mean, total in zip(means, sums, strict=True):
+        np.divide(total, count, out=mean, where=count > 0)
+    return means
 
 
 def neighbor_sum(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
     """Return the sum of the values of each node's edges."""
-    total = np.bincount(edges[0], values, n_nodes) + np.bincount(edges[1], values, n_nodes)
-    return total.astype(np.float64, copy=False)
+    return np.asarray(_end_sums(edges[0], edges[1], values, n_nodes))
+
+
+@compiled(nogil=True)
+def _end_sums(source: Any, target: Any, values: Any, n_nodes: int) -> Any:
+    first, second = np.zeros(n_nodes), np.zeros(n_nodes)
+    for edge in range(source.size):
+        first[source[edge]] += values[edge]
+        second[target[edge]] += values[edge]
+    return first + second
 
 
 def effective_count(edges: NDArray[np.int64], weight: FloatArray, n_nodes: int) -> FloatArray:

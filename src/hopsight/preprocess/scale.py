@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.system.compiled import compiled
 from hopsight.system.threads import VALUES_AT_ONCE, in_order, n_threads
 
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
@@ -84,6 +85,13 @@ def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
     """Replace every value by its mid-rank among the reference quantiles, from −½ to ½."""
     last = len(quantiles)
     out = np.empty(attributes.shape, dtype=np.float64)
+    if not sp.issparse(attributes):
+        known, step = np.ascontiguousarray(quantiles.T), max(1, VALUES_AT_ONCE // max(1, attributes.shape[1]))
+        starts = range(0, len(out), step)
+        run = map if len(starts) < 2 else in_order
+        for _ in run(lambda row: _mid_ranks(attributes[row : row + step], known, out[row : row + step]), starts):
+            pass
+        return out
 
     def ranks(rows: FloatArray, columns: slice) -> FloatArray:
         places = np.empty(rows.shape)
@@ -95,6 +103,31 @@ def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
     for columns, values in _columns(attributes, ranks):
         out[:, columns] = values
     return out
+
+
+@compiled(nogil=True)
+def _mid_ranks(values: Any, quantiles: Any, out: Any) -> None:
+    """Set the mid-rank of each value among the quantiles of its column, a row of ``quantiles``."""
+    last = quantiles.shape[1]
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            value, known = values[row, column], quantiles[column]
+            low, high = 0, last
+            while low < high:  # how many are smaller
+                middle = (low + high) // 2
+                if known[middle] < value:
+                    low = middle + 1
+                else:
+                    high = middle
+            below, high = low, last
+            if low < last and known[low] == value:  # how many are smaller or equal
+                while low < high:
+                    middle = (low + high) // 2
+                    if known[middle] <= value:
+                        low = middle + 1
+                    else:
+                        high = middle
+            out[row, column] = (below + low) / (2.0 * last) - 0.5
 
 
 def _columns(attributes: Any, work: Callable[..., FloatArray]) -> Iterator[tuple[slice, FloatArray]]:
