@@ -161,7 +161,8 @@ def pair_pool(
         counts, hashes.size, n_kept, len(positives) // n_networks, directed=directed, n_classes=n_classes,
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
     )  # fmt: skip
-    found = [without(pairs, edges[:, ~kept], hashes.size) for pairs in _collect(search, sources, hashes, seed, plan)]
+    dropped = edges[:, ~kept]
+    found = [without(pairs, dropped, hashes.size) for pairs in _collect(search, sources, hashes, seed, plan)]
     words = pair_hashes(hashes, edges, seed)
     mine = (np.flatnonzero(mask) for mask in positives)
     near = [places[smallest(words[places], POOL_PER_FOLD, hashes[edges[0, places]])] for places in mine]
