@@ -33,8 +33,8 @@ RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
 SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
-    "evidence_textbook.json", "evidence_threshold.json", "over_time.json", "over_time_published.json", "runs.json",
-    "verdicts.json",
+    "evidence_textbook.json", "evidence_threshold.json", "growth_large.json", "growth_limited.json", "over_time.json",
+    "over_time_published.json", "runs.json", "verdicts.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
@@ -200,9 +200,41 @@ def over_time() -> str:
     return markdown(["", *(f"{data} {share:.0%}" if share else data for data, share in columns)], lines)
 
 
+def large() -> str:
+    """Seconds of every stage, memory and disk traffic of one run per size, and of one with a memory limit."""
+    free, limited = (
+        json.loads((RAW / f"growth_{name}.json").read_text(encoding="utf-8")) for name in ("large", "limited")
+    )
+    runs, slopes = [*free["runs"].values(), *limited["runs"].values()], free["slopes"]
+    lines = [
+        [name, *(f"{run['seconds'][name]:.1f}" for run in runs), _slope(slopes, name)]
+        for name in ("load", "write", "explain")
+    ]
+    fitted = [
+        [f"fit: {name}", *(f"{run['fit'][name]:.1f}" for run in runs), _slope(slopes, f"fit: {name}")]
+        for name in runs[0]["fit"]
+    ]
+    others = {
+        "whole command, s": "wall",
+        "most memory, GB": "peak_gb",
+        "read from disk, GB": "read_gb",
+        "written to disk, GB": "written_gb",
+    }
+    rest = [[title, *(f"{run[name]:.1f}" for run in runs), _slope(slopes, name)] for title, name in others.items()]
+    files = ["temporary files, GB", *(f"{run['expected']['disk'] / 1e9:.1f}" for run in runs), ""]
+    auc = ["ROC-AUC", *(digits(run["roc_auc"]) for run in runs), ""]
+    titles = [f"{int(size):,} nodes" for size in free["runs"]] + [f"{int(size):,}, 2 GB" for size in limited["runs"]]
+    return markdown(["s", *titles, "slope"], [lines[0], *fitted, *lines[1:], *rest, files, auc])
+
+
+def _slope(slopes: dict[str, float], name: str) -> str:
+    known = {"peak_gb": "memory"}.get(name, name)
+    return f"{slopes[known]:.2f}" if known in slopes else ""
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "development": development, "reserved": reserved, "textbook": textbook, "threshold": threshold,
-    "verdicts": verdicts, "over_time": over_time,
+    "verdicts": verdicts, "over_time": over_time, "large": large,
     **{
         f"{table.__name__}_{section}": partial(lambda table, section: table(compared(), section), table, section)
         for table in (tables.comparison, tables.precision, tables.paired) for section in SECTIONS
