@@ -24,7 +24,12 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("scaling", "n_components", "sparse", "typed"),
-    [("mixed", None, False, False), ("mixed", 5, False, True), ("standard", 4, True, False), ("none", None, True, False)],
+    [
+        ("mixed", None, False, False),
+        ("mixed", 5, False, True),
+        ("standard", 4, True, False),
+        ("none", None, True, False),
+    ],
 )
 def test_a_large_graph_has_the_same_attributes_in_single_precision(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
@@ -73,3 +78,24 @@ def test_scores_of_a_large_graph_do_not_depend_on_where_it_is_kept(
     assert np.corrcoef(kept.decision_score_, double.decision_score_)[0, 1] > 0.99
     np.testing.assert_allclose(kept.decision_function(graph), kept.decision_score_, rtol=1e-4, atol=1e-4)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_nodes_have_the_same_scores_in_memory_and_on_disk(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """To the bit, in the precision of a graph of this size and in that of a larger one, whatever the blocks."""
+    graph = hs.make_graph(100_000, n_edges=1_000_000, seed=0)
+    settings = {"n_epochs": 40, "burn_in": 20, "seed": 0}
+    for larger in (False, True):
+        with monkeypatch.context() as patched:
+            if larger:
+                large(patched)
+            kept = hs.CrossHCM(**settings).fit(graph).decision_score_
+            for size in (1 << 12, 1 << 16):
+                patched.setattr("hopsight.hcm.views.BLOCK_VALUES", size)
+                patched.setattr("hopsight.hcm.network.ROWS_AT_ONCE", size >> 4)
+                patched.setattr("hopsight.hcm.inputs.ROWS_AT_ONCE", size >> 2)
+                patched.setattr("hopsight.preprocess.scale.MANY_VALUES", size << 4)
+                found = hs.CrossHCM(**settings).fit(graph, scratch=tmp_path).decision_score_
+                np.testing.assert_allclose(found, kept, rtol=1e-6, atol=1e-6)
