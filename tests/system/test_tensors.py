@@ -1,4 +1,4 @@
-"""Arrays written some bytes at a time: any reader of safetensors opens the file, and the checksum is that of its bytes."""
+"""Arrays written some bytes at a time: readers of safetensors open the file, and the checksum is that of its bytes."""
 
 from __future__ import annotations
 
