@@ -65,7 +65,7 @@ class HopDetector(HopParameters):
             A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from
             it and gives the same result as if it had never been interrupted. The caller removes it.
         scratch
-            A folder for temporary files, where CrossHCM keeps its views of the graph on disk instead of in memory.
+            A folder for temporary files, where attributes and CrossHCM's views of the graph are instead of in memory.
         """
         with alone(self):
             self._checkpoint, self._scratch = checkpoint, scratch
