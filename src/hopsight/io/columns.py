@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,9 +40,7 @@ from hopsight.io.rules import (
     text_numbers,
     wrong_flags,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 SPARSE_BELOW = 0.1  # share of nonzero cells below which a large matrix is kept sparse
 SPARSE_CELLS = 1_000_000
@@ -123,8 +121,6 @@ def read_flags(column: pl.Series, flags: Flags = LABELS) -> NDArray[np.int8]:
     >>> read_flags(pl.Series("fraud", ["true", "False", "1", "0", "-1"])).tolist()
     [1, 0, 1, 0, -1]
     """
-    import polars as pl
-
     check_flags(column.name, first_cell(wrong_flags(column, flags), column=column), flags)
     return flag_words(column, flags).replace_strict(flags.values, return_dtype=pl.Int8).to_numpy()
 
@@ -133,8 +129,6 @@ def _block(
     column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
 ) -> Block | None:
     """Return the attributes made from one column, or None if it is left out."""
-    import polars as pl
-
     kind = column.dtype
     if column.null_count() == len(column) and len(column):
         leave_out(column.name, "has no value at all", notices)
@@ -160,8 +154,6 @@ def _block(
 def _text(
     column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
 ) -> Block | None:
-    import polars as pl
-
     numbers = column.cast(pl.Float64, strict=False)
     if not numbers.null_count():  # most columns: no summary is needed
         return _numbers(numbers, missing, notices, types)
@@ -205,16 +197,12 @@ def _numbers(
 
 def _with_type_means(numbers: pl.Series, types: Sequence[str]) -> pl.Series:
     """Fill empty cells with the mean of the node's own type, if any node of that type has a number."""
-    import polars as pl
-
     frame = pl.DataFrame({"number": numbers, "type": pl.Series(types, dtype=pl.String)})
     return frame.select(pl.col("number").fill_null(pl.col("number").mean().over("type"))).to_series()
 
 
 def _declared(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
     """One-hot encode a column that the user declared to be a category, whatever it holds."""
-    import polars as pl
-
     if not column.dtype.is_nested():
         words = column.cast(pl.String).str.strip_chars()
         counts = words.drop_nulls().value_counts(sort=True)
@@ -229,8 +217,6 @@ def _declared(column: pl.Series, missing: str, notices: list[str] | None) -> Blo
 
 def _categories(words: pl.Series, summary: TextSummary, missing: str, notices: list[str] | None) -> Block | None:
     """One-hot encode a text column with few different values."""
-    import polars as pl
-
     n_values = words.n_unique()
     if not check_categories(words.name, n_values, summary.n_empty, summary.first_empty, missing, notices):
         return None
@@ -244,8 +230,6 @@ def _categories(words: pl.Series, summary: TextSummary, missing: str, notices: l
 
 def _vectors(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
     """Spread a column of equally long lists of numbers over one attribute per entry."""
-    import polars as pl
-
     if not getattr(column.dtype, "inner", pl.String()).is_numeric():
         leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
         return None

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import suggest
+from hopsight.system.lazy_polars import pl
 from hopsight.system.readonly import frozen
 from hopsight.system.threads import in_order
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from hopsight.io.arcs import Arcs
 
 FloatArray = NDArray[np.float64]
@@ -61,7 +60,6 @@ class EdgeRows:
 
     def both_ways(self) -> EdgeRows:
         """Return every row in both directions."""
-        import polars as pl
 
         def twice(columns: Sequence[pl.Series]) -> list[pl.Series]:
             return [pl.concat([column, column]) for column in columns]
@@ -139,8 +137,6 @@ def _distinct(columns: dict[str, FloatArray]) -> list[str]:
 
 def _summaries(rows: EdgeRows, n_nodes: int, kind: str, arcs: Arcs) -> dict[str, FloatArray]:
     """Return the summaries of the rows that nodes sent or received."""
-    import polars as pl
-
     mine = rows.source if kind == "sent" else rows.target
     counts = (arcs.n_sent if kind == "sent" else arcs.n_received).astype(np.float64)
     found = _counts(arcs.most_sent if kind == "sent" else arcs.most_received, counts, kind if rows.directed else None)
@@ -210,8 +206,6 @@ def _of_times(node: NDArray[Any], values: FloatArray, n_nodes: int, unit: str) -
 
 
 def _category_summaries(column: pl.Series) -> dict[str, pl.Expr]:
-    import polars as pl
-
     value = pl.col("value")
     counts = column.drop_nulls().value_counts(sort=True)
     frequent = sorted(counts[column.name].head(SHARES).to_list()) if counts.height > 1 else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,7 @@ from hopsight.io.rules import (
     text_kind,
     text_numbers,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from hopsight.system.lazy_polars import pl
 
 NUMBERED = re.compile(r"column\d+")  # names of columns in a file without a header
 
@@ -142,8 +139,6 @@ def edge_columns(
 
 
 def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
-    import polars as pl
-
     moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration)]
     dated = [name for name in moments if is_time(frame[name].head(100)) and is_time(frame[name])]
     numeric = [name for name in names if frame[name].dtype.is_numeric()]
@@ -159,8 +154,6 @@ def _are_unix(column: pl.Series) -> bool:
 
 def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
     """Return a column of times of day beside a column of days without them."""
-    import polars as pl
-
     days = frame[date]
     if days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
         return None
@@ -169,15 +162,11 @@ def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | N
 
 
 def _is_clock_text(column: pl.Series) -> bool:
-    import polars as pl
-
     return column.dtype == pl.String and are_clocks(column.head(100)) and are_clocks(column)
 
 
 def _clock(column: pl.Series) -> pl.Series:
     """Return seconds since midnight, 0 where a cell is empty."""
-    import polars as pl
-
     return (as_seconds(column) if column.dtype == pl.Time else clock_seconds(column)).fill_null(0.0)
 
 
@@ -195,8 +184,6 @@ def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
 
 def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
     """Put a column where it belongs by its type and its values."""
-    import polars as pl
-
     name, kind = column.name, column.dtype
     if isinstance(kind, pl.Duration):
         found.numbers[name] = as_seconds(column)
@@ -229,8 +216,6 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
 
 
 def _weights(column: pl.Series, notices: list[str] | None) -> pl.Series:
-    import polars as pl
-
     if column.dtype == pl.String and (holds := _written_kind(column)) is not None:
         notice_written(column.name, holds, TextSummary.of(column), notices)
         return _finite(text_numbers(column, holds))
@@ -253,8 +238,6 @@ def _written_kind(column: pl.Series) -> TextKind | None:
 
 def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
     """Add a column of times: numbers as they are, dates and finer units than seconds as seconds."""
-    import polars as pl
-
     is_text = column.dtype in (pl.String, pl.Categorical)
     numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
     if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
@@ -283,8 +266,6 @@ def notice_unit(column: pl.Series, unit: str, notices: list[str] | None) -> None
 
 
 def _words(column: pl.Series) -> pl.Series:
-    import polars as pl
-
     words = column.cast(pl.String).str.strip_chars()
     return words.replace("", None)
 

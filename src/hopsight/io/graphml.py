@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -22,10 +22,7 @@ from hopsight.io.edge_fields import columns_of, complete
 from hopsight.io.files import check_loaded, reading, writing
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, distinct, node_fields
 from hopsight.io.xml import parse_xml
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 OURS = "written by hopsight"  # so that nothing is derived from its edges again
@@ -41,9 +38,6 @@ def read_graphml(path: Path, *, directed: bool = False, derive: Any = None, **op
     edge list (:func:`hopsight.io.edge_fields.complete`). The graph is directed if the file says so or if ``directed``
     is true. ``options`` are those of :func:`hopsight.io.nodes.node_fields`.
     """
-    import polars as pl
-
-    check_polars()
     with reading(path):
         document = _Document()
         parse_xml(path, document.start, document.end, document.text.append)
@@ -198,8 +192,6 @@ def _needed(given: dict[str, str], name: str, tag: str) -> str:
 
 def _column(name: str, key: _Key, n_nodes: int) -> pl.Series:
     """Return the values of one key, with its default for nodes that have none."""
-    import polars as pl
-
     with suppress(TypeError, ValueError):  # the fast way for numbers: there may be thousands of sparse columns
         if key.default is not None or len(key.rows) == n_nodes:
             numbers = np.full(n_nodes, float(key.default or 0))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import shortened
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 
 def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
@@ -26,8 +24,6 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
     >>> as_ids(pl.Series("id", ["007", "12"]), typed=False).to_list()
     ['007', '12']
     """
-    import polars as pl
-
     if column.dtype.is_nested():
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not node ids; name another column")
     if column.null_count():
@@ -50,8 +46,6 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
 
 def same_type(*columns: pl.Series) -> tuple[pl.Series, ...]:
     """Return the columns unchanged if all hold numbers, and all as text otherwise."""
-    import polars as pl
-
     if all(column.dtype == pl.Int64 for column in columns):
         return columns
     return tuple(column.cast(pl.String) for column in columns)
@@ -95,8 +89,6 @@ def positions(
     others
         The other columns of the node table, in which ids are looked for if most are unknown.
     """
-    import polars as pl
-
     look_up = _by_table if ids.dtype == pl.Int64 and len(ids) and _are_close(ids) else _by_hash
     found = tuple(look_up(ids, end) for end in ends)
     if any(place.size and place.min() < 0 for place in found):
@@ -133,8 +125,6 @@ def _by_hash(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
 
 
 def _join(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
-    import polars as pl
-
     nodes = pl.DataFrame({"id": ids, "position": np.arange(len(ids))})
     edges = pl.DataFrame({"id": ends, "row": np.arange(len(ends))})
     found = edges.join(nodes, on="id", how="left")  # in any order

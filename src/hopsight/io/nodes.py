@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.checks import suggest
 from hopsight.io.columns import NO_ATTRIBUTES, encode, read_flags
@@ -18,9 +18,7 @@ from hopsight.io.roles import (
     normalized_name,
 )
 from hopsight.io.rules import KINDS
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 MOST_WORDS = 6  # in a name
 LABEL_COLUMN, KIND_COLUMN = "hopsight_label", "hopsight_kind"  # in files that hopsight wrote
@@ -110,8 +108,6 @@ def _encoded(
 
 def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notices: list[str] | None) -> str | None:
     """Return the first column of text that is different for every node: it says who they are, not how they are."""
-    import polars as pl
-
     for name in sorted(names, key=lambda name: normalized_name(name) not in NAME_NAMES):
         values = column(name)
         least = 2 if normalized_name(name) in NAME_NAMES else LEAST_ROWS
@@ -125,8 +121,6 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
 
 def _are_values(words: pl.Series) -> bool:
     """Return whether text holds dates or mostly numbers, with a comma instead of a point or not."""
-    import polars as pl
-
     numbers = words.str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
     return is_time(words) or numbers.null_count() < len(words) / 2
 
@@ -137,8 +131,6 @@ def _are_sentences(words: pl.Series) -> bool:
 
 
 def _texts(column: pl.Series) -> list[str]:
-    import polars as pl
-
     return column.cast(pl.String).fill_null("").str.strip_chars().to_list()
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hopsight.io.reader import check_parts
 from hopsight.io.textfile import TextTable
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 
 @dataclass(frozen=True)
@@ -46,8 +43,6 @@ class TextParts:
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns of all files; numbers in one and text in another become text."""
-        import polars as pl
-
         frames = []
         for part, more in zip(self.parts, self.of_folders, strict=True):
             frame = part.read([name for name in columns if name not in more], text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import scipy.sparse as sp
 
@@ -24,10 +24,7 @@ from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUM
 from hopsight.io.notices import notice
 from hopsight.io.roles import normalized_name
 from hopsight.io.sides import Sides, as_sides
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
@@ -60,7 +57,6 @@ def read_tables(
     The parameters are those of :func:`hopsight.load`; ``options`` are those of
     :func:`hopsight.io.nodes.node_fields`.
     """
-    check_polars()
     duplicates = "sum" if duplicates is None else duplicates
     check_choice("duplicates", duplicates, DUPLICATES)
     kinds = parse_derive(derive)
@@ -98,9 +94,6 @@ def read_tables(
 
 def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None = None) -> None:
     """Write the edge list to ``path`` and the node table beside it, ``x.csv`` and ``x.nodes.csv``."""
-    import polars as pl
-
-    check_polars()
     names = distinct(graph.attribute_names, ("id", LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN))
     matrix = graph.attributes.tocsc() if sp.issparse(graph.attributes) else graph.attributes
     columns: dict[str, Any] = {"id": graph.node_ids.tolist()}
@@ -200,8 +193,6 @@ def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], noti
 
 def _with_ends(frame: pl.DataFrame, ends: tuple[str, str], notices: list[str] | None) -> pl.DataFrame:
     """Return the rows that have some end; a row without both, such as a total below a column, is no edge."""
-    import polars as pl
-
     empty = frame.select(pl.all_horizontal(pl.col(end).is_null() for end in ends)).to_series()
     if not empty.any() or empty.all():
         return frame
@@ -212,8 +203,6 @@ def _with_ends(frame: pl.DataFrame, ends: tuple[str, str], notices: list[str] | 
 
 def _plain(column: pl.Series) -> pl.Series:
     """Return text that is stored as codes as text."""
-    import polars as pl
-
     return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
 
 
@@ -273,8 +262,6 @@ class _NodeTable:
 
 def _values(node_ids: pl.Series) -> Any:
     """Return numbers as an array, and text as a list."""
-    import polars as pl
-
     return node_ids.to_numpy() if node_ids.dtype == pl.Int64 else node_ids.to_list()
 
 

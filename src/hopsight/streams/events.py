@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,7 @@ from hopsight.io.nodes import check_column
 from hopsight.io.rules import TextSummary, text_kind, text_numbers
 from hopsight.io.written import WRITTEN
 from hopsight.streams.times import BLOCK, PLAIN, as_seconds, time_form
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 FloatArray = NDArray[np.float64]
 KeyArray = NDArray[np.uint64]
@@ -78,8 +76,6 @@ class Events:
 
     def keys(self) -> tuple[KeyArray, KeyArray]:
         """Return a number for each source and target, the same in every run: a hash of the id's text."""
-        import polars as pl
-
         both = pl.concat([self.sources.cast(pl.String), self.targets.cast(pl.String)])
         names = both.unique(maintain_order=True)
         table = pl.DataFrame({"id": names, "key": [_key(name) for name in names]}, schema_overrides={"key": pl.UInt64})
@@ -154,8 +150,6 @@ def event_rows(frame: pl.DataFrame, wanted: Wanted, typed: bool, first: int = 0)
 
     ``first`` is the number of rows before these.
     """
-    import polars as pl
-
     n_rows = frame.height
     rows = {
         "source": ids.as_ids(_plain(frame[wanted.source]), typed=typed).alias("source"),
@@ -192,8 +186,6 @@ def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _amount_form(table: Table, name: str) -> str:
     """Return how the amounts in a column are written; all rows decide whether 1.234 is more than a thousand."""
-    import polars as pl
-
     first, summary = 0, None
     for block in table.blocks([name], BLOCK, text=()):
         column = block[name]
@@ -208,8 +200,6 @@ def _amount_form(table: Table, name: str) -> str:
 
 def _numbers(column: pl.Series, form: str) -> FloatArray:
     """Return amounts; an empty cell is NaN and not judged."""
-    import polars as pl
-
     if column.dtype == pl.String:
         numbers = text_numbers(column, "numbers" if form == PLAIN else form)  # type: ignore[arg-type]
         empty = column.is_null() | (column.str.strip_chars() == "")
@@ -225,8 +215,6 @@ def _numbers(column: pl.Series, form: str) -> FloatArray:
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    import polars as pl
-
     return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,7 @@ from hopsight.streams.kernel import (
 from hopsight.streams.reasons import event_reasons
 from hopsight.streams.tally import kind_names
 from hopsight.system.cells import guarded_frame, unguarded_frame
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 EDGES = ("source", "target", "time", "hop", "surprise", "score", "flagged", "decided_by", "window", "row")
 ALERTS = ("alert", "source", "target", "time", "window", "score", "decided_by", "hop", "surprise", "reason")
@@ -44,8 +42,6 @@ def event_frame(
     events: Events, readings: NDArray[np.float32], windows: NDArray[np.int64], alarm: float
 ) -> pl.DataFrame:
     """Return events with their readings."""
-    import polars as pl
-
     score = np.ascontiguousarray(readings[:, SCORE])
     return pl.DataFrame(
         {
@@ -70,8 +66,6 @@ def event_frame(
 
 def alert_frame(frame: pl.DataFrame, first: int, spans: Sequence[str]) -> pl.DataFrame:
     """Return the flagged events with a number, counted from ``first``, and a reason."""
-    import polars as pl
-
     flagged = frame.filter(pl.col("flagged") == 1)
     return flagged.with_columns(
         (pl.int_range(pl.len()) + first).alias("alert"), event_reasons(flagged, spans).alias("reason")
@@ -85,6 +79,4 @@ def write_rows(file: Any, frame: pl.DataFrame, *, header: bool) -> None:
 
 def unguarded_text(frame: pl.DataFrame) -> pl.DataFrame:
     """Return rows that were read from such a file with their original text; an empty cell is an empty text."""
-    import polars as pl
-
     return unguarded_frame(frame).with_columns(pl.col(pl.String).fill_null(""))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +24,10 @@ from hopsight.streams.tally import node_scores, node_totals, score_windows
 from hopsight.streams.windows import parse_window
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
+from hopsight.system.lazy_polars import pl
 from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
 from hopsight.system.versions import versions
-
-if TYPE_CHECKING:
-    import polars as pl
 
 N_WINDOWS, N_ALERTS, N_TRAJECTORY = 400, 300, 120
 N_RECENT = 100_000  # rows per node and window from which trajectories are drawn
@@ -38,8 +36,6 @@ OPEN = ("trajectories.csv", "windows.csv")  # tables of which the rows of the op
 
 def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows: pl.DataFrame) -> None:
     """Add new alerts and closed rows to what the state keeps for the summary."""
-    import polars as pl
-
     kept = state.tallies
     texts = alerts.with_columns(pl.col("source", "target", "time").cast(pl.String))
     alike = ["source", "target", "window"]  # of a burst, the report shows the strongest alert only
@@ -53,8 +49,6 @@ def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows
 
 def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) -> None:
     """Write ``scores.csv``, ``explanations.json``, ``report.html`` and last ``run.json``, each as a whole."""
-    import polars as pl
-
     trajectories, windows = state.tallies["trajectories.csv"], _open_windows(state)
     totals = node_totals(trajectories, state.tallies["nodes"])
     recent = pl.concat([state.tallies["recent"], trajectories])
@@ -89,8 +83,6 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
     ValueError
         If the run has no such node.
     """
-    import polars as pl
-
     state = State.load(folder / FILE)
     waiting = state.tallies["trajectories.csv"]
     closed = unguarded_text(pl.read_csv(folder / "trajectories.csv", schema_overrides=dict(waiting.schema), glob=False))
@@ -109,8 +101,6 @@ def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
     ValueError
         If the run has no such event.
     """
-    import polars as pl
-
     same = (pl.col("source") == guarded(source)) & (pl.col("target") == guarded(target))
     events = pl.scan_csv(folder / "edges.csv", infer_schema=False, glob=False).filter(same).collect()
     if not events.height:
@@ -139,8 +129,6 @@ def evaluation(labels: list[Any]) -> dict[str, Any] | None:
 
 def _strongest(frames: list[pl.DataFrame | None], number: int | None, key: str) -> pl.DataFrame:
     """Return the rows with the highest scores, the first of equal ones."""
-    import polars as pl
-
     rows = pl.concat([frame for frame in frames if frame is not None])
     rows = rows.sort("score", key, descending=[True, False])
     return rows if number is None else rows.head(number)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.checks import check_count, check_positive, plural
 from hopsight.io.files import check_file, naming
@@ -30,10 +30,7 @@ from hopsight.streams.spool import Spool, spooled
 from hopsight.streams.state import FILE, State
 from hopsight.streams.tally import new_laws, node_tally, score_windows, window_tally
 from hopsight.streams.windows import parse_window
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 APPENDED = ("edges.csv", "alerts.csv", "windows.csv", "trajectories.csv")
 FILES = tuple(dict.fromkeys((*APPENDED, FILE, "scores.csv", "explanations.json", "report.html", *PLAIN_FILES)))
@@ -66,7 +63,6 @@ class Watched:
 
 def detect(request: StreamRequest, folder: Path, *, progress: Progress | None = None) -> Watched:
     """Judge a stream from its beginning and write the run folder; its files appear together or not at all."""
-    check_polars()
     show = progress or Progress()
     parse_window(request.window)
     check_positive("alarm", request.alarm)
@@ -233,8 +229,6 @@ def _continue(
 
 def _step(state: State, journal: Journal, events: Events) -> tuple[pl.DataFrame, Any]:
     """Judge one chunk and append its rows; return its alerts and scores."""
-    import polars as pl
-
     notes = state.notes
     readings, windows = advance(state, events)
     frame = event_frame(events, readings, windows, notes["alarm"])
@@ -256,8 +250,6 @@ def _step(state: State, journal: Journal, events: Events) -> tuple[pl.DataFrame,
 
 def _tell_again(folder: Path, state: State, tell: Callable[[dict[str, Any]], None]) -> None:
     """Repeat the alerts of the last chunk: the process that should have told them may have been killed before."""
-    import polars as pl
-
     low, high = state.notes["last_alerts"]
     alerts = pl.scan_csv(folder / "alerts.csv", glob=False).filter(pl.col("alert").is_between(low, high)).collect()
     for row in unguarded_text(alerts).iter_rows(named=True):

@@ -7,7 +7,7 @@ import json
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, SMALL_ARRAYS
 from hopsight.streams.network import Network, new_network
 from hopsight.system.files import read_regular, replacing
 from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 FILE = "state.npz"
 VERSION = 4
@@ -124,8 +122,6 @@ def _packed(frame: pl.DataFrame) -> Any:
 
 
 def _unpacked(values: Any) -> pl.DataFrame:
-    import polars as pl
-
     try:
         return pl.read_parquet(io.BytesIO(values.tobytes()))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # their messages are long
