@@ -20,8 +20,9 @@ def explain(
     """Explain a node, the edge between two nodes, or a group of a finished run."""
     from hopsight.explanations.text import printable, printable_json
     from hopsight.runs.explain import explain as explain_run
+    from hopsight.runs.folder import OVER_TIME
 
-    if (folder / "trajectories.csv").is_file():
+    if (folder / OVER_TIME).is_file():
         from hopsight.streams.results import explain_node, explain_pair
 
         if node is None or group is not None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from hopsight.checks import check_count, plural
-from hopsight.detectors.registry import CLASSES
 from hopsight.explanations.text import aligned, printable
 from hopsight.runs.record import read_record
 from hopsight.runs.tables import read_table, table_of
@@ -160,20 +159,10 @@ def _settings(record: dict[str, Any]) -> dict[str, Any]:
     source = dict(_part(_part(record, "request"), "source") or _part(record, "source"))
     read = {"source": source.pop("path", None), **source}
     return {
-        "detector": _detector_name(record.get("detector")),
+        "detector": record.get("detector"),
         **{name: value for name, value in read.items() if value not in (None, [], False)},
         **_part(record, "parameters"),
     }
-
-
-def _detector_name(detector: str | None) -> str | None:
-    """Return the name by which a run calls its detector; the score command records the name of its class.
-
-    >>> _detector_name("CrossHCM"), _detector_name("cross_hcm"), _detector_name("another")
-    ('cross_hcm', 'cross_hcm', 'another')
-    """
-    plain = str(detector).replace("_", "").casefold()
-    return next((name for name in CLASSES if name.replace("_", "") == plain), detector)
 
 
 def _part(record: dict[str, Any], name: str) -> dict[str, Any]:

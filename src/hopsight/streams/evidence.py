@@ -27,7 +27,7 @@ from hopsight.streams.memory import (
 from hopsight.system.compiled import compiled
 
 KINDS = ("hop", "pair", "sender", "receiver", "amount", "hour", "streak")
-PAIR, SENDER, RECEIVER = 0, 1, 2  # rows of the population's counts
+PAIR, SENDER = 0, 1  # rows of the population's counts; the last is the receiver's
 
 PRIOR = 10.0  # ticks that the population counts for in what is usual for one pair or node
 PRIOR_AMOUNT = 3.0

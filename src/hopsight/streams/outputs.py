@@ -32,8 +32,8 @@ from hopsight.streams.tally import kind_names
 from hopsight.system.cells import guarded_frame, unguarded_frame
 from hopsight.system.lazy_polars import pl
 
-EDGES = ("source", "target", "time", "hop", "surprise", "score", "flagged", "decided_by", "window", "row")
-ALERTS = ("alert", "source", "target", "time", "window", "score", "decided_by", "hop", "surprise", "reason")
+EDGE_COLUMNS = ("source", "target", "time", "hop", "surprise", "score", "flagged", "decided_by", "window", "row")
+ALERT_COLUMNS = ("alert", "source", "target", "time", "window", "score", "decided_by", "hop", "surprise", "reason")
 FAR_HOP = 4.0
 DATETIME = "%Y-%m-%dT%H:%M:%S%.f"
 
@@ -69,7 +69,7 @@ def alert_frame(frame: pl.DataFrame, first: int, spans: Sequence[str]) -> pl.Dat
     flagged = frame.filter(pl.col("flagged") == 1)
     return flagged.with_columns(
         (pl.int_range(pl.len()) + first).alias("alert"), event_reasons(flagged, spans).alias("reason")
-    ).select(ALERTS)
+    ).select(ALERT_COLUMNS)
 
 
 def write_rows(file: Any, frame: pl.DataFrame, *, header: bool) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from hopsight.runs.folder import STATE
 from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, SMALL_ARRAYS, TABLES, Memory, new_memory
 from hopsight.streams.network import Network, new_network
 from hopsight.system.files import read_regular, replacing
 from hopsight.system.forks import check_polars
 from hopsight.system.lazy_polars import pl
 
-FILE = "state.npz"
 VERSION = 4
 
 
@@ -72,7 +72,7 @@ class State:
                 return cls._of({name: values[name] for name in values.files})
         except FileNotFoundError:
             raise ValueError(
-                f"there is no run over time in {path.parent}: {FILE} is missing; "
+                f"there is no run over time in {path.parent}: {STATE} is missing; "
                 "start one with hopsight detect --window"
             ) from None
         except MemoryError:
