@@ -45,11 +45,6 @@ def read(
     An edge list and its node table (``nodes``) may be in any of the places that :mod:`hopsight.io.sources` lists; a
     ``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf`` or ``.pt`` file holds the whole graph. ``of_edges`` are the
     other options of :func:`hopsight.io.tables.read_tables`. See :func:`hopsight.load` for the parameters.
-
-    Raises
-    ------
-    ValueError
-        If something is wrong with the file, in one sentence.
     """
     options: dict[str, Any] = {"directed": directed, "notices": notices}
     named = {"label": label, "type_column": type_column, "name_column": name_column}

@@ -135,10 +135,7 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
 def slashed_order(words: pl.Series) -> str | None:
     """Return the order of day and month in dates with slashes, or None if they are other dates.
 
-    Raises
-    ------
-    ValueError
-        If no row decides between both orders.
+    Dates of which no row decides between both orders are refused.
     """
     found = slashed_orders(words)
     if len(found) > 1 and not as_seconds(words, found[0]).equals(as_seconds(words, found[1])):

@@ -34,29 +34,15 @@ FOR_COUNT = " for its count"  # ends the name of what is compared with nodes tha
 
 @dataclass(frozen=True)
 class EdgeRows:
-    """The rows of an edge table: positions of both ends, and the columns that can be summarized.
+    """The rows of an edge table: positions of both ends, and the columns that can be summarized."""
 
-    Attributes
-    ----------
-    source, target
-        Node positions.
-    numbers, times
-        Columns of floating-point numbers; null where a cell is empty. Times are in seconds, or in the table's unit.
-    categories
-        Columns of text.
-    units
-        " in days" or " in seconds" by the name of a column of times, where its unit is known; it becomes part of names.
-    directed
-        Whether a row leads from its source to its target; otherwise nodes neither send nor receive, but have edges.
-    """
-
-    source: NDArray[Any]
+    source: NDArray[Any]  # node positions
     target: NDArray[Any]
-    numbers: Sequence[pl.Series] = field(default_factory=tuple)
-    times: Sequence[pl.Series] = field(default_factory=tuple)
-    categories: Sequence[pl.Series] = field(default_factory=tuple)
-    units: Mapping[str, str] = field(default_factory=dict)
-    directed: bool = True
+    numbers: Sequence[pl.Series] = ()  # null where a cell is empty
+    times: Sequence[pl.Series] = ()  # in seconds, or in the table's unit
+    categories: Sequence[pl.Series] = ()  # text
+    units: Mapping[str, str] = field(default_factory=dict)  # " in days" or " in seconds" of times, where it is known
+    directed: bool = True  # otherwise nodes neither send nor receive, but have edges
 
     def both_ways(self) -> EdgeRows:
         """Return every row in both directions."""

@@ -80,14 +80,7 @@ def positions(
 ) -> tuple[NDArray[Any], ...]:
     """Return the position of every edge end among the ids, which have the same type; refuse unknown ends.
 
-    Parameters
-    ----------
-    ids
-        The ids of the nodes.
-    ends
-        Columns of ids, one per end of the edges.
-    others
-        The other columns of the node table, in which ids are looked for if most are unknown.
+    ``others`` are the other columns of the node table, in which ids are looked for if most are unknown.
     """
     look_up = _by_table if ids.dtype == pl.Int64 and len(ids) and _are_close(ids) else _by_hash
     found = tuple(look_up(ids, end) for end in ends)

@@ -41,18 +41,9 @@ def node_fields(
 ) -> dict[str, Any]:
     """Return the fields of an AttributedGraph that come from columns with one value per node.
 
-    Parameters
-    ----------
-    names
-        Names of the columns, without the id.
-    column
-        Returns the values of a column, given its name.
-    n_nodes
-        Number of values in each.
-    label, ignore, missing, category, type_column, name_column, notices
-        As in :func:`hopsight.load`.
-    may_lack
-        Accept a table without attributes, and return no ``attributes``.
+    ``names`` are those of the columns without the id, and ``column`` returns the ``n_nodes`` values of one. With
+    ``may_lack``, a table without attributes is accepted, and no ``attributes`` are returned. The other parameters are
+    those of :func:`hopsight.load`.
 
     Examples
     --------

@@ -13,18 +13,10 @@ from hopsight.system.lazy_polars import pl
 
 @dataclass(frozen=True)
 class TextParts:
-    """Text tables whose headers have been read and whose rows have not.
+    """Text tables whose headers have been read and whose rows have not."""
 
-    Attributes
-    ----------
-    parts
-        One table per file.
-    of_folders
-        For each of them, the columns that its folders name, such as ``year=2024``.
-    """
-
-    parts: Sequence[TextTable]
-    of_folders: Sequence[Mapping[str, str]]
+    parts: Sequence[TextTable]  # one per file
+    of_folders: Sequence[Mapping[str, str]]  # for each of them, the columns that its folders name, such as year=2024
 
     @property
     def names(self) -> tuple[str, ...]:

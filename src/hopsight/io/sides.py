@@ -30,18 +30,12 @@ UNKNOWN = "(unknown)"
 
 @dataclass(frozen=True)
 class Sides:
-    """The ids at both ends of every edge, and the types of nodes that they name, None if there is one type only.
-
-    Attributes
-    ----------
-    prefixed
-        Whether ids of both types overlap, so that each became ``type:id``.
-    """
+    """The ids at both ends of every edge, and the types of nodes that they name, None if there is one type only."""
 
     sources: pl.Series
     targets: pl.Series
     types: tuple[str, str] | None = None
-    prefixed: bool = False
+    prefixed: bool = False  # whether ids of both types overlap, so that each became type:id
 
     def all_ids(self) -> pl.Series:
         """Return every id once, sorted."""

@@ -45,13 +45,7 @@ class Address:
 
 
 def resolve(source: Any) -> Any:
-    """Return a path for a plain file, an :class:`Address` for other places, and other objects unchanged.
-
-    Raises
-    ------
-    ValueError
-        If an address is not understood, in one sentence.
-    """
+    """Return a path for a plain file, an :class:`Address` for other places, and other objects unchanged."""
     if is_query(source):
         where, query = source
         if not isinstance(where, str):

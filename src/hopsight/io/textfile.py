@@ -127,19 +127,11 @@ class TextTable:
 def open_text(
     path: Path, *, header: bool | None = None, encoding: str | None = None, notices: list[str] | None = None
 ) -> TextTable:
-    """Read the header of a text table.
+    """Read the header of a text table, which may be compressed.
 
-    Parameters
-    ----------
-    path
-        The file, which may be compressed.
-    header
-        Whether the first line holds names. By default it does, unless it looks like all other lines; the columns are
-        then called ``column1, column2, …``.
-    encoding
-        Encoding of the text. By default UTF-8, UTF-16 with a byte order mark, or else Windows-1252 with a notice.
-    notices
-        List that receives the notices.
+    By default the first line holds names, unless it looks like all other lines; the columns are then called
+    ``column1, column2, …``. The encoding is by default UTF-8, UTF-16 with a byte order mark, or else Windows-1252 with
+    a notice.
     """
     content, is_changed = _content(path, encoding, notices)
     start = _start(path, content).decode(errors="replace").removeprefix("\ufeff")

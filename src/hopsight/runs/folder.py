@@ -122,13 +122,7 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock the folder of a finished run, so that only one process changes it.
-
-    Raises
-    ------
-    ValueError
-        If there is no such folder, or another process is writing to it.
-    """
+    """Lock the folder of a finished run, so that only one process changes it."""
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
     lock = _lock(folder)

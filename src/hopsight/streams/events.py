@@ -87,11 +87,6 @@ def read_events(source: Any, columns: Columns) -> Events:
     """Read a table (a path, an address or a data frame) and return its events in order of time.
 
     Events of the same time keep the order of the rows.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or a time, an amount or an id is not what it should be.
     """
     with opened(source, columns) as (table, wanted):
         return events_of(_sorted(event_rows(_read(table, wanted), wanted, table.typed)))

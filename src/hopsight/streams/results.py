@@ -75,13 +75,7 @@ def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) 
 
 
 def explain_node(folder: Path, node: str) -> dict[str, Any]:
-    """Return what a node of a run over time did, as a sentence and as its rows per window.
-
-    Raises
-    ------
-    ValueError
-        If the run has no such node.
-    """
+    """Return what a node of a run over time did, as a sentence and as its rows per window."""
     state = State.load(folder / STATE)
     waiting = state.tallies[TRAJECTORIES]
     closed = unguarded_text(pl.read_csv(folder / TRAJECTORIES, schema_overrides=dict(waiting.schema), glob=False))
@@ -93,13 +87,7 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
 
 
 def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
-    """Return the events from one node to another in a run over time, the strongest of them in a sentence.
-
-    Raises
-    ------
-    ValueError
-        If the run has no such event.
-    """
+    """Return the events from one node to another in a run over time, the strongest of them in a sentence."""
     same = (pl.col("source") == guarded(source)) & (pl.col("target") == guarded(target))
     events = pl.scan_csv(folder / "edges.csv", infer_schema=False, glob=False).filter(same).collect()
     if not events.height:

@@ -149,13 +149,7 @@ def request_of(record: Mapping[str, Any], progress: Progress | None = None) -> S
 
 
 def source_at(path: str | Path) -> Path | Address:
-    """Return the place of a table in one or several files.
-
-    Raises
-    ------
-    ValueError
-        If it is a server, or there is no such file.
-    """
+    """Return the place of a table in one or several files, which must be there; a server is refused."""
     place = resolve(path)
     if isinstance(place, Address) and not place.paths:
         raise ValueError(f"runs over time read files: export {place} to one first")

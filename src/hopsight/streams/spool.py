@@ -55,13 +55,7 @@ class Spool:
 
 @contextmanager
 def spooled(source: Any, columns: Columns, folder: Path) -> Iterator[Spool]:
-    """Check and sort the events of a table; ``folder`` gets a folder for them, which is removed in the end.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or a time, an amount or an id is not what it should be.
-    """
+    """Check and sort the events of a table; ``folder`` gets a folder for them, which is removed in the end."""
     place = folder / SPOOL
     shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
     try:

@@ -59,13 +59,7 @@ class State:
 
     @classmethod
     def load(cls, path: Path) -> State:
-        """Read a saved state.
-
-        Raises
-        ------
-        ValueError
-            If there is none, or it is damaged or was written by another version.
-        """
+        """Read a saved state; refuse one that is damaged or was written by another version."""
         check_polars()
         try:
             with np.load(_as_written(read_regular(path)), allow_pickle=False) as values:

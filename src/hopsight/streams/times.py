@@ -21,13 +21,7 @@ WORDS = {"dmy": "day/month/year", "mdy": "month/day/year"}
 
 
 def time_form(table: Table, name: str) -> str:
-    """Return how the times in a column are written, with a notice unless they are plain.
-
-    Raises
-    ------
-    ValueError
-        If dates with slashes may have their day or their month first, and no row decides.
-    """
+    """Return how the times in a column are written, with a notice unless they are plain."""
     first = table.head([name])[name]
     if not len(first):
         return PLAIN
