@@ -34,9 +34,7 @@ class Cell:
     graph: str
     detector: str  # a name in DETECTORS, a trivial score, or "module:Class"
     seed: int  # of the detector
-    settings: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # its file, or arguments of its generator; its injection
+    settings: Mapping[str, Any] = field(default_factory=dict)  # its file, or arguments of its generator; its injection
     protocol: str = "as found"  # or how anomalies are planted
     injection: int | None = None  # its seed
     view: str = "raw"

@@ -20,14 +20,13 @@ from hopsight.io import ids
 from hopsight.io.derive import EdgeRows, parse_derive
 from hopsight.io.edge_fields import columns_of, complete
 from hopsight.io.files import check_loaded, reading, writing
-from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, distinct, node_fields
+from hopsight.io.nodes import OWN_COLUMNS, distinct, node_fields, own_columns
 from hopsight.io.xml import parse_xml
 from hopsight.system.lazy_polars import pl
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 OURS = "written by hopsight"  # so that nothing is derived from its edges again
 MAX_KEYS = 100_000
-OWN_COLUMNS = (LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN)
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -210,11 +209,7 @@ def _lines(graph: AttributedGraph) -> Iterator[str]:
     for number, name in enumerate(distinct(graph.attribute_names, OWN_COLUMNS)):
         default = "<default>0.0</default>" if sparse else ""
         yield f'<key id="d{number}" for="node" attr.name={quoteattr(_legal(name))} attr.type="double">{default}</key>\n'
-    own = {
-        LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds, TYPE_COLUMN: graph.node_types,
-        NAME_COLUMN: graph.node_names,
-    }  # fmt: skip
-    kept = {name: values.tolist() for name, values in own.items() if values is not None}
+    kept = own_columns(graph)
     for name, values in kept.items():
         kind = "string" if isinstance(values[0], str) else "int"
         yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'

@@ -29,9 +29,9 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
     if column.null_count():
         where = int(column.is_null().arg_true()[0])
         raise ValueError(f"column {column.name!r}, row {where + 1} has no node id; fill it in, or remove the row")
-    if column.dtype == pl.Int64:
-        return column
-    if column.dtype == pl.String and typed:
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.Int64 or (column.dtype == pl.String and typed):
         return column
     numbers = column.cast(pl.Int64, strict=False)
     text = column.cast(pl.String)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hopsight.checks import suggest
+from hopsight.graph import AttributedGraph
 from hopsight.io.columns import NO_ATTRIBUTES, encode, read_flags
 from hopsight.io.dates import is_time
 from hopsight.io.notices import notice
@@ -23,6 +24,7 @@ from hopsight.system.lazy_polars import pl
 MOST_WORDS = 6  # in a name
 LABEL_COLUMN, KIND_COLUMN = "hopsight_label", "hopsight_kind"  # in files that hopsight wrote
 TYPE_COLUMN, NAME_COLUMN = "hopsight_type", "hopsight_name"
+OWN_COLUMNS = (LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN)
 
 
 def node_fields(
@@ -123,6 +125,12 @@ def _are_sentences(words: pl.Series) -> bool:
 
 def _texts(column: pl.Series) -> list[str]:
     return column.cast(pl.String).fill_null("").str.strip_chars().to_list()
+
+
+def own_columns(graph: AttributedGraph) -> dict[str, list[Any]]:
+    """Return what the columns of a file that hopsight writes say about each node beside its attributes."""
+    values = zip(OWN_COLUMNS, (graph.labels, graph.kinds, graph.node_types, graph.node_names), strict=True)
+    return {name: each.tolist() for name, each in values if each is not None}
 
 
 def check_column(parameter: str, name: str | None, names: Sequence[str]) -> None:

@@ -147,8 +147,8 @@ def event_rows(frame: pl.DataFrame, wanted: Wanted, typed: bool, first: int = 0)
     """
     n_rows = frame.height
     rows = {
-        "source": ids.as_ids(_plain(frame[wanted.source]), typed=typed).alias("source"),
-        "target": ids.as_ids(_plain(frame[wanted.target]), typed=typed).alias("target"),
+        "source": ids.as_ids(frame[wanted.source], typed=typed).alias("source"),
+        "target": ids.as_ids(frame[wanted.target], typed=typed).alias("target"),
         "time": frame[wanted.time].alias("time"),
         "seconds": as_seconds(frame[wanted.time], wanted.times),
         "amount": np.full(n_rows, np.nan) if wanted.amount is None else _numbers(frame[wanted.amount], wanted.amounts),
@@ -207,10 +207,6 @@ def _numbers(column: pl.Series, form: str) -> FloatArray:
         )
     values = numbers.fill_null(np.nan).to_numpy().astype(np.float64)
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _plain(column: pl.Series) -> pl.Series:
-    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
 
 
 def _key(name: str) -> int:
