@@ -13,7 +13,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -105,8 +105,11 @@ def _answer(call: Callable[[Any], Any], *, writes: bool = False) -> Callable[[Re
     """Return a handler that answers with what a function makes of a request, or of the object that it sends."""
 
     async def respond(request: Request) -> Response:
+        body = await _body(request) if writes else b""
+        if body is None:
+            return PlainTextResponse(f"a request has at most {MAX_BODY:,} bytes", 413)
         try:
-            given = _object(await request.body() or b"{}") if writes else request
+            given = _object(body or b"{}") if writes else request
             return _json(await run_in_threadpool(call, given))
         except ValueError as error:
             return _json({"error": str(error)}, 400)
@@ -118,7 +121,7 @@ def _answer(call: Callable[[Any], Any], *, writes: bool = False) -> Callable[[Re
 
 
 class Guard:
-    """Refuses requests that did not come from the page: wrong host, origin or token, or too large."""
+    """Refuses requests that did not come from the page: wrong host, origin or token, or a very long address."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str] | None) -> None:
         self.app, self.token, self.hosts = app, token.encode(), hosts
@@ -131,12 +134,6 @@ class Guard:
         if scope["type"] != "http":
             return
         refusal = self._refusal(Request(scope))
-        if refusal is None and scope["method"] == "POST":
-            body = await _bounded(receive)
-            if body is None:
-                refusal = (413, f"a request has at most {MAX_BODY:,} bytes")
-            else:
-                receive = _replay(body)
         app: ASGIApp = self.app if refusal is None else PlainTextResponse(refusal[1], refusal[0])
         await app(scope, receive, _secured(send))
 
@@ -186,23 +183,17 @@ def _secured(send: Send) -> Send:
     return wrapped
 
 
-async def _bounded(receive: Receive) -> bytes | None:
-    """Return the body of a request; None if it is too large."""
+async def _body(request: Request) -> bytes | None:
+    """Return the body of a request; None if it is too large, or the page has gone."""
     body = b""
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > MAX_BODY or message["type"] == "http.disconnect":
-            return None
-        if not message.get("more_body"):
-            return body
-
-
-def _replay(body: bytes) -> Receive:
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_BODY:
+                return None
+    except ClientDisconnect:
+        return None
+    return body
 
 
 def _json(value: Any, status: int = 200) -> JSONResponse:
