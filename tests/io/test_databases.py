@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from hopsight.io.databases import quoted_table
 from hopsight.loading import load
 from hopsight.runs.request import Source
+from postgres_server import postgres_server
 
 
 def test_names_of_tables_cannot_end_the_query() -> None:
@@ -30,28 +26,8 @@ def test_run_records_keep_no_password() -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a server of our own and return its address; PostgreSQL refuses to run as root."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [Path(shutil.which("initdb") or "initdb")]
-    tools = found[-1].parent
-    folder = tmp_path_factory.mktemp("postgres")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    user = "postgres" if os.getuid() == 0 else None
-    if user:
-        shutil.chown(folder, user)
-        for parent in (folder, *folder.parents[:3]):
-            if parent.stat().st_uid == 0 and parent != Path("/"):
-                parent.chmod(parent.stat().st_mode | 0o011)
-    data = folder / "data"
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
-    subprocess.run([tools / "initdb", "-D", data, "-A", "trust", "-U", "ann"], check=True, user=user, cwd=folder)
-    start = [tools / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w"]
-    subprocess.run([*start, "start"], check=True, user=user, cwd=folder)
-    try:
-        yield f"postgresql://ann:secret@127.0.0.1:{port}/postgres"
-    finally:
-        subprocess.run([*start, "stop", "-m", "immediate"], check=True, user=user, cwd=folder)
+    with postgres_server(tmp_path_factory.mktemp("postgres")) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +16,17 @@ from hopsight.explanations import Explainer, Explanation
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import Group
 from hopsight.metrics import ranking
+from hopsight.report.page import write_report
+from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show
 
-IMAGE = "<img src=x onerror=alert(1)>"
-SCRIPT = "</script><script>alert(2)</script>"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @dataclass
@@ -99,7 +110,7 @@ def suspected(judged: Any, strange: AttributedGraph) -> Any:
 
 
 @pytest.fixture
-def explain_top() -> Callable[[Any, AttributedGraph, int], list[Explanation]]:
+def explain_top() -> ExplainTop:
     """Return a function that explains the most anomalous nodes of a detector."""
 
     def explain(model: Any, graph: AttributedGraph, count: int) -> list[Explanation]:
@@ -123,3 +134,64 @@ def record() -> dict[str, Any]:
         "labels": {"n_anomalies": 3, "n_found": 2, "roc_auc": 0.91},
         "warnings": ["column <email> was left out"],
     }
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return headless Chromium, or skip where there is none."""
+    program = next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
+    if program is None:
+        pytest.skip("no Chromium on this machine: install Debian's package chromium")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield started
+        started.close()
+
+
+class Seen:
+    """What a page did while it was open."""
+
+    def __init__(self, page: Any) -> None:
+        self.troubles: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.troubles.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (self.troubles.append("a dialog opened"), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+
+@pytest.fixture
+def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
+    """Return a function that writes a page and opens it; whatever a test does, the page logs and requests nothing."""
+    opened: list[tuple[Any, Seen, Path]] = []
+
+    def show(write: Callable[..., None], *values: Any, **options: Any) -> Any:
+        path = tmp_path / "page.html"
+        write(path, *values, **options)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        opened.append((page, Seen(page), path))
+        page.goto(path.as_uri())
+        return page
+
+    yield show
+    for page, seen, path in opened:
+        page.close()
+        assert seen.troubles == []
+        assert {url for url in seen.requests if not url.startswith(("data:", "blob:"))} == {path.as_uri()}
+
+
+@pytest.fixture
+def opened(show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop) -> Any:
+    """Return the open report of a detector without evidence."""
+    return show(write_report, judged, judged.graph_, explain_top(judged, judged.graph_, 30), record)
+
+
+@pytest.fixture
+def opened_with_evidence(show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop) -> Any:
+    """Return the open report of a detector with evidence, of a graph with labels, beside other files."""
+    suspected.graph_ = dataclasses.replace(suspected.graph_, labels=[1 if node in KNOWN else 0 for node in range(80)])
+    first = explain_top(suspected, suspected.graph_, 5)
+    return show(write_report, suspected, suspected.graph_, first, record, files=["scores.csv", "run.json"])

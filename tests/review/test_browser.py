@@ -73,7 +73,7 @@ def test_verdicts_by_key_undo_and_notes(opened: Any, served: Served) -> None:
     has_chosen(opened, third)
     assert verdicts(served) == {first: "anomalous", second: "normal"}
     opened.reload()
-    assert "2 verdicts: 1 anomalous, 1 normal" in opened.locator("#progress").inner_text()
+    expect(opened.locator("#progress")).to_contain_text("2 verdicts: 1 anomalous, 1 normal")
     opened.locator("#view").select_option("anomalous")
     expect(opened.locator("#suspects a")).to_have_count(1)
     assert listed(opened) == [IMAGE]

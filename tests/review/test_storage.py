@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.review.storage import COLUMNS, UNDO, Store, current, graph_key
+from postgres_server import postgres_server, programs
 
 WRITER = """
 import sys, uuid
@@ -147,29 +145,10 @@ def test_nothing_confirmed_is_lost_in_20_kills(tmp_path: Path) -> None:
 @pytest.fixture
 def postgres(tmp_path: Path) -> Iterator[str]:
     """Start a real PostgreSQL server in a temporary folder, or skip where there is none."""
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [Path(shutil.which("pg_ctl") or "/").parent]
-    if not (programs[-1] / "initdb").is_file():
+    if programs() is None:
         pytest.skip("no PostgreSQL server on this machine: install Debian's package postgresql")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    folder = tmp_path / "postgres"
-    run: Any = lambda *command: subprocess.run(command, check=True, capture_output=True, **user)  # noqa: E731
-    user: dict[str, Any] = {"cwd": "/"}
-    if os.getuid() == 0:  # the server refuses to run as root
-        import pwd
-
-        who = pwd.getpwnam("postgres")
-        folder.mkdir()
-        os.chown(folder, who.pw_uid, who.pw_gid)
-        for parent in folder.parents[:-1]:
-            if parent.stat().st_uid == 0 and str(parent) != "/tmp":
-                parent.chmod(0o755)
-        user |= {"user": who.pw_uid, "group": who.pw_gid}
-    run(str(programs[-1] / "initdb"), "-D", str(folder), "-U", "tester", "-A", "trust")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
-    run(str(programs[-1] / "pg_ctl"), "-D", str(folder), "-o", options, "-l", str(folder / "log"), "-w", "start")
-    yield f"postgresql://tester@127.0.0.1:{port}/postgres"
-    run(str(programs[-1] / "pg_ctl"), "-D", str(folder), "-m", "immediate", "stop")
+    with postgres_server(tmp_path) as address:
+        yield address
 
 
 @pytest.mark.slow

@@ -54,6 +54,7 @@ def test_the_top_nodes_of_a_new_graph_are_explained(tmp_path: Path, name: str) -
         write_npz(two_groups(seed, n_each=20), tmp_path / f"{seed}.npz")
     detect(Request(source=Source(path=str(tmp_path / "1.npz")), detector=name, settings=settings), tmp_path / "run")
     result = score(tmp_path / "run", Source(path=str(tmp_path / "2.npz")), tmp_path / "new", top=3)
+    assert result.record["detector"] == name
     files = {path.name for path in (tmp_path / "new").iterdir()}
     left_out = {"hcm": {"groups.csv"}, "cross_hcm": set()}.get(name, {"edges.csv", "groups.csv"})
     assert files == set(FILES) - left_out

@@ -6,7 +6,7 @@ import io
 
 import polars as pl
 
-from hopsight.streams.outputs import ALERTS, alert_frame, unguarded_text, write_rows
+from hopsight.streams.outputs import ALERT_COLUMNS, alert_frame, unguarded_text, write_rows
 
 
 def test_a_cell_that_looks_like_a_formula_is_guarded() -> None:
@@ -31,6 +31,6 @@ def test_alerts_are_numbered_on() -> None:
         }
     )  # fmt: skip
     alerts = alert_frame(frame, 11, ("1 hour", "1 day"))
-    assert tuple(alerts.columns) == ALERTS
+    assert tuple(alerts.columns) == ALERT_COLUMNS
     assert alerts["alert"].to_list() == [11, 12]
     assert alerts["source"].to_list() == ["a", "c"]

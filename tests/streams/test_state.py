@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hopsight.runs.folder import STATE
 from hopsight.streams.engine import advance
 from hopsight.streams.events import Columns, read_events
-from hopsight.streams.state import FILE, State
+from hopsight.streams.state import State
 from hopsight.streams.tally import new_laws
 from stream_toys import toy_events
 
@@ -22,12 +23,12 @@ def test_a_loaded_state_continues_to_the_bit(tmp_path: Path) -> None:
     events = read_events(toy_events(2000), Columns(time="time", amount="amount"))
     state = State.new(dict(NOTES), seed=0)
     advance(state, events.part(0, 1200))
-    state.save(tmp_path / FILE)
-    again = State.load(tmp_path / FILE)
+    state.save(tmp_path / STATE)
+    again = State.load(tmp_path / STATE)
     one, two = (advance(each, events.part(1200, events.size))[0] for each in (state, again))
     np.testing.assert_array_equal(one, two)
     assert again.notes == state.notes
-    assert (tmp_path / FILE).stat().st_size < 5_000_000
+    assert (tmp_path / STATE).stat().st_size < 5_000_000
 
 
 def test_the_state_stops_growing(tmp_path: Path) -> None:
@@ -43,39 +44,39 @@ def test_the_state_stops_growing(tmp_path: Path) -> None:
 
 def test_refuses_a_missing_and_a_damaged_state(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no run over time"):
-        State.load(tmp_path / FILE)
-    (tmp_path / FILE).write_bytes(b"PK\x03\x04 nothing")
+        State.load(tmp_path / STATE)
+    (tmp_path / STATE).write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(ValueError, match="damaged"):
-        State.load(tmp_path / FILE)
+        State.load(tmp_path / STATE)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
 def test_refuses_a_pipe_at_once(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / FILE)
+    os.mkfifo(tmp_path / STATE)
     with pytest.raises(ValueError, match="is not a file but a folder, pipe or device"):
-        State.load(tmp_path / FILE)
+        State.load(tmp_path / STATE)
 
 
 def test_refuses_a_forged_table_and_a_file_that_unpacks_to_more_than_it_is(tmp_path: Path) -> None:
     state = State.new(dict(NOTES), seed=0)
     state.tallies["nodes"] = pl.DataFrame({"node": ["a", "b"]})
-    state.save(tmp_path / FILE)
-    with np.load(tmp_path / FILE) as saved:
+    state.save(tmp_path / STATE)
+    with np.load(tmp_path / STATE) as saved:
         values = {name: saved[name] for name in saved.files}
     values["tally_nodes"] = values["tally_nodes"][:-20]
-    np.savez(tmp_path / FILE, **values)
+    np.savez(tmp_path / STATE, **values)
     with pytest.raises(ValueError, match="a table in it cannot be read"):
-        State.load(tmp_path / FILE)
-    np.savez_compressed(tmp_path / FILE, **values)
+        State.load(tmp_path / STATE)
+    np.savez_compressed(tmp_path / STATE, **values)
     with pytest.raises(ValueError, match="it is compressed"):
-        State.load(tmp_path / FILE)
+        State.load(tmp_path / STATE)
 
 
 def test_a_state_with_a_flag_of_its_archive_changed_is_refused(tmp_path: Path) -> None:
     """Python then takes a part for encrypted."""
-    State.new(dict(NOTES), seed=0).save(tmp_path / FILE)
-    content = bytearray((tmp_path / FILE).read_bytes())
+    State.new(dict(NOTES), seed=0).save(tmp_path / STATE)
+    content = bytearray((tmp_path / STATE).read_bytes())
     content[content.index(b"PK\x01\x02") + 8] ^= 1
-    (tmp_path / FILE).write_bytes(content)
+    (tmp_path / STATE).write_bytes(content)
     with pytest.raises(ValueError, match="damaged or of another version"):
-        State.load(tmp_path / FILE)
+        State.load(tmp_path / STATE)

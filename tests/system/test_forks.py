@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -64,20 +65,27 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
     from hopsight.benchmark import Options, make_suite, run
     from hopsight.io.verdicts import read_verdicts
     from hopsight.runs.comparison import compare
+    from hopsight.runs.folder import FORMAT
     from hopsight.runs.learned_table import learn_scores
+    from hopsight.runs.record import VERSION
     from hopsight.runs.redaction import write_redacted
     from hopsight.streams.events import Columns
     from hopsight.streams.run import StreamRequest, detect
     from hopsight.streams.state import State
 
     (tmp_path / "table.csv").write_text("node,verdict\n1,normal\n")
-    table = str(tmp_path / "table.csv")
+    (tmp_path / "events.csv").write_text("source,target,time\n1,2,1970-01-01\n")
+    table, events = str(tmp_path / "table.csv"), str(tmp_path / "events.csv")
+    finished = tmp_path / "finished"
+    finished.mkdir()
+    (finished / "run.json").write_text(json.dumps({"format": FORMAT, "version": VERSION}))
+    (finished / "scores.csv").write_text("node,rank,score,flagged\n1,1,2.5,0\n")
     calls: list[Callable[[], object]] = [
-        lambda: compare(tmp_path, tmp_path),
+        lambda: compare(finished, finished),
         lambda: read_verdicts(table, AttributedGraph.from_edges([0], [1], [[0.0], [1.0]])),
         lambda: learn_scores(table, {}),
         lambda: write_redacted(tmp_path),
-        lambda: detect(StreamRequest(path=table, columns=Columns(time="time"), window="1d"), tmp_path / "out"),
+        lambda: detect(StreamRequest(path=events, columns=Columns(time="time"), window="1d"), tmp_path / "out"),
         lambda: State.load(tmp_path / "state.npz"),
         lambda: run(make_suite("quick", Options(graphs=["generated"])), tmp_path / "bench"),
     ]
@@ -85,7 +93,7 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
     for call in calls:
         with pytest.raises(ValueError, match="in a process that was forked after its parent did so: start processes"):
             call()
-    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.csv", "finished", "table.csv"]
 
 
 def test_outside_of_a_fork_nothing_changes() -> None:

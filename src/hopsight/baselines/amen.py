@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.baselines.egonets import normality
-from hopsight.baselines.prepare import symmetric_adjacency, transformed
+from hopsight.baselines.prepare import column_extreme, symmetric_adjacency, transformed
 from hopsight.checks import check_choice
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
@@ -119,7 +119,7 @@ def unit_interval(attributes: Any) -> Any:
     """
     if sp.issparse(attributes) and attributes.data.min(initial=0.0) < 0:
         attributes = attributes.toarray()
-    low, high = (_column_extreme(attributes, pick) for pick in ("min", "max"))
+    low, high = (column_extreme(attributes, pick) for pick in ("min", "max"))
     width = high / 2 - low / 2  # halves, since the difference of the largest floats overflows
     # Numbers below the smallest normal one lose digits, and NumPy 1.26 warns when dividing by them.
     varies = width > np.maximum(1e-12 * np.maximum(abs(low), abs(high)), np.finfo(np.float64).tiny)
@@ -130,11 +130,6 @@ def unit_interval(attributes: Any) -> Any:
     scaled.data = (scaled.data / 2 - low[scaled.indices] / 2) / width[scaled.indices]  # low > 0: no zero in the column
     scaled.eliminate_zeros()
     return scaled
-
-
-def _column_extreme(attributes: Any, pick: str) -> FloatArray:
-    extreme = getattr(attributes, pick)(axis=0)
-    return np.asarray(extreme.todense() if sp.issparse(extreme) else extreme, dtype=np.float64).ravel()
 
 
 def _worst_around(adjacency: Any, scores: FloatArray) -> FloatArray:

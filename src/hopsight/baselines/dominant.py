@@ -11,28 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from torch import Generator, Tensor, allclose, device, no_grad
 
-from hopsight.baselines.adam_loop import (
-    as_array,
-    block_workers,
-    check_finite,
-    flat_weights,
-    generators,
-    is_constant,
-    retry_if_collapsed,
-    set_weights,
-    train,
-)
+from hopsight.baselines.adam_loop import NetworkDetector, as_array
 from hopsight.baselines.autoencoder import Autoencoder
-from hopsight.baselines.prepare import symmetric_adjacency, transformed
-from hopsight.checks import check_choice, check_count, check_positive, check_ratio
-from hopsight.detectors.base import Callback, Detector
-from hopsight.graph import AttributedGraph
-from hopsight.io import graph_of
-from hopsight.nn.device import resolve_device
+from hopsight.checks import check_choice, check_ratio
 from hopsight.nn.layers import Inputs
 from hopsight.nn.reconstruction import EPSILON, row_errors, row_loss, sample_rows
 from hopsight.nn.target import Target
-from hopsight.preprocess.scale import unit_of
 from hopsight.system.forks import safe_in_forks
 from hopsight.system.threads import Run
 
@@ -40,7 +24,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(kw_only=True)
-class DOMINANT(Detector):
+class DOMINANT(NetworkDetector):
     r"""Score nodes by the reconstruction error of a graph autoencoder.
 
     Graph convolutions H' = ReLU(Â H W + b) encode every node; one decoder reconstructs its attributes x̂_i, another
@@ -191,45 +175,6 @@ class DOMINANT(Detector):
         }
         return cls(**settings | changes)
 
-    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
-        where = self._check()
-        for_axes, for_training = rng.spawn(2)
-        attributes, self.transform_ = transformed(
-            graph, scaling=self.scaling, n_components=self.n_components, rng=for_axes
-        )
-        self.unit_ = unit_of(attributes)
-        values = attributes.data if sp.issparse(attributes) else attributes
-        can_be_negative = values.min(initial=0.0) < 0
-        self.attribute_activation_ = "none" if can_be_negative else self.final_activation
-        inputs, edges = self._inputs(graph, attributes, where)
-
-        def attempt(rng: np.random.Generator) -> tuple[FloatArray, bool]:
-            for_weights, for_dropout = generators(rng, where)
-            network = self._network(inputs, for_weights)
-            losses = train(
-                network,
-                lambda: self._loss(network, inputs, edges, for_dropout, for_weights, run),
-                lambda: self._scores(network, inputs, edges, run),
-                name="DOMINANT",
-                lr=self.lr,
-                n_epochs=self.n_epochs,
-                last_step=self.last_step,
-                callback=callback,
-            )
-            self.loss_, self.weights_ = np.array(losses), flat_weights(network)
-            of_attributes, of_edges, alive = self._errors(network, inputs, edges, run)
-            self.attribute_error_, self.structure_error_ = as_array(of_attributes), as_array(of_edges)
-            scores = self._weighted(of_attributes, of_edges)
-            return scores, alive and not is_constant(scores)
-
-        with block_workers(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), where) as run:
-            return retry_if_collapsed("DOMINANT", attempt, for_training)
-
-    @safe_in_forks
-    def decision_function(self, source: Any, label: Any = None) -> FloatArray:
-        """Score a graph with the trained network; its attributes must have the columns of the fit."""
-        return check_finite(self._scores(*self._trained(source)), "DOMINANT")
-
     @no_grad()
     @safe_in_forks
     def embed(self, source: Any = None) -> FloatArray:
@@ -239,38 +184,19 @@ class DOMINANT(Detector):
         network, inputs, _ = self._trained(self.graph_ if source is None else source)
         return as_array(network(inputs).encoding)
 
-    def _trained(self, source: Any) -> tuple[Autoencoder, Inputs, Target]:
-        """Return the trained network, and a graph in the form that the network takes."""
-        if not hasattr(self, "weights_"):
-            raise ValueError("DOMINANT is not fitted yet: call fit first")
-        graph = graph_of(source)
-        attributes = self.transform_.apply(graph.attributes, graph.attribute_names, graph.node_types)
-        inputs, edges = self._inputs(graph, attributes, resolve_device(self.device))
-        network = self._network(inputs, Generator())
-        set_weights(network, self.weights_)
-        return network, inputs, edges
-
     def _check(self) -> device:
-        if not self.encoder_units:
-            raise ValueError("encoder_units must name at least one width, got none")
-        for name in ("encoder_units", "attribute_units", "structure_units"):
-            for width in getattr(self, name):
-                check_count(name, width)
         check_choice("decoder", self.decoder, ("linear", "sigmoid"))
         check_choice("final_activation", self.final_activation, ("relu", "none"))
         check_choice("loss", self.loss, ("mean", "squared"))
         check_choice("initial", self.initial, ("glorot", "uniform"))
-        check_ratio("attribute_weight", self.attribute_weight, high=1.0 + 1e-12)
         check_ratio("dropout", self.dropout)
-        check_positive("lr", self.lr)
-        check_count("n_epochs", self.n_epochs)
-        sample_rows(self.n_rows, 1, Generator(), device("cpu"))
-        return resolve_device(self.device)
+        return super()._check()
 
-    def _inputs(self, graph: AttributedGraph, attributes: Any, where: device) -> tuple[Inputs, Target]:
-        adjacency = symmetric_adjacency(graph)
-        edges = adjacency + sp.eye_array(graph.n_nodes, format="csr") if self.self_loops else adjacency
-        return Inputs.of(adjacency, attributes / self.unit_, where), Target.of(edges, where)
+    def _look_at(self, attributes: Any) -> None:
+        super()._look_at(attributes)
+        values = attributes.data if sp.issparse(attributes) else attributes
+        can_be_negative = values.min(initial=0.0) < 0
+        self.attribute_activation_ = "none" if can_be_negative else self.final_activation
 
     def _network(self, inputs: Inputs, generator: Generator) -> Autoencoder:
         network = Autoencoder(
@@ -286,7 +212,7 @@ class DOMINANT(Detector):
         return network.to(inputs.attributes.squares.device)
 
     def _loss(
-        self, network: Autoencoder, inputs: Inputs, edges: Target, dropout: Generator, rows: Generator, run: Run = map
+        self, network: Any, inputs: Inputs, edges: Target, rows: Generator, dropout: Any = None, run: Run = map
     ) -> Tensor:
         output = network(inputs, dropout=self.dropout, generator=dropout)
         root = self.loss == "mean"
@@ -314,7 +240,12 @@ class DOMINANT(Detector):
         alive = bool(output.encoding.any()) and not only_zeros
         return (of_attributes + EPSILON).sqrt(), (of_edges + EPSILON).sqrt(), alive
 
-    def _scores(self, network: Autoencoder, inputs: Inputs, edges: Target, run: Run = map) -> FloatArray:
+    def _outcome(self, network: Any, inputs: Inputs, edges: Target, run: Run) -> tuple[FloatArray, bool]:
+        of_attributes, of_edges, alive = self._errors(network, inputs, edges, run)
+        self.attribute_error_, self.structure_error_ = as_array(of_attributes), as_array(of_edges)
+        return self._weighted(of_attributes, of_edges), alive
+
+    def _scores(self, network: Any, inputs: Inputs, edges: Target, run: Run = map) -> FloatArray:
         return self._weighted(*self._errors(network, inputs, edges, run)[:2])
 
     def _weighted(self, of_attributes: Tensor, of_edges: Tensor) -> FloatArray:

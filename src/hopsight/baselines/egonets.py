@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.system.compiled import compiled
-from hopsight.system.threads import n_threads
+from hopsight.system.threads import in_order, n_threads
 
 FloatArray = NDArray[np.float64]
 
@@ -65,8 +64,7 @@ def _add_block(
         _update_egos(first, last, *parts, degrees, strength, X.shape[1], presence, largest, squares)
 
     step = max(1, -(-len(degrees) // (16 * n_threads())))
-    with ThreadPoolExecutor(n_threads()) as pool:
-        list(pool.map(update, range(0, len(degrees), step)))
+    list(in_order(update, range(0, len(degrees), step)))
 
 
 def _csr_parts(matrix: Any) -> tuple[Any, Any, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from hopsight.checks import check_count
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
 from hopsight.system.compiled import compiled
-from hopsight.system.threads import n_threads
+from hopsight.system.threads import in_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -123,8 +122,7 @@ def _nearest_dense(rows: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
         part = slice(start, start + GROUP)
         _fill_dense(columns, start, squares[part], neighbors[part])
 
-    with ThreadPoolExecutor(n_threads()) as pool:
-        list(pool.map(fill, range(0, n, GROUP)))
+    list(in_order(fill, range(0, n, GROUP)))
     return squares, neighbors
 
 

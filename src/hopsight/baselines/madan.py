@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hopsight.baselines.heat import SOLVERS, heat_kept
-from hopsight.baselines.prepare import symmetric_adjacency, transformed
+from hopsight.baselines.prepare import column_extreme, symmetric_adjacency, transformed
 from hopsight.checks import check_choice, check_count, check_not_negative, check_positive
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
@@ -214,9 +214,9 @@ def _min_max(attributes: Any) -> tuple[Any, float]:
         scaled = (scaled - scaled.min(axis=0)) * _inverse(np.ptp(scaled, axis=0))
         return scaled, float(scaled.std())
     n_nodes, n_columns = attributes.shape
-    unit = _inverse(_of_columns(abs(attributes), "max"), least=1e-300)
+    unit = _inverse(column_extreme(abs(attributes), "max"), least=1e-300)
     scaled = attributes.astype(np.float64) @ sp.diags_array(unit)
-    low, high = _of_columns(scaled, "min"), _of_columns(scaled, "max")
+    low, high = column_extreme(scaled, "min"), column_extreme(scaled, "max")
     inverse = _inverse(high - low)
     scaled = sp.csr_array(scaled @ sp.diags_array(inverse))
     offset = low * inverse
@@ -224,10 +224,6 @@ def _min_max(attributes: Any) -> tuple[Any, float]:
     mean = (sums.sum() - n_nodes * offset.sum()) / (n_nodes * n_columns)
     square = ((scaled.data**2).sum() - 2 * offset @ sums + n_nodes * offset @ offset) / (n_nodes * n_columns)
     return scaled, float(np.sqrt(max(0.0, square - mean**2)))
-
-
-def _of_columns(matrix: Any, which: str) -> FloatArray:
-    return np.asarray(getattr(matrix, which)(axis=0).todense(), dtype=np.float64).ravel()
 
 
 def _inverse(values: Any, least: float = 1e-12) -> FloatArray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
 from hopsight.preprocess import AttributeTransform
@@ -13,6 +15,12 @@ from hopsight.preprocess import AttributeTransform
 def symmetric_adjacency(graph: AttributedGraph) -> Any:
     """Return the 0/1 adjacency of the undirected graph, max(A, Aᵀ)."""
     return graph.adjacency.maximum(graph.adjacency.T) if graph.directed else graph.adjacency
+
+
+def column_extreme(matrix: Any, which: str) -> NDArray[np.float64]:
+    """Return the ``"min"`` or ``"max"`` of every column of a dense or sparse matrix."""
+    found = getattr(matrix, which)(axis=0)
+    return np.asarray(found.todense() if sp.issparse(found) else found, dtype=np.float64).ravel()
 
 
 def transformed(

@@ -11,36 +11,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hopsight.baselines.adam_loop import (
-    as_array,
-    block_workers,
-    check_finite,
-    flat_weights,
-    generators,
-    is_constant,
-    retry_if_collapsed,
-    set_weights,
-    train,
-)
-from hopsight.baselines.prepare import symmetric_adjacency, transformed
+from hopsight.baselines.adam_loop import NetworkDetector, as_array
 from hopsight.baselines.residual_network import ResidualGCN
-from hopsight.checks import check_count, check_not_negative, check_positive, check_ratio
-from hopsight.detectors.base import Callback, Detector
-from hopsight.graph import AttributedGraph
-from hopsight.io import graph_of
-from hopsight.nn.device import resolve_device
+from hopsight.checks import check_not_negative, check_positive
 from hopsight.nn.layers import Inputs
 from hopsight.nn.reconstruction import row_loss, sample_rows
 from hopsight.nn.target import Target
-from hopsight.preprocess.scale import unit_of
-from hopsight.system.forks import safe_in_forks
 from hopsight.system.threads import Run
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(kw_only=True)
-class ResGCN(Detector):
+class ResGCN(NetworkDetector):
     r"""Score nodes by the residual of a graph autoencoder with attention.
 
     A fully connected network turns the attributes into a residual R ≥ 0. A GCN encodes the graph; its layers are
@@ -117,65 +100,11 @@ class ResGCN(Detector):
     n_components: int | None = None
     n_rows: int | str = "auto"
 
-    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
-        device = self._check()
-        for_axes, for_training = rng.spawn(2)
-        attributes, self.transform_ = transformed(
-            graph, scaling=self.scaling, n_components=self.n_components, rng=for_axes
-        )
-        self.unit_ = unit_of(attributes)
-        adjacency = symmetric_adjacency(graph)
-        inputs, edges = Inputs.of(adjacency, attributes / self.unit_, device), Target.of(adjacency, device)
-
-        def attempt(rng: np.random.Generator) -> tuple[FloatArray, bool]:
-            for_weights, _ = generators(rng, device)
-            network = self._network(inputs, for_weights)
-            losses = train(
-                network,
-                lambda: self._loss(network, inputs, edges, for_weights, run),
-                lambda: self._scores(network, inputs),
-                name="ResGCN",
-                lr=self.lr,
-                n_epochs=self.n_epochs,
-                max_norm=self.max_norm,
-                callback=callback,
-            )
-            self.loss_, self.weights_ = np.array(losses), flat_weights(network)
-            scores = self._scores(network, inputs)
-            return scores, not is_constant(scores)
-
-        with block_workers(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), device) as run:
-            return retry_if_collapsed("ResGCN", attempt, for_training)
-
-    @safe_in_forks
-    def decision_function(self, source: Any, label: Any = None) -> FloatArray:
-        """Score a graph with the trained network; its attributes must have the columns of the fit.
-
-        The residual of a node depends on its attributes alone; edges only matter during training.
-        """
-        if not hasattr(self, "weights_"):
-            raise ValueError("ResGCN is not fitted yet: call fit first")
-        graph = graph_of(source)
-        attributes = self.transform_.apply(graph.attributes, graph.attribute_names, graph.node_types)
-        inputs = Inputs.of(symmetric_adjacency(graph), attributes / self.unit_, resolve_device(self.device))
-        network = self._network(inputs, torch.Generator())
-        set_weights(network, self.weights_)
-        return check_finite(self._scores(network, inputs), "ResGCN")
-
     def _check(self) -> torch.device:
-        if not self.encoder_units:
-            raise ValueError("encoder_units must name at least one width, got none")
-        for name in ("encoder_units", "residual_units", "decoder_units"):
-            for width in getattr(self, name):
-                check_count(name, width)
-        check_ratio("attribute_weight", self.attribute_weight, high=1.0 + 1e-12)
         check_not_negative("residual_share", self.residual_share)
         check_not_negative("gamma", self.gamma)
-        check_positive("lr", self.lr)
         check_positive("max_norm", self.max_norm)
-        check_count("n_epochs", self.n_epochs)
-        sample_rows(self.n_rows, 1, torch.Generator(), torch.device("cpu"))
-        return resolve_device(self.device)
+        return super()._check()
 
     def _network(self, inputs: Inputs, generator: torch.Generator) -> ResidualGCN:
         network = ResidualGCN(
@@ -189,13 +118,14 @@ class ResGCN(Detector):
         return network.to(inputs.attributes.squares.device)
 
     def _loss(
-        self, network: ResidualGCN, inputs: Inputs, edges: Target, generator: torch.Generator, run: Run = map
+        self, network: Any, inputs: Inputs, edges: Target, rows: torch.Generator, dropout: Any = None, run: Run = map
     ) -> Tensor:
         explained = network(inputs)
-        rows = sample_rows(self.n_rows, edges.shape[0], generator, edges.squares.device, halved=True)
-        of_edges = row_loss(explained.units, explained.units, edges, "sigmoid", root=False, rows=rows, run=run)
+        drawn = sample_rows(self.n_rows, edges.shape[0], rows, edges.squares.device, halved=True)
+        of_edges = row_loss(explained.units, explained.units, edges, "sigmoid", root=False, rows=drawn, run=run)
         of_attributes = network.attribute_loss(explained, inputs, self.residual_share, run)
         return (1 - self.attribute_weight) * of_edges + self.attribute_weight * of_attributes
 
-    def _scores(self, network: ResidualGCN, inputs: Inputs) -> FloatArray:
+    def _scores(self, network: Any, inputs: Inputs, edges: Target, run: Run = map) -> FloatArray:
+        """Return the residuals, which depend on the attributes alone; edges only matter during training."""
         return as_array(network.residual_norms(inputs))

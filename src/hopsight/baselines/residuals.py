@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.blas import daxpy
 
-from hopsight.baselines.prepare import symmetric_adjacency, transformed
+from hopsight.baselines.prepare import column_extreme, symmetric_adjacency, transformed
 from hopsight.graph import AttributedGraph
 from hopsight.system.compiled import compiled
 
@@ -40,9 +40,7 @@ def column_normalized(attributes: Any) -> Any:
     >>> column_normalized(np.array([[3.0, 0.0], [4.0, 0.0]])).round(12).tolist()
     [[0.6, 0.0], [0.8, 0.0]]
     """
-    peak = abs(attributes).max(axis=0)
-    peak = np.asarray(peak.todense() if sp.issparse(peak) else peak, dtype=np.float64).ravel()
-    peak = np.maximum(peak, SMALLEST_NORM)  # scaled to at most 1 first, so that squares do not overflow
+    peak = np.maximum(column_extreme(abs(attributes), "max"), SMALLEST_NORM)  # so that squares do not overflow
     if sp.issparse(attributes):
         scaled = attributes.astype(np.float64) @ sp.diags_array(1.0 / peak)
         norms = np.sqrt(np.asarray(scaled.multiply(scaled).sum(axis=0)).ravel())

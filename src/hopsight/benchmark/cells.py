@@ -19,30 +19,8 @@ PROTOCOLS = ("as found", "dominant", "hcm", "leak-free")
 class Cell:
     """One fit to run and measure; plain values only, so that it can be written to a file and hashed.
 
-    Parameters
-    ----------
-    graph
-        Name of the graph.
-    settings
-        What else decides the graph: its file and checksum, or the arguments of the generator, and those of the
-        injection.
-    protocol
-        How anomalies are planted, ``"as found"`` if none are.
-    injection
-        Seed of the injection, ``None`` if nothing is planted.
-    view
-        The attributes that the detector sees: ``"raw"``, ``"scaled"`` (standardized unless they are a bag of words) or
-        ``"reduced"`` (the same, then 20 principal components).
-    detector
-        A name in ``DETECTORS``, a trivial score, or ``"module:Class"``.
-    parameters
-        Every parameter of the detector, including those left at their default.
-    seed
-        Seed of the detector.
-    curve
-        Whether to record the ROC-AUC of every epoch's own prediction.
-    version
-        Version of hopsight: another version may give other results.
+    A detector sees the attributes of the graph as its view says: ``"raw"``, ``"scaled"`` (standardized unless they are
+    a bag of words) or ``"reduced"`` (the same, then 20 principal components).
 
     Examples
     --------
@@ -54,15 +32,15 @@ class Cell:
     """
 
     graph: str
-    detector: str
-    seed: int
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    protocol: str = "as found"
-    injection: int | None = None
+    detector: str  # a name in DETECTORS, a trivial score, or "module:Class"
+    seed: int  # of the detector
+    settings: Mapping[str, Any] = field(default_factory=dict)  # its file, or arguments of its generator; its injection
+    protocol: str = "as found"  # or how anomalies are planted
+    injection: int | None = None  # its seed
     view: str = "raw"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    curve: bool = False
-    version: str = field(default_factory=lambda: version("hopsight"))
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # all, including those left at their default
+    curve: bool = False  # whether to record the ROC-AUC of every epoch's own prediction
+    version: str = field(default_factory=lambda: version("hopsight"))  # another may give other results
 
     def __post_init__(self) -> None:
         check_choice("view", self.view, VIEWS)

@@ -18,25 +18,13 @@ SCORE_NAMES = {"ahp": "AHP", "hav": "HAV", "score": "", None: ""}
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedFigures:
-    """What a paper printed, to stand beside what was measured.
+    """What a paper printed, to stand beside what was measured."""
 
-    Parameters
-    ----------
-    titles
-        Names of graphs in tables, where they differ from the names in the plan.
-    auc
-        Function of the row, the score and the graph that returns the printed ROC-AUC, or None.
-    sizes
-        Printed numbers of nodes, edges, attributes and anomalies of each graph.
-    note, sizes_note
-        What to say below the overview and below the sizes.
-    """
-
-    titles: Mapping[str, str] = field(default_factory=dict)
-    auc: Callable[[str, str | None, str], float | None] | None = None
-    sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    note: str = ""
-    sizes_note: str = ""
+    titles: Mapping[str, str] = field(default_factory=dict)  # of graphs, where they differ from the names in the plan
+    auc: Callable[[str, str | None, str], float | None] | None = None  # ROC-AUC of a row, a score and a graph
+    sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)  # nodes, edges, attributes, anomalies by graph
+    note: str = ""  # below the overview
+    sizes_note: str = ""  # below the sizes
 
     def title(self, graph: str) -> str:
         """Return the name of a graph in tables."""

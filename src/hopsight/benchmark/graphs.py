@@ -22,16 +22,9 @@ N_COMPONENTS = 20  # of the reduced view, as in the paper
 def build_graph(cell: Cell, data_dir: str | None = None, folder: str | None = None) -> AttributedGraph:
     """Return the graph of a cell; the last few graphs stay in memory.
 
-    Parameters
-    ----------
-    cell
-        Its settings decide where the graph comes from: ``generate`` holds the arguments of the generator, ``load``
-        those of :func:`hopsight.load`; otherwise the graph is loaded from the catalog by its name. ``planting`` holds
-        the arguments of :func:`hopsight.inject`.
-    data_dir
-        Folder with local copies of the catalog's graphs.
-    folder
-        Folder that relative paths start from.
+    The settings of the cell decide where the graph comes from: ``generate`` holds the arguments of the generator,
+    ``load`` those of :func:`hopsight.load`, with paths relative to ``folder``; otherwise the graph is loaded from the
+    catalog by its name. ``planting`` holds the arguments of :func:`hopsight.inject`.
     """
     source = (cell.graph, canonical_json(dict(cell.settings)), cell.protocol, cell.injection, data_dir, folder)
     return _planted(*source) if cell.view == "raw" else _viewed(cell.view, *source)

@@ -105,16 +105,8 @@ def parameters_of(
 ) -> dict[str, Any]:
     """Return every parameter of a recipe except the seed, as plain values.
 
-    Parameters
-    ----------
-    recipe
-        The recipe.
-    changes
-        Parameters to change; those that the detector does not have are left out.
-    device
-        Where the detector runs.
-    quick
-        Whether to start from the settings that make a fit on a small graph quick.
+    Of the changes, those that the detector does not have are left out. ``quick`` says whether to start from the
+    settings that make a fit on a small graph quick.
     """
     if recipe in TRIVIAL:
         return {}

@@ -15,6 +15,7 @@ from hopsight.benchmark.suites import Figure, Suite
 from hopsight.benchmark.worker_pool import Outcome, WorkerPool
 from hopsight.checks import plural
 from hopsight.system.forks import check_polars
+from hopsight.system.lazy_polars import pl
 from hopsight.system.memory import total_memory
 
 EXECUTE = "hopsight.benchmark.execute:execute"
@@ -131,8 +132,6 @@ def _write(folder: Path, suite: Suite, plan: Plan, runner: _Runner) -> Benchmark
 
 
 def _write_page(result: BenchmarkResult) -> None:
-    import polars as pl
-
     from hopsight.report.bench_page import write_bench_page
 
     write_bench_page(

@@ -21,14 +21,8 @@ READY = "ready"
 def serve(pipe: Connection, function: str, n_threads: int) -> None:
     """Answer jobs until the parent closes the pipe; exit at once when the parent has ended.
 
-    Parameters
-    ----------
-    pipe
-        Jobs come in; ``("ok", result)``, ``("failed", reason)`` or ``("memory", reason)`` goes out.
-    function
-        What to call with a job, as ``"module:function"``.
-    n_threads
-        Number of threads that numerical libraries may use in this process.
+    ``function``, as ``"module:function"``, is called with each job that comes in through the pipe; ``("ok", result)``,
+    ``("failed", reason)`` or ``("memory", reason)`` goes out.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends its workers
     first_to_go()

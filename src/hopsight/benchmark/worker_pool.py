@@ -46,26 +46,14 @@ class _Worker:
 class WorkerPool:
     """Run a function over jobs in worker processes.
 
-    Parameters
-    ----------
-    function
-        ``"module:function"``; it takes a job and returns a plain value.
-    n_workers
-        Number of processes.
-    time_limit
-        Seconds that one job may take.
-    memory_limit
-        Bytes that one worker may hold; checked 20 times per second, so a fast allocation may exceed it briefly.
-    n_threads
-        Threads for the numerical libraries in each worker; by default the workers share the cores, and
-        ``OMP_NUM_THREADS`` lowers the number.
+    Memory is checked 20 times per second, so a fast allocation may exceed the limit briefly.
     """
 
-    function: str
+    function: str  # "module:function", which takes a job and returns a plain value
     n_workers: int = 1
-    time_limit: float = 3600.0
-    memory_limit: int | None = None
-    n_threads: int | None = None
+    time_limit: float = 3600.0  # seconds that one job may take
+    memory_limit: int | None = None  # bytes that one worker may hold
+    n_threads: int | None = None  # of each worker; by default they share the cores, or OMP_NUM_THREADS if it is less
 
     def __post_init__(self) -> None:
         check_count("workers", self.n_workers)

@@ -13,13 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from hopsight.checks import one_line
-from hopsight.cli.comparison import compare
 from hopsight.cli.detection import detect, rerun, score
+from hopsight.cli.finished import compare, explain, review
 from hopsight.cli.graphs import bench, convert, data_fetch, data_info, data_list, inject
 from hopsight.cli.help_texts import decorate
 from hopsight.cli.over_time import watch
-from hopsight.cli.reasons import explain
-from hopsight.cli.review import review
 from hopsight.cli.support import Forgiving, StoppedError, stopping
 
 app = typer.Typer(

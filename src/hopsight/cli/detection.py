@@ -8,64 +8,46 @@ from typing import Annotated
 
 import typer
 
-from hopsight.cli.options import (
-    Bipartite,
-    Category,
-    DataDir,
-    Derive,
-    Directed,
-    Duplicates,
-    IdColumn,
-    Ignore,
-    Label,
-    Missing,
-    NameColumn,
-    Nodes,
-    NoHeader,
-    OptionalSource,
-    Out,
-    Quiet,
-    Seed,
-    SourceArgument,
-    SourceColumn,
-    TargetColumn,
-    TimeColumn,
-    Top,
-    TypeColumn,
-    WeightColumn,
-)
+from hopsight.cli import options
 from hopsight.cli.support import StoppedError, show_progress, source_of
 
 DEFAULT_DETECTOR = "cross_hcm"
 DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
+LOCAL_ONLY = {
+    "only": "filter the table of scores of a Spark run instead",
+    "redact": "Spark keeps no model to write another report from",
+    "scratch": "Spark has its own temporary folders (spark.local.dir)",
+    "restart": "the Spark engine keeps no checkpoint",
+    "repeat": "on Spark, run the command with several seeds",
+}
 
 
 def detect(
-    source: OptionalSource = None,
-    nodes: Nodes = None,
+    source: options.OptionalSource = None,
+    nodes: options.Nodes = None,
     detector: Annotated[str, typer.Option(help="Name of the detector.")] = DEFAULT_DETECTOR,
     preset: Annotated[str | None, typer.Option(help="Named settings; hcm has paper and authors.")] = None,
-    seed: Seed = 0,
-    out: Out = Path("hopsight-out"),
-    top: Top = 20,
+    seed: options.Seed = 0,
+    out: options.Out = Path("hopsight-out"),
+    top: options.Top = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
-    directed: Directed = False,
-    label: Label = None,
-    ignore: Ignore = None,
-    source_column: SourceColumn = None,
-    target_column: TargetColumn = None,
-    id_column: IdColumn = None,
-    weight_column: WeightColumn = None,
-    time_column: TimeColumn = None,
-    type_column: TypeColumn = None,
-    name_column: NameColumn = None,
-    category: Category = None,
-    derive: Derive = None,
-    duplicates: Duplicates = None,
-    bipartite: Bipartite = None,
-    no_header: NoHeader = False,
-    missing: Missing = "fill",
-    data_dir: DataDir = None,
+    directed: options.Directed = False,
+    label: options.Label = None,
+    ignore: options.Ignore = None,
+    source_column: options.SourceColumn = None,
+    target_column: options.TargetColumn = None,
+    id_column: options.IdColumn = None,
+    weight_column: options.WeightColumn = None,
+    time_column: options.TimeColumn = None,
+    type_column: options.TypeColumn = None,
+    name_column: options.NameColumn = None,
+    category: options.Category = None,
+    derive: options.Derive = None,
+    duplicates: options.Duplicates = None,
+    bipartite: options.Bipartite = None,
+    no_header: options.NoHeader = False,
+    missing: options.Missing = "fill",
+    data_dir: options.DataDir = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter as name=value.")] = None,
     evidence: Annotated[
         list[str] | None, typer.Option(help="Evidence that counts: misfit, ring, outlier, activity or lockstep.")
@@ -102,7 +84,7 @@ def detect(
     redact: Annotated[
         bool, typer.Option("--redact", help="Also write a report without ids and names, and the key to it.")
     ] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Fit a detector to a graph, rank and explain its nodes, write a report."""
     given = locals()
@@ -131,16 +113,9 @@ def detect(
     if engine == "spark":
         from hopsight.spark import run as on_spark
 
-        if only is not None:
-            raise ValueError("--only is for --engine local: filter the table of scores of a Spark run instead")
-        if redact:
-            raise ValueError("redact is for --engine local: Spark keeps no model to write another report from")
-        if scratch is not None:
-            raise ValueError("scratch is for --engine local: Spark has its own temporary folders (spark.local.dir)")
-        if restart:
-            raise ValueError("restart is for --engine local: the Spark engine keeps no checkpoint")
-        if repeat != 1:
-            raise ValueError("repeat is for --engine local: on Spark, run the command with several seeds")
+        for name, reason in LOCAL_ONLY.items():
+            if given[name] != signature(detect).parameters[name].default:
+                raise ValueError(f"{name} is for --engine local: {reason}")
         with show_progress(quiet) as progress:
             on_spark.detect_files(request, out, resume=resume, master=master, progress=progress)
         if verdicts is not None:
@@ -167,28 +142,28 @@ def detect(
 
 def score(
     model: Annotated[Path, typer.Argument(help="A saved model, or the folder of a finished run.")],
-    source: SourceArgument,
-    out: Out = Path("hopsight-scores"),
-    nodes: Nodes = None,
-    top: Top = 20,
-    directed: Directed = False,
-    label: Label = None,
-    ignore: Ignore = None,
-    source_column: SourceColumn = None,
-    target_column: TargetColumn = None,
-    id_column: IdColumn = None,
-    weight_column: WeightColumn = None,
-    time_column: TimeColumn = None,
-    type_column: TypeColumn = None,
-    name_column: NameColumn = None,
-    category: Category = None,
-    derive: Derive = None,
-    duplicates: Duplicates = None,
-    bipartite: Bipartite = None,
-    no_header: NoHeader = False,
-    missing: Missing = "fill",
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
+    source: options.SourceArgument,
+    out: options.Out = Path("hopsight-scores"),
+    nodes: options.Nodes = None,
+    top: options.Top = 20,
+    directed: options.Directed = False,
+    label: options.Label = None,
+    ignore: options.Ignore = None,
+    source_column: options.SourceColumn = None,
+    target_column: options.TargetColumn = None,
+    id_column: options.IdColumn = None,
+    weight_column: options.WeightColumn = None,
+    time_column: options.TimeColumn = None,
+    type_column: options.TypeColumn = None,
+    name_column: options.NameColumn = None,
+    category: options.Category = None,
+    derive: options.Derive = None,
+    duplicates: options.Duplicates = None,
+    bipartite: options.Bipartite = None,
+    no_header: options.NoHeader = False,
+    missing: options.Missing = "fill",
+    data_dir: options.DataDir = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Score a new graph with a saved model."""
     given = locals()
@@ -204,7 +179,7 @@ def score(
 def rerun(
     record: Annotated[Path, typer.Argument(help="The run.json of a finished run.", metavar="run.json")],
     out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="DIR-rerun")] = None,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Repeat a finished run."""
     from hopsight.runs import rerun as again

@@ -52,4 +52,6 @@ DataDir = Annotated[str | None, typer.Option(help="Folder with local copies of c
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not report progress on standard error.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Top = Annotated[int, typer.Option(help="Number of nodes to show and explain.")]
+Run = Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="DIR")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Out = Annotated[Path, typer.Option(help="Output folder; an earlier run in it is replaced on success.")]

@@ -1,38 +1,17 @@
-"""Graphs to try things on: a catalog of published graphs, planted anomalies, and generated graphs.
-
-The names resolve on first use, so that listing the catalog does not load the generators.
-"""
+"""Graphs to try things on: a catalog of published graphs, planted anomalies, and generated graphs."""
 
 from __future__ import annotations
 
 import warnings
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from hopsight.datasets.catalog import CATALOG, find, get_entry, info, overview
-    from hopsight.datasets.demo import DemoTruth, demo_truth, make_demo
-    from hopsight.datasets.download import fetch
-    from hopsight.datasets.injection import inject
-    from hopsight.datasets.published import Entry
-    from hopsight.datasets.synthetic import make_graph
-    from hopsight.datasets.textbook import make_textbook
-
-_MODULES = {
-    "CATALOG": "catalog",
-    "Entry": "published",
-    "find": "catalog",
-    "get_entry": "catalog",
-    "info": "catalog",
-    "overview": "catalog",
-    "fetch": "download",
-    "inject": "injection",
-    "make_graph": "synthetic",
-    "DemoTruth": "demo",
-    "demo_truth": "demo",
-    "make_demo": "demo",
-    "make_textbook": "textbook",
-}
+from hopsight.datasets.catalog import CATALOG, find, get_entry, info, overview
+from hopsight.datasets.demo import DemoTruth, demo_truth, make_demo
+from hopsight.datasets.download import fetch
+from hopsight.datasets.injection import inject
+from hopsight.datasets.published import Entry
+from hopsight.datasets.synthetic import make_graph
+from hopsight.datasets.textbook import make_textbook
 
 __all__ = [
     "CATALOG",
@@ -52,9 +31,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "make_network":
-        warnings.warn("make_network is now make_graph", DeprecationWarning, stacklevel=2)
-        name = "make_graph"
-    if name not in _MODULES:
+    if name != "make_network":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    warnings.warn("make_network is now make_graph", DeprecationWarning, stacklevel=2)
+    return make_graph

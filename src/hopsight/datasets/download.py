@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hopsight.datasets.catalog import cache_folder, get_entry, how_to_get
 from hopsight.datasets.published import Entry
 from hopsight.system.files import replacing
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+PIECE = 1 << 16  # bytes that are written at a time
 
 
 def fetch(
@@ -60,13 +65,17 @@ def fetch(
 
 def _download(entry: Entry, url: str, file: Path, *, progress: bool, timeout: float) -> None:
     """Download a file and verify it."""
-    import pooch
     import requests
 
     refusal = f"cannot fetch {entry.name!r} from {url}:"
-    bar = _Bar(entry.file_name) if progress else None
     try:
-        pooch.HTTPDownloader(progressbar=bar or False, timeout=timeout)(url, str(file), None)
+        with requests.get(url, stream=True, timeout=timeout) as answer, file.open("wb") as copy, _bar(progress) as bar:
+            answer.raise_for_status()
+            size = int(answer.headers.get("content-length", 0)) or None
+            task = bar.add_task(entry.file_name, total=size)
+            for piece in answer.iter_content(PIECE):
+                copy.write(piece)
+                bar.advance(task, len(piece))
     except requests.HTTPError as error:
         status = 0 if error.response is None else error.response.status_code
         reason = "the server has no such file" if status in (404, 410) else "the server refused"
@@ -79,52 +88,16 @@ def _download(entry: Entry, url: str, file: Path, *, progress: bool, timeout: fl
         was_lost = "timed out" in str(error).lower() or "aborted" in str(error).lower()
         reason = "the connection was lost" if was_lost else "the server cannot be reached"
         raise ValueError(f"{refusal} {reason}") from None
-    finally:
-        if bar is not None:
-            bar.stop()
     found = entry.checksum_of(file)
     if found != entry.checksum:
         raise ValueError(f"{refusal} the file has checksum {found} instead of {entry.checksum} and was discarded")
 
 
-class _Bar:
-    """A progress bar drawn by rich, with the methods that pooch calls."""
+def _bar(shown: bool) -> Progress:
+    """Return a progress bar on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    def __init__(self, description: str) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-        console = Console(stderr=True)
-        columns: tuple[Any, ...] = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-        )
-        self._progress = Progress(*columns, console=console, disable=not console.is_terminal)
-        self._task = self._progress.add_task(description, total=None)
-        self._progress.start()
-
-    @property
-    def total(self) -> float | None:
-        """Expected number of bytes."""
-        return self._progress.tasks[0].total
-
-    @total.setter
-    def total(self, n_bytes: int) -> None:
-        self._progress.update(self._task, total=n_bytes or None)
-
-    def update(self, n_bytes: int) -> None:
-        """Count bytes that have arrived."""
-        self._progress.advance(self._task, n_bytes)
-
-    def reset(self) -> None:
-        """Count from zero again."""
-        self._progress.update(self._task, completed=0)
-
-    def close(self) -> None:
-        """Do nothing; ``stop`` ends the bar even if the download fails."""
-
-    def stop(self) -> None:
-        """Restore the terminal."""
-        self._progress.stop()
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    return Progress(*columns, console=console, disable=not (shown and console.is_terminal))

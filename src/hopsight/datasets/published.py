@@ -22,52 +22,27 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One graph of the catalog.
+    """One graph of the catalog: a file on GitHub, pinned to a commit, and what it holds.
 
-    Parameters
-    ----------
-    name
-        The name to load it by, in lower case.
-    kind
-        ``"organic"`` (anomalies found by people), ``"to inject"`` (none yet) or ``"injected"``.
-    size
-        Its size once loaded or, where a note says so, the size that the publishers state.
-    repository, commit, path
-        The file on GitHub, pinned to a commit.
-    sha256, git_blob
-        One of the two is the checksum of that file; Git's is sha1("blob " + size + NUL + bytes). A graph without
-        a checksum cannot be fetched: it was converted from that file and is read from a local copy only.
-    citation
-        The publication to cite.
-    license
-        The license of the repository; ``"none stated"`` if it has none, ``"unknown"`` if that could not be checked.
-    aliases
-        Other names to load it by.
-    saved_as
-        File name of a local copy, if it differs from that in the repository; every graph has a file name of its own.
-    conversions
-        File names of converted copies, which are preferred over the published file and have no checksum.
-    paper
-        The size that the HCM paper states, if the paper uses the graph.
-    notes
-        How the file differs from what was published about it, and why.
+    One of ``sha256`` and ``git_blob`` is the checksum of that file; Git's is sha1("blob " + size + NUL + bytes). A
+    graph without a checksum cannot be fetched: it was converted from that file and is read from a local copy only.
     """
 
-    name: str
-    kind: str
-    size: Size
+    name: str  # to load it by, in lower case
+    kind: str  # "organic" (anomalies found by people), "to inject" (none yet) or "injected"
+    size: Size  # once loaded or, where a note says so, as the publishers state
     repository: str
     commit: str
     path: str
-    citation: str
-    license: str = ""
+    citation: str  # the publication to cite
+    license: str = ""  # of the repository; "none stated" if it has none, "unknown" if that could not be checked
     sha256: str = ""
     git_blob: str = ""
-    aliases: tuple[str, ...] = ()
-    saved_as: str = ""
-    conversions: tuple[str, ...] = ()
-    paper: Size | None = None
-    notes: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()  # other names to load it by
+    saved_as: str = ""  # file name of a local copy, if not that in the repository; every graph has its own
+    conversions: tuple[str, ...] = ()  # converted copies, preferred over the published file, without a checksum
+    paper: Size | None = None  # as the HCM paper states it, if it uses the graph
+    notes: tuple[str, ...] = ()  # how the file differs from what was published about it, and why
 
     @property
     def file_name(self) -> str:

@@ -5,7 +5,6 @@ Importing this package is cheap; the library that a format needs is imported whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,48 +21,30 @@ LISTED = (
     ".xlsx, .ods, .sqlite, .db, .duckdb, .mat, .npz, .graphml, .gml, .gexf or .pt"
 )
 DOCUMENTS = (".graphml", ".gml", ".gexf")  # graphs whose nodes have data with names
+OF_DOCUMENTS = ("label", "ignore", "missing", "category", "type_column", "name_column", "derive")
 
 __all__ = ["SUFFIXES", "graph_of", "is_frame", "is_source", "read", "write"]
 
 
 def read(
-    source: Any,
-    nodes: Any = None,
-    *,
-    directed: bool = False,
-    label: str | None = None,
-    ignore: Sequence[str] = (),
-    missing: str = "fill",
-    category: Sequence[str] = (),
-    type_column: str | None = None,
-    name_column: str | None = None,
-    notices: list[str] | None = None,
-    **of_edges: Any,
+    source: Any, nodes: Any = None, *, directed: bool = False, notices: list[str] | None = None, **options: Any
 ) -> AttributedGraph:
     """Read a graph from a file, whose suffix names the format, or from data frames.
 
     An edge list and its node table (``nodes``) may be in any of the places that :mod:`hopsight.io.sources` lists; a
-    ``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf`` or ``.pt`` file holds the whole graph. ``of_edges`` are the
-    other options of :func:`hopsight.io.tables.read_tables`. See :func:`hopsight.load` for the parameters.
-
-    Raises
-    ------
-    ValueError
-        If something is wrong with the file, in one sentence.
+    ``.mat``, ``.npz``, ``.graphml``, ``.gml``, ``.gexf`` or ``.pt`` file holds the whole graph. ``options`` are the
+    others of :func:`hopsight.load`.
     """
-    options: dict[str, Any] = {"directed": directed, "notices": notices}
-    named = {"label": label, "type_column": type_column, "name_column": name_column}
-    of_nodes: dict[str, Any] = {**named, "ignore": ignore, "category": category, "missing": missing}
     source, nodes = resolve(source), resolve(nodes)
-    suffix = ""
-    if isinstance(source, Path):
-        suffix = suffix_of(source)
-        several = {"ignore": ignore or None, "category": category or None}
-        _check_options(source, suffix, {"nodes": nodes, **of_edges, **named, **several})
+    suffix = suffix_of(source) if isinstance(source, Path) else ""
+    if suffix and suffix not in TABLE_SUFFIXES:
+        _check_options(source.name, suffix, {"nodes": nodes, **options})
+    of_graph: dict[str, Any] = {"directed": directed, "notices": notices}
+    named = {name: value for name, value in options.items() if name in OF_DOCUMENTS}
     if suffix == ".mat":
         from hopsight.io.matlab import read_mat
 
-        graph = read_mat(source, **options)
+        graph = read_mat(source, **of_graph)
     elif suffix == ".npz":
         from hopsight.io.npz import read_npz
 
@@ -71,20 +52,20 @@ def read(
     elif suffix == ".graphml":
         from hopsight.io.graphml import read_graphml
 
-        graph = read_graphml(source, derive=of_edges.get("derive"), **options, **of_nodes)
+        graph = read_graphml(source, **of_graph, **named)
     elif suffix in (".gml", ".gexf"):
         from hopsight.io.networkx import read_document
 
-        graph = read_document(source, suffix, derive=of_edges.get("derive"), notices=notices, **of_nodes)
+        graph = read_document(source, suffix, notices=notices, **named)
     elif suffix in (".pt", ".pt.zip"):
         from hopsight.io.pyg import read_pt
 
-        graph = read_pt(source, **options)
+        graph = read_pt(source, **of_graph)
     else:
         from hopsight.io.tables import read_tables
 
-        graph = read_tables(source, nodes, **options, **of_nodes, **of_edges)
-    notice_merged(graph, notices, of_edges.get("duplicates"))
+        graph = read_tables(source, nodes, **of_graph, **options)
+    notice_merged(graph, notices, options.get("duplicates"))
     notice_constant(graph, notices)
     if directed and not graph.directed:
         notice("The file says that its edges have no direction; they are read as undirected.", notices)
@@ -132,11 +113,10 @@ def suffix_of(path: Path) -> str:
     return max(known, key=len)
 
 
-def _check_options(path: Path, suffix: str, options: dict[str, Any]) -> None:
+def _check_options(name: str, suffix: str, options: dict[str, Any]) -> None:
     """Refuse options of tables for a file that is not a table; nodes and edges of documents have named data too."""
-    if suffix in TABLE_SUFFIXES:
-        return
-    of_documents = ("label", "ignore", "category", "type_column", "name_column", "derive")
-    for name, value in options.items():
-        if value is not None and not (suffix in DOCUMENTS and name in of_documents):
-            raise ValueError(f"{name} is for tables, and {path.name} is not one, got {value!r}")
+    for option, value in options.items():
+        known = option == "missing" or (suffix in DOCUMENTS and option in OF_DOCUMENTS)
+        is_empty = value is None or (option in ("ignore", "category") and not value)
+        if not (known or is_empty):
+            raise ValueError(f"{option} is for tables, and {name} is not one, got {value!r}")

@@ -23,31 +23,17 @@ MOST_PARTS = 4  # of the rows, each with counts of its own
 
 @dataclass(frozen=True)
 class Arcs:
-    """What the rows of an edge table say about the neighbors of each node.
+    """What the rows of an edge table say about the neighbors of each node."""
 
-    Attributes
-    ----------
-    start, neighbor
-        The neighbors of each node in order, in either direction, without the node itself, as in a CSR matrix.
-    n_sent, n_received
-        Rows of each node.
-    n_targets, n_sources
-        Different nodes that rows lead to and come from, without the node itself.
-    most_sent, most_received
-        Rows of each node with one and the same node, itself included, at most.
-    n_loops
-        Rows that lead from a node to itself.
-    """
-
-    start: IntArray
-    neighbor: IntArray
-    n_sent: IntArray
+    start: IntArray  # as in a CSR matrix, with ``neighbor``
+    neighbor: IntArray  # the neighbors of each node in order, in either direction, without the node itself
+    n_sent: IntArray  # rows of each node
     n_received: IntArray
-    n_targets: IntArray
-    n_sources: IntArray
-    most_sent: IntArray
+    n_targets: IntArray  # different nodes that rows lead to, without the node itself
+    n_sources: IntArray  # and that they come from
+    most_sent: IntArray  # rows of each node with one and the same node, itself included, at most
     most_received: IntArray
-    n_loops: int
+    n_loops: int  # rows that lead from a node to itself
 
     @classmethod
     def of(cls, source: NDArray[Any], target: NDArray[Any], n_nodes: int) -> Arcs:

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
+from hopsight.io import rules
 from hopsight.io.roles import is_row_id
-from hopsight.io.rules import (
-    LABELS,
-    MAX_CATEGORIES,
-    MISSING,
-    MISSING_CATEGORY,
-    OTHER_CATEGORY,
-    Flags,
-    NumberSummary,
-    TextSummary,
-    are_whole,
-    as_days,
-    check_categories,
-    check_flags,
-    check_missing,
-    check_numbers,
-    first_cell,
-    flag_words,
-    is_dates,
-    leave_out,
-    leave_out_row_id,
-    leave_out_truth,
-    missing_name,
-    names_of_dates,
-    notice_written,
-    ordered_categories,
-    text_kind,
-    text_numbers,
-    wrong_flags,
-)
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 SPARSE_BELOW = 0.1  # share of nonzero cells below which a large matrix is kept sparse
 SPARSE_CELLS = 1_000_000
@@ -105,7 +75,7 @@ def encode(
     >>> names, matrix.tolist()
     (['age', 'city=Bern', 'city=Oslo'], [[31.0, 0.0, 1.0], [42.0, 1.0, 0.0]])
     """
-    check_choice("missing", missing, MISSING)
+    check_choice("missing", missing, rules.MISSING)
     encoded = (
         _declared(column, missing, notices) if column.name in category else _block(column, missing, notices, types)
         for column in columns
@@ -116,72 +86,67 @@ def encode(
     return _assemble(blocks, n_rows), [name for block in blocks for name in block.names]
 
 
-def read_flags(column: pl.Series, flags: Flags = LABELS) -> NDArray[np.int8]:
+def read_flags(column: pl.Series, flags: rules.Flags = rules.LABELS) -> NDArray[np.int8]:
     """Return a column of labels or kinds as numbers; true and false count as 1 and 0.
 
     >>> import polars as pl
     >>> read_flags(pl.Series("fraud", ["true", "False", "1", "0", "-1"])).tolist()
     [1, 0, 1, 0, -1]
     """
-    import polars as pl
-
-    check_flags(column.name, first_cell(wrong_flags(column, flags), column=column), flags)
-    return flag_words(column, flags).replace_strict(flags.values, return_dtype=pl.Int8).to_numpy()
+    rules.check_flags(column.name, rules.first_cell(rules.wrong_flags(column, flags), column=column), flags)
+    return rules.flag_words(column, flags).replace_strict(flags.values, return_dtype=pl.Int8).to_numpy()
 
 
 def _block(
     column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
 ) -> Block | None:
     """Return the attributes made from one column, or None if it is left out."""
-    import polars as pl
-
     kind = column.dtype
     if column.null_count() == len(column) and len(column):
-        leave_out(column.name, "has no value at all", notices)
+        rules.leave_out(column.name, "has no value at all", notices)
         return None
     if kind in (pl.List, pl.Array):
         return _vectors(column, missing, notices)
     if kind in (pl.Categorical, pl.Enum):
         column, kind = column.cast(pl.String), pl.String()
     if is_row_id(column):
-        leave_out_row_id(column.name, notices)
+        rules.leave_out_row_id(column.name, notices)
         return None
     if kind == pl.String:
         return _text(column, missing, notices, types)
     if kind.is_temporal():
-        block = _numbers(as_days(column), missing, notices, types)
+        block = _numbers(rules.as_days(column), missing, notices, types)
         return _of_dates(block) if isinstance(kind, pl.Date | pl.Datetime) else block
     if kind == pl.Boolean or kind.is_numeric():
         return _numbers(column.cast(pl.Float32 if kind == pl.Float32 else pl.Float64), missing, notices, types)
-    leave_out(column.name, f"holds neither numbers nor text but {kind}", notices)
+    rules.leave_out(column.name, f"holds neither numbers nor text but {kind}", notices)
     return None
 
 
 def _text(
     column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
 ) -> Block | None:
-    import polars as pl
-
     numbers = column.cast(pl.Float64, strict=False)
     if not numbers.null_count():  # most columns: no summary is needed
         return _numbers(numbers, missing, notices, types)
     known = column.str.strip_chars().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
-    if leave_out_truth(column.name, are_whole(known[np.isfinite(known)]), notices):  # also 1, 0 and "unknown"
+    known = known[np.isfinite(known)]
+    if rules.leave_out_truth(column.name, rules.are_whole(known), notices):  # also 1, 0 and "unknown"
         return None
-    summary = TextSummary.of(column)
-    kind = text_kind(column.name, summary)
+    summary = rules.TextSummary.of(column)
+    kind = rules.text_kind(column.name, summary)
     if kind == "empty":
-        leave_out(column.name, "has no value at all", notices)
+        rules.leave_out(column.name, "has no value at all", notices)
         return None
     if kind == "categories":
         return _categories(column.str.strip_chars(), summary, missing, notices)
-    notice_written(column.name, kind, summary, notices)
-    block = _numbers(text_numbers(column, kind), missing, notices, types)
-    return _of_dates(block) if is_dates(kind) else block
+    rules.notice_written(column.name, kind, summary, notices)
+    block = _numbers(rules.text_numbers(column, kind), missing, notices, types)
+    return _of_dates(block) if rules.is_dates(kind) else block
 
 
 def _of_dates(block: Block | None) -> Block | None:
-    return block and block._replace(names=names_of_dates(block.names))
+    return block and block._replace(names=rules.names_of_dates(block.names))
 
 
 def _numbers(
@@ -189,53 +154,47 @@ def _numbers(
 ) -> Block | None:
     """Check a column of numbers; null and NaN count as empty cells."""
     known = numbers.fill_nan(None).drop_nulls().to_numpy()
-    if leave_out_truth(numbers.name, are_whole(known), notices):
+    if rules.leave_out_truth(numbers.name, rules.are_whole(known), notices):
         return None
     if known.size == len(numbers) and np.isfinite(known).all():
         return Block([numbers.name], _compact(known[:, None]))
-    check_numbers(numbers.name, NumberSummary.of(numbers), missing, notices, typed=types is not None)
+    rules.check_numbers(numbers.name, rules.NumberSummary.of(numbers), missing, notices, typed=types is not None)
     numbers = numbers.fill_nan(None)
     mean = numbers.drop_nulls().mean()
     filled = (numbers if types is None else _with_type_means(numbers, types)).fill_null(mean).to_numpy()
     if missing != "fill":
         return Block([numbers.name], _compact(filled[:, None]))
     flags = numbers.is_null().to_numpy().astype(filled.dtype)
-    return Block([numbers.name, missing_name(numbers.name)], _compact(np.column_stack([filled, flags])))
+    return Block([numbers.name, rules.missing_name(numbers.name)], _compact(np.column_stack([filled, flags])))
 
 
 def _with_type_means(numbers: pl.Series, types: Sequence[str]) -> pl.Series:
     """Fill empty cells with the mean of the node's own type, if any node of that type has a number."""
-    import polars as pl
-
     frame = pl.DataFrame({"number": numbers, "type": pl.Series(types, dtype=pl.String)})
     return frame.select(pl.col("number").fill_null(pl.col("number").mean().over("type"))).to_series()
 
 
 def _declared(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
     """One-hot encode a column that the user declared to be a category, whatever it holds."""
-    import polars as pl
-
     if not column.dtype.is_nested():
         words = column.cast(pl.String).str.strip_chars()
         counts = words.drop_nulls().value_counts(sort=True)
-        if counts.height > MAX_CATEGORIES:
-            frequent = counts.sort("count", column.name, descending=[True, False]).head(MAX_CATEGORIES - 1)
+        if counts.height > rules.MAX_CATEGORIES:
+            frequent = counts.sort("count", column.name, descending=[True, False]).head(rules.MAX_CATEGORIES - 1)
             rare = ~words.is_in(frequent[column.name].to_list())
-            words = pl.select(pl.when(rare).then(pl.lit(OTHER_CATEGORY)).otherwise(words)).to_series()
-        return _categories(words.rename(column.name), TextSummary.of(words), missing, notices)
-    leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
+            words = pl.select(pl.when(rare).then(pl.lit(rules.OTHER_CATEGORY)).otherwise(words)).to_series()
+        return _categories(words.rename(column.name), rules.TextSummary.of(words), missing, notices)
+    rules.leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
     return None
 
 
-def _categories(words: pl.Series, summary: TextSummary, missing: str, notices: list[str] | None) -> Block | None:
+def _categories(words: pl.Series, summary: rules.TextSummary, missing: str, notices: list[str] | None) -> Block | None:
     """One-hot encode a text column with few different values."""
-    import polars as pl
-
     n_values = words.n_unique()
-    if not check_categories(words.name, n_values, summary.n_empty, summary.first_empty, missing, notices):
+    if not rules.check_categories(words.name, n_values, summary.n_empty, summary.first_empty, missing, notices):
         return None
-    values = ordered_categories(words.unique().to_list())
-    words = words.replace("", None).fill_null(MISSING_CATEGORY)
+    values = rules.ordered_categories(words.unique().to_list())
+    words = words.replace("", None).fill_null(rules.MISSING_CATEGORY)
     codes = words.replace_strict(values, list(range(len(values))), return_dtype=pl.Int64).to_numpy()
     ones, rows = np.ones(len(codes), dtype=np.float32), np.arange(len(codes))
     matrix = sp.csc_array((ones, (rows, codes)), shape=(len(codes), len(values)))
@@ -244,17 +203,15 @@ def _categories(words: pl.Series, summary: TextSummary, missing: str, notices: l
 
 def _vectors(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
     """Spread a column of equally long lists of numbers over one attribute per entry."""
-    import polars as pl
-
     if not getattr(column.dtype, "inner", pl.String()).is_numeric():
-        leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
+        rules.leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
         return None
-    check_missing(column.name, first_cell(column.is_null()), "refuse")
+    rules.check_missing(column.name, rules.first_cell(column.is_null()), "refuse")
     lists = column.cast(pl.List(pl.Float64))
     lengths = lists.list.len()
     width = int(lengths[0])
     if width == 0 or lengths.n_unique() > 1:
-        leave_out(column.name, "holds lists of different lengths, or empty ones", notices)
+        rules.leave_out(column.name, "holds lists of different lengths, or empty ones", notices)
         return None
     matrix = lists.list.explode().to_numpy().reshape(len(column), width)
     entries = (pl.Series(f"{column.name}_{entry}", matrix[:, entry]) for entry in range(width))

@@ -19,19 +19,9 @@ def graph_of(
 ) -> AttributedGraph:
     """Return an object that holds a graph as an AttributedGraph.
 
-    Parameters
-    ----------
-    source
-        An AttributedGraph (returned unchanged), a PyG ``Data`` or ``HeteroData``, a NetworkX graph, or a pair of an
-        adjacency and an attribute matrix, each dense or sparse.
-    directed
-        Keep the direction of the edges of a ``Data`` or a pair; a NetworkX ``DiGraph`` is always directed.
-    missing, of_nodes
-        For the node data of a NetworkX graph: the options of :func:`hopsight.io.nodes.node_fields`.
-    derive
-        For a NetworkX graph: as in :func:`hopsight.load`.
-    notices
-        List that receives the notices; without it, they are logged.
+    It may be an AttributedGraph (returned unchanged), a PyG ``Data`` or ``HeteroData``, a NetworkX graph, or a pair of
+    an adjacency and an attribute matrix, each dense or sparse. The parameters are those of :func:`hopsight.load`; a
+    NetworkX ``DiGraph`` is always directed, and only the nodes of a NetworkX graph have named data.
 
     Examples
     --------

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from hopsight.io.dataframes import _without_extensions, frame_of, is_frame
 from hopsight.io.reader import rows_to_frame
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 READ_ONLY = quote("-c default_transaction_read_only=on")
 
@@ -41,8 +39,6 @@ def read_connection(connection: Any, query: str) -> pl.DataFrame:
             raise ValueError("the query returns no table; it must be a SELECT statement")
         return frame_of(relation)
     if not hasattr(connection, "cursor"):
-        import polars as pl
-
         return pl.read_database(query, connection)
     cursor = connection.cursor()
     try:

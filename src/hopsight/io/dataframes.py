@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 
 def is_frame(source: Any) -> bool:
@@ -25,8 +24,6 @@ def frame_of(table: Any) -> pl.DataFrame:
 
     An index of pandas is a column if it has a name or holds text.
     """
-    import polars as pl
-
     if not is_frame(table):
         raise ValueError(f"a table must be a path or a data frame, got {type(table).__name__}")
     if isinstance(table, pl.DataFrame):
@@ -63,8 +60,6 @@ def _by_narwhals(table: Any) -> pl.DataFrame:
 
 def _from_pandas(table: Any) -> pl.DataFrame:
     """Convert column by column: Arrow would refuse columns of mixed objects, and pyarrow may not be there."""
-    import polars as pl
-
     if getattr(table.columns, "nlevels", 1) > 1:
         raise ValueError("the DataFrame has several levels of columns; join their names into one first")
     index = table.index
@@ -84,8 +79,6 @@ def _is_text(column: Any) -> bool:
 
 def _series(name: str, column: Any) -> pl.Series:
     """Return a column of pandas; text and numbers mixed become text, and categories their values."""
-    import polars as pl
-
     kind = str(column.dtype)
     if kind.startswith("datetime64[") and "," in kind:  # with a time zone
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 SECONDS_PER_DAY = 86400.0
 IN_DAYS, IN_SECONDS = " in days", " in seconds"  # in the names of attributes derived from times whose unit is known
@@ -31,8 +28,6 @@ UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "m
 
 def is_time(column: pl.Series) -> bool:
     """Return whether a column holds dates or times, as such or as text."""
-    import polars as pl
-
     if column.dtype.is_temporal():
         return True
     if column.dtype != pl.String:
@@ -57,8 +52,6 @@ def are_slashed(words: pl.Series, kind: str) -> bool:
     >>> are_slashed(dates, "day-first dates"), are_slashed(dates, "month-first dates")
     (True, False)
     """
-    import polars as pl
-
     stripped = _with_slashes(words.str.strip_chars())
     filled = stripped.filter(stripped != "")
     parts = [filled.str.extract(_SLASHED_DATE + _CLOCK, number).cast(pl.Int32) for number in (1, 2)]
@@ -121,8 +114,6 @@ def number_seconds(numbers: pl.Series) -> tuple[pl.Series, str | None]:
 
 def number_unit(numbers: pl.Series) -> str | None:
     """Return what numeric times are if not seconds, judged by their size: dates, or a finer unit."""
-    import polars as pl
-
     known = numbers.drop_nulls().cast(pl.Float64)
     if not len(known) or not known.is_finite().all():
         return None
@@ -134,8 +125,6 @@ def number_unit(numbers: pl.Series) -> str | None:
 
 def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
     """Return numeric times of a unit that :func:`number_unit` returned as seconds."""
-    import polars as pl
-
     if unit == "dates":
         text = numbers.cast(pl.Int64, strict=False).cast(pl.String).str.replace(r"^(\d{4})(\d\d)(\d\d)$", "$1-$2-$3")
         return as_seconds(text.rename(numbers.name))
@@ -146,10 +135,7 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
 def slashed_order(words: pl.Series) -> str | None:
     """Return the order of day and month in dates with slashes, or None if they are other dates.
 
-    Raises
-    ------
-    ValueError
-        If no row decides between both orders.
+    Dates of which no row decides between both orders are refused.
     """
     found = slashed_orders(words)
     if len(found) > 1 and not as_seconds(words, found[0]).equals(as_seconds(words, found[1])):
@@ -179,8 +165,6 @@ def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
     >>> as_seconds(pl.Series(["1970-01-02", "1970-01-01 00:01:30", "1970-01-01T01:00+01:00", "2.1.1970"])).to_list()
     [86400.0, 90.0, 0.0, 86400.0]
     """
-    import polars as pl
-
     kind = column.dtype
     if kind == pl.Date:
         return column.cast(pl.Int32).cast(pl.Float64) * SECONDS_PER_DAY
@@ -198,7 +182,6 @@ def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
 
 def _parts(pattern: str, order: str) -> pl.Expr:
     """Return the seconds of dates written by a pattern whose first groups are year, month and day in some order."""
-    import polars as pl
 
     def group(number: int, default: float | None = 0.0) -> pl.Expr:
         found = pl.col("text").str.extract(pattern + _CLOCK, number).cast(pl.Float64, strict=False)

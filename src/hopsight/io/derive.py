@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import suggest
+from hopsight.system.lazy_polars import pl
 from hopsight.system.readonly import frozen
 from hopsight.system.threads import in_order
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from hopsight.io.arcs import Arcs
 
 FloatArray = NDArray[np.float64]
@@ -35,33 +34,18 @@ FOR_COUNT = " for its count"  # ends the name of what is compared with nodes tha
 
 @dataclass(frozen=True)
 class EdgeRows:
-    """The rows of an edge table: positions of both ends, and the columns that can be summarized.
+    """The rows of an edge table: positions of both ends, and the columns that can be summarized."""
 
-    Attributes
-    ----------
-    source, target
-        Node positions.
-    numbers, times
-        Columns of floating-point numbers; null where a cell is empty. Times are in seconds, or in the table's unit.
-    categories
-        Columns of text.
-    units
-        " in days" or " in seconds" by the name of a column of times, where its unit is known; it becomes part of names.
-    directed
-        Whether a row leads from its source to its target; otherwise nodes neither send nor receive, but have edges.
-    """
-
-    source: NDArray[Any]
+    source: NDArray[Any]  # node positions
     target: NDArray[Any]
-    numbers: Sequence[pl.Series] = field(default_factory=tuple)
-    times: Sequence[pl.Series] = field(default_factory=tuple)
-    categories: Sequence[pl.Series] = field(default_factory=tuple)
-    units: Mapping[str, str] = field(default_factory=dict)
-    directed: bool = True
+    numbers: Sequence[pl.Series] = ()  # null where a cell is empty
+    times: Sequence[pl.Series] = ()  # in seconds, or in the table's unit
+    categories: Sequence[pl.Series] = ()  # text
+    units: Mapping[str, str] = field(default_factory=dict)  # " in days" or " in seconds" of times, where it is known
+    directed: bool = True  # otherwise nodes neither send nor receive, but have edges
 
     def both_ways(self) -> EdgeRows:
         """Return every row in both directions."""
-        import polars as pl
 
         def twice(columns: Sequence[pl.Series]) -> list[pl.Series]:
             return [pl.concat([column, column]) for column in columns]
@@ -139,8 +123,6 @@ def _distinct(columns: dict[str, FloatArray]) -> list[str]:
 
 def _summaries(rows: EdgeRows, n_nodes: int, kind: str, arcs: Arcs) -> dict[str, FloatArray]:
     """Return the summaries of the rows that nodes sent or received."""
-    import polars as pl
-
     mine = rows.source if kind == "sent" else rows.target
     counts = (arcs.n_sent if kind == "sent" else arcs.n_received).astype(np.float64)
     found = _counts(arcs.most_sent if kind == "sent" else arcs.most_received, counts, kind if rows.directed else None)
@@ -210,8 +192,6 @@ def _of_times(node: NDArray[Any], values: FloatArray, n_nodes: int, unit: str) -
 
 
 def _category_summaries(column: pl.Series) -> dict[str, pl.Expr]:
-    import polars as pl
-
     value = pl.col("value")
     counts = column.drop_nulls().value_counts(sort=True)
     frequent = sorted(counts[column.name].head(SHARES).to_list()) if counts.height > 1 else []

@@ -5,81 +5,42 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import plural
-from hopsight.io.dates import (
-    IN_DAYS,
-    IN_SECONDS,
-    SECONDS_PER_DAY,
-    SLASHED,
-    UNIX,
-    are_clocks,
-    as_seconds,
-    clock_seconds,
-    is_time,
-    number_seconds,
-    slashed_order,
-)
+from hopsight.io import dates, rules
 from hopsight.io.end_words import is_amount_name
 from hopsight.io.notices import notice
 from hopsight.io.roles import FEWEST_ROWS, TIME_NAMES, WEIGHT_NAMES, first_known, is_code_name, is_row_id, is_truth_name
-from hopsight.io.rules import (
-    TextKind,
-    TextSummary,
-    first_cell,
-    leave_out,
-    leave_out_row_id,
-    notice_written,
-    text_kind,
-    text_numbers,
-)
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from hopsight.system.lazy_polars import pl
 
 NUMBERED = re.compile(r"column\d+")  # names of columns in a file without a header
 
 
 @dataclass(frozen=True)
 class EdgeColumns:
-    """The usable columns of an edge table, one cell per row.
+    """The usable columns of an edge table, one cell per row."""
 
-    Attributes
-    ----------
-    weight, time
-        Names of the columns among the others that hold the weight and the time of an edge, or None.
-    numbers
-        Columns of numbers, null where a cell is empty.
-    times
-        Columns of times: seconds since 1970, or the table's own numbers.
-    dated
-        Names of the columns of times that hold dates.
-    categories
-        Columns of text.
-    """
-
-    weight: str | None = None
+    weight: str | None = None  # names of the columns among the others that hold the weight and the time of an edge
     time: str | None = None
-    numbers: dict[str, pl.Series] = field(default_factory=dict)
-    times: dict[str, pl.Series] = field(default_factory=dict)
-    categories: dict[str, pl.Series] = field(default_factory=dict)
-    dated: set[str] = field(default_factory=set)
+    numbers: dict[str, pl.Series] = field(default_factory=dict)  # null where a cell is empty
+    times: dict[str, pl.Series] = field(default_factory=dict)  # seconds since 1970, or the table's own numbers
+    categories: dict[str, pl.Series] = field(default_factory=dict)  # text
+    dated: set[str] = field(default_factory=set)  # names of the columns of times that hold dates
 
     def summarized(self) -> tuple[list[pl.Series], ...]:
         """Return the columns of numbers, of times and of categories, with dates in days, as people count."""
-        days = [column / SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
+        days = [column / dates.SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
         return [*self.numbers.values()], days, [*self.categories.values()]
 
     @property
     def units(self) -> dict[str, str]:
         """The units of the summarized columns of times; numbers that are no UNIX seconds have one of their own."""
-        known = {name: IN_SECONDS for name, column in self.times.items() if _are_unix(column)}
-        return known | dict.fromkeys(self.dated, IN_DAYS)
+        known = {name: dates.IN_SECONDS for name, column in self.times.items() if _are_unix(column)}
+        return known | dict.fromkeys(self.dated, dates.IN_DAYS)
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.times or self.categories)
@@ -123,7 +84,7 @@ def edge_columns(
         if name == clock:
             continue
         if column.null_count() == len(column):
-            leave_out(name, "has no value at all", notices)
+            rules.leave_out(name, "has no value at all", notices)
         elif name in category:
             found.categories[name] = _words(column)
         elif name == time:
@@ -142,10 +103,8 @@ def edge_columns(
 
 
 def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
-    import polars as pl
-
     moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration)]
-    dated = [name for name in moments if is_time(frame[name].head(100)) and is_time(frame[name])]
+    dated = [name for name in moments if dates.is_time(frame[name].head(100)) and dates.is_time(frame[name])]
     numeric = [name for name in names if frame[name].dtype.is_numeric()]
     named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
     return named or next((name for name in numeric if NUMBERED.fullmatch(name) and _are_unix(frame[name])), None)
@@ -154,13 +113,11 @@ def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
 def _are_unix(column: pl.Series) -> bool:
     """Return whether numbers look like UNIX seconds of our time."""
     known = column.drop_nulls()
-    return len(known) > 1 and bool(known.is_between(*UNIX).all()) and known.n_unique() > 1
+    return len(known) > 1 and bool(known.is_between(*dates.UNIX).all()) and known.n_unique() > 1
 
 
 def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
     """Return a column of times of day beside a column of days without them."""
-    import polars as pl
-
     days = frame[date]
     if days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
         return None
@@ -169,103 +126,93 @@ def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | N
 
 
 def _is_clock_text(column: pl.Series) -> bool:
-    import polars as pl
-
-    return column.dtype == pl.String and are_clocks(column.head(100)) and are_clocks(column)
+    return column.dtype == pl.String and dates.are_clocks(column.head(100)) and dates.are_clocks(column)
 
 
 def _clock(column: pl.Series) -> pl.Series:
     """Return seconds since midnight, 0 where a cell is empty."""
-    import polars as pl
-
-    return (as_seconds(column) if column.dtype == pl.Time else clock_seconds(column)).fill_null(0.0)
+    return (dates.as_seconds(column) if column.dtype == pl.Time else dates.clock_seconds(column)).fill_null(0.0)
 
 
 def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
     """Return whether a column looks like ground truth or only tells rows apart, with a notice if so."""
     fractions = column.dtype.is_float() and bool((column != column.floor()).any())
     if is_truth_name(column.name) and not fractions:
-        leave_out(column.name, "of the edge list looks like ground truth", notices)
+        rules.leave_out(column.name, "of the edge list looks like ground truth", notices)
         return True
     if is_row_id(column) and not is_amount_name(column.name):
-        leave_out_row_id(column.name, notices)
+        rules.leave_out_row_id(column.name, notices)
         return True
     return False
 
 
 def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
     """Put a column where it belongs by its type and its values."""
-    import polars as pl
-
     name, kind = column.name, column.dtype
     if isinstance(kind, pl.Duration):
-        found.numbers[name] = as_seconds(column)
+        found.numbers[name] = dates.as_seconds(column)
     elif kind.is_temporal():
         _put_times(column, found, notices)
     elif kind.is_integer() and is_code_name(name):
         notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)
         found.categories[name] = _words(column)
     elif _is_clock_text(column):
-        found.numbers[name] = clock_seconds(column).rename(name)
+        found.numbers[name] = dates.clock_seconds(column).rename(name)
     elif kind == pl.Boolean or kind.is_numeric():
         found.numbers[name] = _finite(column.cast(pl.Float64))
     elif kind in (pl.Categorical, pl.Enum, pl.String):
         column = column.cast(pl.String)
-        summary = TextSummary.of(column)
-        holds = text_kind(name, summary) if kind == pl.String else "categories"
+        summary = rules.TextSummary.of(column)
+        holds = rules.text_kind(name, summary) if kind == pl.String else "categories"
         if holds == "categories" and FEWEST_ROWS <= len(column) == column.n_unique():
-            leave_out_row_id(name, notices)
+            rules.leave_out_row_id(name, notices)
         elif holds == "categories":
             found.categories[name] = _words(column)
-        elif holds == "dates" or holds in SLASHED:
+        elif holds == "dates" or holds in dates.SLASHED:
             _put_times(column, found, notices)
         elif holds == "empty":
-            leave_out(name, "has no value at all", notices)
+            rules.leave_out(name, "has no value at all", notices)
         else:
-            notice_written(name, holds, summary, notices)
-            found.numbers[name] = _finite(text_numbers(column, holds))
+            rules.notice_written(name, holds, summary, notices)
+            found.numbers[name] = _finite(rules.text_numbers(column, holds))
     else:
-        leave_out(name, f"holds neither numbers nor text but {kind}", notices)
+        rules.leave_out(name, f"holds neither numbers nor text but {kind}", notices)
 
 
 def _weights(column: pl.Series, notices: list[str] | None) -> pl.Series:
-    import polars as pl
-
     if column.dtype == pl.String and (holds := _written_kind(column)) is not None:
-        notice_written(column.name, holds, TextSummary.of(column), notices)
-        return _finite(text_numbers(column, holds))
+        rules.notice_written(column.name, holds, rules.TextSummary.of(column), notices)
+        return _finite(rules.text_numbers(column, holds))
     numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     numbers = column.cast(pl.Float64) if column.dtype.is_numeric() else numbers
-    wrong = first_cell(numbers.is_null() & column.is_not_null(), column=column)
+    wrong = rules.first_cell(numbers.is_null() & column.is_not_null(), column=column)
     if wrong is not None:
         raise ValueError(f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a number, so no weight")
     return _finite(numbers)
 
 
-def _written_kind(column: pl.Series) -> TextKind | None:
+def _written_kind(column: pl.Series) -> rules.TextKind | None:
     """Return how the numbers of a text column are written if not as programs write them."""
-    summary = TextSummary.of(column)
+    summary = rules.TextSummary.of(column)
     if not summary.n_text or not (summary.all_point_numbers or summary.all_comma_numbers):
         return None
-    kind = text_kind(column.name, summary)
+    kind = rules.text_kind(column.name, summary)
     return kind if kind in ("point numbers", "comma numbers") else None
 
 
 def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
     """Add a column of times: numbers as they are, dates and finer units than seconds as seconds."""
-    import polars as pl
-
     is_text = column.dtype in (pl.String, pl.Categorical)
     numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
     if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
-        seconds, unit = number_seconds(_finite(numbers.cast(pl.Float64)))
+        seconds, unit = dates.number_seconds(_finite(numbers.cast(pl.Float64)))
         found.times[column.name] = seconds
         if unit is not None:
             found.dated.add(column.name)
             notice_unit(column, unit, notices)
         return
-    seconds = as_seconds(column, slashed_order(column) if column.dtype == pl.String else None)
-    wrong = first_cell(seconds.is_null() & column.is_not_null(), column=column)
+    seconds = dates.as_seconds(column, dates.slashed_order(column) if column.dtype == pl.String else None)
+    wrong = rules.first_cell(seconds.is_null() & column.is_not_null(), column=column)
     if wrong is not None:
         raise ValueError(
             f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a time; write numbers, or dates such "
@@ -283,8 +230,6 @@ def notice_unit(column: pl.Series, unit: str, notices: list[str] | None) -> None
 
 
 def _words(column: pl.Series) -> pl.Series:
-    import polars as pl
-
     words = column.cast(pl.String).str.strip_chars()
     return words.replace("", None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,9 +17,7 @@ from hopsight.io.derive import DERIVE, EdgeRows, derive
 from hopsight.io.edge_columns import EdgeColumns, edge_columns
 from hopsight.io.nodes import distinct
 from hopsight.io.notices import notice
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 WEIGHT, TIME = "weight", "time"
 LEFT_OUT = ("id", "key")  # what files and multigraphs call edges
@@ -35,8 +33,6 @@ def read_edges(columns: Mapping[str, pl.Series], notices: list[str] | None) -> E
     >>> fields["edge_weight"].tolist(), fields["edge_attributes"].tolist(), fields["edge_attribute_names"]
     ([2.0, 1.0], [[3.0], [5.0]], ['calls'])
     """
-    import polars as pl
-
     used = {name: column for name, column in columns.items() if name.strip().lower() not in LEFT_OUT}
     weight = used.get(WEIGHT)
     if weight is not None and weight.dtype.is_numeric():

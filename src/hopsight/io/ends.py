@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from hopsight.io.dates import are_clocks, is_time, number_unit
 from hopsight.io.end_words import is_amount_name, paired
@@ -12,9 +11,7 @@ from hopsight.io.notices import notice
 from hopsight.io.roles import is_event_name, normalized_name
 from hopsight.io.sides import PAIRS
 from hopsight.io.written import WRITTEN, are_written, plain_numbers
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 END_NAMES = (
     ("source", "target"),
@@ -138,8 +135,6 @@ def _is_one(values: pl.Series) -> bool:
 
 def _is_text(values: pl.Series) -> bool:
     """Return whether values are text and not figures."""
-    import polars as pl
-
     if values.dtype in (pl.Categorical, pl.Enum):
         return True
     return values.dtype == pl.String and not bool(values.drop_nulls().str.contains(r"^[\d.,+-]*$").any())
@@ -147,8 +142,6 @@ def _is_text(values: pl.Series) -> bool:
 
 def _say_the_same(one: pl.Series, other: pl.Series) -> bool:
     """Return whether each value of a column goes with one value of another, as an account goes with its owner."""
-    import polars as pl
-
     n_values = one.n_unique()
     if not 1 < n_values < len(one) or other.n_unique() != n_values or other.dtype.is_nested():
         return False
@@ -157,16 +150,12 @@ def _say_the_same(one: pl.Series, other: pl.Series) -> bool:
 
 def _shared(rows: pl.DataFrame, one: str, other: str) -> float:
     """Return the share of the values of a column that another has too."""
-    import polars as pl
-
     first, second = ({*rows[name].drop_nulls().cast(pl.String)} for name in (one, other))
     return len(first & second) / max(1, min(len(first), len(second)))
 
 
 def _may_be_ids(values: pl.Series) -> bool:
     """Return whether values may be node ids: neither dates, nor amounts, nor true and false, nor all empty."""
-    import polars as pl
-
     known = values.drop_nulls()
     if values.dtype == pl.String:
         known = known.str.strip_chars()
@@ -192,8 +181,6 @@ def _are_compact_dates(numbers: pl.Series) -> bool:
 
 def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
     """Refuse an adjacency matrix, whose first column repeats the header."""
-    import polars as pl
-
     if rows.dtypes[0].is_nested():
         return
     labels = rows.to_series(0).cast(pl.String, strict=False).str.strip_chars().to_list()

@@ -14,25 +14,18 @@ from hopsight.system.files import replacing
 WRITTEN_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")  # of the tables that hopsight writes
 TEXT_KINDS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".jsonl", ".ndjson", ".json")
 PACKINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
+KINDS = {  # of tables that are not text
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+    "sqlite": (".db", ".sqlite", ".sqlite3"),
+    "duckdb": (".duckdb", ".ddb"),
+}
 TABLE_SUFFIXES = (
     *WRITTEN_SUFFIXES,
     *(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS)),
-    *(
-        ".zip",
-        ".arrow",
-        ".feather",
-        ".ipc",
-        ".xlsx",
-        ".xlsm",
-        ".xlsb",
-        ".xls",
-        ".ods",
-        ".db",
-        ".sqlite",
-        ".sqlite3",
-        ".duckdb",
-        ".ddb",
-    ),
+    ".zip",
+    *(suffix for suffixes in KINDS.values() for suffix in suffixes),
 )
 UNPACKED_FREE = 256 * 2**20  # bytes that every file may unpack to
 UNPACKED_RATIO = 200  # a larger result may be at most this many times the size of the file

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.checks import plural, shortened
 from hopsight.io.dataframes import frame_of
@@ -21,9 +21,7 @@ from hopsight.io.reader import TableReader
 from hopsight.io.sources import Address, kind_of
 from hopsight.io.textfile import TextTable, open_text, text_content
 from hopsight.system.cells import mark_guarded
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 MAX_COLUMNS = 100_000
 JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
@@ -65,8 +63,6 @@ class Table:
 
     def head(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the first rows of these columns; of a text file as text."""
-        import polars as pl
-
         if self.frame is not None:
             return self.frame.select(columns).head(HEAD)
         if self.reader is not None:
@@ -178,8 +174,6 @@ def _open_texts(files: Sequence[Path], header: bool | None, encoding: str | None
     if len(texts) == len(tables):
         whole = as_one(texts, files)
         return Table(_checked_names(whole.names), text=whole)
-    import polars as pl
-
     frame = pl.concat([table.read(table.names, text=table.names) for table in tables], how="diagonal_relaxed")
     return Table(_checked_names(frame.columns), frame=frame)
 
@@ -198,8 +192,6 @@ def _is_plain_json(path: Path) -> bool:
 
 def _read_json(path: Path, content: bytes | None) -> pl.DataFrame:
     """Read JSON Lines, or one array of objects."""
-    import polars as pl
-
     content = (path.read_bytes() if content is None else content).removeprefix(codecs.BOM_UTF8)
     is_array = content[:1024].lstrip()[:1] == b"["
     check_filled(path, content, b"{", len(set(_FIELD.findall(content))))
@@ -218,7 +210,6 @@ def _read_json(path: Path, content: bytes | None) -> pl.DataFrame:
 
 def _n_columns(content: bytes, is_array: bool) -> int:
     """Return how many columns nested objects become: a field of one may have as many fields as there are names."""
-    import polars as pl
 
     def leaves(kind: Any) -> int:
         if isinstance(kind, pl.Struct):
@@ -232,8 +223,6 @@ def _n_columns(content: bytes, is_array: bool) -> int:
 
 def _unwrapped(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows in an answer such as ``{"data": [{…}, …], "paging": {…}}``; other tables as they are."""
-    import polars as pl
-
     lists = [
         name for name, kind in frame.schema.items() if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct)
     ]
@@ -244,8 +233,6 @@ def _unwrapped(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     """Return nested objects as columns such as ``sender.id``."""
-    import polars as pl
-
     while any(isinstance(kind, pl.Struct) for kind in frame.dtypes):
         columns: list[pl.Series] = []
         for name, kind in frame.schema.items():

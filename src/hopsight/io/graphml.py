@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -20,17 +20,13 @@ from hopsight.io import ids
 from hopsight.io.derive import EdgeRows, parse_derive
 from hopsight.io.edge_fields import columns_of, complete
 from hopsight.io.files import check_loaded, reading, writing
-from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, distinct, node_fields
+from hopsight.io.nodes import OWN_COLUMNS, distinct, node_fields, own_columns
 from hopsight.io.xml import parse_xml
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 OURS = "written by hopsight"  # so that nothing is derived from its edges again
 MAX_KEYS = 100_000
-OWN_COLUMNS = (LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN)
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -41,9 +37,6 @@ def read_graphml(path: Path, *, directed: bool = False, derive: Any = None, **op
     edge list (:func:`hopsight.io.edge_fields.complete`). The graph is directed if the file says so or if ``directed``
     is true. ``options`` are those of :func:`hopsight.io.nodes.node_fields`.
     """
-    import polars as pl
-
-    check_polars()
     with reading(path):
         document = _Document()
         parse_xml(path, document.start, document.end, document.text.append)
@@ -198,8 +191,6 @@ def _needed(given: dict[str, str], name: str, tag: str) -> str:
 
 def _column(name: str, key: _Key, n_nodes: int) -> pl.Series:
     """Return the values of one key, with its default for nodes that have none."""
-    import polars as pl
-
     with suppress(TypeError, ValueError):  # the fast way for numbers: there may be thousands of sparse columns
         if key.default is not None or len(key.rows) == n_nodes:
             numbers = np.full(n_nodes, float(key.default or 0))
@@ -218,11 +209,7 @@ def _lines(graph: AttributedGraph) -> Iterator[str]:
     for number, name in enumerate(distinct(graph.attribute_names, OWN_COLUMNS)):
         default = "<default>0.0</default>" if sparse else ""
         yield f'<key id="d{number}" for="node" attr.name={quoteattr(_legal(name))} attr.type="double">{default}</key>\n'
-    own = {
-        LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds, TYPE_COLUMN: graph.node_types,
-        NAME_COLUMN: graph.node_names,
-    }  # fmt: skip
-    kept = {name: values.tolist() for name, values in own.items() if values is not None}
+    kept = own_columns(graph)
     for name, values in kept.items():
         kind = "string" if isinstance(values[0], str) else "int"
         yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import shortened
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 
 def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
@@ -26,16 +24,14 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
     >>> as_ids(pl.Series("id", ["007", "12"]), typed=False).to_list()
     ['007', '12']
     """
-    import polars as pl
-
     if column.dtype.is_nested():
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not node ids; name another column")
     if column.null_count():
         where = int(column.is_null().arg_true()[0])
         raise ValueError(f"column {column.name!r}, row {where + 1} has no node id; fill it in, or remove the row")
-    if column.dtype == pl.Int64:
-        return column
-    if column.dtype == pl.String and typed:
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.Int64 or (column.dtype == pl.String and typed):
         return column
     numbers = column.cast(pl.Int64, strict=False)
     text = column.cast(pl.String)
@@ -50,8 +46,6 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
 
 def same_type(*columns: pl.Series) -> tuple[pl.Series, ...]:
     """Return the columns unchanged if all hold numbers, and all as text otherwise."""
-    import polars as pl
-
     if all(column.dtype == pl.Int64 for column in columns):
         return columns
     return tuple(column.cast(pl.String) for column in columns)
@@ -86,17 +80,8 @@ def positions(
 ) -> tuple[NDArray[Any], ...]:
     """Return the position of every edge end among the ids, which have the same type; refuse unknown ends.
 
-    Parameters
-    ----------
-    ids
-        The ids of the nodes.
-    ends
-        Columns of ids, one per end of the edges.
-    others
-        The other columns of the node table, in which ids are looked for if most are unknown.
+    ``others`` are the other columns of the node table, in which ids are looked for if most are unknown.
     """
-    import polars as pl
-
     look_up = _by_table if ids.dtype == pl.Int64 and len(ids) and _are_close(ids) else _by_hash
     found = tuple(look_up(ids, end) for end in ends)
     if any(place.size and place.min() < 0 for place in found):
@@ -133,8 +118,6 @@ def _by_hash(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
 
 
 def _join(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
-    import polars as pl
-
     nodes = pl.DataFrame({"id": ids, "position": np.arange(len(ids))})
     edges = pl.DataFrame({"id": ends, "row": np.arange(len(ends))})
     found = edges.join(nodes, on="id", how="left")  # in any order

@@ -38,12 +38,7 @@ def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = 
 
     The adjacency matrix may be dense or sparse and hold each edge once or twice; numbers other than 1 in it are
     weights. Labels may be a row or a column. ``Label`` or ``gnd`` becomes the labels only if all its values are 0, 1 or
-    -1 (unlabeled); otherwise it is a topic and is left out.
-
-    Raises
-    ------
-    ValueError
-        If the file is not such a ``.mat`` file, is damaged, or holds anything but matrices under these names.
+    -1 (unlabeled); otherwise it is a topic and is left out. Anything but matrices under these names is refused.
     """
     with reading(path):
         matrices = _read_matrices(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,7 @@ from hopsight.io.files import check_loaded, reading
 from hopsight.io.nodes import node_fields
 from hopsight.io.textfile import text_content
 from hopsight.io.xml import parse_xml
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 CELL_NUMBERS = 8  # a value is an object of Python before it is a number
 
@@ -38,7 +35,6 @@ def from_networkx(source: Any, *, directed: bool = False, derive: Any = None, **
     >>> from_networkx(friends)
     AttributedGraph(3 nodes, 2 undirected edges, 1 attribute)
     """
-    check_polars()
     if directed and not source.is_directed():
         raise ValueError("the edges of a NetworkX Graph have no direction; use a DiGraph, or leave out directed")
     nodes = list(source.nodes)
@@ -136,8 +132,6 @@ def _ignore(*_: Any) -> None:
 
 def _column(name: str, values: list[Any]) -> pl.Series:
     """Return the values of one attribute as a column."""
-    import polars as pl
-
     plain = [value.tolist() if isinstance(value, np.ndarray | np.generic) else value for value in values]
     known = [value for value in plain if value is not None]
     if all(isinstance(value, bool | int | float) for value in known):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.checks import suggest
+from hopsight.graph import AttributedGraph
 from hopsight.io.columns import NO_ATTRIBUTES, encode, read_flags
 from hopsight.io.dates import is_time
 from hopsight.io.notices import notice
@@ -18,13 +19,12 @@ from hopsight.io.roles import (
     normalized_name,
 )
 from hopsight.io.rules import KINDS
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 MOST_WORDS = 6  # in a name
 LABEL_COLUMN, KIND_COLUMN = "hopsight_label", "hopsight_kind"  # in files that hopsight wrote
 TYPE_COLUMN, NAME_COLUMN = "hopsight_type", "hopsight_name"
+OWN_COLUMNS = (LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN)
 
 
 def node_fields(
@@ -43,18 +43,9 @@ def node_fields(
 ) -> dict[str, Any]:
     """Return the fields of an AttributedGraph that come from columns with one value per node.
 
-    Parameters
-    ----------
-    names
-        Names of the columns, without the id.
-    column
-        Returns the values of a column, given its name.
-    n_nodes
-        Number of values in each.
-    label, ignore, missing, category, type_column, name_column, notices
-        As in :func:`hopsight.load`.
-    may_lack
-        Accept a table without attributes, and return no ``attributes``.
+    ``names`` are those of the columns without the id, and ``column`` returns the ``n_nodes`` values of one. With
+    ``may_lack``, a table without attributes is accepted, and no ``attributes`` are returned. The other parameters are
+    those of :func:`hopsight.load`.
 
     Examples
     --------
@@ -110,8 +101,6 @@ def _encoded(
 
 def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notices: list[str] | None) -> str | None:
     """Return the first column of text that is different for every node: it says who they are, not how they are."""
-    import polars as pl
-
     for name in sorted(names, key=lambda name: normalized_name(name) not in NAME_NAMES):
         values = column(name)
         least = 2 if normalized_name(name) in NAME_NAMES else LEAST_ROWS
@@ -125,8 +114,6 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
 
 def _are_values(words: pl.Series) -> bool:
     """Return whether text holds dates or mostly numbers, with a comma instead of a point or not."""
-    import polars as pl
-
     numbers = words.str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
     return is_time(words) or numbers.null_count() < len(words) / 2
 
@@ -137,9 +124,13 @@ def _are_sentences(words: pl.Series) -> bool:
 
 
 def _texts(column: pl.Series) -> list[str]:
-    import polars as pl
-
     return column.cast(pl.String).fill_null("").str.strip_chars().to_list()
+
+
+def own_columns(graph: AttributedGraph) -> dict[str, list[Any]]:
+    """Return what the columns of a file that hopsight writes say about each node beside its attributes."""
+    values = zip(OWN_COLUMNS, (graph.labels, graph.kinds, graph.node_types, graph.node_names), strict=True)
+    return {name: each.tolist() for name, each in values if each is not None}
 
 
 def check_column(parameter: str, name: str | None, names: Sequence[str]) -> None:

@@ -5,29 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hopsight.io.reader import check_parts
 from hopsight.io.textfile import TextTable
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 
 @dataclass(frozen=True)
 class TextParts:
-    """Text tables whose headers have been read and whose rows have not.
+    """Text tables whose headers have been read and whose rows have not."""
 
-    Attributes
-    ----------
-    parts
-        One table per file.
-    of_folders
-        For each of them, the columns that its folders name, such as ``year=2024``.
-    """
-
-    parts: Sequence[TextTable]
-    of_folders: Sequence[Mapping[str, str]]
+    parts: Sequence[TextTable]  # one per file
+    of_folders: Sequence[Mapping[str, str]]  # for each of them, the columns that its folders name, such as year=2024
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,8 +35,6 @@ class TextParts:
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns of all files; numbers in one and text in another become text."""
-        import polars as pl
-
         frames = []
         for part, more in zip(self.parts, self.of_folders, strict=True):
             frame = part.read([name for name in columns if name not in more], text)

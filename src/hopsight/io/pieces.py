@@ -6,13 +6,11 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.io.parts import TextParts
 from hopsight.io.textfile import TextTable
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 PIECE = 16 * 2**20  # bytes; a file of at most so many is read as a whole
 LEAST_ROWS = 100  # rows from which polars infers types
@@ -49,8 +47,6 @@ def text_blocks(text: TextTable | TextParts, columns: Sequence[str], as_text: Se
     The first pass over a large file decides the types as a whole read does: from the first rows, and all columns are
     text if a later row does not fit.
     """
-    import polars as pl
-
     if isinstance(text, TextTable):
         yield from _blocks(text, _types(text, as_text), columns, as_text)
         return
@@ -73,8 +69,6 @@ def text_blocks(text: TextTable | TextParts, columns: Sequence[str], as_text: Se
 
 def _types(table: TextTable, as_text: Sequence[str]) -> dict[str, Any] | None:
     """Return the types that a whole read gives the columns, or None if the table is to be read as a whole."""
-    import polars as pl
-
     types: dict[str, Any] | None = None
     if table.n_bytes <= PIECE:
         return None
@@ -95,8 +89,6 @@ def _types(table: TextTable, as_text: Sequence[str]) -> dict[str, Any] | None:
 def _blocks(
     table: TextTable, types: Mapping[str, Any] | None, columns: Sequence[str], as_text: Sequence[str]
 ) -> Iterator[pl.DataFrame]:
-    import polars as pl
-
     if types is None:
         yield table.read(columns, as_text)
         return
@@ -117,22 +109,16 @@ class JsonLines:
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield these columns in blocks."""
-        import polars as pl
-
         for piece in pieces(self.path, quotes=False):
             yield pl.read_ndjson(io.BytesIO(piece), schema=dict(self.types)).select(columns)
 
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return these columns of all rows."""
-        import polars as pl
-
         return pl.concat(self.blocks(columns))
 
 
 def open_lines(path: Path) -> JsonLines | None:
     """Return a large file of JSON Lines, or None if it is small, is something else, or has nested objects."""
-    import polars as pl
-
     if path.stat().st_size <= PIECE:
         return None
     heads: list[pl.DataFrame] = []

@@ -22,10 +22,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 PIECE = 64 * 2**20  # bytes of columns that are sent at once
 READER_BYTES = 512 * 2**20  # memory for the reader itself
@@ -93,8 +92,6 @@ class TableReader:
 
     def read(self, columns: Sequence[str], first: int = 0, length: int | None = None) -> pl.DataFrame:
         """Return these columns, in this order: all rows, or so many from one on."""
-        import polars as pl
-
         from hopsight.io.files import check_loaded
 
         n_rows = self.n_rows()
@@ -196,8 +193,6 @@ def _sentence(error: BaseException, kind: str, query: str | None) -> str:
 def _answer(
     lazy: pl.LazyFrame, above: list[str], columns: list[str], first: int, length: int
 ) -> tuple[dict[str, Any], memoryview]:
-    import polars as pl
-
     if not columns:
         n_rows = int(lazy.select(pl.len()).collect().item())
         return {"names": list(lazy.collect_schema()), "n_rows": n_rows, "above": above}, memoryview(b"")
@@ -207,8 +202,6 @@ def _answer(
 
 
 def _open(kind: str, paths: list[str], table: str | None, query: str | None, above: list[str]) -> pl.LazyFrame:
-    import polars as pl
-
     if kind == "parquet":
         _check_parts(paths, pl.read_parquet_schema)
         return pl.scan_parquet(paths, glob=False, hive_partitioning=len(paths) > 1)
@@ -239,8 +232,6 @@ def check_parts(first: Sequence[str], names: Sequence[str], one: str, other: str
 
 def _arrow(paths: list[str]) -> pl.LazyFrame:
     """Open Arrow files, or streams that were saved with the same name."""
-    import polars as pl
-
     streams = []
     for path in paths:
         with Path(path).open("rb") as file:
@@ -294,7 +285,6 @@ def _excel(path: str, table: str | None, title: list[str]) -> pl.DataFrame:
 
 def _duckdb(path: str, table: str | None, query: str | None) -> pl.DataFrame:
     import duckdb
-    import polars as pl
 
     settings = {
         "enable_external_access": "false",  # a view in the file must not read other files, or the network
@@ -337,8 +327,6 @@ def _sqlite(path: str, table: str | None, query: str | None) -> pl.DataFrame:
 
 def rows_to_frame(names: Sequence[str], fetch: Callable[[int], list[Any]], most: int = sys.maxsize) -> pl.DataFrame:
     """Return the rows of a cursor as a data frame; a column of text and numbers becomes text."""
-    import polars as pl
-
     batches: list[list[pl.Series]] = []
     while rows := fetch(BATCH):
         if len(batches) * BATCH > most:
@@ -359,8 +347,6 @@ def rows_to_frame(names: Sequence[str], fetch: Callable[[int], list[Any]], most:
 
 
 def _series(values: Sequence[Any]) -> pl.Series:
-    import polars as pl
-
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:
         return pl.Series(values, dtype=pl.Float64, strict=False)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 TRUTH_NAMES = {"label", "labels", "y", "gnd", "truth", "ground_truth", "class", "isfraud", "is_sar", "is_bot"}
 _TRUTH = re.compile(
@@ -90,8 +88,6 @@ def is_row_id(column: pl.Series) -> bool:
 
     Such a column is called like an id and differs in most rows, or it numbers the rows without a gap.
     """
-    import polars as pl
-
     known = column.drop_nulls()
     n_rows = len(known)
     if n_rows < FEWEST_ROWS or not (known.dtype.is_integer() or known.dtype in (pl.String, pl.Categorical)):

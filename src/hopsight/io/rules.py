@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,7 @@ from hopsight.io.dates import (
 from hopsight.io.notices import notice
 from hopsight.io.roles import LEAST_ROWS, is_truth_name
 from hopsight.io.written import WRITTEN, are_written, as_numbers, plain_numbers
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 MAX_CATEGORIES = 50
 MISSING = ("fill", "refuse", "mean")
@@ -161,8 +159,6 @@ class TextSummary(Summary):
     @classmethod
     def of(cls, column: pl.Series, rows: NDArray[np.int64] | None = None) -> Self:
         """Summarize text; ``rows`` are the positions of the cells in the table if they are a part of it."""
-        import polars as pl
-
         words = column.str.strip_chars()
         lower = words.str.to_lowercase()
         numbers = words.cast(pl.Float64, strict=False)
@@ -230,8 +226,6 @@ def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories
 
 def notice_written(name: str, kind: str, summary: TextSummary, notices: list[str] | None) -> None:
     """Say how numbers of a text column are read that are not written as programs write them."""
-    import polars as pl
-
     if kind in WRITTEN:
         shown = _value(summary.first_text)
         text = shown
@@ -243,8 +237,6 @@ def notice_written(name: str, kind: str, summary: TextSummary, notices: list[str
 
 def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:
     """Return the numbers that a text column holds, null where it is empty; a date becomes days since 1970."""
-    import polars as pl
-
     if is_dates(kind):
         return as_seconds(column, SLASHED.get(kind)) / SECONDS_PER_DAY
     if kind in WRITTEN:
@@ -350,8 +342,6 @@ def wrong_flags(column: pl.Series, flags: Flags) -> pl.Series:
 
 def flag_words(column: pl.Series, flags: Flags) -> pl.Series:
     """Return the cells of a column of flags in lower case; an empty cell is a blank where blanks are allowed."""
-    import polars as pl
-
     words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     return words.fill_null("") if "" in flags.values else words
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.checks import shortened
 from hopsight.io import ids
 from hopsight.io.notices import notice
 from hopsight.io.roles import normalized_name
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 _ACTORS = (
     "user", "customer", "client", "buyer", "reviewer", "author", "account", "card", "patient", "person", "actor",
@@ -32,23 +30,15 @@ UNKNOWN = "(unknown)"
 
 @dataclass(frozen=True)
 class Sides:
-    """The ids at both ends of every edge, and the types of nodes that they name, None if there is one type only.
-
-    Attributes
-    ----------
-    prefixed
-        Whether ids of both types overlap, so that each became ``type:id``.
-    """
+    """The ids at both ends of every edge, and the types of nodes that they name, None if there is one type only."""
 
     sources: pl.Series
     targets: pl.Series
     types: tuple[str, str] | None = None
-    prefixed: bool = False
+    prefixed: bool = False  # whether ids of both types overlap, so that each became type:id
 
     def all_ids(self) -> pl.Series:
         """Return every id once, sorted."""
-        import polars as pl
-
         if self.sources.dtype == self.targets.dtype == pl.Int64 and len(self.sources):
             numbers = ids.distinct_numbers(self.sources.to_numpy(), self.targets.to_numpy())
             if numbers is not None:
@@ -62,8 +52,6 @@ class Sides:
 
     def ids_of_nodes(self, node_ids: pl.Series, fields: dict[str, Any]) -> pl.Series:
         """Return the ids of a node table as the edges write them, and add the types of its nodes to the fields."""
-        import polars as pl
-
         if self.types is None:
             return node_ids
         if not self.prefixed:
@@ -101,8 +89,6 @@ def as_sides(
 
     ``bipartite`` None decides by the names of the two columns, such as ``user`` and ``item``.
     """
-    import polars as pl
-
     known = (normalized_name(names[0]), normalized_name(names[1]))
     if not (known in PAIRS if bipartite is None else bipartite):
         return Sides(sources, targets)

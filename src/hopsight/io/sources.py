@@ -22,17 +22,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
-from hopsight.io.files import PACKINGS, TEXT_KINDS
+from hopsight.io.files import KINDS, PACKINGS, TEXT_KINDS
 
 OPTIONS = ("table", "query", "header", "encoding")
 SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")
-KINDS = {
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-    "sqlite": (".db", ".sqlite", ".sqlite3"),
-    "duckdb": (".duckdb", ".ddb"),
-}
 _SCHEME = re.compile(r"([a-z][a-z0-9+]+)://", re.IGNORECASE)
 _PASSWORD = re.compile(r"(://[^/@:]*):[^@/]*@")
 
@@ -52,13 +45,7 @@ class Address:
 
 
 def resolve(source: Any) -> Any:
-    """Return a path for a plain file, an :class:`Address` for other places, and other objects unchanged.
-
-    Raises
-    ------
-    ValueError
-        If an address is not understood, in one sentence.
-    """
+    """Return a path for a plain file, an :class:`Address` for other places, and other objects unchanged."""
     if is_query(source):
         where, query = source
         if not isinstance(where, str):

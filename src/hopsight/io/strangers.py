@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import plural, shortened
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 EXAMPLES = 3
 MOST = 0.5  # share of the unknown ids that a cause must explain
@@ -33,8 +30,6 @@ def describe_strangers(
     2 of 3 node ids in the edges have no row in the node table: '007', '008'
     it has '7', '8' instead, so they differ in leading zeros: write them alike in both tables
     """
-    import polars as pl
-
     unknown = pl.concat([end.filter(place < 0).alias("id") for end, place in zip(ends, found, strict=True)])
     unknown = unknown.unique(maintain_order=True)
     total = pl.concat([end.alias("id") for end in ends]).n_unique()
@@ -58,8 +53,6 @@ def describe_strangers(
 
 def _cause(unknown: pl.Series, ids: pl.Series, others: Mapping[str, pl.Series]) -> str | None:
     """Return what most unknown ids have in common, with the remedy, or None."""
-    import polars as pl
-
     words, known = (column.head(LARGEST).cast(pl.String) for column in (unknown, ids))
     for difference, plain in _FORMS.items():
         by_form = dict(zip(plain(known).to_list(), known.to_list(), strict=True))

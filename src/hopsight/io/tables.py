@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import scipy.sparse as sp
 
@@ -20,14 +20,11 @@ from hopsight.io.edge_fields import add_derived, kinds_to_derive
 from hopsight.io.ends import find_ends, state_ends
 from hopsight.io.files import TABLE_SUFFIXES, reading
 from hopsight.io.frames import Table, open_table, write_frame
-from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NAME_COLUMN, TYPE_COLUMN, check_column, distinct, node_fields
+from hopsight.io.nodes import OWN_COLUMNS, check_column, distinct, node_fields, own_columns
 from hopsight.io.notices import notice
 from hopsight.io.roles import normalized_name
 from hopsight.io.sides import Sides, as_sides
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
@@ -60,7 +57,6 @@ def read_tables(
     The parameters are those of :func:`hopsight.load`; ``options`` are those of
     :func:`hopsight.io.nodes.node_fields`.
     """
-    check_polars()
     duplicates = "sum" if duplicates is None else duplicates
     check_choice("duplicates", duplicates, DUPLICATES)
     kinds = parse_derive(derive)
@@ -98,20 +94,13 @@ def read_tables(
 
 def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None = None) -> None:
     """Write the edge list to ``path`` and the node table beside it, ``x.csv`` and ``x.nodes.csv``."""
-    import polars as pl
-
-    check_polars()
-    names = distinct(graph.attribute_names, ("id", LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN))
+    names = distinct(graph.attribute_names, ("id", *OWN_COLUMNS))
     matrix = graph.attributes.tocsc() if sp.issparse(graph.attributes) else graph.attributes
     columns: dict[str, Any] = {"id": graph.node_ids.tolist()}
     for position, name in enumerate(names):
         column = matrix[:, [position]]
         columns[name] = (column.toarray() if sp.issparse(column) else column).ravel()
-    own = {
-        LABEL_COLUMN: graph.labels, KIND_COLUMN: graph.kinds, TYPE_COLUMN: graph.node_types,
-        NAME_COLUMN: graph.node_names,
-    }  # fmt: skip
-    columns |= {name: values.tolist() for name, values in own.items() if values is not None}
+    columns |= own_columns(graph)
     kind = pl.Int64 if graph.node_ids.dtype != object else pl.String
     write_frame(pl.DataFrame(columns, schema_overrides={"id": kind}), node_path(path), notices)
     ends = {
@@ -185,7 +174,7 @@ class _EdgeTable:
         if not frame.height:
             raise ValueError("it has a header but no edges")
         frame = _with_ends(frame, ends, options["notices"])
-        sources, targets = (ids.as_ids(_plain(frame[end]), typed=table.typed) for end in ends)
+        sources, targets = (ids.as_ids(frame[end], typed=table.typed) for end in ends)
         options["category"] = [name for name in options["category"] if name in others]
         return cls(sources, targets, edge_columns(frame, others, **options))
 
@@ -200,21 +189,12 @@ def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], noti
 
 def _with_ends(frame: pl.DataFrame, ends: tuple[str, str], notices: list[str] | None) -> pl.DataFrame:
     """Return the rows that have some end; a row without both, such as a total below a column, is no edge."""
-    import polars as pl
-
     empty = frame.select(pl.all_horizontal(pl.col(end).is_null() for end in ends)).to_series()
     if not empty.any() or empty.all():
         return frame
     where = int(empty.arg_true()[0]) + 1
     notice(f"Left out {plural(int(empty.sum()), 'row')} without both ends, first row {where}.", notices)
     return frame.filter(~empty)
-
-
-def _plain(column: pl.Series) -> pl.Series:
-    """Return text that is stored as codes as text."""
-    import polars as pl
-
-    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
 
 
 def _check_without_nodes(names: Sequence[str], ends: tuple[str, str], **options: Any) -> None:
@@ -266,15 +246,13 @@ class _NodeTable:
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
-            node_ids = sides.ids_of_nodes(ids.as_ids(_plain(frame[id_name]), typed=table.typed), fields)
+            node_ids = sides.ids_of_nodes(ids.as_ids(frame[id_name], typed=table.typed), fields)
             ids.check_unique(node_ids)
         return cls(node_ids, fields, {name: frame[name] for name in names if name in frame.columns})
 
 
 def _values(node_ids: pl.Series) -> Any:
     """Return numbers as an array, and text as a list."""
-    import polars as pl
-
     return node_ids.to_numpy() if node_ids.dtype == pl.Int64 else node_ids.to_list()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.checks import plural, shortened
 from hopsight.io.files import check_filled, check_loaded
@@ -18,9 +18,7 @@ from hopsight.io.header import has_header
 from hopsight.io.notices import notice
 from hopsight.io.unpack import ZLIB, unpacked
 from hopsight.system.cells import unguarded_frame, unguarded_names
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 SEPARATORS = (",", "\t", ";", "|", " ")
 COMMENTS = ("#", "%")
@@ -51,8 +49,6 @@ class TextTable:
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns; those named in ``text`` are never read as numbers, and empty rows are left out."""
-        import polars as pl
-
         try:  # letting polars infer the types saves much memory, but it looks at the first rows only
             frame = self.parse(self.source, dict.fromkeys(text, pl.String), guess=True)
         except pl.exceptions.PolarsError:
@@ -61,8 +57,6 @@ class TextTable:
 
     def cleaned(self, frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
         """Return these columns of parsed rows with the text that was meant; empty rows are left out."""
-        import polars as pl
-
         if self.guarded:
             frame = unguarded_frame(frame)
         if self.padded:
@@ -70,8 +64,6 @@ class TextTable:
         return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))
 
     def _read_as_text(self) -> pl.DataFrame:
-        import polars as pl
-
         try:
             return self.parse(self.source, dict.fromkeys(self.names, pl.String))
         except pl.exceptions.NoDataError:
@@ -116,8 +108,6 @@ class TextTable:
 
         Columns that ``types`` does not name are text, or with ``guess`` what polars infers from the first rows.
         """
-        import polars as pl
-
         options: dict[str, Any] = {"separator": self.separator, "comment_prefix": self.comment, "glob": False}
         given: Any = source if isinstance(source, bytes) else str(source)
         if is_first:
@@ -137,19 +127,11 @@ class TextTable:
 def open_text(
     path: Path, *, header: bool | None = None, encoding: str | None = None, notices: list[str] | None = None
 ) -> TextTable:
-    """Read the header of a text table.
+    """Read the header of a text table, which may be compressed.
 
-    Parameters
-    ----------
-    path
-        The file, which may be compressed.
-    header
-        Whether the first line holds names. By default it does, unless it looks like all other lines; the columns are
-        then called ``column1, column2, …``.
-    encoding
-        Encoding of the text. By default UTF-8, UTF-16 with a byte order mark, or else Windows-1252 with a notice.
-    notices
-        List that receives the notices.
+    By default the first line holds names, unless it looks like all other lines; the columns are then called
+    ``column1, column2, …``. The encoding is by default UTF-8, UTF-16 with a byte order mark, or else Windows-1252 with
+    a notice.
     """
     content, is_changed = _content(path, encoding, notices)
     start = _start(path, content).decode(errors="replace").removeprefix("\ufeff")

@@ -69,13 +69,7 @@ class Name:
 
 
 def read_torch(path: Path) -> Any:
-    """Return the content of a ``.pt`` file or a zip of one: tensors as arrays, ``Data`` as :class:`Record`.
-
-    Raises
-    ------
-    ValueError
-        If the archive is damaged, or holds anything but tensors, plain containers and ``Data``.
-    """
+    """Return the content of a ``.pt`` file or a zip of one: tensors as arrays, ``Data`` as :class:`Record`."""
     source: Path | io.BytesIO = path
     size = path.stat().st_size
     with zipfile.ZipFile(path) as outer:

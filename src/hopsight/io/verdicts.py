@@ -13,7 +13,7 @@ from hopsight.checks import check_choice, plural, shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io.files import reading
 from hopsight.io.textfile import text_content
-from hopsight.system.forks import check_polars
+from hopsight.system.lazy_polars import pl
 
 VERDICTS = ("anomalous", "normal", "unsure")
 
@@ -106,9 +106,6 @@ def _pairs(source: Any) -> Iterable[tuple[Hashable, Any]]:
 
 
 def _table(path: str | Path) -> Any:
-    import polars as pl
-
-    check_polars()
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"there is no file {file}")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 WRITTEN = {"point numbers": ".", "comma numbers": ","}  # what a column of such numbers holds, and its decimal mark
 _MONEY = r"(?:[$€£¥₹₽₩₺฿]|(?i:USD|EUR|GBP|CHF|JPY|CNY|INR|NOK|SEK|DKK|PLN|CZK|CAD|AUD|NZD|BRL|MXN|ZAR|kr\.?|zł))"
@@ -46,8 +43,6 @@ def as_numbers(words: pl.Series, mark: str) -> pl.Series:
     >>> as_numbers(pl.Series(["1.234,56 €", "(7)", None]), ",").to_list()
     [1234.56, -7.0, None]
     """
-    import polars as pl
-
     plain = plain_numbers(words.str.strip_chars())
     bare = plain.str.replace_all(f"[{_SPACE}{'.' if mark == ',' else ','}]", "").str.replace(",", ".", literal=True)
     frame = pl.DataFrame({"bare": bare.cast(pl.Float64, strict=False), "known": plain.str.contains(_pattern(mark))})

@@ -18,13 +18,7 @@ def parse_xml(
     end: Callable[[str], None],
     text: Callable[[str], None],
 ) -> None:
-    """Call the three functions for the elements and the text of a document, with tags without namespace.
-
-    Raises
-    ------
-    ValueError
-        If the file is not XML, declares a document type, or is nested or written in a way that no graph needs.
-    """
+    """Call the three functions for the elements and the text of a document, with tags without namespace."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     depth = 0

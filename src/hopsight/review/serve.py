@@ -24,24 +24,10 @@ def serve(
     browser: bool = True,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve the review of a finished run.
+    """Serve the review of a finished run; ``say`` receives what to print.
 
-    Parameters
-    ----------
-    folder
-        The run folder.
-    reviewer
-        Who the verdicts are by.
-    host, port
-        Where to listen; port 0 is any free one.
-    place
-        The URI of a PostgreSQL database to keep verdicts in, instead of the run folder.
-    token
-        The secret in the address; a new one if not given.
-    browser
-        Whether to open the address in the browser.
-    say
-        Receives what to print.
+    Port 0 is any free one, and without ``token`` the secret in the address is a new one. ``place`` is the URI of a
+    PostgreSQL database to keep verdicts in, instead of the run folder.
     """
     try:
         import uvicorn

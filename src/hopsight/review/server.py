@@ -12,7 +12,8 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,16 +28,17 @@ SCRIPTS = ("charts.js", "ego.js", "node.js", "review.js")
 MAX_BODY = 16 * 1024
 MAX_QUERY = 4 * 1024
 TOKEN = "token"
-TOKEN_HEADER = b"x-hopsight-token"
+TOKEN_HEADER = "x-hopsight-token"
+POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 HEADERS = {
     "Cache-Control": "no-store",
+    "Content-Security-Policy": POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 
 def make_app(session: Session, *, token: str, hosts: frozenset[str] | None, reviewer: str) -> ASGIApp:
@@ -75,38 +77,16 @@ def make_app(session: Session, *, token: str, hosts: frozenset[str] | None, revi
 
 
 def _reads(session: Session) -> list[Route]:
-    def answer(call: Callable[[Request], Any]) -> Callable[[Request], Any]:
-        async def respond(request: Request) -> Response:
-            try:
-                return _json(await run_in_threadpool(call, request))
-            except ValueError as error:
-                return _json({"error": str(error)}, 400)
-            except OSError as error:
-                return _json({"error": str(error.strerror or error)}, 503)
-
-        return respond
-
-    return [
-        Route("/api/state", answer(lambda request: session.state())),
-        Route("/api/list", answer(lambda request: session.listed(request.query_params.get("view", "queue")))),
-        Route("/api/node", answer(lambda request: session.node(_whole(request.query_params.get("place"))))),
-        Route("/api/search", answer(lambda request: session.search(request.query_params.get("text", "")))),
-    ]
+    calls: dict[str, Callable[[Request], Any]] = {
+        "state": lambda request: session.state(),
+        "list": lambda request: session.listed(request.query_params.get("view", "queue")),
+        "node": lambda request: session.node(_whole(request.query_params.get("place"))),
+        "search": lambda request: session.search(request.query_params.get("text", "")),
+    }
+    return [Route(f"/api/{name}", _answer(call)) for name, call in calls.items()]
 
 
 def _writes(session: Session, reviewer: str) -> list[Route]:
-    def answer(call: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
-        async def respond(request: Request) -> Response:
-            try:
-                body = _object(await request.body() or b"{}")
-                return _json(await run_in_threadpool(call, body))
-            except ValueError as error:
-                return _json({"error": str(error)}, 400)
-            except OSError as error:
-                return _json({"error": f"the verdict could not be written: {error.strerror or error}"}, 503)
-
-        return respond
-
     def decide(body: dict[str, Any]) -> dict[str, Any]:
         row = session.decide(
             _text(body, "request", MAX_REQUEST, needed=True), _whole(body.get("place")),
@@ -117,15 +97,31 @@ def _writes(session: Session, reviewer: str) -> list[Route]:
     def undo(body: dict[str, Any]) -> dict[str, Any]:
         return {"place": session.undo(_text(body, "request", MAX_REQUEST, needed=True), reviewer)}
 
-    return [
-        Route("/api/decide", answer(decide), methods=["POST"]),
-        Route("/api/undo", answer(undo), methods=["POST"]),
-        Route("/api/learn", answer(lambda body: {"words": session.learn()}), methods=["POST"]),
-    ]
+    calls = {"decide": decide, "undo": undo, "learn": lambda body: {"words": session.learn()}}
+    return [Route(f"/api/{name}", _answer(call, writes=True), methods=["POST"]) for name, call in calls.items()]
+
+
+def _answer(call: Callable[[Any], Any], *, writes: bool = False) -> Callable[[Request], Any]:
+    """Return a handler that answers with what a function makes of a request, or of the object that it sends."""
+
+    async def respond(request: Request) -> Response:
+        body = await _body(request) if writes else b""
+        if body is None:
+            return PlainTextResponse(f"a request has at most {MAX_BODY:,} bytes", 413)
+        try:
+            given = _object(body or b"{}") if writes else request
+            return _json(await run_in_threadpool(call, given))
+        except ValueError as error:
+            return _json({"error": str(error)}, 400)
+        except OSError as error:
+            refusal = "the verdict could not be written: " if writes else ""
+            return _json({"error": f"{refusal}{error.strerror or error}"}, 503)
+
+    return respond
 
 
 class Guard:
-    """Refuses requests that did not come from the page: wrong host, origin or token, or too large."""
+    """Refuses requests that did not come from the page: wrong host, origin or token, or a very long address."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str] | None) -> None:
         self.app, self.token, self.hosts = app, token.encode(), hosts
@@ -137,39 +133,30 @@ class Guard:
             return
         if scope["type"] != "http":
             return
-        headers = {name.lower(): value for name, value in scope["headers"]}
-        refusal = self._refusal(scope, headers)
-        if refusal is None and scope["method"] == "POST":
-            body = await _bounded(receive)
-            if body is None:
-                refusal = (413, f"a request has at most {MAX_BODY:,} bytes")
-            else:
-                receive = _replay(body)
+        refusal = self._refusal(Request(scope))
         app: ASGIApp = self.app if refusal is None else PlainTextResponse(refusal[1], refusal[0])
         await app(scope, receive, _secured(send))
 
-    def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
-        host = headers.get(b"host", b"").decode("latin-1").lower()
+    def _refusal(self, request: Request) -> tuple[int, str] | None:
+        headers, foreign = request.headers, (403, "requests come from the page of this server only")
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
         if not self._is_own(host):
             return 403, "this server answers only under its own address"
-        origin = headers.get(b"origin")
-        if origin is not None and origin.decode("latin-1").lower() != f"http://{host}":
-            return 403, "requests come from the page of this server only"
-        if headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none"):
-            return 403, "requests come from the page of this server only"
-        if len(scope["query_string"]) > MAX_QUERY:
+        if origin is not None and origin.lower() != f"http://{host}":
+            return foreign
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return foreign
+        if len(request.scope["query_string"]) > MAX_QUERY:
             return 414, f"an address has at most {MAX_QUERY:,} characters"
-        if scope["method"] == "POST":
-            if headers.get(b"content-type", b"").split(b";")[0].strip() != b"application/json":
+        if request.method == "POST":
+            if headers.get("content-type", "").split(";")[0].strip() != "application/json":
                 return 415, "requests are JSON"
             if origin is None or TOKEN_HEADER not in headers:
-                return 403, "requests come from the page of this server only"
-        given = headers.get(TOKEN_HEADER) or Request(scope).query_params.get(TOKEN, "").encode()
-        if not hmac.compare_digest(given, self.token):
-            return (
-                403,
-                "open the address that hopsight review printed: it has a token, and this one is missing or wrong",
-            )
+                return foreign
+        given = headers.get(TOKEN_HEADER) or request.query_params.get(TOKEN, "")
+        if not hmac.compare_digest(given.encode(), self.token):
+            wrong = "open the address that hopsight review printed: it has a token, and this one is missing or wrong"
+            return 403, wrong
         return None
 
     def _is_own(self, host: str) -> bool:
@@ -188,38 +175,25 @@ def _secured(send: Send) -> Send:
 
     async def wrapped(message: Message) -> None:
         if message["type"] == "http.response.start":
-            names = {name.lower() for name, _ in message["headers"]}
-            more = HEADERS | {"Content-Security-Policy": POLICY}
-            message["headers"] = [
-                *message["headers"],
-                *(
-                    (name.encode(), value.encode())
-                    for name, value in more.items()
-                    if name.lower().encode() not in names
-                ),
-            ]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return wrapped
 
 
-async def _bounded(receive: Receive) -> bytes | None:
-    """Return the body of a request; None if it is too large."""
+async def _body(request: Request) -> bytes | None:
+    """Return the body of a request; None if it is too large, or the page has gone."""
     body = b""
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > MAX_BODY or message["type"] == "http.disconnect":
-            return None
-        if not message.get("more_body"):
-            return body
-
-
-def _replay(body: bytes) -> Receive:
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_BODY:
+                return None
+    except ClientDisconnect:
+        return None
+    return body
 
 
 def _json(value: Any, status: int = 200) -> JSONResponse:

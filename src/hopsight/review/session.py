@@ -28,7 +28,7 @@ from hopsight.runs.explain import open_run
 from hopsight.runs.outputs import write_scores
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
-from hopsight.system.forks import check_polars
+from hopsight.system.lazy_polars import pl
 
 VIEWS = ("queue", "flagged", "judged", *VERDICTS)
 N_LISTED = 50
@@ -149,9 +149,6 @@ class Session:
 
     def export(self) -> str:
         """Return the verdicts that stand as CSV: node, verdict, reviewer, decided, note."""
-        import polars as pl
-
-        check_polars()
         rows = list(current(self.store.rows()).values())
         columns = ("node", "verdict", "reviewer", "decided", "note")
         table = {name: [guarded(getattr(row, name)) for row in rows] for name in columns}

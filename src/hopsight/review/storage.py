@@ -23,7 +23,7 @@ from hopsight.io.verdicts import VERDICTS
 FILE = "verdicts.sqlite"
 UNDO = "undo"
 WAIT = 30.0  # seconds to wait for another writer
-MAX_NOTE, MAX_NODE, MAX_REVIEWER, MAX_REQUEST = 2000, 4000, 100, 100  # characters
+MAX_NOTE, MAX_REVIEWER, MAX_REQUEST = 2000, 100, 100  # characters
 
 COLUMNS = ("number", "request", "graph", "node", "verdict", "note", "reviewer", "decided", "undoes")
 SCHEMA = """

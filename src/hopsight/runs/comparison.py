@@ -6,17 +6,13 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.checks import check_count, plural
-from hopsight.detectors.registry import CLASSES
 from hopsight.explanations.text import aligned, printable
 from hopsight.runs.record import read_record
 from hopsight.runs.tables import read_table, table_of
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 COLUMNS = ("node", "rank", "score", "flagged")
 
@@ -99,9 +95,6 @@ def compare(first: Path, second: Path, *, top: int = 20) -> Comparison:
     top
         Number of nodes that count as the first ones, and the largest number of moves to list.
     """
-    import polars as pl
-
-    check_polars()
     check_count("top", top)
     records = [read_record(folder) for folder in (first, second)]
     old, new = (_scores(folder) for folder in (first, second))
@@ -129,8 +122,6 @@ def compare(first: Path, second: Path, *, top: int = 20) -> Comparison:
 
 def _scores(folder: Path) -> pl.DataFrame:
     """Return node, rank, score and flagged of a run, with the ids as they are in the graph."""
-    import polars as pl
-
     path = table_of(folder, "scores")
     if not path.exists():
         raise ValueError(f"{folder} has no scores.csv to compare: repeat the run, or name another folder")
@@ -168,20 +159,10 @@ def _settings(record: dict[str, Any]) -> dict[str, Any]:
     source = dict(_part(_part(record, "request"), "source") or _part(record, "source"))
     read = {"source": source.pop("path", None), **source}
     return {
-        "detector": _detector_name(record.get("detector")),
+        "detector": record.get("detector"),
         **{name: value for name, value in read.items() if value not in (None, [], False)},
         **_part(record, "parameters"),
     }
-
-
-def _detector_name(detector: str | None) -> str | None:
-    """Return the name by which a run calls its detector; the score command records the name of its class.
-
-    >>> _detector_name("CrossHCM"), _detector_name("cross_hcm"), _detector_name("another")
-    ('cross_hcm', 'cross_hcm', 'another')
-    """
-    plain = str(detector).replace("_", "").casefold()
-    return next((name for name in CLASSES if name.replace("_", "") == plain), detector)
 
 
 def _part(record: dict[str, Any], name: str) -> dict[str, Any]:

@@ -19,8 +19,9 @@ CHECKPOINT = ".hopsight-checkpoint"
 DAMAGED = "-damaged"  # the end of the name of a checkpoint that could not be read
 PUBLISHING = "publishing"  # exists in the staging folder while its files are being moved
 RECORD = "run.json"  # written last: a folder without it is not a finished run
-OVER_TIME = "trajectories.csv"  # only a run over time has it, and these:
-OVER_TIME_FILES = (OVER_TIME, "alerts.csv", "windows.csv", "state.npz")
+ALERTS, WINDOWS, TRAJECTORIES, STATE = "alerts.csv", "windows.csv", "trajectories.csv", "state.npz"
+OVER_TIME_FILES = (ALERTS, WINDOWS, TRAJECTORIES, STATE)  # only a run over time has them
+OVER_TIME = TRAJECTORIES  # by which it is recognized
 FORMAT = "hopsight-run"  # the first value in run.json
 WRITTEN = "files"  # the value in run.json that lists the files of the run
 LEARNED, REDACTED, KEY = "scores-learned.csv", "report-redacted.html", "redacted.csv"
@@ -121,13 +122,7 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock the folder of a finished run, so that only one process changes it.
-
-    Raises
-    ------
-    ValueError
-        If there is no such folder, or another process is writing to it.
-    """
+    """Lock the folder of a finished run, so that only one process changes it."""
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
     lock = _lock(folder)

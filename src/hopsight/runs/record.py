@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hopsight.detectors.registry import CLASSES
 from hopsight.graph import AttributedGraph
 from hopsight.runs.folder import FORMAT, PUBLISHING, RECORD, STAGING, WRITTEN
 from hopsight.system.files import naming, read_regular
@@ -57,7 +58,18 @@ def read_record(path: Path) -> dict[str, Any]:
         raise ValueError(f"{file} is not the record of a hopsight run")
     if record.get("version") != VERSION:
         raise ValueError(f"{file} has version {record.get('version')}, this hopsight reads {VERSION}: update hopsight")
+    if "detector" in record:  # older versions recorded the class in a score
+        record["detector"] = detector_name(record["detector"])
     return record
+
+
+def detector_name(kind: Any) -> Any:
+    """Return the name in the registry of a detector, given that of its class; anything else as it is.
+
+    >>> detector_name("CrossHCM"), detector_name("cross_hcm"), detector_name("another")
+    ('cross_hcm', 'cross_hcm', 'another')
+    """
+    return next((name for name, address in CLASSES.items() if address.partition(":")[2] == kind), kind)
 
 
 def checksums(*paths: str | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from hopsight.checks import check_count
 from hopsight.runs.folder import OVER_TIME, claim
 from hopsight.runs.progress import Progress
-from hopsight.runs.record import Stages, notices
+from hopsight.runs.record import Stages, detector_name, notices
 from hopsight.runs.request import Source
 from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
 
@@ -39,7 +39,7 @@ def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, prog
             "command": "score",
             "model": str(model_path.resolve()),
             "source": dataclasses.asdict(source.repeatable()),
-            "detector": type(model).__name__,
+            "detector": detector_name(type(model).__name__),
             "top": top,
             "started": started,
             "warnings": warnings,

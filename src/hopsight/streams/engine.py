@@ -8,20 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.io.dates import SECONDS_PER_DAY
+from hopsight.streams import memory as at
 from hopsight.streams.events import Events
 from hopsight.streams.kernel import DRIFT, N_READINGS, process
-from hopsight.streams.memory import (
-    BASE_LOSS,
-    EVENTS,
-    FITTED,
-    LOSS,
-    N_EXAMPLES,
-    N_HOURS,
-    N_LATE,
-    N_TRAINED,
-    NEWEST,
-    SINCE_FIT,
-)
 from hopsight.streams.network import fit, loss_of
 from hopsight.streams.state import State
 from hopsight.streams.windows import SPANS, parse_window
@@ -38,9 +27,9 @@ def advance(state: State, events: Events) -> tuple[Readings, NDArray[np.int64]]:
     """
     memory, window = state.memory, parse_window(state.notes["window"])
     seed = int(state.notes["seed"])
-    moments = np.maximum(np.maximum.accumulate(events.seconds), memory.sums[NEWEST])
-    memory.clock[N_LATE] += int((events.seconds < moments).sum())
-    first = int(memory.clock[EVENTS])
+    moments = np.maximum(np.maximum.accumulate(events.seconds), memory.sums[at.NEWEST])
+    memory.clock[at.N_LATE] += int((events.seconds < moments).sum())
+    first = int(memory.clock[at.EVENTS])
     ticks = window.ticks(moments, first, dated=bool(state.notes["hours"]))
     spans = window.number(moments, first, SPANS)
     hours = _hours(state, moments)
@@ -54,7 +43,7 @@ def advance(state: State, events: Events) -> tuple[Readings, NDArray[np.int64]]:
         if place >= events.size:
             break
         refit(state, float(moments[place]), seed)
-    memory.sums[NEWEST] = moments[-1]
+    memory.sums[at.NEWEST] = moments[-1]
     return readings, window.number(moments, first)
 
 
@@ -63,24 +52,26 @@ def _hours(state: State, moments: NDArray[np.float64]) -> NDArray[np.int64]:
     if not state.notes["hours"]:
         return np.full(moments.size, -1)
     began = state.notes.setdefault("began", float(moments[0]))
-    return np.asarray((moments // 3600 % N_HOURS).astype(np.int64) + N_HOURS * (moments < began + SECONDS_PER_DAY))
+    return np.asarray(
+        (moments // 3600 % at.N_HOURS).astype(np.int64) + at.N_HOURS * (moments < began + SECONDS_PER_DAY)
+    )
 
 
 def refit(state: State, moment: float, seed: int) -> None:
     """Fit the network to the most recent examples, and note when and why."""
     memory = state.memory
-    examples = memory.examples[: min(int(memory.clock[N_TRAINED]), N_EXAMPLES)]
-    before = float(memory.sums[LOSS] / max(int(memory.clock[SINCE_FIT]), 1))
-    reason = "first" if memory.sums[FITTED] == 0.0 else "schedule"
-    if reason != "first" and before > memory.sums[BASE_LOSS] + DRIFT:
+    examples = memory.examples[: min(int(memory.clock[at.N_TRAINED]), at.N_EXAMPLES)]
+    before = float(memory.sums[at.LOSS] / max(int(memory.clock[at.SINCE_FIT]), 1))
+    reason = "first" if memory.sums[at.FITTED] == 0.0 else "schedule"
+    if reason != "first" and before > memory.sums[at.BASE_LOSS] + DRIFT:
         reason = "drift"
-    state.network = fit(state.network, examples, seed + int(memory.sums[FITTED]))
-    memory.sums[BASE_LOSS] = loss_of(state.network, examples)
-    memory.sums[LOSS] = 0.0
-    memory.sums[FITTED] += 1.0
-    memory.clock[SINCE_FIT] = 0
+    state.network = fit(state.network, examples, seed + int(memory.sums[at.FITTED]))
+    memory.sums[at.BASE_LOSS] = loss_of(state.network, examples)
+    memory.sums[at.LOSS] = 0.0
+    memory.sums[at.FITTED] += 1.0
+    memory.clock[at.SINCE_FIT] = 0
     note: dict[str, Any] = {
-        "event": int(memory.clock[EVENTS]), "time": moment, "reason": reason,
-        "loss_before": before, "loss_after": float(memory.sums[BASE_LOSS]),
+        "event": int(memory.clock[at.EVENTS]), "time": moment, "reason": reason,
+        "loss_before": before, "loss_after": float(memory.sums[at.BASE_LOSS]),
     }  # fmt: skip
     state.notes["fits"] = [*state.notes["fits"], note][-MAX_FITS:]

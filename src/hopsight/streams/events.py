@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,7 @@ from hopsight.io.nodes import check_column
 from hopsight.io.rules import TextSummary, text_kind, text_numbers
 from hopsight.io.written import WRITTEN
 from hopsight.streams.times import BLOCK, PLAIN, as_seconds, time_form
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 FloatArray = NDArray[np.float64]
 KeyArray = NDArray[np.uint64]
@@ -78,8 +76,6 @@ class Events:
 
     def keys(self) -> tuple[KeyArray, KeyArray]:
         """Return a number for each source and target, the same in every run: a hash of the id's text."""
-        import polars as pl
-
         both = pl.concat([self.sources.cast(pl.String), self.targets.cast(pl.String)])
         names = both.unique(maintain_order=True)
         table = pl.DataFrame({"id": names, "key": [_key(name) for name in names]}, schema_overrides={"key": pl.UInt64})
@@ -91,11 +87,6 @@ def read_events(source: Any, columns: Columns) -> Events:
     """Read a table (a path, an address or a data frame) and return its events in order of time.
 
     Events of the same time keep the order of the rows.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or a time, an amount or an id is not what it should be.
     """
     with opened(source, columns) as (table, wanted):
         return events_of(_sorted(event_rows(_read(table, wanted), wanted, table.typed)))
@@ -154,12 +145,10 @@ def event_rows(frame: pl.DataFrame, wanted: Wanted, typed: bool, first: int = 0)
 
     ``first`` is the number of rows before these.
     """
-    import polars as pl
-
     n_rows = frame.height
     rows = {
-        "source": ids.as_ids(_plain(frame[wanted.source]), typed=typed).alias("source"),
-        "target": ids.as_ids(_plain(frame[wanted.target]), typed=typed).alias("target"),
+        "source": ids.as_ids(frame[wanted.source], typed=typed).alias("source"),
+        "target": ids.as_ids(frame[wanted.target], typed=typed).alias("target"),
         "time": frame[wanted.time].alias("time"),
         "seconds": as_seconds(frame[wanted.time], wanted.times),
         "amount": np.full(n_rows, np.nan) if wanted.amount is None else _numbers(frame[wanted.amount], wanted.amounts),
@@ -192,8 +181,6 @@ def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _amount_form(table: Table, name: str) -> str:
     """Return how the amounts in a column are written; all rows decide whether 1.234 is more than a thousand."""
-    import polars as pl
-
     first, summary = 0, None
     for block in table.blocks([name], BLOCK, text=()):
         column = block[name]
@@ -208,8 +195,6 @@ def _amount_form(table: Table, name: str) -> str:
 
 def _numbers(column: pl.Series, form: str) -> FloatArray:
     """Return amounts; an empty cell is NaN and not judged."""
-    import polars as pl
-
     if column.dtype == pl.String:
         numbers = text_numbers(column, "numbers" if form == PLAIN else form)  # type: ignore[arg-type]
         empty = column.is_null() | (column.str.strip_chars() == "")
@@ -222,12 +207,6 @@ def _numbers(column: pl.Series, form: str) -> FloatArray:
         )
     values = numbers.fill_null(np.nan).to_numpy().astype(np.float64)
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _plain(column: pl.Series) -> pl.Series:
-    import polars as pl
-
-    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
 
 
 def _key(name: str) -> int:

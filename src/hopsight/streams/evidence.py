@@ -7,27 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.streams.memory import (
-    CARRY,
-    COUNT,
-    LARGEST_LOG,
-    LASTING,
-    LAW_LOGS,
-    LAW_SPREAD,
-    LAW_SQUARES,
-    LAW_TICKS,
-    LAW_USUAL,
-    LEARNED_IN,
-    LEAST_SPREAD,
-    LOGS,
-    N_HOURS,
-    TICK,
-    TICKS,
-)
+from hopsight.streams import memory as at
 from hopsight.system.compiled import compiled
 
 KINDS = ("hop", "pair", "sender", "receiver", "amount", "hour", "streak")
-PAIR, SENDER, RECEIVER = 0, 1, 2  # rows of the population's counts
+PAIR, SENDER = 0, 1  # rows of the population's counts; the last is the receiver's
 
 PRIOR = 10.0  # ticks that the population counts for in what is usual for one pair or node
 PRIOR_AMOUNT = 3.0
@@ -104,21 +88,21 @@ def burst_evidence(
     with A events is looked at A times, so log(A / usual count) is subtracted. With ``lasts``, which is for long
     ticks of a young stream, what the last ticks all reached is usual, too: who is popular from the start has no burst.
     """
-    if counts[TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
-        if counts[TICK] != 0.0:
+    if counts[at.TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
+        if counts[at.TICK] != 0.0:
             _close_lasting(counts, tick)
             _close_tick(counts, population, offs, window)
-            counts[CARRY] = (counts[COUNT] + counts[CARRY]) * KEEP ** min(tick + 1 - counts[TICK], 60.0)
-        counts[COUNT] = 0.0
-        counts[TICK] = tick + 1
-    counts[COUNT] += 1.0
-    seen = counts[COUNT] + counts[CARRY]
-    usual = population[LAW_USUAL]
-    mean = (counts[LOGS] + PRIOR * usual) / (counts[TICKS] + PRIOR)
+            counts[at.CARRY] = (counts[at.COUNT] + counts[at.CARRY]) * KEEP ** min(tick + 1 - counts[at.TICK], 60.0)
+        counts[at.COUNT] = 0.0
+        counts[at.TICK] = tick + 1
+    counts[at.COUNT] += 1.0
+    seen = counts[at.COUNT] + counts[at.CARRY]
+    usual = population[at.LAW_USUAL]
+    mean = (counts[at.LOGS] + PRIOR * usual) / (counts[at.TICKS] + PRIOR)
     if lasts:
-        mean = max(mean, counts[LASTING])
+        mean = max(mean, counts[at.LASTING])
     found = math.log1p(seen)
-    excess = (found - mean) / population[LAW_SPREAD]
+    excess = (found - mean) / population[at.LAW_SPREAD]
     if excess <= 1.0:  # −log of the tail is less than what is free
         return 0.0, seen, mean
     return max(0.0, normal_tail(excess) - max(0.0, found - usual) - FREE_BURST), seen, mean
@@ -127,37 +111,37 @@ def burst_evidence(
 @compiled()
 def _close_lasting(counts: NDArray[np.float64], tick: int) -> None:
     """Update what the last ticks all reached: the first as it is, a lower one at once, a higher one slowly."""
-    found = math.log1p(counts[COUNT] + counts[CARRY])
-    if counts[TICKS] == 0.0 or found < counts[LASTING]:
-        counts[LASTING] = found
+    found = math.log1p(counts[at.COUNT] + counts[at.CARRY])
+    if counts[at.TICKS] == 0.0 or found < counts[at.LASTING]:
+        counts[at.LASTING] = found
     else:
-        counts[LASTING] += (found - counts[LASTING]) / N_LASTING
-    if tick + 1 > counts[TICK] + 1:  # it was silent since
-        counts[LASTING] = 0.0
+        counts[at.LASTING] += (found - counts[at.LASTING]) / N_LASTING
+    if tick + 1 > counts[at.TICK] + 1:  # it was silent since
+        counts[at.LASTING] = 0.0
 
 
 @compiled()
 def _close_tick(
     counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], window: int
 ) -> None:
-    mean = (counts[LOGS] + PRIOR * population[LAW_USUAL]) / (counts[TICKS] + PRIOR)
-    off = math.log1p(counts[COUNT] + counts[CARRY]) - mean
+    mean = (counts[at.LOGS] + PRIOR * population[at.LAW_USUAL]) / (counts[at.TICKS] + PRIOR)
+    off = math.log1p(counts[at.COUNT] + counts[at.CARRY]) - mean
     learned = mean + off if off <= BURST else mean
-    if off <= BURST or counts[LEARNED_IN] != window + 1:  # never learned, who is busy for good would never be usual
-        counts[LOGS] += mean + min(off, BURST)
-        counts[TICKS] += 1.0
-        counts[LEARNED_IN] = window + 1 if off > BURST else counts[LEARNED_IN]
-    if counts[TICKS] > LONGEST:
-        counts[LOGS] *= LONGEST / counts[TICKS]
-        counts[TICKS] = LONGEST
-    limit = max(BURST, 3.0 * math.sqrt(population[LAW_SQUARES] / population[LAW_TICKS]))
-    population[LAW_LOGS] += learned
-    population[LAW_TICKS] += 1.0
-    population[LAW_SQUARES] += min(off * off, limit * limit)
-    if population[LAW_TICKS] > MANY:
-        population[: LAW_SQUARES + 1] *= 0.5
-    population[LAW_USUAL] = population[LAW_LOGS] / population[LAW_TICKS]
-    offs[min(max(int(off / LARGEST_LOG * offs.size), 0), offs.size - 1)] += 1.0
+    if off <= BURST or counts[at.LEARNED_IN] != window + 1:  # never learned, who is busy for good would never be usual
+        counts[at.LOGS] += mean + min(off, BURST)
+        counts[at.TICKS] += 1.0
+        counts[at.LEARNED_IN] = window + 1 if off > BURST else counts[at.LEARNED_IN]
+    if counts[at.TICKS] > LONGEST:
+        counts[at.LOGS] *= LONGEST / counts[at.TICKS]
+        counts[at.TICKS] = LONGEST
+    limit = max(BURST, 3.0 * math.sqrt(population[at.LAW_SQUARES] / population[at.LAW_TICKS]))
+    population[at.LAW_LOGS] += learned
+    population[at.LAW_TICKS] += 1.0
+    population[at.LAW_SQUARES] += min(off * off, limit * limit)
+    if population[at.LAW_TICKS] > MANY:
+        population[: at.LAW_SQUARES + 1] *= 0.5
+    population[at.LAW_USUAL] = population[at.LAW_LOGS] / population[at.LAW_TICKS]
+    offs[min(max(int(off / at.LARGEST_LOG * offs.size), 0), offs.size - 1)] += 1.0
 
 
 @compiled()
@@ -173,8 +157,8 @@ def spread_of(population: NDArray[np.float64], offs: NDArray[np.float64]) -> flo
     while place > 0 and beyond + offs[place - 1] <= 0.001 * (total + 1.0):
         place -= 1
         beyond += offs[place]
-    quantile = place * LARGEST_LOG / offs.size / 3.09
-    return max(math.sqrt(population[LAW_SQUARES] / population[LAW_TICKS]), quantile, LEAST_SPREAD)
+    quantile = place * at.LARGEST_LOG / offs.size / 3.09
+    return max(math.sqrt(population[at.LAW_SQUARES] / population[at.LAW_TICKS]), quantile, at.LEAST_SPREAD)
 
 
 @compiled()
@@ -213,7 +197,7 @@ def hour_surprise(node: NDArray[np.float32], population: NDArray[np.float64], ho
     weight = PRIOR_HOURS / everyone
     here = node[hour] + weight * population[hour]
     beyond = 0.0
-    for other in range(N_HOURS):
+    for other in range(at.N_HOURS):
         share = node[other] + weight * population[other]
         beyond += share if share <= here else 0.0
     node[hour] += np.float32(1.0)

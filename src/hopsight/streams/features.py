@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.streams.memory import (
-    BEFORE,
-    MET,
-    MET_NOW,
-    N_NEIGHBORS,
-    RECEIVED,
-    SENT,
-    Memory,
-    find,
-    pair_key_of,
-    refresh,
-)
+from hopsight.streams import memory as at
+from hopsight.streams.memory import Memory, find, pair_key_of, refresh
 from hopsight.system.compiled import compiled
 
 N_MIDDLE = 8  # neighbors whose own neighbors are searched for paths of three edges
@@ -39,11 +29,11 @@ def describe(
     for end, slot in enumerate((source, target)):
         if slot >= 0:
             refresh(nodes, slot, tick)
-            known[end] = nodes.counts[slot, SENT] + nodes.counts[slot, RECEIVED] > 0
+            known[end] = nodes.counts[slot, at.SENT] + nodes.counts[slot, at.RECEIVED] > 0
         if known[end]:
-            row[5 + end] = np.log1p(nodes.counts[slot, SENT])
-            row[7 + end] = np.log1p(nodes.counts[slot, RECEIVED])
-            row[9 + end] = np.log1p(nodes.counts[slot, MET])
+            row[5 + end] = np.log1p(nodes.counts[slot, at.SENT])
+            row[7 + end] = np.log1p(nodes.counts[slot, at.RECEIVED])
+            row[9 + end] = np.log1p(nodes.counts[slot, at.MET])
             row[11 + end] = np.log1p(tick - nodes.active[slot])
         else:
             row[13 + end] = 1.0
@@ -53,7 +43,7 @@ def describe(
             slot = find(pairs.key, pair_key_of(first, second))
             if slot >= 0:
                 refresh(pairs, slot, tick)
-                row[turn] = np.log1p(pairs.counts[slot, BEFORE])
+                row[turn] = np.log1p(pairs.counts[slot, at.BEFORE])
         paths, weighted, longer = _paths(memory, source, target, tick, stamp)
         row[2], row[3], row[4] = np.log1p(paths), weighted, np.log1p(longer)
         row[15] = row[9] * row[10] / 8.0  # preferential attachment
@@ -67,22 +57,22 @@ def describe(
 def _paths(memory: Memory, source: int, target: int, tick: int, stamp: int) -> tuple[float, float, float]:
     """Return the number of common neighbors, the same weighted by log degree, and paths over two nodes, of a sample."""
     marks, ring, counts = memory.marks, memory.ring, memory.nodes.counts
-    for place in range(_oldest(counts[source]), counts[source, MET]):
-        marks[ring[source, place % N_NEIGHBORS]] = stamp + 1
+    for place in range(_oldest(counts[source]), counts[source, at.MET]):
+        marks[ring[source, place % at.N_NEIGHBORS]] = stamp + 1
     paths, weighted, longer = 0.0, 0.0, 0.0
-    for place in range(_oldest(counts[target]), counts[target, MET]):
-        middle = ring[target, place % N_NEIGHBORS]
+    for place in range(_oldest(counts[target]), counts[target, at.MET]):
+        middle = ring[target, place % at.N_NEIGHBORS]
         if marks[middle] == stamp + 1:
             marks[middle] = stamp + 2
             paths += 1.0
-            weighted += 1.0 / np.log(2.0 + counts[middle, MET] + counts[middle, MET_NOW])
-    for place in range(max(_oldest(counts[target]), counts[target, MET] - N_MIDDLE), counts[target, MET]):
-        middle = ring[target, place % N_NEIGHBORS]
+            weighted += 1.0 / np.log(2.0 + counts[middle, at.MET] + counts[middle, at.MET_NOW])
+    for place in range(max(_oldest(counts[target]), counts[target, at.MET] - N_MIDDLE), counts[target, at.MET]):
+        middle = ring[target, place % at.N_NEIGHBORS]
         if middle == source:
             continue
         refresh(memory.nodes, middle, tick)
-        for step in range(_oldest(counts[middle]), counts[middle, MET]):
-            end = ring[middle, step % N_NEIGHBORS]
+        for step in range(_oldest(counts[middle]), counts[middle, at.MET]):
+            end = ring[middle, step % at.N_NEIGHBORS]
             if end != target and end != source and marks[end] > stamp:
                 longer += 1.0
     return paths, weighted, longer
@@ -91,4 +81,4 @@ def _paths(memory: Memory, source: int, target: int, tick: int, stamp: int) -> t
 @compiled()
 def _oldest(counts: NDArray[np.int64]) -> int:
     """Return the number of the oldest neighbor that the ring still holds."""
-    return max(0, counts[MET] + counts[MET_NOW] - N_NEIGHBORS)
+    return max(0, counts[at.MET] + counts[at.MET_NOW] - at.N_NEIGHBORS)

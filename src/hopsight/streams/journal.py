@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from hopsight.runs.folder import STATE
 from hopsight.streams.outputs import write_rows
-from hopsight.streams.state import FILE, State
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.streams.state import State
+from hopsight.system.lazy_polars import pl
 
 
 class Journal:
@@ -49,4 +47,4 @@ class Journal:
     def commit(self, names: tuple[str, ...]) -> None:
         """Save the state with the present lengths of the files."""
         self.state.notes["sizes"] = {name: (self.folder / name).stat().st_size for name in names}
-        self.state.save(self.folder / FILE)
+        self.state.save(self.folder / STATE)

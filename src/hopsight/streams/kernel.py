@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.streams import memory as at
 from hopsight.streams.evidence import (
     PAIR,
     SENDER,
@@ -19,47 +20,7 @@ from hopsight.streams.evidence import (
     tail_evidence,
 )
 from hopsight.streams.features import describe
-from hopsight.streams.memory import (
-    BASE_LOSS,
-    EVENTS,
-    FITTED,
-    LAW_SPREAD,
-    LOSS,
-    MET,
-    MET_NOW,
-    N_FEATURES,
-    N_HOURS,
-    N_KNOWN,
-    N_NEIGHBORS,
-    N_ORDER,
-    N_PARTS,
-    N_SCALES,
-    N_TRAINED,
-    NOW,
-    NUMBER,
-    ODDS,
-    PAST,
-    RECEIVED_NOW,
-    SEEN_AMOUNT,
-    SEEN_HOP,
-    SEEN_HOUR,
-    SEEN_STREAKS,
-    SEEN_STRONGEST,
-    SEEN_SUM,
-    SEEN_TOGETHER,
-    SENT_NOW,
-    SINCE_FIT,
-    SPAN,
-    SPAN_STEP,
-    STEP,
-    STEP_JUDGED,
-    WITHIN,
-    Memory,
-    mixed,
-    node_slot,
-    pair_key_of,
-    pair_slot,
-)
+from hopsight.streams.memory import Memory, mixed, node_slot, pair_key_of, pair_slot
 from hopsight.streams.network import Network, judge
 from hopsight.streams.streaks import dispersion_of, streak_evidence, streak_level
 from hopsight.streams.windows import SPANS
@@ -110,33 +71,33 @@ def process(
 
     Hours below 0 and amounts that are NaN are left out. Hours from 24 on, of the first day, are only learned.
     """
-    row, random_row = np.zeros(N_FEATURES, np.float32), np.zeros(N_FEATURES, np.float32)
+    row, random_row = np.zeros(at.N_FEATURES, np.float32), np.zeros(at.N_FEATURES, np.float32)
     clock = memory.clock
     for event in range(start, sources.size):
         tick = ticks[event]
-        if tick != clock[NOW]:
-            if _fit_is_due(memory) and clock[SINCE_FIT] > 0:
+        if tick != clock[at.NOW]:
+            if _fit_is_due(memory) and clock[at.SINCE_FIT] > 0:
                 return event
             _open_tick(memory, tick, spans[event])
-        clock[EVENTS] += 1
-        now = clock[EVENTS]
+        clock[at.EVENTS] += 1
+        now = clock[at.EVENTS]
         source = node_slot(memory, sources[event], tick, now)
         target = node_slot(memory, targets[event], tick, now)
         pair = pair_slot(memory, pair_key_of(sources[event], targets[event]), tick, now)
-        learns = clock[N_TRAINED] < DENSE or now % 10 == 0
+        learns = clock[at.N_TRAINED] < DENSE or now % 10 == 0
         # What is known changes between ticks only, so that a pair is judged once per tick.
-        again = memory.judged[pair, STEP_JUDGED] == clock[STEP]
+        again = memory.judged[pair, at.STEP_JUDGED] == clock[at.STEP]
         if learns or not again:
             past = describe(memory, source, target, sources[event], targets[event], tick, 8 * now, row)
             odds = judge(network, row)
-            memory.judged[pair, STEP_JUDGED] = clock[STEP]
-            memory.judged[pair, ODDS], memory.judged[pair, PAST] = odds, past
+            memory.judged[pair, at.STEP_JUDGED] = clock[at.STEP]
+            memory.judged[pair, at.ODDS], memory.judged[pair, at.PAST] = odds, past
             if learns:
                 _learn(
                     memory, network, row, random_row, odds, sources[event], source, targets[event], target, tick, now,
                     seed,
                 )  # fmt: skip
-        _read(memory, readings[event], memory.judged[pair, ODDS], memory.judged[pair, PAST])
+        _read(memory, readings[event], memory.judged[pair, at.ODDS], memory.judged[pair, at.PAST])
         _remember(memory, readings[event], pair, source, target, hours[event], amounts[event])
         _combine(memory, readings[event], source, target, again)
         _decide(readings[event])
@@ -146,33 +107,33 @@ def process(
 @compiled()
 def _fit_is_due(memory: Memory) -> bool:
     clock, sums = memory.clock, memory.sums
-    since = clock[SINCE_FIT]
-    if sums[FITTED] == 0.0:
+    since = clock[at.SINCE_FIT]
+    if sums[at.FITTED] == 0.0:
         return since >= FIRST_FIT
-    if since >= min(max(LEAST_BETWEEN, clock[N_TRAINED] // 8), MOST_BETWEEN):
+    if since >= min(max(LEAST_BETWEEN, clock[at.N_TRAINED] // 8), MOST_BETWEEN):
         return True
-    return since >= LEAST_DRIFT and sums[LOSS] / since > sums[BASE_LOSS] + DRIFT
+    return since >= LEAST_DRIFT and sums[at.LOSS] / since > sums[at.BASE_LOSS] + DRIFT
 
 
 @compiled()
 def _open_tick(memory: Memory, tick: int, span: int) -> None:
     """Let what has been learned so far count as known."""
-    memory.clock[NOW] = tick
-    memory.clock[STEP] += 1  # ticks without any event do not count in bursts
-    if span != memory.clock[SPAN] or memory.clock[SPAN_STEP] == 0:
-        memory.clock[SPAN] = span
-        memory.clock[SPAN_STEP] += 1
-    memory.clock[N_KNOWN] = memory.clock[N_ORDER]
+    memory.clock[at.NOW] = tick
+    memory.clock[at.STEP] += 1  # ticks without any event do not count in bursts
+    if span != memory.clock[at.SPAN] or memory.clock[at.SPAN_STEP] == 0:
+        memory.clock[at.SPAN] = span
+        memory.clock[at.SPAN_STEP] += 1
+    memory.clock[at.N_KNOWN] = memory.clock[at.N_ORDER]
     for level in range(3):
-        for scale in range(N_SCALES):
+        for scale in range(at.N_SCALES):
             law = memory.population[level, scale]
-            law[LAW_SPREAD] = spread_of(law, memory.offs[level, scale])
+            law[at.LAW_SPREAD] = spread_of(law, memory.offs[level, scale])
     for kind in range(memory.seen.shape[0]):
         fill_tail(memory.seen[kind], memory.tail[kind])
-    for kind in (SEEN_SUM, SEEN_STRONGEST, SEEN_TOGETHER):
+    for kind in (at.SEEN_SUM, at.SEEN_STRONGEST, at.SEEN_TOGETHER):
         extend_tail(memory.seen[kind], memory.tail[kind])
-    for place in range(2 * N_PARTS):
-        memory.dispersion[place // N_PARTS, place % N_PARTS] = dispersion_of(memory.tail[SEEN_STREAKS + place])
+    for place in range(2 * at.N_PARTS):
+        memory.dispersion[place // at.N_PARTS, place % at.N_PARTS] = dispersion_of(memory.tail[at.SEEN_STREAKS + place])
 
 
 @compiled()
@@ -182,7 +143,7 @@ def _learn(
 ) -> None:  # fmt: skip
     """Keep the features of this event and of a random pair at the same time as an example to train on."""
     clock, sums = memory.clock, memory.sums
-    known = min(clock[N_KNOWN], memory.order.size)
+    known = min(clock[at.N_KNOWN], memory.order.size)
     if known < 2:
         return
     bits = mixed(np.uint64(now) ^ (np.uint64(seed) << np.uint64(40)))
@@ -202,12 +163,12 @@ def _learn(
     if slots[0] == slots[1] and slots[0] >= 0:
         return
     describe(memory, slots[0], slots[1], keys[0], keys[1], tick, 8 * now + 4, random_row)
-    place = clock[N_TRAINED] % memory.examples.shape[0]
+    place = clock[at.N_TRAINED] % memory.examples.shape[0]
     memory.examples[place, 0] = row
     memory.examples[place, 1] = random_row
-    clock[N_TRAINED] += 1
-    clock[SINCE_FIT] += 1
-    sums[LOSS] += 0.5 * (_softplus(-odds) + _softplus(judge(network, random_row)))
+    clock[at.N_TRAINED] += 1
+    clock[at.SINCE_FIT] += 1
+    sums[at.LOSS] += 0.5 * (_softplus(-odds) + _softplus(judge(network, random_row)))
 
 
 @compiled()
@@ -217,8 +178,8 @@ def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float
     reading[HOP] = near + (1.0 - near) * past
     reading[SURPRISE] = surprise
     reading[PAST_HOP] = past
-    if memory.sums[FITTED] > 0.0:
-        reading[EV_HOP] = tail_evidence(memory.seen[SEEN_HOP], memory.tail[SEEN_HOP], surprise / LARGEST_SURPRISE)
+    if memory.sums[at.FITTED] > 0.0:
+        reading[EV_HOP] = tail_evidence(memory.seen[at.SEEN_HOP], memory.tail[at.SEEN_HOP], surprise / LARGEST_SURPRISE)
     else:
         reading[EV_HOP] = 0.0
 
@@ -233,15 +194,15 @@ def _remember(
     strongest = 0.0
     for level in range(3):
         reading[EV_PAIR + level] = 0.0
-        for scale in range(N_SCALES):
+        for scale in range(at.N_SCALES):
             if level == PAIR:
                 counts = pairs.bursts[pair, 0, scale]
             else:
                 counts = nodes.bursts[source, 0, scale] if level == SENDER else nodes.bursts[target, 1, scale]
-            now = memory.clock[STEP] if scale == 0 else memory.clock[SPAN_STEP]
+            now = memory.clock[at.STEP] if scale == 0 else memory.clock[at.SPAN_STEP]
             young = scale == 1 and now <= YOUNG * SPANS
             law, offs = memory.population[level, scale], memory.offs[level, scale]
-            found, seen, usual = burst_evidence(counts, law, offs, now, memory.clock[SPAN] // SPANS, young)
+            found, seen, usual = burst_evidence(counts, law, offs, now, memory.clock[at.SPAN] // SPANS, young)
             if scale == 1 and now <= SPANS:  # in the first window there is nothing to compare with
                 found = 0.0
             reading[EV_PAIR + level] = max(reading[EV_PAIR + level], found)
@@ -252,19 +213,21 @@ def _remember(
     if not math.isnan(amount):
         off = amount_surprise(nodes.amount[source], pairs.amount[pair], memory.amounts, amount)
         share = math.log1p(off) / LARGEST_OFF
-        reading[EV_AMOUNT] = tail_evidence(memory.seen[SEEN_AMOUNT], memory.tail[SEEN_AMOUNT], share)
+        reading[EV_AMOUNT] = tail_evidence(memory.seen[at.SEEN_AMOUNT], memory.tail[at.SEEN_AMOUNT], share)
     if hour >= 0:
-        off = hour_surprise(memory.node_hours[source], memory.hours, hour % N_HOURS)
-        if hour < N_HOURS:
-            reading[EV_HOUR] = tail_evidence(memory.seen[SEEN_HOUR], memory.tail[SEEN_HOUR], off / LARGEST_SURPRISE)
+        off = hour_surprise(memory.node_hours[source], memory.hours, hour % at.N_HOURS)
+        if hour < at.N_HOURS:
+            reading[EV_HOUR] = tail_evidence(
+                memory.seen[at.SEEN_HOUR], memory.tail[at.SEEN_HOUR], off / LARGEST_SURPRISE
+            )
     reading[NEW_PAIR] = 1.0 if first and reading[PAST_HOP] > 1.0 else 0.0
-    pairs.counts[pair, WITHIN] += 1
-    nodes.counts[source, SENT_NOW] += 1
-    nodes.counts[target, RECEIVED_NOW] += 1
+    pairs.counts[pair, at.WITHIN] += 1
+    nodes.counts[source, at.SENT_NOW] += 1
+    nodes.counts[target, at.RECEIVED_NOW] += 1
     if first and source != target:
         for one, other in ((source, target), (target, source)):
-            memory.ring[one, (nodes.counts[one, MET] + nodes.counts[one, MET_NOW]) % N_NEIGHBORS] = other
-            nodes.counts[one, MET_NOW] += 1
+            memory.ring[one, (nodes.counts[one, at.MET] + nodes.counts[one, at.MET_NOW]) % at.N_NEIGHBORS] = other
+            nodes.counts[one, at.MET_NOW] += 1
 
 
 @compiled()
@@ -276,17 +239,17 @@ def _combine(memory: Memory, reading: NDArray[np.float32], source: int, target: 
     same past: it adds nothing to a streak.
     """
     parts = (reading[EV_HOP], reading[EV_AMOUNT], reading[EV_HOUR])
-    total = _share_of(memory, SEEN_SUM, parts[0] + parts[1] + parts[2])
-    strongest = _share_of(memory, SEEN_STRONGEST, max(parts))
-    reading[EV_TOGETHER] = _share_of(memory, SEEN_TOGETHER, max(total, strongest))
+    total = _share_of(memory, at.SEEN_SUM, parts[0] + parts[1] + parts[2])
+    strongest = _share_of(memory, at.SEEN_STRONGEST, max(parts))
+    reading[EV_TOGETHER] = _share_of(memory, at.SEEN_TOGETHER, max(total, strongest))
     reading[EV_STREAK] = reading[SOURCE_SCORE] = reading[TARGET_SCORE] = 0.0
-    for place in range(2 * N_PARTS):
-        end, part = place // N_PARTS, place % N_PARTS
-        row, seen = memory.streaks[source if end == 0 else target, end, part], memory.seen[SEEN_STREAKS + place]
-        found = 0.0 if again else streak_evidence(row, seen, memory.clock[SPAN_STEP], parts[part])
+    for place in range(2 * at.N_PARTS):
+        end, part = place // at.N_PARTS, place % at.N_PARTS
+        row, seen = memory.streaks[source if end == 0 else target, end, part], memory.seen[at.SEEN_STREAKS + place]
+        found = 0.0 if again else streak_evidence(row, seen, memory.clock[at.SPAN_STEP], parts[part])
         found /= memory.dispersion[end, part]
         if found > reading[EV_STREAK]:
-            reading[EV_STREAK], reading[STREAK_PLACE], reading[STREAK_COUNT] = found, place, row[NUMBER]
+            reading[EV_STREAK], reading[STREAK_PLACE], reading[STREAK_COUNT] = found, place, row[at.NUMBER]
         own = streak_level(row) / memory.dispersion[end, part]
         reading[SOURCE_SCORE + end] = max(reading[SOURCE_SCORE + end], own)
 

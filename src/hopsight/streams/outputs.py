@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.streams import kernel as at
 from hopsight.streams.events import Events
-from hopsight.streams.kernel import (
-    COUNT_SEEN,
-    COUNT_USUAL,
-    EV_AMOUNT,
-    EV_HOP,
-    EV_HOUR,
-    HOP,
-    KIND,
-    NEW_PAIR,
-    PAST_HOP,
-    SCALE,
-    SCORE,
-    SOURCE_SCORE,
-    STREAK_COUNT,
-    STREAK_PLACE,
-    SURPRISE,
-    TARGET_SCORE,
-)
 from hopsight.streams.reasons import event_reasons
 from hopsight.streams.tally import kind_names
 from hopsight.system.cells import guarded_frame, unguarded_frame
+from hopsight.system.lazy_polars import pl
 
-if TYPE_CHECKING:
-    import polars as pl
-
-EDGES = ("source", "target", "time", "hop", "surprise", "score", "flagged", "decided_by", "window", "row")
-ALERTS = ("alert", "source", "target", "time", "window", "score", "decided_by", "hop", "surprise", "reason")
+EDGE_COLUMNS = ("source", "target", "time", "hop", "surprise", "score", "flagged", "decided_by", "window", "row")
+ALERT_COLUMNS = ("alert", "source", "target", "time", "window", "score", "decided_by", "hop", "surprise", "reason")
 FAR_HOP = 4.0
 DATETIME = "%Y-%m-%dT%H:%M:%S%.f"
 
@@ -44,38 +25,35 @@ def event_frame(
     events: Events, readings: NDArray[np.float32], windows: NDArray[np.int64], alarm: float
 ) -> pl.DataFrame:
     """Return events with their readings."""
-    import polars as pl
-
-    score = np.ascontiguousarray(readings[:, SCORE])
+    score = np.ascontiguousarray(readings[:, at.SCORE])
     return pl.DataFrame(
         {
             "source": events.sources, "target": events.targets, "time": events.times,
-            "hop": readings[:, HOP], "surprise": readings[:, SURPRISE], "score": score,
-            "flagged": (score >= alarm).astype(np.int8), "decided_by": kind_names(readings[:, KIND]),
+            "hop": readings[:, at.HOP], "surprise": readings[:, at.SURPRISE], "score": score,
+            "flagged": (score >= alarm).astype(np.int8), "decided_by": kind_names(readings[:, at.KIND]),
             "window": windows, "row": events.rows, "start": events.seconds,
-            "new_pair": readings[:, NEW_PAIR].astype(np.int64), "past_hop": readings[:, PAST_HOP],
-            "far": ((readings[:, PAST_HOP] >= FAR_HOP) & (readings[:, NEW_PAIR] > 0)).astype(np.int64),
-            "count": readings[:, COUNT_SEEN].astype(np.float64), "usual": readings[:, COUNT_USUAL].astype(np.float64),
-            "scale": readings[:, SCALE].astype(np.int8),
-            "streak": readings[:, STREAK_COUNT].astype(np.float64),
-            "streak_place": readings[:, STREAK_PLACE].astype(np.int8),
-            "source_score": readings[:, SOURCE_SCORE], "target_score": readings[:, TARGET_SCORE],
-            "source_flagged": (readings[:, SOURCE_SCORE] >= alarm).astype(np.int8),
-            "target_flagged": (readings[:, TARGET_SCORE] >= alarm).astype(np.int8),
-            "hop_evidence": readings[:, EV_HOP], "amount_evidence": readings[:, EV_AMOUNT],
-            "hour_evidence": readings[:, EV_HOUR],
+            "new_pair": readings[:, at.NEW_PAIR].astype(np.int64), "past_hop": readings[:, at.PAST_HOP],
+            "far": ((readings[:, at.PAST_HOP] >= FAR_HOP) & (readings[:, at.NEW_PAIR] > 0)).astype(np.int64),
+            "count": readings[:, at.COUNT_SEEN].astype(np.float64),
+            "usual": readings[:, at.COUNT_USUAL].astype(np.float64),
+            "scale": readings[:, at.SCALE].astype(np.int8),
+            "streak": readings[:, at.STREAK_COUNT].astype(np.float64),
+            "streak_place": readings[:, at.STREAK_PLACE].astype(np.int8),
+            "source_score": readings[:, at.SOURCE_SCORE], "target_score": readings[:, at.TARGET_SCORE],
+            "source_flagged": (readings[:, at.SOURCE_SCORE] >= alarm).astype(np.int8),
+            "target_flagged": (readings[:, at.TARGET_SCORE] >= alarm).astype(np.int8),
+            "hop_evidence": readings[:, at.EV_HOP], "amount_evidence": readings[:, at.EV_AMOUNT],
+            "hour_evidence": readings[:, at.EV_HOUR],
         }
     )  # fmt: skip
 
 
 def alert_frame(frame: pl.DataFrame, first: int, spans: Sequence[str]) -> pl.DataFrame:
     """Return the flagged events with a number, counted from ``first``, and a reason."""
-    import polars as pl
-
     flagged = frame.filter(pl.col("flagged") == 1)
     return flagged.with_columns(
         (pl.int_range(pl.len()) + first).alias("alert"), event_reasons(flagged, spans).alias("reason")
-    ).select(ALERTS)
+    ).select(ALERT_COLUMNS)
 
 
 def write_rows(file: Any, frame: pl.DataFrame, *, header: bool) -> None:
@@ -85,6 +63,4 @@ def write_rows(file: Any, frame: pl.DataFrame, *, header: bool) -> None:
 
 def unguarded_text(frame: pl.DataFrame) -> pl.DataFrame:
     """Return rows that were read from such a file with their original text; an empty cell is an empty text."""
-    import polars as pl
-
     return unguarded_frame(frame).with_columns(pl.col(pl.String).fill_null(""))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.checks import plural
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from hopsight.system.lazy_polars import pl
 
 LEAST_TOO = math.log(10.0)  # nats: what less than a tenth of events have is named besides what decided
 PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence that count together, in words
@@ -18,8 +15,6 @@ PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence
 
 def event_reasons(frame: pl.DataFrame, spans: Sequence[str]) -> pl.Series:
     """Return one sentence per event, and what else is unusual; ``spans`` says over how long events are counted."""
-    import polars as pl
-
     chosen: Any = pl.when(pl.lit(False)).then(pl.lit(""))
     for kind, sentence in _sentences(spans).items():
         chosen = chosen.when(pl.col("decided_by") == kind).then(sentence)
@@ -32,8 +27,6 @@ def event_reasons(frame: pl.DataFrame, spans: Sequence[str]) -> pl.Series:
 
 def _sentences(spans: Sequence[str]) -> dict[str, pl.Expr]:
     """Return a sentence by kind of evidence."""
-    import polars as pl
-
     source, target = pl.col("source").cast(pl.String), pl.col("target").cast(pl.String)
     count, usual = pl.col("count").round(0).cast(pl.Int64), pl.col("usual").clip(0.1).round(1)
     chance = (100.0 * (-pl.col("surprise")).exp()).round(1)

@@ -7,39 +7,34 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hopsight.checks import plural, shortened
 from hopsight.metrics import roc_auc
 from hopsight.report.timeline import write_timeline
-from hopsight.runs.folder import RECORD
+from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS
 from hopsight.runs.record import write_record
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
 from hopsight.streams.outputs import unguarded_text, write_rows
 from hopsight.streams.reasons import moment_words, node_story
-from hopsight.streams.state import FILE, State
+from hopsight.streams.state import State
 from hopsight.streams.tally import node_scores, node_totals, score_windows
 from hopsight.streams.windows import parse_window
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
+from hopsight.system.lazy_polars import pl
 from hopsight.system.machine import machine
 from hopsight.system.memory import peak_memory
 from hopsight.system.versions import versions
 
-if TYPE_CHECKING:
-    import polars as pl
-
 N_WINDOWS, N_ALERTS, N_TRAJECTORY = 400, 300, 120
 N_RECENT = 100_000  # rows per node and window from which trajectories are drawn
-OPEN = ("trajectories.csv", "windows.csv")  # tables of which the rows of the open window wait in the state
 
 
 def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows: pl.DataFrame) -> None:
     """Add new alerts and closed rows to what the state keeps for the summary."""
-    import polars as pl
-
     kept = state.tallies
     texts = alerts.with_columns(pl.col("source", "target", "time").cast(pl.String))
     alike = ["source", "target", "window"]  # of a burst, the report shows the strongest alert only
@@ -53,9 +48,7 @@ def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows
 
 def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) -> None:
     """Write ``scores.csv``, ``explanations.json``, ``report.html`` and last ``run.json``, each as a whole."""
-    import polars as pl
-
-    trajectories, windows = state.tallies["trajectories.csv"], _open_windows(state)
+    trajectories, windows = state.tallies[TRAJECTORIES], _open_windows(state)
     totals = node_totals(trajectories, state.tallies["nodes"])
     recent = pl.concat([state.tallies["recent"], trajectories])
     scores = node_scores(totals)
@@ -82,18 +75,10 @@ def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) 
 
 
 def explain_node(folder: Path, node: str) -> dict[str, Any]:
-    """Return what a node of a run over time did, as a sentence and as its rows per window.
-
-    Raises
-    ------
-    ValueError
-        If the run has no such node.
-    """
-    import polars as pl
-
-    state = State.load(folder / FILE)
-    waiting = state.tallies["trajectories.csv"]
-    closed = unguarded_text(pl.read_csv(folder / "trajectories.csv", schema_overrides=dict(waiting.schema), glob=False))
+    """Return what a node of a run over time did, as a sentence and as its rows per window."""
+    state = State.load(folder / STATE)
+    waiting = state.tallies[TRAJECTORIES]
+    closed = unguarded_text(pl.read_csv(folder / TRAJECTORIES, schema_overrides=dict(waiting.schema), glob=False))
     rows = pl.concat([closed, waiting]).filter(pl.col("node") == node).sort("window")
     if not rows.height:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
@@ -102,20 +87,12 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
 
 
 def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
-    """Return the events from one node to another in a run over time, the strongest of them in a sentence.
-
-    Raises
-    ------
-    ValueError
-        If the run has no such event.
-    """
-    import polars as pl
-
+    """Return the events from one node to another in a run over time, the strongest of them in a sentence."""
     same = (pl.col("source") == guarded(source)) & (pl.col("target") == guarded(target))
     events = pl.scan_csv(folder / "edges.csv", infer_schema=False, glob=False).filter(same).collect()
     if not events.height:
         raise ValueError(f"there is no event from {shortened(source)} to {shortened(target)} in {folder}")
-    alerts = pl.scan_csv(folder / "alerts.csv", infer_schema=False, glob=False).filter(same).collect()
+    alerts = pl.scan_csv(folder / ALERTS, infer_schema=False, glob=False).filter(same).collect()
     rows = [alerts, events.with_columns(pl.lit("").alias("reason"))]
     first = pl.concat([each.select("time", pl.col("score").cast(pl.Float64), "reason") for each in rows])
     time, score, reason = first.sort("score", descending=True, maintain_order=True).row(0)
@@ -139,8 +116,6 @@ def evaluation(labels: list[Any]) -> dict[str, Any] | None:
 
 def _strongest(frames: list[pl.DataFrame | None], number: int | None, key: str) -> pl.DataFrame:
     """Return the rows with the highest scores, the first of equal ones."""
-    import polars as pl
-
     rows = pl.concat([frame for frame in frames if frame is not None])
     rows = rows.sort("score", key, descending=[True, False])
     return rows if number is None else rows.head(number)
@@ -148,7 +123,7 @@ def _strongest(frames: list[pl.DataFrame | None], number: int | None, key: str) 
 
 def _open_windows(state: State) -> pl.DataFrame:
     laws = {key: list(law) for key, law in state.notes["laws"].items()}
-    return score_windows(state.tallies["windows.csv"], laws)
+    return score_windows(state.tallies[WINDOWS], laws)
 
 
 def _facts(state: State) -> dict[str, Any]:
@@ -157,7 +132,7 @@ def _facts(state: State) -> dict[str, Any]:
         "detector": "streams", "seed": state.notes["seed"], "versions": versions(), "machine": machine(),
         "window": state.notes["window"], "alarm": state.notes["alarm"], "n_events": int(clock[EVENTS]),
         "n_alerts": state.notes["alerts"], "n_late": int(clock[N_LATE]),
-        "n_windows": state.notes["n_windows"] + state.tallies["windows.csv"].height,
+        "n_windows": state.notes["n_windows"] + state.tallies[WINDOWS].height,
         "n_pieces": state.notes["n_pieces"], "n_fits": int(state.memory.sums[FITTED]), "fits": state.notes["fits"],
     }  # fmt: skip
 

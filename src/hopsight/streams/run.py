@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopsight.checks import check_count, check_positive, plural
 from hopsight.io.files import check_file, naming
 from hopsight.io.sources import Address, resolve
-from hopsight.runs.folder import RECORD, claim, locked
+from hopsight.runs.folder import ALERTS, STATE, TRAJECTORIES, WINDOWS, claim, locked
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import Stages, checksums, notices, read_record
 from hopsight.runs.rerun import report_changes
@@ -24,19 +24,16 @@ from hopsight.streams.engine import advance
 from hopsight.streams.events import Columns, Events
 from hopsight.streams.journal import Journal
 from hopsight.streams.memory import EVENTS, N_LATE
-from hopsight.streams.outputs import EDGES, alert_frame, event_frame, unguarded_text
+from hopsight.streams.outputs import EDGE_COLUMNS, alert_frame, event_frame, unguarded_text
 from hopsight.streams.results import evaluation, keep, write_summary
 from hopsight.streams.spool import Spool, spooled
-from hopsight.streams.state import FILE, State
+from hopsight.streams.state import State
 from hopsight.streams.tally import new_laws, node_tally, score_windows, window_tally
 from hopsight.streams.windows import parse_window
-from hopsight.system.forks import check_polars
+from hopsight.system.lazy_polars import pl
 
-if TYPE_CHECKING:
-    import polars as pl
-
-APPENDED = ("edges.csv", "alerts.csv", "windows.csv", "trajectories.csv")
-FILES = tuple(dict.fromkeys((*APPENDED, FILE, "scores.csv", "explanations.json", "report.html", *PLAIN_FILES)))
+APPENDED = ("edges.csv", ALERTS, WINDOWS, TRAJECTORIES)
+FILES = tuple(dict.fromkeys((*APPENDED, STATE, "scores.csv", "explanations.json", "report.html", *PLAIN_FILES)))
 N_PIECES = 10_000  # hashes of pieces that are remembered
 ALARM = 3.0  # one ordinary event in a thousand
 
@@ -66,7 +63,6 @@ class Watched:
 
 def detect(request: StreamRequest, folder: Path, *, progress: Progress | None = None) -> Watched:
     """Judge a stream from its beginning and write the run folder; its files appear together or not at all."""
-    check_polars()
     show = progress or Progress()
     parse_window(request.window)
     check_positive("alarm", request.alarm)
@@ -114,7 +110,7 @@ def watch(
     show = progress or Progress()
     with locked(folder), notices(show.say):
         record = read_record(folder)
-        state = State.load(folder / FILE)
+        state = State.load(folder / STATE)
         request = record.get("request")
         if not isinstance(request, dict) or "columns" not in request:
             raise ValueError(f"{folder} is not a run over time: start one with hopsight detect --window")
@@ -153,13 +149,7 @@ def request_of(record: Mapping[str, Any], progress: Progress | None = None) -> S
 
 
 def source_at(path: str | Path) -> Path | Address:
-    """Return the place of a table in one or several files.
-
-    Raises
-    ------
-    ValueError
-        If it is a server, or there is no such file.
-    """
+    """Return the place of a table in one or several files, which must be there; a server is refused."""
     place = resolve(path)
     if isinstance(place, Address) and not place.paths:
         raise ValueError(f"runs over time read files: export {place} to one first")
@@ -233,8 +223,6 @@ def _continue(
 
 def _step(state: State, journal: Journal, events: Events) -> tuple[pl.DataFrame, Any]:
     """Judge one chunk and append its rows; return its alerts and scores."""
-    import polars as pl
-
     notes = state.notes
     readings, windows = advance(state, events)
     frame = event_frame(events, readings, windows, notes["alarm"])
@@ -243,25 +231,20 @@ def _step(state: State, journal: Journal, events: Events) -> tuple[pl.DataFrame,
     notes["alerts"] += alerts.height
     closed: dict[str, pl.DataFrame] = {}
     last = int(windows[-1])
-    for name, tally in (("trajectories.csv", node_tally), ("windows.csv", window_tally)):
+    for name, tally in ((TRAJECTORIES, node_tally), (WINDOWS, window_tally)):
         rows = tally(frame, state.tallies.get(name))
         closed[name] = rows.filter(pl.col("window") < last)  # late events fall into the open window
         state.tallies[name] = rows.filter(pl.col("window") >= last)
-    closed["windows.csv"] = score_windows(closed["windows.csv"], notes["laws"])
-    for name, rows in (("edges.csv", frame.select(EDGES)), ("alerts.csv", alerts), *closed.items()):
+    closed[WINDOWS] = score_windows(closed[WINDOWS], notes["laws"])
+    for name, rows in (("edges.csv", frame.select(EDGE_COLUMNS)), (ALERTS, alerts), *closed.items()):
         journal.append(name, rows)
-    keep(state, alerts, closed["trajectories.csv"], closed["windows.csv"])
+    keep(state, alerts, closed[TRAJECTORIES], closed[WINDOWS])
     return alerts, frame["score"].to_numpy()
 
 
 def _tell_again(folder: Path, state: State, tell: Callable[[dict[str, Any]], None]) -> None:
     """Repeat the alerts of the last chunk: the process that should have told them may have been killed before."""
-    import polars as pl
-
     low, high = state.notes["last_alerts"]
-    alerts = pl.scan_csv(folder / "alerts.csv", glob=False).filter(pl.col("alert").is_between(low, high)).collect()
+    alerts = pl.scan_csv(folder / ALERTS, glob=False).filter(pl.col("alert").is_between(low, high)).collect()
     for row in unguarded_text(alerts).iter_rows(named=True):
         tell(row)
-
-
-__all__ = ["ALARM", "APPENDED", "RECORD", "StreamRequest", "Watched", "detect", "watch"]

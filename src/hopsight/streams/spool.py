@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hopsight.io.frames import Table
 from hopsight.streams.events import Columns, Events, Wanted, event_rows, events_of, opened
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 CHUNK = 200_000  # events that are judged between two commits
 EVERY = 64  # one of so many times decides where chunks begin
@@ -44,8 +42,6 @@ class Spool:
             before += rows.height
 
     def _chunks(self) -> Iterator[pl.DataFrame]:
-        import polars as pl
-
         if self.rows is not None:
             yield from self.rows.iter_slices(CHUNK)
             return
@@ -59,13 +55,7 @@ class Spool:
 
 @contextmanager
 def spooled(source: Any, columns: Columns, folder: Path) -> Iterator[Spool]:
-    """Check and sort the events of a table; ``folder`` gets a folder for them, which is removed in the end.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or a time, an amount or an id is not what it should be.
-    """
+    """Check and sort the events of a table; ``folder`` gets a folder for them, which is removed in the end."""
     place = folder / SPOOL
     shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
     try:
@@ -77,8 +67,6 @@ def spooled(source: Any, columns: Columns, folder: Path) -> Iterator[Spool]:
 
 
 def _spool(table: Table, wanted: Wanted, place: Path) -> Spool:
-    import polars as pl
-
     size, samples, whole, held = 0, [], [True, True], None
     parts: list[Path] = []
     for rows in _blocks(table, wanted):
@@ -113,8 +101,6 @@ def _blocks(table: Table, wanted: Wanted) -> Iterator[pl.DataFrame]:
 
 
 def _write(rows: pl.DataFrame, parts: list[Path], place: Path) -> None:
-    import polars as pl
-
     place.mkdir(exist_ok=True)
     parts.append(place / f"{len(parts):06}.parquet")
     same = rows.with_columns(pl.col("source", "target").cast(pl.String))

@@ -7,19 +7,17 @@ import json
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from hopsight.runs.folder import STATE
 from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, SMALL_ARRAYS, TABLES, Memory, new_memory
 from hopsight.streams.network import Network, new_network
 from hopsight.system.files import read_regular, replacing
 from hopsight.system.forks import check_polars
+from hopsight.system.lazy_polars import pl
 
-if TYPE_CHECKING:
-    import polars as pl
-
-FILE = "state.npz"
 VERSION = 4
 
 
@@ -61,20 +59,14 @@ class State:
 
     @classmethod
     def load(cls, path: Path) -> State:
-        """Read a saved state.
-
-        Raises
-        ------
-        ValueError
-            If there is none, or it is damaged or was written by another version.
-        """
+        """Read a saved state; refuse one that is damaged or was written by another version."""
         check_polars()
         try:
             with np.load(_as_written(read_regular(path)), allow_pickle=False) as values:
                 return cls._of({name: values[name] for name in values.files})
         except FileNotFoundError:
             raise ValueError(
-                f"there is no run over time in {path.parent}: {FILE} is missing; "
+                f"there is no run over time in {path.parent}: {STATE} is missing; "
                 "start one with hopsight detect --window"
             ) from None
         except MemoryError:
@@ -124,8 +116,6 @@ def _packed(frame: pl.DataFrame) -> Any:
 
 
 def _unpacked(values: Any) -> pl.DataFrame:
-    import polars as pl
-
     try:
         return pl.read_parquet(io.BytesIO(values.tobytes()))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # their messages are long

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hopsight.streams.evidence import KINDS
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 LEAST_WINDOWS = 5.0
 LEAST_SPREAD = 0.1
@@ -24,8 +22,6 @@ def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFram
 
     ``before`` are the rows of the window that was open.
     """
-    import polars as pl
-
     ends = []
     for end, sent in (("source", 1), ("target", 0)):
         ends.append(
@@ -56,8 +52,6 @@ def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFram
 
 def window_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame:
     """Return one row per window, without its score, which it gets when it is closed."""
-    import polars as pl
-
     rows = events.select(
         "window", "start", pl.col("start").alias("end"), pl.lit(1).alias("events"),
         pl.col("new_pair").alias("new_pairs"), "flagged",
@@ -76,8 +70,6 @@ def score_windows(closed: pl.DataFrame, laws: dict[str, list[float]]) -> pl.Data
 
     ``laws`` holds number, mean and sum of squares per measure, and is changed.
     """
-    import polars as pl
-
     scores, reasons, means = [], [], []
     for row in closed.iter_rows(named=True):
         values = {
@@ -123,8 +115,6 @@ def node_totals(rows: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame
 
     ``before_…`` are the totals up to that window. Of more than ``MOST_NODES`` the least recently seen are left out.
     """
-    import polars as pl
-
     counts = ("events", "sent", "new_pairs", "far", "flagged")
     earlier = ("events", "new_pairs", "windows")
     rows = rows.with_columns(pl.lit(1, dtype=pl.Int64).alias("windows"))
@@ -158,8 +148,6 @@ def node_totals(rows: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame
 
 def node_scores(totals: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of ``scores.csv``, most anomalous node first."""
-    import polars as pl
-
     nodes = totals.sort("score", "flagged", "events", "node", descending=[True, True, True, False])
     return nodes.select(
         "node", (pl.int_range(pl.len()) + 1).alias("rank"), "score",

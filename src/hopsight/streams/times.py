@@ -6,8 +6,6 @@ tell whether 3/4/2024 is in March.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,9 +13,7 @@ from hopsight.checks import shortened
 from hopsight.io import dates
 from hopsight.io.frames import Table
 from hopsight.io.notices import notice
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 PLAIN = "plain"  # seconds, dates as such, or text that can mean one thing only
 BLOCK = 200_000
@@ -25,15 +21,7 @@ WORDS = {"dmy": "day/month/year", "mdy": "month/day/year"}
 
 
 def time_form(table: Table, name: str) -> str:
-    """Return how the times in a column are written, with a notice unless they are plain.
-
-    Raises
-    ------
-    ValueError
-        If dates with slashes may have their day or their month first, and no row decides.
-    """
-    import polars as pl
-
+    """Return how the times in a column are written, with a notice unless they are plain."""
     first = table.head([name])[name]
     if not len(first):
         return PLAIN
@@ -55,8 +43,6 @@ def time_form(table: Table, name: str) -> str:
 
 def as_seconds(column: pl.Series, form: str | None = None) -> NDArray[np.float64]:
     """Return a column of times as UNIX seconds; ``form`` is what :func:`time_form` returned, by default found here."""
-    import polars as pl
-
     empty = column.is_null()
     if empty.any():
         raise ValueError(f"column {column.name!r}, row {int(empty.arg_true()[0]) + 1} has no time")
@@ -74,8 +60,6 @@ def as_seconds(column: pl.Series, form: str | None = None) -> NDArray[np.float64
 
 def _as_numbers(column: pl.Series) -> pl.Series | None:
     """Return numbers, also those written as text, or None."""
-    import polars as pl
-
     if column.dtype == pl.String:
         numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
         return numbers if numbers.null_count() == column.null_count() else None
@@ -84,8 +68,6 @@ def _as_numbers(column: pl.Series) -> pl.Series | None:
 
 def _text_seconds(column: pl.Series, form: str | None) -> pl.Series:
     """Return dates in text as seconds, exact to the microsecond, null where there is none."""
-    import polars as pl
-
     order = form if form in WORDS else dates.slashed_order(column) if form is None else None
     if order is None:
         try:  # several times as fast, for the forms that polars knows

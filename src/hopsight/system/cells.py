@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 FORMULA = ("=", "+", "-", "@")  # how formulas begin
 IGNORED = ("Cc", "Cf", "Zl", "Zp", "Zs")  # kinds of characters that spreadsheets skip: spaces, controls, marks of order
@@ -48,8 +46,6 @@ def guarded_frame(frame: pl.DataFrame, *, but: Sequence[str] = ()) -> pl.DataFra
     >>> guarded_frame(pl.DataFrame({"node": ["=1+1", "Ada"], "score": [-1.0, 2.0]})).rows()
     [("'=1+1", -1.0), ('Ada', 2.0)]
     """
-    import polars as pl
-
     changed = []
     for column in frame.get_columns():
         if column.dtype == pl.String and column.name not in but:
@@ -67,8 +63,6 @@ def unguarded_frame(frame: pl.DataFrame) -> pl.DataFrame:
     >>> unguarded_frame(pl.DataFrame({"node": ["'=1+1", "Ada", None], "score": [-1.0, 2.0, 3.0]})).rows()
     [('=1+1', -1.0), ('Ada', 2.0), (None, 3.0)]
     """
-    import polars as pl
-
     return frame.with_columns(pl.col(pl.String).str.strip_prefix("'"))
 
 

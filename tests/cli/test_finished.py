@@ -1,0 +1,91 @@
+"""Finished runs: explain nodes, edges and groups, compare two runs, open the review."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from commands import Run, assert_refused, detect
+from hopsight.cli import main
+from hopsight.detectors import DETECTORS
+from hopsight.detectors.storage import load_detector
+from hopsight.runs.record import write_record
+
+QUICK = ("--detector", "cross_hcm", "--quiet", *(
+    word for name, value in DETECTORS["cross_hcm"].quick.items() for word in ("--set", f"{name}={value}")
+))  # fmt: skip
+
+
+def test_a_group_is_explained_or_refused(run: Run, tables: Path) -> None:
+    assert detect(run, tables, *QUICK, "--out", "result")[0] == 0
+    assert_refused(run("explain", "result", "--group", 99), "group")
+    assert_refused(run("explain", "result"), "--group NUMBER")
+    assert_refused(run("explain", "result", "p5", "--group", 1), "--group NUMBER")
+    model = load_detector("result/model")
+    model.kind_thresholds_ = np.full(5, -1.0)  # every node may belong to a group
+    model.save("result/model")
+    code, out, err = run("explain", "result", "--group", 1)
+    assert code == 0, err
+    assert out.startswith("Group 1: a ring of ")
+    assert json.loads(run("explain", "result", "--group", 1, "--json")[1])["group"] == 1
+
+
+def test_explain_answers_for_a_finished_run_and_refuses_anything_else(run: Run, tables: Path) -> None:
+    detect(run, tables, "--out", "result")
+    code, out, err = run("explain", "result", "p5")
+    assert code == 0, err
+    assert "p5" in out
+    assert "age" in out
+    code, out, _ = run("explain", "result", "p5", "--json")
+    assert json.loads(out)["node"] == "p5"
+    code, out, err = run("explain", "result", "p5", "p6")
+    assert code == 0, err
+    assert out.startswith("Edge p5 – p6, judged by LOF")
+    assert json.loads(run("explain", "result", "p5", "p6", "--json")[1])["target"] == "p6"
+    assert_refused(run("explain", "result", "p5", "p39"), "no edge between 'p5' and 'p39'")
+    assert_refused(run("explain", "result", "nobody"), "nobody")
+    assert_refused(run("explain", tables, "p5"), "no finished run")
+    assert_refused(run("explain", "nowhere", "p5"), "nowhere")
+
+
+def test_compare_prints_text_or_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, order in {"a": "xy", "b": "yx"}.items():
+        (tmp_path / name).mkdir()
+        rows = "".join(f"{node},{rank},{3 - rank},{2 - rank}\n" for rank, node in enumerate(order, start=1))
+        (tmp_path / name / "scores.csv").write_text(f"node,rank,score,flagged\n{rows}", encoding="utf-8")
+        write_record(tmp_path / name / "run.json", {"detector": "lof"})
+    folders = [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert main(["compare", *folders]) == 0
+    assert "Flagged in both: 0; only in the first: 1; only in the second: 1." in capsys.readouterr().out
+    assert main(["compare", *folders, "--json", "--top", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["shared_top"] == 0
+    assert main(["compare", folders[0], str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"hopsight: there is no finished run in {tmp_path}: run.json is missing\n"
+
+
+def test_control_characters_of_ids_are_escaped_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, ranks in {"a": (1, 2), "b": (2, 1)}.items():
+        (tmp_path / name).mkdir()
+        rows = f"x\x9b2J,{ranks[0]},1.0,1\ny,{ranks[1]},0.5,0\n"
+        (tmp_path / name / "scores.csv").write_text(f"node,rank,score,flagged\n{rows}", encoding="utf-8")
+        write_record(tmp_path / name / "run.json", {"detector": "lof"})
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json"]) == 0
+    out = capsys.readouterr().out
+    assert "\x9b" not in out and json.loads(out)["moves"][0]["node"] == "x\x9b2J"
+
+
+def test_the_options_reach_the_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: dict[str, Any] = {}
+    monkeypatch.setattr("hopsight.review.serve.serve", lambda folder, **options: seen.update(options, folder=folder))
+    assert main(["review", str(tmp_path), "--reviewer", "Zoë", "--port", "8080", "--no-open"]) == 0
+    assert seen["folder"] == tmp_path and seen["reviewer"] == "Zoë" and seen["host"] == "127.0.0.1"
+    assert seen["port"] == 8080 and seen["browser"] is False and seen["place"] is None
+
+
+def test_a_folder_without_a_run_cannot_be_reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["review", str(tmp_path), "--no-open"]) == 2
+    assert "there is no finished run" in capsys.readouterr().err

@@ -1,0 +1,44 @@
+"""What the tests of the pages in a browser share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hopsight.explanations import Explanation
+
+ExplainTop = Callable[..., list[Explanation]]
+Show = Callable[..., Any]
+IMAGE = "<img src=x onerror=alert(1)>"
+SCRIPT = "</script><script>alert(2)</script>"
+KNOWN = (3, 4, 40)  # the first two are flagged
+
+
+def column(page: Any, label: str, place: int) -> list[str]:
+    cells: list[str] = page.locator(f'table[aria-label="{label}"] tbody tr td:nth-child({place})').all_inner_texts()
+    return cells
+
+
+def violations(page: Any) -> list[tuple[str, str]]:
+    """Return the serious violations that axe-core finds, each with its first element."""
+    axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed").Axe()
+    found = [each for each in axe.run(page)["violations"] if each["impact"] in ("serious", "critical")]
+    return [(each["id"], each["nodes"][0]["html"]) for each in found]
+
+
+def has_chosen(page: Any, name: str) -> None:
+    """Wait until the page shows a node: the address changes first, the drawing follows."""
+    from playwright.sync_api import expect
+
+    expect(page.locator("#chosen bdi")).to_have_text(name)
+
+
+def each_look(page: Any) -> Iterator[tuple[int, str]]:
+    """Show the page on a desk and on a phone, light and dark, and yield which of them it is."""
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            yield width, scheme
