@@ -14,6 +14,8 @@ from hopsight.runs.detect import detect
 from hopsight.runs.explain import explain
 from hopsight.runs.learned_table import learn_scores
 from hopsight.runs.request import Request, Source
+from hopsight.runs.rerun import rerun
+from hopsight.runs.score import score
 from hopsight.runs.tables import read_table, table_of, write_table
 
 FAST = {"n_epochs": "6", "burn_in": "3", "min_class_pairs": "10"}
@@ -74,6 +76,18 @@ def test_every_command_reads_both_kinds(both: tuple[Path, Path], tmp_path: Path)
     verdicts.write_text("\n".join(["node,verdict", *rows]), encoding="utf-8")
     learned = [learn_scores(table_of(folder, "scores"), verdicts)[0]["score"].to_list() for folder in both]
     assert learned[0] == pytest.approx(learned[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("csv", [True, False])
+def test_a_long_table_of_scores_is_csv_if_asked_for(
+    both: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, csv: bool
+) -> None:
+    monkeypatch.setattr(tables, "MOST_CSV_ROWS", 50)
+    source = Source(path=str(both[0] / "graph.npz"))
+    score(both[0], source, tmp_path / "scored", csv=csv)
+    assert [(tmp_path / "scored" / f"{name}.csv").is_file() for name in ("scores", "edges")] == [csv, csv]
+    rerun(tmp_path / "scored" / "run.json", tmp_path / "again")
+    assert (tmp_path / "again" / "edges.csv").is_file() == csv
 
 
 def test_a_new_run_replaces_the_tables_of_the_other_kind(saved_graph: Path, tmp_path: Path) -> None:

@@ -67,9 +67,7 @@ def detect(
     scratch: Annotated[
         str | None, typer.Option(help="Folder for temporary files of a run that exceeds the memory. Default: --out.")
     ] = None,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="Write CSV instead of Parquet even for more than a million rows.")
-    ] = False,
+    csv: options.Csv = False,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
     master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
     window: Annotated[
@@ -163,6 +161,7 @@ def score(
     no_header: options.NoHeader = False,
     missing: options.Missing = "fill",
     data_dir: options.DataDir = None,
+    csv: options.Csv = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Score a new graph with a saved model."""
@@ -172,7 +171,7 @@ def score(
 
     where = source_of(given)
     with show_progress(quiet) as progress:
-        result = run.score(model, where, out, top=top, progress=progress)
+        result = run.score(model, where, out, top=top, csv=csv, progress=progress)
     show_result(result, top=top, files=("report.html", "scores"))
 
 

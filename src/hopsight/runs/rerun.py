@@ -24,7 +24,14 @@ def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress |
     if not isinstance(record.get("model"), str):
         raise ValueError("the record does not say how to repeat the run: no model")
     report_changes(record, progress)
-    return score(Path(record["model"]), source, target, top=record.get("top", 20), progress=progress)
+    return score(
+        Path(record["model"]),
+        source,
+        target,
+        top=record.get("top", 20),
+        csv=record.get("csv", False),
+        progress=progress,
+    )
 
 
 def request_of(record: Mapping[str, Any], progress: Progress | None = None) -> Request:

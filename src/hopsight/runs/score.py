@@ -13,11 +13,19 @@ from hopsight.runs.request import Source
 from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
 
 
-def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, progress: Progress | None = None) -> Result:
+def score(
+    model_path: Path,
+    source: Source,
+    folder: Path,
+    *,
+    top: int = 20,
+    csv: bool = False,
+    progress: Progress | None = None,
+) -> Result:
     """Score a graph with a saved model and write the same files as a detection.
 
     ``model_path`` is the folder that ``save`` wrote, or the folder of a finished run. The threshold is the one the
-    model was fitted with. ``top`` is the number of nodes to explain.
+    model was fitted with. ``top`` is the number of nodes to explain. With ``csv``, long tables are CSV files, too.
     """
     from hopsight.detectors.storage import load_detector
 
@@ -41,9 +49,10 @@ def score(model_path: Path, source: Source, folder: Path, *, top: int = 20, prog
             "source": dataclasses.asdict(source.repeatable()),
             "detector": detector_name(type(model).__name__),
             "top": top,
+            "csv": csv,
             "started": started,
             "warnings": warnings,
         }
-        write_results(claimed.staging, graph, judged, top, record, stages)
+        write_results(claimed.staging, graph, judged, top, record, stages, csv=csv)
         claimed.publish()
     return Result.of(folder, graph, judged, record)
