@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    from polars import DataFrame
+from hopsight.system.lazy_polars import pl
 
 KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")  # the order of the columns of evidence
 
@@ -73,11 +70,8 @@ def decided_by(model: Any) -> NDArray[np.str_] | None:
     return np.asarray(model.evidence, dtype=np.str_)[np.asarray(model.decided_by_, dtype=np.int64)]
 
 
-def to_frame(model: Any, graph: AttributedGraph) -> DataFrame:
+def to_frame(model: Any, graph: AttributedGraph) -> pl.DataFrame:
     """Return the table as a polars DataFrame."""
-    import polars as pl
-
-    check_polars()
     columns = score_table(model, graph)
     return pl.DataFrame(
         {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}

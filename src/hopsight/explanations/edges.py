@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.system.forks import check_polars
+from hopsight.system.lazy_polars import pl
 from hopsight.system.lookup import find_edges
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -181,9 +178,6 @@ def edge_reasons(model: Any, edges: IntArray, alike: Alike | None) -> pl.Series:
     looks 3.4 hops apart; attributes farther apart than for 50% of edges
     looks 1.0 hops apart; attributes closer than for 50% of edges
     """
-    import polars as pl
-
-    check_polars()
     table = {"hop": model.edge_hop_[edges].astype(np.float64)}
     reason = pl.format("looks {} hops apart", pl.col("hop").round(1).cast(pl.String))
     if alike is not None:
@@ -197,8 +191,6 @@ def edge_reasons(model: Any, edges: IntArray, alike: Alike | None) -> pl.Series:
 
 def _percent(value: pl.Expr) -> pl.Expr:
     """Format percentages as :func:`hopsight.explanations.text.percent` does, for many edges at once."""
-    import polars as pl
-
     fine = ((value * 10).floor() / 10).round(1)
     rounded = pl.when(value < 99).then(value.floor()).otherwise(fine).cast(pl.String)
     return rounded.str.strip_suffix(".0") + "%"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +16,12 @@ from hopsight.metrics import ranks
 from hopsight.runs.tables import read_table, table_of
 from hopsight.system.cells import guarded_frame
 from hopsight.system.files import replacing
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    from polars import DataFrame
+from hopsight.system.lazy_polars import pl
 
 
 def learn_scores(
-    scores: str | Path | DataFrame, verdicts: Any, evidence: Sequence[str] = DEFAULT_EVIDENCE
-) -> tuple[DataFrame, str | None]:
+    scores: str | Path | pl.DataFrame, verdicts: Any, evidence: Sequence[str] = DEFAULT_EVIDENCE
+) -> tuple[pl.DataFrame, str | None]:
     """Return a table of scores in the order that verdicts teach, and what was learned in words (None: nothing yet).
 
     The kinds of evidence are weighed as :meth:`hopsight.CrossHCM.learn` does; being connected to judged nodes, or
@@ -40,9 +37,6 @@ def learn_scores(
     evidence
         The kinds that count.
     """
-    import polars as pl
-
-    check_polars()
     table = scores if isinstance(scores, pl.DataFrame) else _read(Path(scores))
     missing = [name for name in ("node", "rank", "score", *evidence) if name not in table.columns]
     if missing:
@@ -72,7 +66,7 @@ def write_learned(folder: Path, verdicts: str | Path, evidence: Sequence[str]) -
     return words
 
 
-def _read(path: Path) -> DataFrame:
+def _read(path: Path) -> pl.DataFrame:
     if not path.exists():
         raise ValueError(f"there is no file {path}")
     return read_table(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,7 @@ from hopsight.explanations.groups import Shared
 from hopsight.graph import AttributedGraph
 from hopsight.runs.tables import write_rows, write_table
 from hopsight.system.cells import guarded
-from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 
 def write_scores(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
@@ -72,16 +69,11 @@ def _double(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _frame(table: Mapping[str, Any]) -> pl.DataFrame:
-    import polars as pl
-
     return pl.DataFrame({name: _series(values) for name, values in table.items()})
 
 
 def _series(values: Any) -> pl.Series:
     """Return values as a column; polars takes Python objects from a list only."""
-    import polars as pl
-
-    check_polars()
     if isinstance(values, np.ndarray) and values.dtype == object:
         values = values.tolist()
     return values if isinstance(values, pl.Series) else pl.Series(values)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hopsight.io.files import check_file
 from hopsight.io.files import naming as refusing
@@ -13,9 +12,7 @@ from hopsight.io.textfile import text_content
 from hopsight.system.cells import guarded_frame, unguarded_frame
 from hopsight.system.files import naming
 from hopsight.system.forks import check_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from hopsight.system.lazy_polars import pl
 
 MOST_CSV_ROWS = 1_000_000  # about what a spreadsheet opens; ten million edges would be 2 GB of text
 ROWS_AT_ONCE = 1 << 18  # so that the text of a file is never in memory as a whole
@@ -68,16 +65,12 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pl.DataFra
 
 
 def _parquet(files: Sequence[Path], columns: Collection[str] | None) -> pl.DataFrame:
-    import polars as pl
-
     with TableReader("parquet", files) as reader:
         found = reader.read(reader.names() if columns is None else list(columns))
     return found.with_columns(pl.col("node").cast(pl.String)).sort("rank")
 
 
 def _csv(path: Path, columns: Collection[str] | None) -> pl.DataFrame:
-    import polars as pl
-
     content = text_content(path)  # polars itself would unpack a file of any size
     found = pl.read_csv(
         path if content is None else content,
