@@ -56,7 +56,7 @@ def test_the_folder_has_the_tables_of_the_local_engine(
     assert scores["rank"].to_list() == list(range(1, 81))
     assert scores["node"].to_list() == pl.read_parquet(out / "scores.parquet/*.parquet").sort("rank")["node"].to_list()
     edges = pl.read_csv(out / "edges.csv")
-    values = ["hop", "probability", "variance", "surprise", "score", "flagged"]
+    values = ["hop", "probability", "variance", "surprise", "score", "flagged", "reason"]
     assert edges.columns == ["source", "target", "rank", *values]
     assert edges.height == two_groups(1).n_edges
     assert pl.read_csv(out / "groups.csv").columns == ["group", "kind", "members", "density", "score", "shared"]
@@ -81,6 +81,11 @@ def test_the_folder_has_the_tables_of_the_local_engine(
     assert both.height == 80
     for name in ("score", "ahp", "iv", "hav", *KINDS):  # in a single block even the rounding agrees
         assert both[name].to_list() == pytest.approx(both[f"{name}_local"].to_list(), rel=1e-4, abs=1e-4)
+    local = pl.read_csv(tmp_path / "local" / "edges.csv")
+    assert edges.columns == local.columns
+    both = edges.join(local, on=["source", "target"], suffix="_local")
+    assert both.height == edges.height
+    assert both["reason"].to_list() == both["reason_local"].to_list()
 
 
 def refusals(tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hopsight.hcm.groups import Group
 from hopsight.spark.blocks import cached, rows_of
+from hopsight.spark.edge_reasons import EdgeReasons
 from hopsight.spark.graph import SparkGraph, hub_degree, salted_join
 from hopsight.spark.inputs import with_row_numbers
 from hopsight.spark.judging import edge_readings, edge_values
@@ -32,7 +33,7 @@ class Detection:
         evidence, and decided_by, the strongest kind that counts.
     edges
         One row per edge, most anomalous first: source, target, rank, hop, probability, variance, surprise, score,
-        flagged.
+        flagged, reason.
     groups
         Rings and lockstep groups; their members are ids.
     fitted
@@ -89,9 +90,10 @@ def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame
 
 
 def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dict[str, Any]) -> DataFrame:
-    """Return the edges with ids and ranks, the highest score first; ``rows`` tell the hubs."""
+    """Return the edges with ids, ranks and reasons, the highest score first; ``rows`` tell the hubs."""
     layout, nodes, laws = graph.layout, graph.nodes, fitted["edge_laws_"]
-    schema = f"one long, other long, {', '.join(f'{name} double' for name in EDGE_VALUES)}"
+    reasons = EdgeReasons.of(edges, graph.n_edges)
+    schema = f"one long, other long, {', '.join(f'{name} double' for name in EDGE_VALUES)}, about int"
     names = [part.split()[0] for part in schema.split(", ")]
 
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -101,7 +103,7 @@ def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dic
                 known = edge_values(row) | {"score": laws.scores(edge_readings(row))}
                 i, j = layout.pairs[row["cell"]]
                 ends = (i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64))
-                columns = (*ends, *(known[name] for name in EDGE_VALUES))
+                columns = (*ends, *(known[name] for name in EDGE_VALUES), reasons.numbers(known["dissimilarity"]))
                 yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
 
     many = rows.filter(rows["degree"] > hub_degree(graph.n_edges, layout.n_tasks))
@@ -117,11 +119,15 @@ def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dic
         f"if({first}, one_row, other_row) as source_row",
         f"if({first}, other_row, one_row) as target_row",
         *EDGE_VALUES,
+        "about",
     )
     keys = {"score": False, "hop": False, "probability": True, "source_row": True, "target_row": True}
     ordered = cached(ends.orderBy(*keys, ascending=list(keys.values())).drop("source_row", "target_row"))
-    flagged = _flagged(fitted["edge_threshold_"])
-    return with_row_numbers(ordered).selectExpr("source", "target", "row + 1 as rank", *EDGE_VALUES, flagged)
+    flagged = _flagged(fitted["edge_threshold_"])  # texts are made last, so that they are not shuffled
+    ranked = with_row_numbers(ordered).selectExpr("*", "row + 1 as rank", flagged)
+    return ranked.select(
+        "source", "target", "rank", *EDGE_VALUES, "flagged", reasons.column("hop", "about").alias("reason")
+    )
 
 
 def _flagged(threshold: float) -> str:
