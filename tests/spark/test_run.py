@@ -126,7 +126,7 @@ def test_both_engines_refuse_a_doubtful_comma_in_the_same_words(
         (("--directed",), "undirected edges only; leave out --directed"),
         (("--detector", "hcm"), "the Spark engine runs cross_hcm only, got 'hcm'"),
         (("--resume",), "the Spark engine keeps no checkpoint to resume from; leave out --resume"),
-        (("--repeat", "3"), "several seeds"),
+        (("--repeat", "0"), "repeat must be at least 1, got 0"),
         (("--weight-column", "amount"), "the Spark engine has no weights, times, kinds"),
         (("--derive", "sent"), "the Spark engine derives no attributes; pass --derive none"),
         (("--memory-limit", "8GB"), "the Spark engine cannot enforce a memory limit; leave out --memory-limit"),

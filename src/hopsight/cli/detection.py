@@ -139,8 +139,6 @@ def detect(
             raise ValueError("scratch is for --engine local: Spark has its own temporary folders (spark.local.dir)")
         if restart:
             raise ValueError("restart is for --engine local: the Spark engine keeps no checkpoint")
-        if repeat != 1:
-            raise ValueError("repeat is for --engine local: on Spark, run the command with several seeds")
         with show_progress(quiet) as progress:
             on_spark.detect_files(request, out, resume=resume, master=master, progress=progress)
         if verdicts is not None:

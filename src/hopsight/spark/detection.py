@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from hopsight.checks import check_count
 from hopsight.detectors.base import Callback
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
@@ -32,6 +33,7 @@ from hopsight.spark.flags import flag_limits
 from hopsight.spark.graph import SparkGraph
 from hopsight.spark.groups import collect_groups
 from hopsight.spark.inputs import Inputs, check_known, check_unique, errors_about, read_inputs
+from hopsight.spark.repeats import averaged
 from hopsight.spark.results import Detection, edge_table, node_table
 from hopsight.spark.session import run_settings
 from hopsight.spark.stage_measures import StageMeasures
@@ -64,6 +66,8 @@ def detect(
     measures: StageMeasures | None = None,
     callback: Callback | None = None,
     distributed: bool = False,
+    repeat: int = 1,
+    top: int = 20,
 ) -> Detection:
     """Find the nodes and edges of a graph in two DataFrames that do not belong where they are.
 
@@ -92,12 +96,20 @@ def detect(
     distributed
         Train in a process that pyspark's TorchDistributor starts, on an executor if there are any, instead of in this
         process; see :func:`hopsight.spark.training.train_in_process`. The result is the same.
+    repeat, top
+        Number of fits, with the seeds s, s + 1, …; several rank nodes by their mean score and add the column
+        ``stability``, the share of fits in which a node is among the first: the flagged ones, or else ``top`` nodes.
+        Edges are those of the first fit.
     """
     detector = replace(detector or CrossHCM())  # without what an earlier fit has set
     detector.check()
     threshold(np.zeros(1), detector.contamination, detector.false_alarms)  # refuses a share outside its range
     if detector.dropout and detector.dropout_at_prediction:
         raise ValueError("the Spark engine judges edges without dropout; set dropout_at_prediction to False")
+    check_count("repeat", repeat)
+    check_count("top", top)
+    if repeat > 1 and detector.seed is None:
+        raise ValueError("repeated fits count on from a seed; set the seed of the detector")
     measured = measures or StageMeasures(edges.sparkSession)
     notices: list[str] = []
     with run_settings(edges.sparkSession), _working_folder(folder) as work:
@@ -110,17 +122,36 @@ def detect(
         names = [name for plan in plans for name in plan.names]
         features = encode_attributes(inputs.nodes, plans)
         engine = Engine(detector, measured.stage, n_blocks, work, callback, distributed, notices)
+        if repeat > 1:
+            measured.say(f"Fit 1 of {repeat}, with seed {detector.seed}")
         judged = engine.run(features, inputs.edges, names)
-        graph = judged.graph
+        graph, fits = judged.graph, [judged.scores]
+        for number in range(1, repeat):
+            measured.say(f"Fit {number + 1} of {repeat}, with seed {engine.seed_of(number)}")
+            fits.append(engine.again(number, graph.layout.n_blocks, features, inputs.edges, names))
         with measured.stage("rank"):
-            rows = cached(ranking.score_rows(judged.scores, graph.layout, detector.score, detector.evidence))
-            scores = computed(node_table(rows, graph.nodes, judged.fitted["threshold_"]))
-            ranked = computed(edge_table(judged.edges, graph, rows, judged.fitted))
-            rows.unpersist()
+            found = _ranked(judged, fits, detector, top, notices)
     notice_merged(graph, notices)
     sizes = graph.sizes() | {"n_attributes": len(names)}
-    found = judged.groups, judged.fitted
-    return Detection(scores, ranked, *found, sizes, measured.stages, notices, features, names)
+    return Detection(*found, sizes, measured.stages, notices, features, names)
+
+
+def _ranked(
+    judged: Judgment, fits: Sequence[DataFrame], detector: CrossHCM, top: int, notices: list[str]
+) -> tuple[DataFrame, DataFrame, list[Group], dict[str, Any]]:
+    """Return the tables of nodes and edges, the groups and the fitted values; of several fits, the means."""
+    graph, fitted, (scores, *others) = judged.graph, judged.fitted, fits
+    if others:
+        scores, rows, fitted["threshold_"] = averaged(fits, graph, detector, top)
+    else:
+        rows = ranking.score_rows(scores, graph.layout, detector.score, detector.evidence)
+    rows = cached(rows)
+    laws = fitted["edge_laws_"], fitted["kind_thresholds_"]
+    groups = collect_groups(scores, judged.edges, graph.nodes, graph.layout, *laws, notices)
+    nodes = computed(node_table(rows, graph.nodes, fitted["threshold_"]))
+    edges = computed(edge_table(judged.edges, graph, rows, fitted))
+    rows.unpersist()
+    return nodes, edges, groups, fitted
 
 
 def _plans(inputs: Inputs, **options: Any) -> list[Plan]:
@@ -147,7 +178,6 @@ class Judgment:
     model: TrainedModel
     edges: DataFrame  # cells with the columns of judging.JUDGED
     scores: DataFrame  # blocks with the columns of ranking.SCORES
-    groups: list[Group]
     fitted: dict[str, Any]  # what the local engine sets on a fitted CrossHCM, if its size does not depend on the graph
 
 
@@ -219,7 +249,7 @@ class Engine:
             judged = computed(judging.judged_edges(sent, compared, layout, splits, detector, model))
         with self.stage("score"):
             own = readings.own_blocks(placed, attribute_laws, magnitude)
-            scores, groups, found = self._score(graph, judged, degrees, own, chosen.numbers)
+            scores, found = self._score(graph, judged, degrees, own, chosen.numbers)
         for frame in (hashed, x, degrees, compared, around):
             frame.unpersist()
         fitted = {
@@ -227,12 +257,24 @@ class Engine:
             "attribute_laws_": attribute_laws, "samples_": model.samples, "calibrations_": model.calibrations,
             "loss_": model.losses, **found,
         }  # fmt: skip
-        return Judgment(graph, model, judged, scores, groups, fitted)
+        return Judgment(graph, model, judged, scores, fitted)
+
+    def seed_of(self, number: int) -> int:
+        """Return the seed of one of several fits."""
+        return int(self.detector.seed or 0) + number
+
+    def again(self, number: int, n_blocks: int, nodes: DataFrame, edges: DataFrame, names: list[str]) -> DataFrame:
+        """Fit with another seed, and return nothing but the blocks of scores; notices are those of the first fit."""
+        detector = replace(self.detector, seed=self.seed_of(number))
+        judged = replace(self, detector=detector, n_blocks=n_blocks, notices=[]).run(nodes, edges, names)
+        for frame in (judged.edges, judged.graph.cells, judged.graph.nodes):
+            frame.unpersist()
+        return judged.scores
 
     def _score(
         self, graph: SparkGraph, judged: DataFrame, degrees: DataFrame, own: DataFrame, law_nodes: Array
-    ) -> tuple[DataFrame, list[Group], dict[str, Any]]:
-        """Weigh the evidence, and return the blocks of scores, the groups, and the laws and thresholds by name."""
+    ) -> tuple[DataFrame, dict[str, Any]]:
+        """Weigh the evidence, and return the blocks of scores, and the laws and thresholds by name."""
         detector, layout = self.detector, graph.layout
         edge_laws = laws.fit_edge_laws(judged, graph.n_edges)
 
@@ -248,12 +290,11 @@ class Engine:
             notice(NO_TRIANGLES, self.notices)
         chosen = readings.node_readings(gather_rows(read, layout, np.float64, law_nodes))
         node_laws = NodeLaws.fit(chosen, triangles=triangles)
-        scores = ranking.score_blocks(read, layout, node_laws, detector.evidence)
+        scores = ranking.score_blocks(read, layout, node_laws, detector.evidence, detector.score)
         limit, kind_thresholds = ranking.score_thresholds(scores, layout, detector)
-        groups = collect_groups(scores, judged, graph.nodes, layout, edge_laws, kind_thresholds, self.notices)
         read.unpersist()
         fitted = {"edge_laws_": edge_laws, "node_laws_": node_laws, "edge_threshold_": edge_threshold}
-        return scores, groups, fitted | {"threshold_": limit, "kind_thresholds_": kind_thresholds}
+        return scores, fitted | {"threshold_": limit, "kind_thresholds_": kind_thresholds}
 
     def _index(
         self, hashed: DataFrame, transform: AttributeTransform, n_nodes: int, seed: np.uint64

@@ -139,9 +139,7 @@ def _inside(words: HashArray, prefixes: HashArray, taken: int) -> tuple[NDArray[
     return place[known], words[known]
 
 
-def _sorted(
-    frame: DataFrame, keys: Keys, cases: dict[int, HashArray], taken: int
-) -> dict[tuple[int, int], HashArray]:
+def _sorted(frame: DataFrame, keys: Keys, cases: dict[int, HashArray], taken: int) -> dict[tuple[int, int], HashArray]:
     """Collect and sort the words that begin with each prefix."""
     schema = "column int, place int, payload binary"
 

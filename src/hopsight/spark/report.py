@@ -80,6 +80,8 @@ def _fitted(
     model.evidence_ = {kind: excerpt.nodes[kind] for kind in KINDS}
     if "decided_by" in excerpt.nodes:
         model.decided_by_ = np.array([detector.evidence.index(kind) for kind in excerpt.nodes["decided_by"]])
+    if "stability" in excerpt.nodes:
+        model.stability_ = excerpt.nodes["stability"]
     model.edge_index_ = graph.edges
     order = np.lexsort((np.maximum(source, target), np.minimum(source, target)))  # that of graph.edges
     for name in EDGE_VALUES:

@@ -30,7 +30,7 @@ class Detection:
     ----------
     scores
         One row per node, most anomalous first: node, rank, score, flagged, judged, degree, ahp, iv, hav, each kind of
-        evidence, and decided_by, the strongest kind that counts.
+        evidence, decided_by, the strongest kind that counts, and, after several fits, stability.
     edges
         One row per edge, most anomalous first: source, target, rank, hop, probability, variance, surprise, score,
         flagged, reason.
