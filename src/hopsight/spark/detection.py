@@ -60,6 +60,7 @@ def detect(
     target_column: str | None = None,
     id_column: str | None = None,
     missing: str = "fill",
+    directed: bool = False,
     typed: bool = True,
     n_blocks: int | None = None,
     folder: str | None = None,
@@ -71,8 +72,8 @@ def detect(
 ) -> Detection:
     """Find the nodes and edges of a graph in two DataFrames that do not belong where they are.
 
-    The result is that of :class:`CrossHCM` on one machine, up to rounding. Edges are undirected. The driver never
-    receives data proportional to the size of the graph.
+    The result is that of :class:`CrossHCM` on one machine, up to rounding. The driver never receives data proportional
+    to the size of the graph.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def detect(
         The edge list and the node table, with the columns that :func:`hopsight.load` expects in files.
     detector
         The hyperparameters; default ``CrossHCM()``.
-    label, ignore, source_column, target_column, id_column, missing
+    label, ignore, source_column, target_column, id_column, missing, directed
         As in :func:`hopsight.load`.
     typed
         False reads text that looks like a number as a number, as in CSV files.
@@ -121,7 +122,7 @@ def detect(
             plans = _plans(inputs, label=label, ignore=ignore, missing=missing, notices=notices)
         names = [name for plan in plans for name in plan.names]
         features = encode_attributes(inputs.nodes, plans)
-        engine = Engine(detector, measured.stage, n_blocks, work, callback, distributed, notices)
+        engine = Engine(detector, measured.stage, n_blocks, work, callback, distributed, notices, directed)
         if repeat > 1:
             measured.say(f"Fit 1 of {repeat}, with seed {detector.seed}")
         judged = engine.run(features, inputs.edges, names)
@@ -201,6 +202,8 @@ class Engine:
         Whether another process trains.
     notices
         List that receives the notices.
+    directed
+        Whether edges are arcs from source to target.
     """
 
     detector: CrossHCM
@@ -210,10 +213,12 @@ class Engine:
     callback: Callback | None = None
     distributed: bool = False
     notices: list[str] = field(default_factory=list)
+    directed: bool = False
 
     def run(self, nodes: DataFrame, edges: DataFrame, names: list[str]) -> Judgment:
         """Judge edges ``source, target`` between nodes ``id, row, features``."""
         detector = self.detector
+        detector.directed_ = self.directed  # networks of a directed graph tell both directions apart
         run_seed = split_seed(detector.seed)
         rngs = np.random.default_rng(run_seed).spawn(6)
         splits = Splits(run_seed, detector.n_folds, detector.n_inner)
@@ -331,7 +336,7 @@ class Engine:
         """Check and clean the edges, and put them into cells."""
         ends = cached(graph_stages.edge_ends(edges, placed, layout.n_tasks))
         check_known(ends)
-        cells = cached(graph_stages.packed_cells(ends, layout.n_blocks))
+        cells = cached(graph_stages.packed_cells(ends, layout.n_blocks, directed=self.directed))
 
         def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
             yield 0, np.frombuffer(row["counts"], dtype=np.int64).astype(np.float64)
@@ -340,7 +345,7 @@ class Engine:
         ends.unpersist()
         if n_edges == 0:
             raise ValueError(NO_EDGES)
-        return SparkGraph(placed, cells, layout, n_edges, n_duplicates, n_loops)
+        return SparkGraph(placed, cells, layout, n_edges, n_duplicates, n_loops, self.directed)
 
     def _pairs(
         self,
@@ -358,7 +363,7 @@ class Engine:
         sources = pairs.choose_sources(graph.nodes, layout.n_nodes)
         reached = pairs.search_hops(x, pairs.kept_edges(edges, limit), layout, sources, detector.n_classes - 1)
         names = ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")
-        settings = {name: getattr(detector, name) for name in names}
+        settings = {name: getattr(detector, name) for name in names} | {"directed": graph.directed}
         pool = pairs.choose_pool(reached, edges, layout, splits, sources, limit, seed, **settings)
         reached.unpersist()
         return pool, edges

@@ -68,6 +68,7 @@ def _fitted(
         excerpt.features,
         node_ids=excerpt.nodes["node"],
         attribute_names=names,
+        directed=record["graph"].get("directed", False),
         name=Path(path).stem if path else "Graph",
     )
     model = ShownCrossHCM(**{field.name: getattr(detector, field.name) for field in dataclasses.fields(detector)})
@@ -82,8 +83,9 @@ def _fitted(
         model.decided_by_ = np.array([detector.evidence.index(kind) for kind in excerpt.nodes["decided_by"]])
     if "stability" in excerpt.nodes:
         model.stability_ = excerpt.nodes["stability"]
-    model.edge_index_ = graph.edges
-    order = np.lexsort((np.maximum(source, target), np.minimum(source, target)))  # that of graph.edges
+    model.edge_index_, model.directed_ = graph.edges, graph.directed
+    ends = (source, target) if graph.directed else (np.minimum(source, target), np.maximum(source, target))
+    order = np.lexsort(ends[::-1])  # that of graph.edges
     for name in EDGE_VALUES:
         setattr(model, f"edge_{name}_", excerpt.edges[name][order])
     model.edge_label_ = excerpt.edges["flagged"][order]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from hopsight.hcm.groups import Group
 from hopsight.spark.blocks import cached, rows_of
+from hopsight.spark.cells import arc_ends
 from hopsight.spark.edge_reasons import EdgeReasons
-from hopsight.spark.graph import SparkGraph, hub_degree, salted_join
+from hopsight.spark.graph import EDGE_TYPES, SparkGraph, hub_degree, salted_join
 from hopsight.spark.inputs import with_row_numbers
 from hopsight.spark.judging import edge_readings, edge_values
 
@@ -40,7 +41,8 @@ class Detection:
         What does not grow with the graph of the values that the local engine sets on a fitted CrossHCM, by their names
         there: laws, thresholds, posterior samples, loss.
     graph
-        Number of nodes, edges, attributes and blocks, and of merged duplicates and removed self-loops.
+        Number of nodes, edges, attributes and blocks, and of merged duplicates and removed self-loops, and whether
+        edges are directed.
     stages
         Seconds, tasks, and rows and bytes shuffled, for each stage.
     notices
@@ -99,10 +101,10 @@ def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dic
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in rows_of(batch):
-                u, v = (np.frombuffer(row[name], dtype=np.int32) for name in ("u", "v"))
+                u, v, way = (np.frombuffer(row[name], dtype=EDGE_TYPES[name]) for name in ("u", "v", "way"))
                 known = edge_values(row) | {"score": laws.scores(edge_readings(row))}
                 i, j = layout.pairs[row["cell"]]
-                ends = (i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64))
+                ends = arc_ends(i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64), way)
                 columns = (*ends, *(known[name] for name in EDGE_VALUES), reasons.numbers(known["dissimilarity"]))
                 yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
 
@@ -112,7 +114,8 @@ def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dic
     for end, other in (("one", "other"), ("other", "one")):
         ids = nodes.selectExpr(f"{_PLACE} as {end}", f"id as {end}_id", f"row as {end}_row")
         ends = salted_join(ends, ids, end, other, hubs, layout.n_tasks)
-    first = "one_row < other_row"  # as in the local engine, the source is the node that comes first in the table
+    # as in the local engine, the source of an edge without direction is the node that comes first in the table
+    first = "true" if graph.directed else "one_row < other_row"
     ends = ends.selectExpr(
         f"if({first}, one_id, other_id) as source",
         f"if({first}, other_id, one_id) as target",

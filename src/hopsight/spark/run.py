@@ -94,8 +94,6 @@ def _check(request: Request, resume: bool) -> None:
         raise ValueError("the Spark engine keeps no checkpoint to resume from; leave out --resume")
     if request.memory_limit is not None:
         raise ValueError("the Spark engine cannot enforce a memory limit; leave out --memory-limit")
-    if request.source.directed:
-        raise ValueError("the Spark engine reads undirected edges only; leave out --directed")
     if request.source.path is None or request.source.nodes is None:
         raise ValueError("the Spark engine needs an edge list and a node table; pass EDGES --nodes NODES")
     for option in LOCAL_ONLY:
@@ -169,7 +167,7 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
     (edges, edges_typed), (nodes, nodes_typed) = (_frame(spark, str(path)) for path in (source.path, source.nodes))
     _check_codes(Path(str(source.nodes)), source.id_column, source.ignore)
     _check_columns(edges.columns, request)
-    options = ("label", "ignore", "source_column", "target_column", "id_column", "missing")
+    options = ("label", "ignore", "source_column", "target_column", "id_column", "missing", "directed")
     try:
         return detect(
             edges,
