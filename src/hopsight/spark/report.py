@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopsight.checks import plural
 from hopsight.explanations import Explainer, Explanation
@@ -27,6 +28,7 @@ class ShownCrossHCM(CrossHCM):
     """A CrossHCM with the values of an excerpt, whose groups were found on the cluster."""
 
     groups_: list[Group] = []  # noqa: RUF012
+    stability_: NDArray[np.float64]  # after several fits
 
 
 ShownCrossHCM.__name__ = CrossHCM.__name__  # the name that explanations and the report print
