@@ -2,7 +2,8 @@
 
     python experiments/growth.py --out growth.json                    # CrossHCM
     python experiments/growth.py --detector hcm --out growth_hcm.json
-    python experiments/growth.py --sizes 100000 1000000 10000000 --graphs FOLDER --out growth_large.json
+    python experiments/growth.py --sizes 10000000 --graphs FOLDER --out growth_large.json
+    python experiments/growth.py --sizes 100000 1000000 --graphs FOLDER --out growth_large.json    # adds to it
     python experiments/growth.py --sizes 1000000 --memory-limit 2GB --out growth_limited.json
 
 Graphs have 10 edges per node and 32 attributes and are read from Parquet. Each run is a process of its own; the results
@@ -41,15 +42,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("growth.json"))
     options = parser.parse_args()
     result: dict[str, Any] = {"machine": machine(), "versions": versions(), "runs": {}}
+    if options.out.exists():
+        result["runs"] = json.loads(options.out.read_text(encoding="utf-8"))["runs"]
     for n_nodes in options.sizes:
         with tempfile.TemporaryDirectory(dir=options.graphs) as folder:
             graphs = Path(folder) if options.graphs is None else options.graphs / str(n_nodes)
             write_graph(graphs, n_nodes, options.edges * n_nodes)
             run = detect(graphs, Path(folder) / "out", options.detector, options.memory_limit)
-        result["runs"][n_nodes] = run
+        result["runs"] = dict(sorted({**result["runs"], str(n_nodes): run}.items(), key=lambda each: int(each[0])))
         print(n_nodes, json.dumps(run), flush=True)
         options.out.write_text(json.dumps(result, indent=1), encoding="utf-8")
-    result["slopes"] = slopes(result["runs"])
+    result["slopes"] = slopes(result["runs"]) if len(result["runs"]) > 1 else {}
     print(json.dumps(result["slopes"], indent=1))
     options.out.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
@@ -103,13 +106,13 @@ def disk_traffic(pid: int) -> dict[str, float] | None:
     return {"read_gb": counters.read_bytes / 1e9, "written_gb": counters.write_bytes / 1e9}
 
 
-def slopes(runs: dict[int, Any]) -> dict[str, float]:
+def slopes(runs: dict[str, Any]) -> dict[str, float]:
     """Return the slope of every stage of at least a second, of the whole command, and of memory."""
-    largest = runs[max(runs)]
+    largest = list(runs.values())[-1]
     values = {f"fit: {name}": [run["fit"][name] for run in runs.values()] for name in largest["fit"]}
     values |= {name: [run["seconds"][name] for run in runs.values()] for name in largest["seconds"]}
     values |= {"wall": [run["wall"] for run in runs.values()], "memory": [run["peak_gb"] for run in runs.values()]}
-    sizes = np.log10(list(runs))
+    sizes = np.log10([int(size) for size in runs])
     return {
         name: round(float(np.polyfit(sizes, np.log10(np.maximum(row, 1e-9)), 1)[0]), 2)
         for name, row in values.items()
