@@ -21,7 +21,7 @@ from torch import Tensor
 from hopsight.detectors.base import Callback, FloatArray, alone
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.edge_posterior import EdgePosterior, as_tensor, edge_values
+from hopsight.hcm.edge_posterior import SINGLE_PRECISION_EDGES, EdgePosterior, as_tensor, edge_values
 from hopsight.hcm.folds import Fold, Sight, split_seed
 from hopsight.hcm.inputs import fit_inputs, inputs_of
 from hopsight.hcm.locality import edges_at
@@ -36,6 +36,7 @@ from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import drop_edges, edge_similarity
 from hopsight.system.forks import safe_in_forks
+from hopsight.system.memory import release_memory
 from hopsight.system.threads import torch_threads
 
 NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"
@@ -159,6 +160,8 @@ class HopDetector(HopParameters):
         judged = [self._learn(graph, sight, pairs, rngs, callback, clock, checkpoint)]
         del sight, pairs
         self._held.pop("placed", None)
+        if graph.n_edges > SINGLE_PRECISION_EDGES:
+            release_memory()  # what judging leaves in reference cycles is large
         clock.begin("scores")
         scores = self._keep(graph, judged.pop())  # what was large is gone once it has been read
         self.seconds_ = clock.end()

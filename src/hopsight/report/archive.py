@@ -21,7 +21,7 @@ from hopsight.explanations.edges import JudgedEdges, edge_order
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
 from hopsight.report.neighborhood import cut
-from hopsight.system.segments import order_by
+from hopsight.system.segments import best_places
 
 IntArray = NDArray[np.int64]
 
@@ -154,15 +154,8 @@ def _levels(edges: JudgedEdges, near: IntArray) -> IntArray:
     else:
         scores = np.asarray(edges.model.decision_score_)
         first = np.argsort(-scores[graph.edges[:, near]].max(axis=0), kind="stable")
-    ends = graph.edges[:, near[first]].T.ravel()  # those of the first edge, then those of the second, …
-    by_end = order_by(ends, np.arange(ends.size), graph.n_nodes)
-    counts = np.bincount(ends, minlength=graph.n_nodes)
-    within = np.arange(ends.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    levels = np.empty(ends.size, dtype=np.int64)
-    levels[by_end] = within
-    best = np.empty(near.size, dtype=np.int64)
-    best[first] = levels.reshape(-1, 2).min(axis=1)
-    return best
+    levels: IntArray = best_places(*graph.edges, near, first, graph.n_nodes)
+    return levels
 
 
 def _ends(low: IntArray, high: IntArray, n: int) -> bytes:
