@@ -20,9 +20,8 @@ class StageMeasures:
     ----------
     spark
         The session.
-    begin, end, say
-        Called with the name of a stage when it begins, with its name and seconds when it ends, and with a sentence
-        about what comes next.
+    begin, end
+        Called with the name of a stage when it begins, and with its name and seconds when it ends.
 
     Attributes
     ----------
@@ -37,27 +36,22 @@ class StageMeasures:
         spark: SparkSession,
         begin: Callable[[str], None] = lambda name: None,
         end: Callable[[str, float], None] = lambda name, seconds: None,
-        say: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self.stages: dict[str, dict[str, float]] = {}
         self._context = spark.sparkContext
-        self._begin, self._end, self.say = begin, end, say
+        self._begin, self._end = begin, end
         self._seen: set[tuple[int, int]] = {(step.stageId(), step.attemptId()) for step in self._steps()}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Measure one stage; what a stage takes that runs again, in another fit, is added."""
+        """Measure one stage."""
         self._begin(name)
         self._context.setJobDescription(f"hopsight: {name}")
         start = time.perf_counter()
         yield
         seconds = time.perf_counter() - start
         self._context.setJobDescription(None)
-        found, before = {"seconds": seconds, **self._new_steps()}, self.stages.get(name, {})
-        self.stages[name] = {
-            what: max(value, before.get(what, 0.0)) if what.startswith("largest") else value + before.get(what, 0.0)
-            for what, value in found.items()
-        }
+        self.stages[name] = {"seconds": seconds, **self._new_steps()}
         self._end(name, seconds)
 
     def _new_steps(self) -> dict[str, float]:
