@@ -63,9 +63,9 @@ def test_the_number_of_threads_does_not_change_scores(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X = rng.normal(size=(500, 3))
-    monkeypatch.setattr(lof, "n_threads", lambda: 1)
+    monkeypatch.setattr("hopsight.system.threads.n_threads", lambda: 1)
     alone = fit(X)
-    monkeypatch.setattr(lof, "n_threads", lambda: 3)
+    monkeypatch.setattr("hopsight.system.threads.n_threads", lambda: 3)
     np.testing.assert_array_equal(fit(X), alone)
 
 

@@ -10,6 +10,7 @@ from hopsight.runs.explain import open_run
 from hopsight.runs.folder import KEY, REDACTED
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
+from hopsight.system.forks import check_polars
 from hopsight.system.lazy_polars import pl
 
 
@@ -18,6 +19,7 @@ def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:
 
     The key says which node each number stands for: keep it, and share only the report.
     """
+    check_polars()  # before anything is written
     model, graph = open_run(folder)
     order = ranking(model.decision_score_)
     names = redacted(graph, model.decision_score_).node_ids
