@@ -33,7 +33,7 @@ RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
 SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
-    "evidence_textbook.json", "evidence_threshold.json", "growth_large.json", "growth_limited.json", "over_time.json",
+    "evidence_textbook.json", "evidence_threshold.json", "growth_large.json", "over_time.json",
     "over_time_published.json", "runs.json", "verdicts.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
@@ -201,11 +201,9 @@ def over_time() -> str:
 
 
 def large() -> str:
-    """Seconds of every stage, memory and disk traffic of one run per size, and of one with a memory limit."""
-    free, limited = (
-        json.loads((RAW / f"growth_{name}.json").read_text(encoding="utf-8")) for name in ("large", "limited")
-    )
-    runs, slopes = [*free["runs"].values(), *limited["runs"].values()], free["slopes"]
+    """Seconds of every stage, memory and disk traffic of one run per size."""
+    found = json.loads((RAW / "growth_large.json").read_text(encoding="utf-8"))
+    runs, slopes = list(found["runs"].values()), found["slopes"]
     lines = [
         [name, *(f"{run['seconds'][name]:.1f}" for run in runs), _slope(slopes, name)]
         for name in ("load", "write", "explain")
@@ -223,7 +221,7 @@ def large() -> str:
     rest = [[title, *(f"{run[name]:.1f}" for run in runs), _slope(slopes, name)] for title, name in others.items()]
     files = ["temporary files, GB", *(f"{run['expected']['disk'] / 1e9:.1f}" for run in runs), ""]
     auc = ["ROC-AUC", *(digits(run["roc_auc"]) for run in runs), ""]
-    titles = [f"{int(size):,} nodes" for size in free["runs"]] + [f"{int(size):,}, 2 GB" for size in limited["runs"]]
+    titles = [f"{int(size):,} nodes" for size in found["runs"]]
     return markdown(["s", *titles, "slope"], [lines[0], *fitted, *lines[1:], *rest, files, auc])
 
 

@@ -123,14 +123,16 @@ def _edges_within(edges: JudgedEdges, order: IntArray, space: int) -> dict[str, 
     graph, model = edges.graph, edges.model
     rank = np.full(graph.n_nodes, -1, dtype=np.int64)
     rank[order] = np.arange(order.size)
-    near = np.flatnonzero((rank[graph.edges[0]] >= 0) | (rank[graph.edges[1]] >= 0))
-    levels, (low, high) = _levels(edges, near), np.sort(rank[graph.edges[:, near]], axis=0)
-    known = np.flatnonzero(low >= 0)
-    first = known[np.lexsort((np.arange(known.size), levels[known]))]
-    kept = min(first.size, int(space / EDGE_BYTES))
+    shown = rank >= 0
+    near = np.flatnonzero(shown[graph.edges[0]] | shown[graph.edges[1]])
+    levels = _levels(edges, near)
+    both = shown[graph.edges[0, near]] & shown[graph.edges[1, near]]
+    near, levels = near[both], levels[both]
+    kept = max(0, min(near.size, int(space / EDGE_BYTES)))
+    near = near[np.argsort(levels, kind="stable")[:kept]]
+    low, high = np.sort(rank[graph.edges[:, near]], axis=0)
     for _ in range(ROUNDS):
-        chosen = first[:kept]
-        rows = chosen[np.lexsort((high[chosen], low[chosen]))]
+        rows = np.lexsort((high[:kept], low[:kept]))
         ends, hops = packed(_ends(low[rows], high[rows], order.size)), _hops(model, near[rows])
         size = len(ends) + len(hops or "")
         if size <= space:

@@ -23,7 +23,7 @@ from hopsight.runs.record import Stages, checksums, graph_statistics, write_reco
 from hopsight.runs.request import Source
 from hopsight.system.files import write_whole
 from hopsight.system.machine import machine
-from hopsight.system.memory import peak_memory
+from hopsight.system.memory import peak_memory, release_memory
 from hopsight.system.versions import versions
 
 TABLES = ("scores.csv", "edges.csv", "groups.csv")
@@ -97,6 +97,7 @@ def write_results(
         _write_tables(folder, graph, model, csv=csv)
         (model if saved is None else saved).save(folder / "model")
     record |= {"seconds": stages.seconds, "peak_memory_bytes": peak_memory()}
+    release_memory()  # of tables that were written
     with stages.stage("explain"):
         _write_reasons(folder, graph, model, top, record)
     record["peak_memory_bytes"] = peak_memory()

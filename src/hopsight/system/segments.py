@@ -40,7 +40,7 @@ def best_places(source: Any, target: Any, edges: Any, order: Any, n_nodes: int) 
     [0, 0, 0, 1]
     """
     seen = np.zeros(n_nodes, dtype=np.int64)
-    found = np.empty(edges.size, dtype=np.int64)
+    found = np.empty(edges.size, dtype=np.int32)
     for place in order:
         first, second = source[edges[place]], target[edges[place]]
         found[place] = min(seen[first], seen[second])
