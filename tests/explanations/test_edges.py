@@ -15,14 +15,14 @@ def test_edges_come_farthest_first_with_their_values(fitted: Any) -> None:
     edges, others = JudgedEdges(fitted.graph_, fitted).at(0)
     assert (edges.tolist(), others.tolist()) == ([2, 0, 3, 1], [3, 1, 4, 2])
     assert JudgedEdges(fitted.graph_, fitted).values(2) == (4.0, 0.2, 0.05)
-    assert JudgedEdges(fitted.graph_, fitted).ranking.tolist() == [2, 0, 3, 1, 4]
+    assert JudgedEdges(fitted.graph_, fitted).first(5).tolist() == [2, 0, 3, 1, 4]
 
 
 def test_edges_with_scores_come_in_their_order(fitted: Any) -> None:
     fitted.edge_score_ = np.array([1.0, 4.0, 0.5, 4.0, 9.0])
     edges = JudgedEdges(fitted.graph_, fitted)
     assert edges.at(0)[0].tolist() == [3, 1, 0, 2]  # equal scores: the farther one first
-    assert edges.ranking.tolist() == [4, 3, 1, 0, 2]
+    assert edges.first(9).tolist() == [4, 3, 1, 0, 2]
     assert edges.ranks.tolist() == [4, 3, 5, 2, 1]
     assert edges.optional("score", 2) == 0.5
     assert edges.optional("surprise", 2) is None

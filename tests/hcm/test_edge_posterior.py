@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from hopsight.hcm.calibration import calibrated
 from hopsight.hcm.edge_posterior import EdgePosterior, predicted_hop
 
 CPU = torch.device("cpu")
@@ -47,3 +48,16 @@ def test_argmax_moments_by_hand() -> None:
     for sample in ([0.9, 0.05, 0.05], [0.2, 0.2, 0.6], [0.7, 0.1, 0.2], [0.1, 0.1, 0.8]):
         edges.add(torch.tensor([0]), log_probabilities(sample), "argmax")  # 1, 3, 1, 3
     assert float(edges.hop[0]) == 2.0 and float(edges.variance[0]) == 1.0
+
+
+@pytest.mark.parametrize("prediction", ["expected", "argmax"])
+def test_calibrated_logits_count_as_torch_calibrates_them(prediction: str, rng: np.random.Generator) -> None:
+    calibration = np.array([1.5, 0.2, 0.0, -0.3, 0.1, 0.6, 1.7, -0.4])
+    logits = torch.from_numpy(rng.normal(scale=4.0, size=(50, 4)).astype(np.float32))
+    logits[:2] = torch.tensor([[90.0, 0.0, 0.0, 0.0], [-90.0, 0.0, 0.0, 5.0]])  # certain, either way
+    edges = EdgePosterior(50, CPU)
+    edges.add(torch.arange(50), logits, prediction, calibration)
+    log_p = calibrated(logits.double(), calibration)
+    torch.testing.assert_close(edges.hop, predicted_hop(log_p, prediction).float())
+    torch.testing.assert_close(edges.probability, log_p[:, 0].exp().float())
+    torch.testing.assert_close(edges.surprise, -log_p[:, 0].float(), rtol=1e-4, atol=1e-6)

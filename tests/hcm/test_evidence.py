@@ -38,7 +38,7 @@ BY_HAND = NodeReadings(
     residual=np.array([-0.5, 0.25, -3.0]),
 )
 LAWS = NodeLaws(
-    means=np.array([[1.0, 0.0, 4.0], [1.0, 4.0 * 1.4, 0.0], [0.5, 0.04 * 1.4, 0.0]]),
+    means=np.array([[1.0, 0.0, 4.0], [1.0, 4.0 * 7 / 3, 0.0], [0.5, 0.04 * 7 / 3, 0.0]]),
     lines=np.array([[0.5, 1.0], [0.25, 0.0]]),
     tails=np.zeros((5, 5)),
     nulls=np.zeros((5, 5)),
@@ -61,14 +61,14 @@ def ordinary(rng: np.random.Generator, n: int = 2_000) -> NodeReadings:
 
 
 def test_misfit_by_hand() -> None:
-    """Node 0 has 4 edges, so A is divided by 1.4, and z = 1, 1 and 2: ¼ + ¼ + 1; node 1 lies in the middle."""
+    """Node 0 has 4 edges, so A is divided by 7/3, and z = 1, 1 and 2: ¼ + ¼ + 1; node 1 lies in the middle."""
     np.testing.assert_allclose(misfit(BY_HAND, LAWS), [1.5, 0.0, np.nan])
 
 
 def test_unequal_weights_widen_the_standard_error_of_misfit() -> None:
-    """Weights 3, 1, 1 and 1 are worth 6² / 12 = 3 edges: z(hop) = 1 / √(4/3), not 1, and A is divided by 1.3."""
+    """Weights 3, 1, 1 and 1 are worth 6² / 12 = 3 edges: z(hop) = 1 / √(4/3), not 1, and A is divided by 2."""
     weighted = replace(BY_HAND, effective=np.array([3.0, 1.0, 0.0]))
-    hop, surprise, unlike = 1.0 / np.sqrt(4.0 / 3.0), 2.0 / np.sqrt(5.6 / 1.3), 0.4 / np.sqrt(0.056 / 1.3)
+    hop, surprise, unlike = 1.0 / np.sqrt(4.0 / 3.0), 2.0 / np.sqrt(14 / 3), 0.4 / np.sqrt(0.14 / 3)
     np.testing.assert_allclose(misfit(weighted, LAWS), [hop / 4 + surprise / 4 + unlike / 2, 0.0, np.nan])
 
 

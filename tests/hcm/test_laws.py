@@ -21,7 +21,7 @@ from hopsight.hcm.laws import (
 
 def node_means(rng: np.random.Generator, between: float, within: float, n: int = 20_000) -> tuple[np.ndarray, ...]:
     degrees = rng.integers(1, 60, n)
-    spread = np.sqrt(between / (1.0 + degrees / 10.0) + within / degrees)
+    spread = np.sqrt(between / (1.0 + degrees / 3.0) + within / degrees)
     return 3.0 + spread * rng.standard_normal(n), degrees
 
 
@@ -43,7 +43,7 @@ def test_a_few_anomalies_do_not_move_the_law(rng: np.random.Generator) -> None:
 
 def test_standard_errors_by_hand() -> None:
     z = mean_z(np.array([5.0, 5.0, np.nan]), np.array([4, 1, 0]), np.array([1.0, 3.0, 4.0]))
-    np.testing.assert_allclose(z, [4.0 / np.sqrt(3.0 / 1.4 + 1.0), 4.0 / np.sqrt(3.0 / 1.1 + 4.0), np.nan])
+    np.testing.assert_allclose(z, [4.0 / np.sqrt(3.0 / (7 / 3) + 1.0), 4.0 / np.sqrt(3.0 / (4 / 3) + 4.0), np.nan])
 
 
 def test_evidence_adds_up_over_edges() -> None:

@@ -14,6 +14,7 @@ from hopsight.hcm.network import GCNHopNetwork, HopNetwork, Mapped, ViewHopNetwo
 from hopsight.nn.gcn import GCN, propagation
 
 CPU = torch.device("cpu")
+GENERATOR = torch.Generator().manual_seed(0)
 
 
 def gcn_network(seed: int, n_layers: int = 2) -> GCNHopNetwork:
@@ -120,3 +121,15 @@ def test_many_pairs_see_the_whole_graph(random_graph: AttributedGraph) -> None:
     view, pairs = views(random_graph)["gcn"], torch.arange(60).view(2, 30)
     near, local = gcn_network(0).focus(view, pairs)
     assert near is view and local is pairs
+
+
+def test_gradients_of_differences_are_those_of_torch() -> None:
+    rows = torch.randn((6, 3), generator=torch.Generator().manual_seed(0))
+    pairs = torch.tensor([[0, 4, 0, 2], [1, 1, 5, 2]])
+    ours, theirs = rows.clone().requires_grad_(), rows.clone().requires_grad_()
+    network = GCNHopNetwork(1, n_units=3, n_layers=1, mlp_units=2, n_classes=2, directed=True, generator=GENERATOR)
+    found, wanted = network.difference([ours], pairs), theirs[pairs[0]] - theirs[pairs[1]]
+    assert torch.equal(found, wanted)
+    for result in (found, wanted):
+        (result**3).sum().backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(ours.grad, theirs.grad)

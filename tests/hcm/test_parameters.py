@@ -42,7 +42,7 @@ def test_more_networks_and_folds_are_expected_to_need_more() -> None:
         CrossHCM(n_folds=n_folds, n_inner=n_inner).expected_need(graph) for n_folds, n_inner in ((2, 4), (2, 5), (4, 4))
     )
     per_view = graph.n_nodes * 2 * graph.n_attributes * 4
-    weights = 2 * 64 * (2 * graph.n_attributes + 256) + 256 * 4  # of one network
+    weights = 2 * 64 * (2 * graph.n_attributes + 128) + 128 * 4  # of one network
     per_network = 4 * weights * (6 + 3 * 15)  # values, gradients, moments; 15 posterior samples
     assert wider - memory == pytest.approx(2 * per_view)
     assert more - memory == pytest.approx(2 * (3 * per_view + per_network))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.hops.kernels import below, count, scramble, search
+from hopsight.hops.kernels import below, count, draw_columns, scramble, search
 from hopsight.hops.search import csr_parts
 
 PATH = AttributedGraph.from_edges([0, 1, 2], [1, 2, 3], np.zeros((4, 1)))  # 0 - 1 - 2 - 3
@@ -36,3 +36,19 @@ def test_only_pairs_below_the_limit_of_their_class_are_returned() -> None:
     assert found[3].tolist() == scramble(hashes[[2, 3]] + hashes[0]).tolist()
     none = below(reached([0], 2), hashes[:1], hashes, np.uint64(0), np.array([0, 1, 2]), np.zeros(3, np.uint64))
     assert all(column.size == 0 for column in none)
+
+
+def test_columns_are_drawn_evenly_and_once_each(rng: np.random.Generator) -> None:
+    pairs, drawn = np.stack([np.arange(10), np.arange(100, 110)]), np.empty((2, 4), dtype=np.int64)
+    counts = np.zeros(10)
+    for word in rng.integers(2**64, size=10_000, dtype=np.uint64):
+        draw_columns(pairs, word, drawn)
+        assert np.unique(drawn[0]).size == 4 and (drawn[1] == drawn[0] + 100).all()
+        counts[drawn[0]] += 1
+    np.testing.assert_allclose(counts, 4000, atol=4 * np.sqrt(4000 * 0.6))  # four standard errors
+
+
+def test_of_too_few_columns_some_are_drawn_again() -> None:
+    drawn = np.empty((2, 500), dtype=np.int64)
+    draw_columns(np.array([[7, 8], [1, 2]]), np.uint64(3), drawn)
+    assert set(map(tuple, drawn.T.tolist())) == {(7, 1), (8, 2)} and 200 < (drawn[0] == 7).sum() < 300

@@ -39,3 +39,12 @@ def test_same_seed_drops_the_same_units_and_the_global_state_is_untouched() -> N
     first, again, other = (relu_drop(values, 0.5, torch.Generator().manual_seed(seed)) for seed in (3, 3, 4))
     assert torch.equal(first, again) and not torch.equal(first, other)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_every_type_keeps_its_share_and_its_sign(dtype: torch.dtype) -> None:
+    values = torch.cat([torch.ones(10_001), -torch.ones(100)]).to(dtype)
+    out = relu_drop(values, 0.25, torch.Generator().manual_seed(0))
+    assert out.dtype == dtype and not out[10_001:].any()
+    assert (out[:10_001] == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
+    assert out.max().item() == pytest.approx(4 / 3, rel=0.01)

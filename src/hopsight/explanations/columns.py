@@ -37,6 +37,12 @@ class Places:
         place = self._sorted.searchsorted(self._sorted.dtype.type(value), "right")
         return float(self._sorted.size - place) / self._size
 
+    def shares(self, values: FloatArray) -> FloatArray:
+        """Return (2, n) shares of values below and above each of several; an unknown one is above nothing."""
+        some = values.astype(self._sorted.dtype)
+        low, high = self._sorted.searchsorted(some, "left"), self._sorted.searchsorted(some, "right")
+        return np.stack([np.where(np.isnan(values), 0, low), self._sorted.size - high]) / self._size
+
     @property
     def _size(self) -> int:
         return max(1, self._sorted.size)

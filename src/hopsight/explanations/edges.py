@@ -15,6 +15,8 @@ from hopsight.system.lookup import find_edges
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+MANY = 1 << 20  # edges that polars sorts faster
+
 
 class JudgedEdges:
     """Finds the edges of a node and orders edges from the most to the least out of place.
@@ -85,16 +87,16 @@ class JudgedEdges:
         values = getattr(self.model, f"edge_{name}_", None)
         return None if values is None else float(values[edge])
 
-    @cached_property
-    def ranking(self) -> IntArray:
-        """Positions of all edges, the most out of place first; empty without predictions."""
-        return edge_order(self.model) if self.has_hops else np.empty(0, dtype=np.int64)
+    def first(self, most: int) -> IntArray:
+        """Return the positions of the edges that are most out of place; none without predictions."""
+        return first_edges(self.model, most) if self.has_hops else np.empty(0, dtype=np.int64)
 
     @cached_property
     def ranks(self) -> IntArray:
         """The rank of every edge, from 1."""
-        ranks = np.empty_like(self.ranking)
-        ranks[self.ranking] = np.arange(1, ranks.size + 1)
+        order = edge_order(self.model)
+        ranks = np.empty_like(order)
+        ranks[order] = np.arange(1, ranks.size + 1)
         return ranks
 
     def unlikeness(self, edges: IntArray) -> list[float | None]:
@@ -152,7 +154,7 @@ def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
     if not hasattr(model, "edge_score_"):
         return np.lexsort([model.edge_probability_[chosen], -model.edge_hop_[chosen]])
     first = -model.edge_score_[chosen]
-    order = np.argsort(first, kind="stable")
+    order = np.argsort(first) if first.size < MANY else pl.Series(first).arg_sort().to_numpy().astype(np.int64)
     same = first[order[1:]] == first[order[:-1]]  # few: sorting by one key takes a quarter of the time
     tied = np.concatenate([[False], same]) | np.concatenate([same, [False]])
     places = np.sort(order[tied[: order.size]])
@@ -162,11 +164,19 @@ def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
     return order
 
 
-def most_out_of_place(model: Any) -> int:
-    """Return the first position of :func:`edge_order` without sorting all edges."""
+def first_edges(model: Any, most: int) -> IntArray:
+    """Return the first positions of :func:`edge_order` without sorting all edges.
+
+    >>> from types import SimpleNamespace
+    >>> hops, probabilities = np.array([1.0, 3.0, 3.0]), np.array([0.9, 0.2, 0.1])
+    >>> first_edges(SimpleNamespace(edge_hop_=hops, edge_probability_=probabilities), 1).tolist()
+    [2]
+    """
     first: FloatArray = -model.edge_score_ if hasattr(model, "edge_score_") else -model.edge_hop_
-    best = np.flatnonzero(first == first.min())
-    return int(best[edge_order(model, best)[0]])
+    if not 0 < most < first.size:
+        return edge_order(model)[:most]
+    best = np.flatnonzero(first <= np.partition(first, most - 1)[most - 1])
+    return np.asarray(best[edge_order(model, best)][:most])
 
 
 def edge_reasons(model: Any, edges: IntArray, alike: Alike | None) -> pl.Series:

@@ -63,7 +63,9 @@ class NodeEvidence:
         return self._expected.get(position)
 
     def expect(self, positions: IntArray) -> None:
-        """Compute the expected degrees of some nodes at once, which takes hardly longer than those of one."""
+        """Compute what is needed of some nodes at once, which takes hardly longer than that of one."""
+        if self._evidence and positions.size > 1:
+            self._own_values.expect(positions)
         laws = getattr(self.model, "attribute_laws_", None)
         new = np.array([each for each in positions.tolist() if each not in self._expected], dtype=np.int64)
         if laws is None or getattr(self.model, "transform_", None) is None or not new.size:

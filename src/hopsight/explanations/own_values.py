@@ -30,6 +30,7 @@ class OwnValues:
             self._sizes = np.diff(graph.attributes.tocsr().indptr)
             return
         self._rows = self._columns.rows
+        self._expected: dict[int, FloatArray] = {}
         self._binary = np.asarray(np.isin(self._rows, (0, 1)).all(axis=0))
         self._mean = self._rows.mean(axis=0, dtype=np.float64)
         self._spread = self._rows.std(axis=0, dtype=np.float64)
@@ -46,7 +47,9 @@ class OwnValues:
 
     def _numbers(self, position: int, top: int) -> tuple[OwnValue, ...]:
         own = np.asarray(self.graph.attributes[position], dtype=np.float64)
-        lower, higher = self._tails(own)
+        if position not in self._expected:
+            self.expect(np.array([position]))
+        lower, higher = self._expected[position]
         same = 1 - lower - higher
         tail = np.minimum(1.0, 2 * np.minimum(1 - lower, 1 - higher))
         tail[self._binary] = np.where(same < 0.5, same, 1.0)[self._binary]
@@ -65,12 +68,15 @@ class OwnValues:
             if tail[column] < USUAL
         )
 
-    def _tails(self, own: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the shares of nodes with a lower and with a higher value, per attribute."""
-        places = [self._columns.places(column) for column in range(own.size)]
-        lower = [place.lower(value) for place, value in zip(places, own.tolist(), strict=True)]
-        higher = [place.higher(value) for place, value in zip(places, own.tolist(), strict=True)]
-        return np.array(lower), np.array(higher)
+    def expect(self, positions: NDArray[np.int64]) -> None:
+        """Find the shares of nodes with lower and with higher values than some nodes, which is quicker for many."""
+        if self.sparse:
+            return
+        rows = np.asarray(self.graph.attributes[positions], dtype=np.float64)
+        shares = np.empty((positions.size, 2, rows.shape[1]))
+        for column, values in enumerate(rows.T):
+            shares[:, :, column] = self._columns.places(column).shares(values).T
+        self._expected = dict(zip(positions.tolist(), shares, strict=True))
 
     def _value(
         self, column: int, value: float, lower: float, higher: float, category: tuple[str, str, str] | None

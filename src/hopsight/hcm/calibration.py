@@ -11,6 +11,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 LOG_TEMPERATURES = np.linspace(-1.0, 3.0, 21)
+COARSE = 4  # every fourth is tried first, then those around the best
 SCALING_ROUNDS = 6
 UNCHANGED = np.array([1.0, 1.0, 0.0])  # a, b and c of a curve that leaves a probability as it is
 PENALTY = 4.0  # the unchanged curve counts as much as four pairs
@@ -37,24 +38,40 @@ def calibrated(logits: Tensor, calibration: FloatArray) -> Tensor:
 def calibrate(logits: FloatArray, labels: IntArray) -> FloatArray:
     """Return temperature, class offsets and the curve of one hop under which held-out pairs are least surprising.
 
-    With z_s the logits of sample s, p = mean_s softmax(z_s / T + b). For each T on a grid, b makes the mean of p over
-    the pairs equal to the share of each class (iterative scaling). T is the one that answers best whether a pair is
-    one hop apart: it minimizes −Σ log p₁ over such pairs − Σ log(1 − p₁) over the others. ``logits`` has the shape
-    (n_samples, n_pairs, n_classes). Limit BLAS to one thread: several add up in another order.
+    With z_s the logits of sample s, p = mean_s softmax(z_s / T + b). For each T that is tried, b makes the mean of p
+    over the pairs equal to the share of each class (iterative scaling). T is the one of a grid, searched from coarse
+    to fine, that answers best whether a pair is one hop apart: it minimizes −Σ log p₁ over such pairs − Σ log(1 − p₁)
+    over the others. ``logits`` has the shape (n_samples, n_pairs, n_classes). Limit BLAS to one thread: several add up
+    in another order.
     """
     shares = np.bincount(labels, minlength=logits.shape[2]) / labels.size
     centered = logits - logits.max(axis=2, keepdims=True)
-    best, found, near = np.inf, np.empty(0), np.empty(0)
-    for level in LOG_TEMPERATURES:
-        odds = np.exp(centered / np.exp(level))  # once per temperature: offsets only multiply them
-        offsets = np.zeros(shares.size)
-        for _ in range(SCALING_ROUNDS):
-            offsets += np.log(shares / _mean_shares(odds, np.exp(offsets)))
-        one_hop = np.clip(_first_probability(odds, np.exp(offsets)), 1e-12, 1.0 - 1e-12)
-        loss = -np.log(np.where(labels == 0, one_hop, 1.0 - one_hop)).mean()
-        if loss < best:
-            best, found, near = loss, np.concatenate([[np.exp(level)], offsets]), one_hop
-    return np.concatenate([found, fit_curve(near, labels == 0)])
+    tried: dict[int, tuple[float, FloatArray, FloatArray]] = {}
+
+    def loss(number: int) -> float:
+        if number not in tried:
+            tried[number] = _at_temperature(centered, labels, shares, np.exp(LOG_TEMPERATURES[number]))
+        return tried[number][0]
+
+    best, step = min(range(0, LOG_TEMPERATURES.size, COARSE), key=loss), COARSE // 2
+    while step:
+        near = (best, best - step, best + step)
+        best, step = min((each for each in near if 0 <= each < LOG_TEMPERATURES.size), key=loss), step // 2
+    _, found, one_hop = tried[best]
+    return np.concatenate([found, fit_curve(one_hop, labels == 0)])
+
+
+def _at_temperature(
+    centered: FloatArray, labels: IntArray, shares: FloatArray, temperature: float
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return the loss at a temperature, the temperature with its offsets, and the probability of one hop."""
+    odds = np.exp(centered / temperature)  # once per temperature: offsets only multiply them
+    offsets = np.zeros(shares.size)
+    for _ in range(SCALING_ROUNDS):
+        offsets += np.log(shares / _mean_shares(odds, np.exp(offsets)))
+    one_hop = np.clip(_first_probability(odds, np.exp(offsets)), 1e-12, 1.0 - 1e-12)
+    loss = -np.log(np.where(labels == 0, one_hop, 1.0 - one_hop)).mean()
+    return float(loss), np.concatenate([[temperature], offsets]), one_hop
 
 
 def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:

@@ -25,7 +25,7 @@ from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.hop_detector import HopDetector
 from hopsight.hcm.inputs import ROWS_AT_ONCE, in_single_precision, in_unit, spread_of
 from hopsight.hcm.laws import AttributeLaws
-from hopsight.hcm.locality import adjacency_of, edges_among, edges_at, local_operator
+from hopsight.hcm.locality import adjacency_of, edges_among, local_views
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
 from hopsight.hcm.steps import Schedule
 from hopsight.hcm.taught import Taught
@@ -104,10 +104,11 @@ class CrossHCM(Taught, HopDetector):
     n_folds: int = 3
     n_inner: int = 6
     n_units: int = 64
+    mlp_units: int = 128
     n_components: int | None = 256
     drop_ratio: float = 0.4
     sampling_ratio: float = 0.15
-    max_pairs: int = 8192
+    max_pairs: int = 4096
     weight_decay: float = 1e-3
     n_epochs: int = 200
     burn_in: int = 100
@@ -230,27 +231,16 @@ class CrossHCM(Taught, HopDetector):
         device: torch.device,
     ) -> list[list[Fold]]:
         """Return the views of the rows: their neighborhoods without the absent edges."""
-        around = np.union1d(rows, graph.edges[:, edges_at(graph, rows)])
-        near = edges_at(graph, around)
-        names, ends = np.unique(graph.edges[:, near], return_inverse=True)  # numbers that are small in a large graph
-        ends, local_rows, local_around = ends.reshape(2, -1), *(np.searchsorted(names, each) for each in (rows, around))
-        placed, seen = self.splits.of(edge_hashes(graph, near)), present[near]
-        scaled = self._transformed(graph, around) / self.unit_
-        own = torch.from_numpy(scaled[np.searchsorted(around, rows)].astype(np.float32)).to(device)
-        part = placed.part[np.searchsorted(near, mine)]
+        absent = np.flatnonzero(~present)
+        seen = local_views(graph, self.splits, rows, lambda some: self._transformed(graph, some) / self.unit_, absent)
+        views = torch.from_numpy(seen).to(device)
+        own = torch.from_numpy((self._transformed(graph, rows) / self.unit_).astype(np.float32)).to(device)
+        part = self.splits.of(edge_hashes(graph, mine)).part
         judged = [torch.from_numpy(np.flatnonzero(part == k)).to(device) for k in range(self.n_folds)]
-        folds: list[list[Fold]] = [[] for _ in range(self.n_folds)]
-        for fold in self.splits.folds:
-            network, inner = divmod(fold, self.n_inner)
-            if inner > 0:
-                shown = ~placed.hidden(fold) & seen
-                weight = None if graph.edge_weight is None else graph.relative_weight[near[shown]]
-                operator = local_operator(
-                    ends[:, shown], local_rows, local_around, directed=graph.directed, weight=weight
-                )
-                view = torch.from_numpy((operator @ scaled).astype(np.float32)).to(device)
-                folds[network].append(Fold([own, view], judged[network]))
-        return folds
+        return [
+            [Fold([own, views[k * self.n_inner + inner]], judged[k]) for inner in range(1, self.n_inner)]
+            for k in range(self.n_folds)
+        ]
 
     def _hop_pairs(
         self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator, checkpoint: Checkpoint

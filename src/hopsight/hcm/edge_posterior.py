@@ -10,7 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hopsight.hcm.calibration import UNCHANGED, calibrated
 from hopsight.hcm.checkpoint import Checkpoint
+from hopsight.system.compiled import compiled
 
 PREDICTIONS = ("argmax", "expected")
 SINGLE_PRECISION_EDGES = 1 << 22  # beyond, what is known of each edge stays in single precision, in which it is found
@@ -26,9 +28,16 @@ class EdgePosterior:
         self.probability = torch.zeros(n_edges, device=device)
         self.surprise = torch.zeros(n_edges, device=device)
 
-    def add(self, edges: Tensor, logits: Tensor, prediction: str) -> None:
-        """Add the logits of one posterior sample for some edges."""
-        log_p = torch.log_softmax(logits, dim=1)
+    def add(
+        self, edges: Tensor, logits: Tensor, prediction: str, calibration: NDArray[np.float64] | None = None
+    ) -> None:
+        """Add the logits of one posterior sample for some edges, calibrated or as they are."""
+        if logits.device.type == "cpu":
+            fair = np.concatenate([[1.0], np.zeros(logits.shape[1]), UNCHANGED]) if calibration is None else calibration
+            state = [getattr(self, name).numpy() for name in ("count", "hop", "square", "probability", "surprise")]
+            _add(edges.numpy(), logits.numpy(), fair, prediction == "argmax", *state)
+            return
+        log_p = torch.log_softmax(logits, dim=1) if calibration is None else calibrated(logits, calibration)
         hop = predicted_hop(log_p, prediction)
         count = self.count[edges] + 1
         mean = self.hop[edges]
@@ -78,3 +87,49 @@ def predicted_hop(log_p: Tensor, prediction: str) -> Tensor:
         return log_p.argmax(dim=1).to(log_p.dtype) + 1
     hops = torch.arange(1, log_p.shape[1] + 1, dtype=log_p.dtype, device=log_p.device)
     return log_p.exp() @ hops
+
+
+@compiled(nogil=True)
+def _add(
+    edges: Any,
+    logits: Any,
+    calibration: Any,
+    likeliest: bool,
+    counts: Any,
+    hops: Any,
+    squares: Any,
+    probabilities: Any,
+    surprises: Any,
+) -> None:
+    """Do on a CPU what :meth:`EdgePosterior.add` does on a GPU, one edge after the other in one pass."""
+    n_classes = logits.shape[1]
+    temperature, offsets, (a, b, c) = calibration[0], calibration[1 : n_classes + 1], calibration[n_classes + 1 :]
+    odds = np.empty(n_classes)
+    for row in range(edges.size):
+        largest = -np.inf
+        for kind in range(n_classes):
+            odds[kind] = logits[row, kind] / temperature + offsets[kind]
+            largest = max(largest, odds[kind])
+        first, rest, far = odds[0] - largest, 0.0, 0.0
+        for kind in range(1, n_classes):
+            odds[kind] = np.exp(odds[kind] - largest)
+            rest += odds[kind]
+            far += (kind + 1) * odds[kind]
+        rest = max(rest, 1e-300)
+        all_log = np.log(np.exp(first) + rest)
+        near = a * (first - all_log) - b * (np.log(rest) - all_log) + c  # in log odds
+        surprise = np.log1p(np.exp(-near)) if near > 0.0 else np.log1p(np.exp(near)) - near
+        p = np.exp(-surprise)
+        hop = p + (1.0 - p) * far / rest
+        if likeliest:
+            hop, largest = 1.0, p
+            for kind in range(1, n_classes):
+                if (1.0 - p) * odds[kind] / rest > largest:
+                    hop, largest = kind + 1.0, (1.0 - p) * odds[kind] / rest
+        edge = edges[row]
+        counts[edge] += np.float32(1.0)
+        shift = hop - hops[edge]
+        hops[edge] += shift / counts[edge]
+        squares[edge] += shift * (hop - hops[edge])
+        probabilities[edge] += (p - probabilities[edge]) / counts[edge]
+        surprises[edge] += (surprise - surprises[edge]) / counts[edge]

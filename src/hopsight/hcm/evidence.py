@@ -140,7 +140,7 @@ def misfit(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
     """Return how far away each node's neighbors look, in standard errors; NaN for a node without edges.
 
     For each of three readings of the edges (hop count, surprise, relative dissimilarity) the mean over a node's edges
-    becomes z = (mean − median) / √(A / (1 + degree / 10) + B / degree), where A is how much nodes differ and B how much
+    becomes z = (mean − median) / √(A / (1 + degree / 3) + B / degree), where A is how much nodes differ and B how much
     the edges of one node do. Misfit is ¼ z(hop) + ¼ z(surprise) + ½ z(dissimilarity): what was learned counts as much
     as what was not, because the neighborhood that a stranger is connected to vouches for it in ÂX, but not in its own
     attributes. Evidence adds up over edges: a hub is judged as sharply as its many edges allow. If edges have weights,

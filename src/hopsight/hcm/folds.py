@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
@@ -81,16 +82,19 @@ class Splits:
         """Return the numbers of all folds; number k · n_inner + f is fold f of network k."""
         return range(self.n_folds * self.n_inner)
 
+    @property
+    def key(self) -> Any:
+        """Return the word that stands for the seed."""
+        return mix(np.uint64(self.seed % 2**64))[0]
+
     def of(self, edge_hashes: HashArray) -> Placed:
         """Put edges into their parts and inner folds: ⌊mix(s + turn·φ) · n / 2⁶⁴⌋ with s = mix(hash ^ mix(seed))."""
         kind = np.uint8 if max(self.n_folds, self.n_inner) <= 256 else np.int32
         places = np.empty((2, edge_hashes.size), dtype=kind)
-        key = mix(np.uint64(self.seed % 2**64))
+        key = self.key
         for start in range(0, edge_hashes.size, EDGES_AT_ONCE):
             some = slice(start, start + EDGES_AT_ONCE)
-            edge = mix(edge_hashes[some] ^ key)
-            places[0, some] = parts_of(mix(edge), self.n_folds)
-            places[1, some] = parts_of(mix(edge + np.uint64(0x9E3779B97F4A7C15)), self.n_inner)
+            places[:, some] = place_of(edge_hashes[some], key, self.n_folds, self.n_inner)
         return Placed(places[0], places[1], self.n_inner)
 
 
@@ -121,12 +125,20 @@ def edge_hashes(graph: AttributedGraph, edges: NDArray[np.int64] | None = None) 
 
 def node_folds(node_hashes: HashArray, n_folds: int = 5) -> NDArray[np.int64]:
     """Return a fold for each node, by a hash of its id."""
-    return parts_of(mix(node_hashes), n_folds)
+    return np.asarray(parts_of(mix(node_hashes), n_folds), dtype=np.int64)
 
 
-def parts_of(words: HashArray, n_parts: int) -> NDArray[np.int64]:
+@register_jitable  # type: ignore[untyped-decorator]
+def place_of(hashes: Any, key: Any, n_folds: int, n_inner: int) -> tuple[Any, Any]:
+    """Return part and inner fold of edges by their hashes, in NumPy and in compiled code; see :meth:`Splits.of`."""
+    edge = scramble(hashes ^ key)
+    return parts_of(scramble(edge), n_folds), parts_of(scramble(edge + np.uint64(0x9E3779B97F4A7C15)), n_inner)
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def parts_of(words: Any, n_parts: int) -> Any:
     """Return ⌊word · n_parts / 2⁶⁴⌋ for random 64-bit words: one of equally likely parts for each."""
-    return ((words >> np.uint64(32)) * np.uint64(n_parts) >> np.uint64(32)).astype(np.int64)
+    return ((words >> np.uint64(32)) * np.uint64(n_parts)) >> np.uint64(32)
 
 
 def mix(values: HashArray | np.uint64) -> HashArray:

@@ -16,14 +16,14 @@ IntArray = NDArray[np.int64]
 TRIMMED = 0.02  # share of nodes with the largest deviations that a law is fitted without
 ROUNDS = 8  # of reweighting
 DEGREE_GROUPS = 20
-MANY_EDGES = 10.0  # with this many, half of the variance between nodes has averaged out
+MANY_EDGES = 3.0  # with this many, half of the variance between nodes has averaged out
 PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 N_FOLDS = 5  # of the nodes
 N_LEVELS = 1025  # quantiles that ranks are read from
 
 
 def fit_mean_law(means: FloatArray, degrees: NDArray[Any]) -> FloatArray:
-    """Return center, A and B of Var(mean of a node's edges) = A / (1 + degree / 10) + B / degree.
+    """Return center, A and B of Var(mean of a node's edges) = A / (1 + degree / 3) + B / degree.
 
     Nodes differ by A, the edges of one node by B. What makes nodes differ, such as a place between two communities,
     averages out over many neighbors, too: a hub whose mean is off has no such excuse. Squared deviations from the
@@ -50,7 +50,7 @@ def fit_mean_law(means: FloatArray, degrees: NDArray[Any]) -> FloatArray:
 
 
 def mean_z(means: FloatArray, degrees: NDArray[Any], law: FloatArray) -> FloatArray:
-    """Return (mean − center) / √(A / (1 + degree / 10) + B / degree); NaN stays NaN."""
+    """Return (mean − center) / √(A / (1 + degree / 3) + B / degree); NaN stays NaN."""
     center, between, within = law
     variance = between * _between_share(degrees) + within / np.maximum(degrees, 1)
     return np.asarray((means - center) / np.sqrt(np.maximum(variance, 1e-300)))

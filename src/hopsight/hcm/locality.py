@@ -1,14 +1,18 @@
-"""The matrices of some edges, and rows of Â for a few nodes of a large graph, without building the rest."""
+"""The matrices of some edges, and what a few nodes of a large graph see, without looking at the rest."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.folds import Splits, place_of
+from hopsight.system.compiled import compiled
 from hopsight.system.lookup import find_edges
 
 IntArray = NDArray[np.int64]
@@ -40,47 +44,130 @@ def _mask(graph: AttributedGraph, nodes: IntArray) -> NDArray[np.bool_]:
     return chosen
 
 
-def local_operator(
-    edges: IntArray,
+class Neighbors(NamedTuple):
+    """The neighbors of some nodes: those of node i are ``others[starts[i] : stops[i]]``.
+
+    ``weight`` is that of each neighbor, empty if all are 1. Arcs count as edges in both directions; two between the
+    same nodes are one neighbor, whose weights add up.
+    """
+
+    nodes: IntArray
+    starts: NDArray[Any]
+    stops: NDArray[Any]
+    others: NDArray[Any]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, graph: AttributedGraph, nodes: IntArray, absent: IntArray) -> Neighbors:
+        """Return the neighbors of sorted nodes without some edges, or the lists that a simple graph has already."""
+        if is_simple(graph):
+            indptr = graph.adjacency.indptr
+            return cls(nodes, indptr[nodes], indptr[nodes + 1], graph.adjacency.indices, np.empty(0))
+        near = np.setdiff1d(edges_at(graph, nodes), absent)
+        source, target = np.concatenate([graph.edges[:, near], graph.edges[::-1, near]], axis=1)
+        values = np.ones(source.size) if graph.edge_weight is None else np.tile(graph.relative_weight[near], 2)
+        mine = np.isin(source, nodes)
+        places = np.searchsorted(nodes, source[mine]), target[mine]
+        lists = sp.coo_array((values[mine], places), shape=(nodes.size, graph.n_nodes)).tocsr()
+        weight = np.empty(0) if graph.edge_weight is None else lists.data
+        return cls(nodes, lists.indptr[:-1], lists.indptr[1:], lists.indices, weight)
+
+    def around(self) -> IntArray:
+        """Return the nodes and all their neighbors, sorted."""
+        parts = [self.others[start:stop] for start, stop in zip(self.starts, self.stops, strict=True)]
+        return np.unique(np.concatenate([self.nodes, *parts])).astype(np.int64)
+
+
+def is_simple(graph: AttributedGraph) -> bool:
+    """Return whether edges have neither direction nor weight."""
+    return not graph.directed and graph.edge_weight is None
+
+
+def local_views(
+    graph: AttributedGraph,
+    splits: Splits,
     rows: IntArray,
-    around: IntArray,
-    *,
-    directed: bool,
-    weight: NDArray[np.float64] | None = None,
-) -> Any:
-    """Return rows × around of Â = D̃^{-1/2} (A + I) D̃^{-1/2}.
+    values: Callable[[IntArray], NDArray[np.float64]],
+    absent: IntArray,
+) -> NDArray[np.float32]:
+    """Return (n_folds · n_inner, n_rows, n_columns) of Â @ values without the edges that each fold hides.
 
     Parameters
     ----------
-    edges
-        (2, n) the visible edges at the nodes of ``around``; further edges do no harm.
-    rows, around
-        Sorted nodes: the requested ones, and these with all their neighbors.
-    directed
-        Whether edges are arcs; two opposite arcs count as one edge, unless they have weights, which add up.
-    weight
-        Relative weight of each of the edges; None if all are 1.
-
-    Examples
-    --------
-    >>> path = np.array([[0, 1], [1, 2]])
-    >>> local_operator(path, np.array([0]), np.array([0, 1]), directed=False).toarray().round(3).tolist()
-    [[0.5, 0.408]]
+    graph, splits
+        The graph, and which edges each fold hides.
+    rows
+        The nodes to compute it for, sorted. Only their neighbors, and those of these, are looked at.
+    values
+        Returns the values of some nodes.
+    absent
+        Positions of edges that no fold sees.
     """
-    if directed and weight is None:
-        edges = np.unique(np.sort(edges, axis=0), axis=1)
-    values = np.ones(edges.shape[1]) if weight is None else weight
-    strength = np.bincount(edges.ravel(), np.tile(np.abs(values), 2), minlength=around[-1] + 1)
-    inverse = 1.0 / np.sqrt(1.0 + strength)
-    is_row = np.zeros(inverse.size, dtype=np.bool_)
-    is_row[rows] = True
-    first, second = is_row[edges[0]], is_row[edges[1]]
-    forth, back = edges[:, first], edges[::-1, second]
-    entered = np.concatenate([values[first], values[second], np.ones(rows.size)])
-    source = np.concatenate([forth[0], back[0], rows])
-    target = np.concatenate([forth[1], back[1], rows])
-    entries = np.searchsorted(rows, source), np.searchsorted(around, target)
-    return sp.csr_array((inverse[source] * inverse[target] * entered, entries), shape=(rows.size, around.size))
+    mine = Neighbors.of(graph, rows, absent)
+    around = mine.around()
+    far = Neighbors.of(graph, around, absent)
+    skipped = graph.edges[:, absent if is_simple(graph) else []]  # the lists of a simple graph have them
+    rule = graph.node_hashes, splits.key, splits.n_folds, splits.n_inner, skipped
+    scale = 1.0 / np.sqrt(1.0 + _shown_strengths(*far, *rule))
+    return np.asarray(_shown_sums(*mine, *rule, around, scale, values(around)))
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _is_among(first: int, second: int, edges: Any) -> bool:
+    for k in range(edges.shape[1]):
+        if (edges[0, k] == first and edges[1, k] == second) or (edges[0, k] == second and edges[1, k] == first):
+            return True
+    return False
+
+
+@compiled(nogil=True)
+def _shown_strengths(
+    nodes: Any, starts: Any, stops: Any, others: Any, weight: Any, hashes: Any, key: Any,
+    n_folds: int, n_inner: int, skipped: Any,
+) -> Any:  # fmt: skip
+    """Return (n_nodes, n_folds · n_inner) sums of the absolute weights of the edges that each fold shows."""
+    found = np.zeros((nodes.size, n_folds * n_inner))
+    for place in range(nodes.size):
+        node, cells = nodes[place], np.zeros((n_folds, n_inner))
+        for k in range(starts[place], stops[place]):
+            if not _is_among(node, others[k], skipped):
+                part, inner = place_of(hashes[node] + hashes[others[k]], key, n_folds, n_inner)
+                cells[part, inner] += abs(weight[k]) if weight.size else 1.0
+        by_part, by_inner = cells.sum(axis=1), cells.sum(axis=0)
+        for part in range(n_folds):
+            for inner in range(n_inner):
+                hidden = by_part[part] + by_inner[inner] - cells[part, inner]
+                found[place, part * n_inner + inner] = max(by_part.sum() - hidden, 0.0)
+    return found
+
+
+@compiled(nogil=True)
+def _shown_sums(
+    nodes: Any, starts: Any, stops: Any, others: Any, weight: Any, hashes: Any, key: Any,
+    n_folds: int, n_inner: int, skipped: Any, around: Any, scale: Any, values: Any,
+) -> Any:  # fmt: skip
+    """Return Â @ values of some nodes in every fold; ``scale`` and ``values`` are those of the nodes around."""
+    n_views, n_columns = n_folds * n_inner, values.shape[1]
+    found = np.empty((n_views, nodes.size, n_columns), dtype=np.float32)
+    total = np.empty((n_views, n_columns))
+    for place in range(nodes.size):
+        node, own = nodes[place], np.searchsorted(around, nodes[place])
+        for view in range(n_views):
+            total[view] = scale[own, view] * values[own]
+        for k in range(starts[place], stops[place]):
+            if _is_among(node, others[k], skipped):
+                continue
+            part, inner = place_of(hashes[node] + hashes[others[k]], key, n_folds, n_inner)
+            size, other = weight[k] if weight.size else 1.0, np.searchsorted(around, others[k])
+            for view in range(n_views):
+                if view // n_inner != part and view % n_inner != inner:
+                    factor = size * scale[other, view]
+                    for column in range(n_columns):
+                        total[view, column] += factor * values[other, column]
+        for view in range(n_views):
+            for column in range(n_columns):
+                found[view, place, column] = scale[own, view] * total[view, column]
+    return found
 
 
 def adjacency_of(graph: AttributedGraph, edges: NDArray[np.bool_], *, directed: bool, weighted: bool = False) -> Any:

@@ -202,7 +202,7 @@ class Step:
         self.learned = [tensor for tensor in (*self.leaves, *network.parameters()) if tensor.requires_grad]
         for tensor in self.learned:
             tensor.grad = None
-        size = at_once(self.device)
+        size = at_once(self.device) // (2 if self.n_pairs <= 4 * AT_ONCE else 1)  # of few pairs every thread has some
         blocks = torch.split(pairs, size, dim=-1)
         masks = block_generators(dropout if schedule.dropout else None, len(blocks))
         self.blocks = list(zip(blocks, torch.split(labels, size), masks, strict=True))

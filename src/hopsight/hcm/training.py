@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hopsight.detectors.base import Callback, Epoch
-from hopsight.hcm.calibration import calibrated
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.folds import Fold
@@ -114,7 +113,7 @@ def judge_edges(
 
     A sample judges on the fold that it was trained on last.
 
-    ``calibrations`` holds, for each network, what :func:`hopsight.hcm.calibration.calibrated` needs.
+    ``calibrations`` holds, for each network, what :meth:`EdgePosterior.add` needs.
     """
     posterior = EdgePosterior(edges.shape[1], edges.device)
     checkpoint = checkpoint or Checkpoint(None, "")
@@ -126,8 +125,7 @@ def judge_edges(
             mine, network, first = folds[k], networks[k], k * len(samples)
 
             def judge(part: Tensor, logits: Tensor) -> None:
-                fair = logits if calibrations is None else calibrated(logits, calibrations[k])
-                posterior.add(part, fair, schedule.prediction)
+                posterior.add(part, logits, schedule.prediction, None if calibrations is None else calibrations[k])
 
             turns = zip(schedule.sample_epochs(len(mine)), samples[:, k], strict=True)
             for turn, (epoch, weights) in enumerate(turns, first):

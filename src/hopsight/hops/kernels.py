@@ -193,3 +193,22 @@ def _below(
                     ends[0, size], ends[1, size], kind[size], rank[size] = bit, node, class_of_hop[hop - 1], word
                 size += 1
     return size
+
+
+@compiled(nogil=True)
+def draw_columns(pairs: Any, word: Any, out: Any) -> None:
+    """Fill ``out`` with random columns of ``pairs``: different ones, or repeated ones where there are too few.
+
+    The columns follow from a random 64-bit word: a shuffle that stops as soon as it has chosen enough.
+    """
+    size, wanted = pairs.shape[1], out.shape[1]
+    order = np.arange(size)
+    for place in range(wanted):
+        word += np.uint64(0x9E3779B97F4A7C15)
+        first = place if size >= wanted else 0
+        draw = scramble(word) >> np.uint64(32)
+        other = first + np.int64((draw * np.uint64(size - first)) >> np.uint64(32))
+        chosen = order[other]
+        if size >= wanted:
+            order[other], order[place] = order[place], chosen
+        out[0, place], out[1, place] = pairs[0, chosen], pairs[1, chosen]

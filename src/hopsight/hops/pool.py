@@ -6,7 +6,8 @@ keeps those with the smallest hashes. Training then draws its epochs from the po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,15 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
-from hopsight.hops.kernels import below, count, scramble
+from hopsight.hops.kernels import below, count, draw_columns, scramble
 from hopsight.hops.pairs import choose_classes
 from hopsight.hops.search import WORD, HopSearch
+from hopsight.system.threads import in_order
 
 IntArray = NDArray[np.int64]
 HashArray = NDArray[np.uint64]
 
 SEARCHED_PAIRS = 1 << 31  # pairs of a source and a node to look at; fixes the number of sources in large graphs
 LEAST_SOURCES, MOST_SOURCES = 2048, 8192
+FIRST_SOURCES = 256  # that limits are guessed from
 POOL_PER_FOLD = 16_384  # pairs of one class that a fold draws from
 
 
@@ -91,25 +94,28 @@ class PairPool:
     def draw(self, epoch: int, n_epochs: int, *, rng: np.random.Generator) -> IntArray:
         """Return ``(n_epochs, n_networks, 2, n_classes · n_pairs)`` pairs, in epoch t from fold t of each network."""
         drawn = np.empty((n_epochs, self.n_networks, 2, self.n_classes * self.n_pairs), dtype=np.int64)
+        words = rng.integers(2**64, size=(n_epochs, self.n_networks, self.n_classes), dtype=np.uint64)
         n_inner = len(self.pools) // self.n_networks
         for step in range(n_epochs):
             fold = 1 + (epoch + step) % (n_inner - 1)
             for k in range(self.n_networks):
-                drawn[step, k] = _chosen(self.pools[k * n_inner + fold], self.n_pairs, rng)
+                _draw(self.pools[k * n_inner + fold], words[step, k], drawn[step, k])
         return drawn
 
     def draw_aside(self, network: int, most: int, *, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Return pairs that a network does not train on, equally many of each class, and their classes."""
         pools = self.pools[network * len(self.pools) // self.n_networks]
         n_pairs = min(most, *(pairs.shape[1] for pairs in pools))
-        return _chosen(pools, n_pairs, rng), np.repeat(np.arange(self.n_classes), n_pairs)
+        drawn = np.empty((2, self.n_classes * n_pairs), dtype=np.int64)
+        _draw(pools, rng.integers(2**64, size=self.n_classes, dtype=np.uint64), drawn)
+        return drawn, np.repeat(np.arange(self.n_classes), n_pairs)
 
 
-def _chosen(pools: Sequence[IntArray], n_pairs: int, rng: np.random.Generator) -> IntArray:
-    """Return (2, n_classes · n_pairs) pairs, as many from each pool; small pools are drawn from repeatedly."""
-    sizes = [pairs.shape[1] for pairs in pools]
-    chosen = [rng.choice(size, n_pairs, replace=size < n_pairs, shuffle=False) for size in sizes]
-    return np.concatenate([pairs[:, places] for pairs, places in zip(pools, chosen, strict=True)], axis=1)
+def _draw(pools: Sequence[IntArray], words: HashArray, out: IntArray) -> None:
+    """Fill (2, n_classes · n_pairs) with pairs, as many from each pool; each has a random word."""
+    n_pairs = out.shape[1] // len(pools)
+    for kind, (pairs, word) in enumerate(zip(pools, words, strict=True)):
+        draw_columns(pairs, word, out[:, kind * n_pairs : (kind + 1) * n_pairs])
 
 
 def pair_pool(
@@ -156,17 +162,19 @@ def pair_pool(
         raise ValueError("the graph has no edges to learn hop counts from")
     sources = np.argsort(scramble(hashes ^ seed), kind="stable")[: source_count(hashes.size)]
     search = HopSearch(adjacency, n_classes - 1, directed=directed)
-    counts = _counts(search, sources)
-    plan = plan_pool(
+    plan, found = _searched(search, sources, hashes, seed, lambda counts: plan_pool(
         counts, hashes.size, n_kept, len(positives) // n_networks, directed=directed, n_classes=n_classes,
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
-    )  # fmt: skip
+    ))  # fmt: skip
     dropped = edges[:, ~kept]
-    found = [without(pairs, dropped, hashes.size) for pairs in _collect(search, sources, hashes, seed, plan)]
+    found = [without(pairs, dropped, hashes.size) for pairs in found]
     words = pair_hashes(hashes, edges, seed)
-    mine = (np.flatnonzero(mask) for mask in positives)
-    near = [places[smallest(words[places], POOL_PER_FOLD, hashes[edges[0, places]])] for places in mine]
-    return plan.pool([edges[:, places] for places in near], found, n_networks)
+
+    def nearest(mask: NDArray[np.bool_]) -> IntArray:
+        places = np.flatnonzero(mask)
+        return edges[:, places[smallest(words[places], POOL_PER_FOLD, hashes[edges[0, places]])]]
+
+    return plan.pool(list(in_order(nearest, positives)), found, n_networks)
 
 
 def smallest(words: HashArray, most: int, ties: HashArray | None = None) -> IntArray:
@@ -218,10 +226,25 @@ class PoolPlan:
             raise ValueError("every pair of nodes is connected, so there are no hop counts to learn")
         far = [pairs if pairs.size else next(other for other in far if other.size) for pairs in far]
         far = [pairs[:, : self.wanted] for pairs in far]
-        shares = [[pairs[:, _turns(pairs) % n_inner == f] for pairs in far] for f in range(n_inner)]
+        turns = [_turns(pairs) % n_inner for pairs in far]
+        shares = [[pairs[:, turn == f] for pairs, turn in zip(far, turns, strict=True)] for f in range(n_inner)]
         pools = [[edges, *shares[fold % n_inner]] for fold, edges in enumerate(near)]
         full = [_filled(pools, fold, n_inner) for fold in range(len(pools))]
         return PairPool(self.sizes, self.errors, self.class_of_hop, self.n_classes, self.n_pairs, full, n_networks)
+
+    def collector(self, hashes: HashArray, seed: np.uint64) -> Callable[[Any, IntArray], Any]:
+        """Return what collects the pairs below the limits from a search."""
+        return lambda reached, batch: below(reached, hashes[batch], hashes, seed, self.class_of_hop, self.limits)
+
+    def chosen(self, sources: IntArray, found: Sequence[Any], hashes: HashArray) -> list[IntArray]:
+        """Return, for every class beyond one hop, the collected pairs below the limit in the order of their hashes."""
+        bit, target, kind, rank = (np.concatenate(column) for column in zip(*found, strict=True))
+        source = sources[bit + WORD * np.repeat(np.arange(len(found)), [len(part[0]) for part in found])]
+        limits = np.array([self.limits[self.class_of_hop == each].max() for each in range(self.n_classes)])
+        low = np.flatnonzero(rank <= limits[kind])
+        order = low[np.lexsort([hashes[source[low]], rank[low]])]  # both orders of two ends have one hash
+        pairs, kind = np.stack([source, target])[:, order], kind[order]
+        return [pairs[:, kind == far] for far in range(1, self.n_classes)]
 
 
 def plan_pool(
@@ -264,8 +287,8 @@ def source_count(n_nodes: int) -> int:
 
 def _turns(pairs: IntArray) -> IntArray:
     """Return the number of each pair among pairs sorted by hash; both orders of the same ends have one number."""
-    ends = np.sort(pairs, axis=0)
-    return np.concatenate([[0], np.cumsum((ends[:, 1:] != ends[:, :-1]).any(axis=0))])
+    first, second = np.minimum(*pairs), np.maximum(*pairs)
+    return np.concatenate([[0], np.cumsum((first[1:] != first[:-1]) | (second[1:] != second[:-1]))])
 
 
 def _filled(pools: Sequence[Sequence[IntArray]], fold: int, n_inner: int) -> list[IntArray]:
@@ -287,22 +310,35 @@ def pair_hashes(hashes: HashArray, pairs: IntArray, seed: np.uint64) -> HashArra
     return scramble((hashes[pairs[0]] + hashes[pairs[1]]) ^ seed)
 
 
+def _searched(
+    search: HopSearch, sources: IntArray, hashes: HashArray, seed: np.uint64, plan_of: Callable[[IntArray], PoolPlan]
+) -> tuple[PoolPlan, list[IntArray]]:
+    """Return the plan and, for every class beyond one hop, the pairs below the limit in the order of their hashes.
+
+    Limits follow from counts over all sources, and searching takes longest. So pairs below limits guessed from a few
+    sources are collected while counting; in the rare case that the guess was too low, all sources are searched again.
+    """
+    guess = None
+    if sources.size > 2 * FIRST_SOURCES:
+        few = _counts(search, sources[:FIRST_SOURCES])
+        with suppress(ValueError):  # nothing is known of some class yet
+            guess = plan_of(np.tile(few, (sources.size // FIRST_SOURCES, 1)))
+    if guess is None:
+        plan = plan_of(_counts(search, sources))
+        return plan, plan.chosen(sources, search.each(plan.collector(hashes, seed), sources), hashes)
+    collect = replace(guess, limits=_wider(guess.limits)).collector(hashes, seed)
+    both = search.each(lambda reached, batch: (count(reached, batch.size), collect(reached, batch)), sources)
+    plan = plan_of(np.concatenate([counts for counts, _ in both]))
+    if (plan.class_of_hop == guess.class_of_hop).all() and (plan.limits <= _wider(guess.limits)).all():
+        return plan, plan.chosen(sources, [found for _, found in both], hashes)
+    return plan, plan.chosen(sources, search.each(plan.collector(hashes, seed), sources), hashes)
+
+
 def _counts(search: HopSearch, sources: IntArray) -> IntArray:
     """Count the nodes at 1, …, C−1 and ≥ C hops of every source."""
     return np.concatenate(search.each(lambda reached, batch: count(reached, batch.size), sources))
 
 
-def _collect(
-    search: HopSearch, sources: IntArray, hashes: HashArray, seed: np.uint64, plan: PoolPlan
-) -> list[IntArray]:
-    """Return, for every class beyond one hop, the pairs below the limit in the order of their hashes."""
-
-    def chosen(reached: Any, batch: IntArray) -> Any:
-        return below(reached, hashes[batch], hashes, seed, plan.class_of_hop, plan.limits)
-
-    found = search.each(chosen, sources)
-    bit, target, kind, rank = (np.concatenate(column) for column in zip(*found, strict=True))
-    source = sources[bit + WORD * np.repeat(np.arange(len(found)), [len(part[0]) for part in found])]
-    order = np.lexsort([hashes[source], rank])  # both orders of two ends have one hash
-    pairs, kind = np.stack([source, target])[:, order], kind[order]
-    return [pairs[:, kind == far] for far in range(1, plan.n_classes)]
+def _wider(limits: HashArray) -> HashArray:
+    """Return limits that those of a plan from more sources will hardly exceed."""
+    return np.maximum(limits, np.minimum(1.25 * limits.astype(np.float64), 2.0**64 - 2048).astype(np.uint64))

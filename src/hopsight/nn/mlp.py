@@ -31,6 +31,7 @@ class HopMLP(nn.Module):
 
     def forward(self, difference: Tensor, *, dropout: float = 0.0, generator: torch.Generator | None = None) -> Tensor:
         """Return logits from z_m − z_n. Shapes: (n_pairs, n_inputs) -> (n_pairs, n_classes)."""
-        distance = difference if self.directed else difference.abs()
-        hidden = relu_drop(torch.addmm(self.biases[0], distance, self.weights[0]), dropout, generator)
+        if not self.directed:  # in its own memory, unless a gradient needs what was there
+            difference = difference.abs() if torch.is_grad_enabled() else difference.abs_()
+        hidden = relu_drop(torch.addmm(self.biases[0], difference, self.weights[0]), dropout, generator)
         return torch.addmm(self.biases[1], hidden, self.weights[1])

@@ -38,7 +38,7 @@ def leading_eigenvectors(multiply: Callable[[Any], Any], start: Any, n_wanted: i
     size is reduced to its best vectors.
     """
     basis = Basis(start, min(start.shape[0], 5 * n_wanted + 8 * start.shape[1]))
-    due = 3 * n_wanted  # looking at the residuals costs a decomposition
+    due = 7 * n_wanted // 2  # looking at the residuals costs a decomposition
     for restart in range(MOST_RESTARTS):
         while not basis.full:
             basis.extend(multiply)

@@ -99,7 +99,7 @@ def report_data(
     positions = [graph.index_of(each.node) for each in explanations]
     top = [shown.number(position) for position in positions]
     groups = list(getattr(model, "groups_", ()))
-    edges = shown.edges.ranking[:N_EDGES]
+    edges = shown.edges.first(N_EDGES)
     differing, shared = AttributeComparison(graph), Shared(graph)
     first = _around(shown, graph, positions[:N_FIRST], explanations[:N_FIRST])
     listed = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopsight.checks import duration, plural
 from hopsight.explanations import Explanation
-from hopsight.explanations.edges import most_out_of_place
+from hopsight.explanations.edges import first_edges
 from hopsight.explanations.text import flagged_sentence, listed
 from hopsight.graph import AttributedGraph
 
@@ -106,7 +106,7 @@ def _row(table: str, key: str, value: Any) -> list[str]:
 
 
 def _worst_edge(model: Any, graph: AttributedGraph) -> str:
-    edge = most_out_of_place(model)
+    edge = int(first_edges(model, 1)[0])
     source, target = (_called(graph, node) for node in graph.node_ids[graph.edges[:, edge]])
     chance = float(model.edge_probability_[edge])
     probability = "below 0.001" if chance < 0.001 else f"{chance:.2g}"

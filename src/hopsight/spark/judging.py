@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from hopsight.hcm.calibration import calibrated
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.edge_posterior import EdgePosterior
 from hopsight.hcm.edge_readings import EdgeReadings
@@ -91,7 +90,7 @@ def judged_edges(
             if epoch % n_turns == turn:
                 network.set_flat_weights(weights[k])
                 for part, logits in predict(network, view, pairs, chosen, schedule):
-                    posterior.add(part, calibrated(logits, trained.calibrations[k]), schedule.prediction)
+                    posterior.add(part, logits, schedule.prediction, trained.calibrations[k])
         found = np.stack([getattr(posterior, name).numpy() for name in FIELDS]).astype(np.float64)
         starts = range(0, max(1, mine.size), SLICE)
         places = np.searchsorted(np.flatnonzero(mine), [*starts, mine.size])
