@@ -169,8 +169,7 @@ PERCENTILE = {"stranger": 0.95, "isolated outlier": 0.95, "bridge": 0.90, "locks
 # Floors that are not reached yet, and what was measured instead.
 MISSED = {  # measured over ten seeds, see RESULTS.md
     ("12x40", "bridge"): "percentile .86",
-    ("12x40", "stranger"): "percentile .953 on an H200, .948 on two ARM cores",
-    ("2x2", "spam hub"): ".50 among the first 2k",
+    ("12x40", "stranger"): "percentile .948",
 }
 
 

@@ -1,0 +1,86 @@
+"""Measure how much faster fits have become since an older version, on two processor cores, in one run.
+
+    git worktree add ../first afb7e4c
+    python experiments/older.py --source ../first/src --out experiments/results/older.json
+
+Both versions get the same arrays, each fit has a process of its own, and the versions take turns; the median of each
+counts. The first turn of each version compiles code and is left out. ``--only`` chooses cases by a part of their names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve()
+CASES = {
+    "CrossHCM, BlogCatalog": ("BlogCatalog", "cross_hcm"),
+    "CrossHCM, 14,000 nodes, 250,000 edges, 767 dense columns": ("dense", "cross_hcm"),
+    "HCM.authors, BlogCatalog": ("BlogCatalog", "authors"),
+}
+
+
+def main() -> None:
+    """Let the versions take turns, print the ratios and store them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, required=True, help="the folder src of the older version")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    from hopsight.system.machine import machine
+
+    rows = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (graph, detector) in CASES.items():
+            if options.only not in name:
+                continue
+            file = Path(folder) / graph
+            if not file.exists():
+                save(graph, file)
+            rows[name] = compared(options.source, file, detector, options.repeats)
+            print(f"{name}: {rows[name]}", flush=True)
+    if options.out:
+        options.out.write_text(json.dumps({"machine": machine(), "repeats": options.repeats, "rows": rows}, indent=1))
+
+
+def save(graph: str, file: Path) -> None:
+    """Write the arrays of a graph for both versions."""
+    import hopsight as hs
+    from evidence import Cell, make
+
+    if graph == "dense":
+        made: Any = hs.make_graph(14_000, n_edges=250_000, n_attributes=767, seed=0)
+    else:
+        made = make(Cell("dev", graph, 0, 0, "", "cpu"))
+    file.write_bytes(pickle.dumps((np.asarray(made.edges), made.attributes, [str(node) for node in made.node_ids])))
+
+
+def compared(older: Path, file: Path, detector: str, repeats: int) -> dict[str, Any]:
+    """Return the median seconds of both versions, and their ratio."""
+    spent: dict[str, list[float]] = {"older": [], "ours": []}
+    for turn in range(repeats + 1):
+        for name, source in (("older", older), ("ours", HERE.parents[1] / "src")):
+            environment = {**os.environ, "PYTHONPATH": str(source.resolve())}
+            n_epochs = "6" if turn == 0 else ""
+            command = [sys.executable, str(HERE.with_name("older_fit.py")), str(file), detector, n_epochs]
+            done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+            if turn:
+                spent[name].append(float(done.stdout.split()[-1]))
+    seconds = {name: round(median(values), 2) for name, values in spent.items()}
+    return {**seconds, "ratio": round(seconds["older"] / seconds["ours"], 2), "at": time.strftime("%Y-%m-%d")}
+
+
+if __name__ == "__main__":
+    main()
