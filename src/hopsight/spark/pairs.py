@@ -28,7 +28,7 @@ from hopsight.spark.blocks import (
     sum_over_cells,
     sum_to_driver,
 )
-from hopsight.spark.cells import on_cells, slices
+from hopsight.spark.cells import BACK, LATE, arc_ends, on_cells, slices
 from hopsight.spark.graph import EDGE_TYPES
 from hopsight.spark.quantiles import hash_limit, nth, sortable
 from hopsight.system.compiled import compiled
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 PORTION = 8 * WORD  # sources that one task searches from
 
-COMPARED = "cell int, slice int, u binary, v binary, hash binary, similarity binary, dissimilarity binary"
-KEPT_EDGES = "cell int, slice int, u binary, v binary"
+COMPARED = "cell int, slice int, u binary, v binary, hash binary, way binary, similarity binary, dissimilarity binary"
+KEPT_EDGES = "cell int, slice int, u binary, v binary, way binary"
 TYPES: dict[str, Any] = {
     "exact": np.float64,
     "hash": np.uint64,
@@ -63,7 +63,7 @@ def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str
         dissimilarity = references.relative_dissimilarity(rows, ends)
         yield from slices(cell, {"similarity": similarity, "dissimilarity": dissimilarity, **edges})
 
-    edges = cells.select("cell", "slice", "u", "v", "hash")
+    edges = cells.select("cell", "slice", "u", "v", "hash", "way")
     return on_cells(send(x.filter("kind = 'exact'"), layout), edges, layout, [NO_FOLD], compare, TYPES, COMPARED)
 
 
@@ -89,7 +89,7 @@ def drop_limit(cells: DataFrame, n_edges: int, drop_ratio: float) -> DropLimit:
         return limit, np.uint64(2**64 - 1)
 
     def ties(row: dict[str, Any]) -> list[tuple[int, Array]]:
-        return [(0, scramble(_words(row, "hash")[_words(row, "similarity") == limit]))]
+        return [(0, _chances(row)[_words(row, "similarity") == limit])]
 
     return limit, nth(cells, ties, [(0, n_drop - n_less - 1)], n_equal)[0]
 
@@ -97,7 +97,18 @@ def drop_limit(cells: DataFrame, n_edges: int, drop_ratio: float) -> DropLimit:
 def kept_mask(row: dict[str, Any], limit: DropLimit) -> NDArray[np.bool_]:
     """Return which edges of a slice are kept."""
     similarity = _words(row, "similarity")
-    return (similarity > limit[0]) | ((similarity == limit[0]) & (scramble(_words(row, "hash")) > limit[1]))
+    return (similarity > limit[0]) | ((similarity == limit[0]) & (_chances(row) > limit[1]))
+
+
+def _chances(row: dict[str, Any]) -> NDArray[np.uint64]:
+    """Return a word for each edge of a slice, by which ties are broken; two opposite arcs have different ones."""
+    hashes, way = _words(row, "hash"), _ways(row)
+    chances: NDArray[np.uint64] = scramble(hashes + (way & LATE) if way.size else hashes)
+    return chances
+
+
+def _ways(row: dict[str, Any]) -> NDArray[np.uint8]:
+    return np.frombuffer(row["way"], dtype=np.uint8)
 
 
 def _words(row: dict[str, Any], name: str) -> NDArray[np.uint64]:
@@ -116,7 +127,9 @@ def kept_edges(cells: DataFrame, limit: DropLimit) -> DataFrame:
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         kept = kept_mask(row, limit)
-        yield row | {end: np.frombuffer(row[end], dtype=np.int32)[kept] for end in ("u", "v")}
+        way = _ways(row)
+        ends = {end: np.frombuffer(row[end], dtype=np.int32)[kept] for end in ("u", "v")}
+        yield {**row, **ends, "way": way[kept] if way.size else way}
 
     return cells.mapInArrow(each_row(choose, KEPT_EDGES), KEPT_EDGES)
 
@@ -129,6 +142,7 @@ def search_hops(
     The sources are divided into portions, each a "fold" of its own. The result is blocks [hash, C₀, C₁, …], where bit
     b of Cₕ says that source b of the portion is at most h hops away. A step is a product with A + I in which OR
     replaces the addition. A single block takes all steps in one task; several exchange the newest bits after each.
+    Bits follow the direction of arcs.
     """
     at_once = n_hops if layout.n_blocks == 1 else 1
     portions = list(range(-(-sources[0].size // PORTION)))
@@ -146,7 +160,7 @@ def search_hops(
         ]
         for _ in range(at_once):
             newest = [np.ascontiguousarray(rows[:, -n_words:]) for rows in known]
-            into = _exchanged(edges["u"], edges["v"], newest)
+            into = _exchanged(edges["u"], edges["v"], edges["way"], newest)
             if i == j:
                 known[0] = known[1] = np.hstack([known[0], into[0] | into[1] | newest[0]])
         parts = [(i, known[0])] if i == j else [(i, into[0]), (j, into[1])]
@@ -250,10 +264,14 @@ def _chosen(rows: Array, word: int, n_words: int, source_hashes: Array, seed: np
     return below(_exact(rows, word, n_words), source_hashes, hashes, seed, plan.class_of_hop, plan.limits)
 
 
-def _exchanged(u: Array, v: Array, newest: list[Array]) -> list[Array]:
-    """Return the bits that each node receives from the other ends of its edges."""
+def _exchanged(u: Array, v: Array, way: Array, newest: list[Array]) -> list[Array]:
+    """Return the bits that each node receives from the other ends of its edges, or from the sources of its arcs."""
     into = [np.zeros_like(bits) for bits in newest]
-    _spread(u, v, newest[0], newest[1], into[0], into[1])
+    back = (way & BACK) > 0
+    forth: Any = ~back if way.size else slice(None)
+    _pass_on(u[forth], v[forth], newest[0], into[1])
+    forth = back if way.size else slice(None)
+    _pass_on(v[forth], u[forth], newest[1], into[0])
     return into
 
 
@@ -340,29 +358,31 @@ def _near_pairs(
 
     def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[row["cell"]]
-        u, v, hashes = (np.frombuffer(row[name], dtype=EDGE_TYPES[name]) for name in ("u", "v", "hash"))
+        u, v, hashes, way = (np.frombuffer(row[name], dtype=EDGE_TYPES[name]) for name in ("u", "v", "hash", "way"))
         kept = kept_mask(row, limit)
         rank = scramble(hashes ^ seed)
         for fold in folds:
             chosen = np.flatnonzero(_positives(row, kept, splits, fold) & (rank <= limits[fold]))
-            found = [first[i] + u[chosen], first[j] + v[chosen], rank[chosen].view(np.int64)]
-            yield {"fold": fold, "payload": np.stack(found).astype(np.int64)}
+            mine = way[chosen] if way.size else way
+            ends = arc_ends(first[i] + u[chosen], first[j] + v[chosen], mine)
+            late = mine & LATE if way.size else np.zeros_like(chosen)
+            yield {"fold": fold, "payload": np.stack([*ends, late, rank[chosen].view(np.int64)]).astype(np.int64)}
 
     schema = "fold int, payload binary"
     collected: dict[int, list[Array]] = {}
     for row in cells.mapInArrow(each_row(find, schema), schema).collect():
-        collected.setdefault(row["fold"], []).append(np.frombuffer(row["payload"], dtype=np.int64).reshape(3, -1))
+        collected.setdefault(row["fold"], []).append(np.frombuffer(row["payload"], dtype=np.int64).reshape(4, -1))
     near = []
     for fold in folds:
-        source, target, rank = np.concatenate(collected[fold], axis=1)
-        near.append(np.stack([source, target])[:, np.argsort(rank.view(np.uint64), kind="stable")[:POOL_PER_FOLD]])
+        found = np.concatenate(collected[fold], axis=1)
+        order = np.lexsort([found[2], found[3].view(np.uint64)])  # opposite arcs have one hash
+        near.append(found[:2, order[:POOL_PER_FOLD]])
     return near
 
 
 @compiled(nogil=True)
-def _spread(u: Any, v: Any, first: Any, second: Any, into_first: Any, into_second: Any) -> None:
-    """OR the bits of each end of an edge into those of the other end."""
-    for edge in range(u.size):
-        for word in range(first.shape[1]):
-            into_second[v[edge], word] |= first[u[edge], word]
-            into_first[u[edge], word] |= second[v[edge], word]
+def _pass_on(source: Any, target: Any, bits: Any, into: Any) -> None:
+    """OR the bits of the source of each edge into those of its target."""
+    for edge in range(source.size):
+        for word in range(bits.shape[1]):
+            into[target[edge], word] |= bits[source[edge], word]
