@@ -28,9 +28,9 @@ def by_node(detected: Any, graph: AttributedGraph) -> dict[str, np.ndarray]:
 def arcs(graph: AttributedGraph) -> AttributedGraph:
     """Return the graph with a direction for each edge, and some edges in both directions.
 
-    No two opposite arcs are tied where edges begin to be dropped: each engine would choose one of them at random.
+    Of two opposite arcs, which are equally similar, one is the last to be dropped.
     """
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(0)
     swap, both = rng.random((2, graph.n_edges)) < np.array([[0.5], [0.3]])
     source, target = np.where(swap, graph.edges[::-1], graph.edges)
     ends = np.concatenate([source, target[both]]), np.concatenate([target, source[both]])

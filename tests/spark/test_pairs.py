@@ -13,6 +13,7 @@ from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.spark import pairs as stages
 from hopsight.spark.blocks import BLOCK, NO_FOLD, Layout
 from hopsight.spark.cells import BACK
+from hopsight.spark.drops import DropLimit
 from hopsight.spark.session import run_settings
 from spark_stages import FirstStages, cluster_numbers
 
@@ -28,7 +29,15 @@ def test_the_pool_is_that_of_the_local_engine(
     kept = drop_edges(similarity, reference.drop_ratio, rng=np.random.default_rng(0))
     seed = pool_seed(reference.seed)
     wanted = reference._hop_pairs(graph, kept, np.random.default_rng(0), Checkpoint(None, ""))
-    parts = (first_stages.graph, first_stages.x, first_stages.splits, seed, "euclidean", reference.references_)
+    parts = (
+        first_stages.graph,
+        first_stages.x,
+        first_stages.splits,
+        seed,
+        "euclidean",
+        reference.references_,
+        np.random.default_rng(0),
+    )
     with run_settings(spark):
         found, compared = first_stages.engine._pairs(*parts)
         rows = compared.collect()
@@ -53,9 +62,9 @@ def test_dropped_edges_among_far_pairs_are_found(spark: Any) -> None:
     layout = Layout((3, 4), 2)
     similarity = np.array([1, 9, 1], dtype=np.uint64)
     ends = np.array([[0, 1, 2], [3, 0, 1]], dtype=np.int32)  # nodes 0-6, 1-3 and 2-4; the second edge is kept
-    row = (1, 0, ends[0].tobytes(), ends[1].tobytes(), np.zeros(3).tobytes(), b"", similarity.tobytes(), b"")
+    row = (1, 0, ends[0].tobytes(), ends[1].tobytes(), np.zeros(3).tobytes(), b"", b"", similarity.tobytes(), b"")
     cells = spark.createDataFrame([row], stages.COMPARED)
-    limit = np.uint64(5), np.uint64(0)
+    limit = DropLimit(np.uint64(5), None)
     pairs = np.array([[6, 3, 2], [0, 1, 5]])
     assert stages._dropped_among(cells, layout, limit, pairs).tolist() == [[0], [6]]
     assert stages._dropped_among(cells, layout, limit, pairs[:, :0]).shape == (2, 0)

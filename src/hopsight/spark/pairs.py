@@ -29,8 +29,9 @@ from hopsight.spark.blocks import (
     sum_to_driver,
 )
 from hopsight.spark.cells import BACK, LATE, arc_ends, on_cells, slices
+from hopsight.spark.drops import DropLimit, column, kept_mask
 from hopsight.spark.graph import EDGE_TYPES
-from hopsight.spark.quantiles import hash_limit, nth, sortable
+from hopsight.spark.quantiles import hash_limit, sortable
 from hopsight.system.compiled import compiled
 
 if TYPE_CHECKING:
@@ -39,19 +40,25 @@ if TYPE_CHECKING:
 
 PORTION = 8 * WORD  # sources that one task searches from
 
-COMPARED = "cell int, slice int, u binary, v binary, hash binary, way binary, similarity binary, dissimilarity binary"
+COMPARED = (
+    "cell int, slice int, u binary, v binary, hash binary, way binary, key binary, similarity binary, "
+    "dissimilarity binary"
+)
 KEPT_EDGES = "cell int, slice int, u binary, v binary, way binary"
 TYPES: dict[str, Any] = {
     "exact": np.float64,
     "hash": np.uint64,
     "reach": np.uint64,
-    "similarity": np.uint64,
+    "row": np.int64,
     **EDGE_TYPES,
 }
 
 
 def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str, references: References) -> DataFrame:
-    """Add to each edge the similarity of its ends, as a word that sorts like it, and their relative dissimilarity."""
+    """Add to each edge the similarity of its ends, as a word that sorts like it, and their relative dissimilarity.
+
+    Keys sort like the edges in the local engine, by the rows of their ends in the node table.
+    """
 
     def compare(
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
@@ -61,58 +68,15 @@ def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str
         ends = np.stack([edges["u"], edges["v"] + (0 if i == j else layout.sizes[i])]).astype(np.int64)
         similarity = sortable(edge_similarity(rows, ends, measure))
         dissimilarity = references.relative_dissimilarity(rows, ends)
-        yield from slices(cell, {"similarity": similarity, "dissimilarity": dissimilarity, **edges})
+        places = np.stack([blocks[f"row{side}"][edges[end], 0] for side, end in ((0, "u"), (1, "v"))])
+        way = edges["way"]
+        source, target = arc_ends(places[0], places[1], way) if way.size else np.sort(places, axis=0)
+        known = {"similarity": similarity, "dissimilarity": dissimilarity, "key": source * layout.n_nodes + target}
+        yield from slices(cell, {**known, **edges})
 
     edges = cells.select("cell", "slice", "u", "v", "hash", "way")
-    return on_cells(send(x.filter("kind = 'exact'"), layout), edges, layout, [NO_FOLD], compare, TYPES, COMPARED)
-
-
-DropLimit = tuple[np.uint64, np.uint64]
-
-
-def drop_limit(cells: DataFrame, n_edges: int, drop_ratio: float) -> DropLimit:
-    """Return the similarity and, to break ties, the edge hash above which an edge is kept, both as words.
-
-    The share ``drop_ratio`` of the edges, those with the least similar ends, is dropped.
-    """
-    n_drop = int(np.floor(drop_ratio * n_edges + 1e-9))
-    if n_drop == 0:
-        return np.uint64(0), np.uint64(0)
-    limit = nth(cells, lambda row: [(0, _words(row, "similarity"))], [(0, n_drop - 1)], n_edges)[0]
-
-    def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
-        similarity = _words(row, "similarity")
-        yield 0, np.array([(similarity < limit).sum(), (similarity == limit).sum()], dtype=np.float64)
-
-    n_less, n_equal = sum_to_driver(cells, counts)[0].astype(np.int64).tolist()
-    if n_less + n_equal == n_drop:
-        return limit, np.uint64(2**64 - 1)
-
-    def ties(row: dict[str, Any]) -> list[tuple[int, Array]]:
-        return [(0, _chances(row)[_words(row, "similarity") == limit])]
-
-    return limit, nth(cells, ties, [(0, n_drop - n_less - 1)], n_equal)[0]
-
-
-def kept_mask(row: dict[str, Any], limit: DropLimit) -> NDArray[np.bool_]:
-    """Return which edges of a slice are kept."""
-    similarity = _words(row, "similarity")
-    return (similarity > limit[0]) | ((similarity == limit[0]) & (_chances(row) > limit[1]))
-
-
-def _chances(row: dict[str, Any]) -> NDArray[np.uint64]:
-    """Return a word for each edge of a slice, by which ties are broken; two opposite arcs have different ones."""
-    hashes, way = _words(row, "hash"), _ways(row)
-    chances: NDArray[np.uint64] = scramble(hashes + (way & LATE) if way.size else hashes)
-    return chances
-
-
-def _ways(row: dict[str, Any]) -> NDArray[np.uint8]:
-    return np.frombuffer(row["way"], dtype=np.uint8)
-
-
-def _words(row: dict[str, Any], name: str) -> NDArray[np.uint64]:
-    return np.frombuffer(row[name], dtype=np.uint64)
+    sent = send(x.filter("kind in ('exact', 'row')"), layout)
+    return on_cells(sent, edges, layout, [NO_FOLD], compare, TYPES, COMPARED)
 
 
 def choose_sources(nodes: DataFrame, n_nodes: int) -> tuple[Array, Array, Array]:
@@ -127,8 +91,8 @@ def kept_edges(cells: DataFrame, limit: DropLimit) -> DataFrame:
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         kept = kept_mask(row, limit)
-        way = _ways(row)
-        ends = {end: np.frombuffer(row[end], dtype=np.int32)[kept] for end in ("u", "v")}
+        way = column(row, "way")
+        ends = {end: column(row, end)[kept] for end in ("u", "v")}
         yield {**row, **ends, "way": way[kept] if way.size else way}
 
     return cells.mapInArrow(each_row(choose, KEPT_EDGES), KEPT_EDGES)
@@ -290,7 +254,7 @@ def _class_counts(state: DataFrame, layout: Layout, n_sources: int, n_classes: i
 
 def _positives(row: dict[str, Any], kept: NDArray[np.bool_], splits: Splits, fold: int) -> NDArray[np.bool_]:
     """Return the edges of a slice that a fold learns one hop from; one that is set aside takes dropped edges, too."""
-    mine = splits.of(_words(row, "hash")).positives(fold)
+    mine = splits.of(column(row, "hash")).positives(fold)
     return mine if fold % splits.n_inner == 0 else mine & kept
 
 
@@ -358,7 +322,7 @@ def _near_pairs(
 
     def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[row["cell"]]
-        u, v, hashes, way = (np.frombuffer(row[name], dtype=EDGE_TYPES[name]) for name in ("u", "v", "hash", "way"))
+        u, v, hashes, way = (column(row, name) for name in ("u", "v", "hash", "way"))
         kept = kept_mask(row, limit)
         rank = scramble(hashes ^ seed)
         for fold in folds:
