@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.explanations.edges import edge_reasons
+from hopsight.explanations.edges import Alike, edge_reasons
 from hopsight.spark import quantiles
 from hopsight.spark.edge_reasons import EdgeReasons, share_steps
 from hopsight.spark.judging import VALUES
@@ -38,7 +38,8 @@ def test_reasons_are_those_of_the_local_engine(
     reasons = EdgeReasons.of(judged, hop.size)
     rows = list(zip(hop.tolist(), reasons.numbers(dissimilarity).tolist(), strict=True))
     frame = spark.createDataFrame(rows, "hop double, about int").select(reasons.column("hop", "about").alias("reason"))
-    wanted = edge_reasons(SimpleNamespace(edge_hop_=hop, edge_dissimilarity_=dissimilarity))
+    local = SimpleNamespace(edge_hop_=hop, edge_dissimilarity_=dissimilarity)
+    wanted = edge_reasons(local, np.arange(hop.size), Alike.of(local))
     assert [row["reason"] for row in frame.collect()] == wanted.to_list()
 
 

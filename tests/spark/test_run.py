@@ -89,6 +89,7 @@ def test_the_folder_has_the_tables_of_the_local_engine(
 
 
 @needs_spark
+@pytest.mark.slow
 def test_repeated_fits_of_a_directed_graph_are_those_of_the_local_engine(
     tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
