@@ -24,7 +24,42 @@ def by_node(detected: Any, graph: AttributedGraph) -> dict[str, np.ndarray]:
     return {name: np.array([row[name] for row in ordered]) for name in detected.scores.columns}
 
 
+@pytest.fixture(scope="module")
+def arcs(graph: AttributedGraph) -> AttributedGraph:
+    """Return the graph with a direction for each edge, and some edges in both directions.
+
+    Of two opposite arcs, which are equally similar, one is the last to be dropped.
+    """
+    rng = np.random.default_rng(0)
+    swap, both = rng.random((2, graph.n_edges)) < np.array([[0.5], [0.3]])
+    source, target = np.where(swap, graph.edges[::-1], graph.edges)
+    ends = np.concatenate([source, target[both]]), np.concatenate([target, source[both]])
+    fields = {"node_ids": graph.node_ids, "attribute_names": graph.attribute_names}
+    return AttributedGraph.from_edges(*ends, graph.attributes, directed=True, **fields)
+
+
+def test_directed_graphs_are_judged_as_by_the_local_engine(arcs: AttributedGraph, frames: tuple[Any, Any]) -> None:
+    import pyarrow as pa
+
+    reference, spark = CrossHCM(**QUICK).fit(arcs), frames[0].sparkSession
+    source, target = arcs.node_ids[arcs.edges].tolist()
+    edges = pa.table({"source": [*source, source[0], source[1]], "target": [*target, target[0], source[1]]})
+    found = detect(spark.createDataFrame(edges), frames[1], CrossHCM(**QUICK), n_blocks=2, directed=True)
+    check_nodes(found, reference, arcs)
+    check_edges(found, reference, arcs)
+    assert found.graph["directed"]
+    assert found.notices == ["Merged 1 duplicate edge.", "Removed 1 self-loop."]
+    groups = [(group.kind, set(group.members.tolist()), group.density) for group in found.groups]
+    assert groups == [
+        (group.kind, set(arcs.node_ids[group.members].tolist()), group.density) for group in reference.groups_
+    ]
+
+
 def test_scores_are_those_of_the_local_engine(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> None:
+    check_nodes(detected, reference, graph)
+
+
+def check_nodes(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> None:
     found = by_node(detected, graph)
     assert spearmanr(found["score"], reference.decision_score_)[0] > 0.999
     np.testing.assert_allclose(found["score"], reference.decision_score_, atol=0.001)
@@ -52,6 +87,10 @@ def test_fitted_values_are_those_of_the_local_engine(detected: Any, reference: C
 
 
 def test_edges_are_those_of_the_local_engine(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> None:
+    check_edges(detected, reference, graph)
+
+
+def check_edges(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> None:
     rows = {(row["source"], row["target"]): row for row in detected.edges.collect()}
     ordered = [rows[tuple(pair)] for pair in graph.node_ids[graph.edges].T.tolist()]
     assert len(rows) == graph.n_edges

@@ -52,7 +52,7 @@ def graph(spark: Any) -> tuple[tuple[Any, ...], list[Group]]:
         u, v = np.where(swap, edges[::-1], edges)
         mine = (u % 2 == pair[0]) & (v % 2 == pair[1])
         parts = [(end[mine] // 2).astype(np.int32).tobytes() for end in (u, v)]
-        cells.append((cell, 0, *parts, b"", values[:, mine].tobytes()))
+        cells.append((cell, 0, *parts, b"", b"", values[:, mine].tobytes()))
     nodes = [(f"n{row}", row, row % 2, row // 2) for row in range(N_NODES)]
     frames = (
         spark.createDataFrame(scores, BLOCK),

@@ -33,8 +33,8 @@ def test_folds_are_combined(spark: Any) -> None:
     unlike = rng.random(30)
     partial = spark.createDataFrame(rows, "cell int, slice int, fold int, payload binary")
     cells = spark.createDataFrame(
-        [(0, 2, b"", b"", hashes.tobytes(), unlike.tobytes())],
-        "cell int, slice int, u binary, v binary, hash binary, dissimilarity binary",
+        [(0, 2, b"", b"", hashes.tobytes(), b"", unlike.tobytes())],
+        "cell int, slice int, u binary, v binary, hash binary, way binary, dissimilarity binary",
     )
     merged = _merged(partial, cells, splits).first()
     found = edge_values(merged)

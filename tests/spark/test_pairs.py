@@ -12,6 +12,8 @@ from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.spark import pairs as stages
 from hopsight.spark.blocks import BLOCK, NO_FOLD, Layout
+from hopsight.spark.cells import BACK
+from hopsight.spark.drops import DropLimit
 from hopsight.spark.session import run_settings
 from spark_stages import FirstStages, cluster_numbers
 
@@ -27,7 +29,15 @@ def test_the_pool_is_that_of_the_local_engine(
     kept = drop_edges(similarity, reference.drop_ratio, rng=np.random.default_rng(0))
     seed = pool_seed(reference.seed)
     wanted = reference._hop_pairs(graph, kept, np.random.default_rng(0), Checkpoint(None, ""))
-    parts = (first_stages.graph, first_stages.x, first_stages.splits, seed, "euclidean", reference.references_)
+    parts = (
+        first_stages.graph,
+        first_stages.x,
+        first_stages.splits,
+        seed,
+        "euclidean",
+        reference.references_,
+        np.random.default_rng(0),
+    )
     with run_settings(spark):
         found, compared = first_stages.engine._pairs(*parts)
         rows = compared.collect()
@@ -52,16 +62,17 @@ def test_dropped_edges_among_far_pairs_are_found(spark: Any) -> None:
     layout = Layout((3, 4), 2)
     similarity = np.array([1, 9, 1], dtype=np.uint64)
     ends = np.array([[0, 1, 2], [3, 0, 1]], dtype=np.int32)  # nodes 0-6, 1-3 and 2-4; the second edge is kept
-    row = (1, 0, ends[0].tobytes(), ends[1].tobytes(), np.zeros(3).tobytes(), similarity.tobytes(), b"")
+    row = (1, 0, ends[0].tobytes(), ends[1].tobytes(), np.zeros(3).tobytes(), b"", b"", similarity.tobytes(), b"")
     cells = spark.createDataFrame([row], stages.COMPARED)
-    limit = np.uint64(5), np.uint64(0)
+    limit = DropLimit(np.uint64(5), None)
     pairs = np.array([[6, 3, 2], [0, 1, 5]])
     assert stages._dropped_among(cells, layout, limit, pairs).tolist() == [[0], [6]]
     assert stages._dropped_among(cells, layout, limit, pairs[:, :0]).shape == (2, 0)
 
 
+@pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("sizes", [(600,), (350, 250)])
-def test_the_search_counts_the_nodes_of_a_circle(spark: Any, sizes: tuple[int, ...]) -> None:
+def test_the_search_counts_the_nodes_of_a_circle(spark: Any, sizes: tuple[int, ...], directed: bool) -> None:
     layout = Layout(sizes, 2)
     first = layout.offsets
     ids = np.arange(600)
@@ -72,10 +83,12 @@ def test_the_search_counts_the_nodes_of_a_circle(spark: Any, sizes: tuple[int, .
         ends = [(a, (a + 1) % 600) for a in range(600)]
         ends = [pair if block[pair[0]] <= block[pair[1]] else pair[::-1] for pair in ends]
         mine = np.array([pair for pair in ends if (block[pair[0]], block[pair[1]]) == (i, j)])
-        cells.append((cell, 0, *(position[end].astype(np.int32).tobytes() for end in mine.T)))
+        back = ((mine[:, 0] + 1) % 600 != mine[:, 1]).astype(np.uint8) * BACK
+        way = back.tobytes() if directed else b""
+        cells.append((cell, 0, *(position[end].astype(np.int32).tobytes() for end in mine.T), way))
     hashes = ids.astype(np.uint64)
     x = [(NO_FOLD, b, 0, "hash", hashes[block == b].tobytes()) for b in range(len(sizes))]
     frames = spark.createDataFrame(x, BLOCK), spark.createDataFrame(cells, stages.KEPT_EDGES)
     state = stages.search_hops(*frames, layout, (block, position, hashes), 3)
     counts = stages._class_counts(state, layout, 600, 4)  # more sources than a portion has
-    assert counts.tolist() == [[2, 2, 2, 593]] * 600
+    assert counts.tolist() == [[1, 1, 1, 596] if directed else [2, 2, 2, 593]] * 600

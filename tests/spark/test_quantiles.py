@@ -10,9 +10,9 @@ import pytest
 from hopsight.spark import quantiles as module
 
 
-@pytest.mark.parametrize("few", [0, 10**6])
+@pytest.mark.parametrize("few", [0, 40, 10**6])
 def test_quantiles_agree_with_numpy(spark: Any, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
-    monkeypatch.setattr(module, "FEW", few)  # 0: by counting, however few there are
+    monkeypatch.setattr(module, "FEW", few)  # 0: by counting, however few there are; 40: some rounds of counting
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.normal(size=300), rng.normal(size=100).round(1), -np.exp(rng.normal(size=101) * 9)])
     rows = [(part.tobytes(),) for part in np.array_split(values, 5)]
@@ -26,6 +26,9 @@ def test_quantiles_agree_with_numpy(spark: Any, monkeypatch: pytest.MonkeyPatch,
     found = module.quantiles(frame, keys, levels, values.size)
     wanted = [np.quantile(values, 0.25), np.quantile(values, 0.5), np.quantile(-values, 0.9)]
     np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    ranks = range(0, values.size, 3)
+    words = module.nth(frame, keys, [(1, rank) for rank in ranks], values.size)
+    np.testing.assert_array_equal(module.from_sortable(np.array(words)), np.sort(-values)[ranks])
 
 
 def test_words_sort_like_their_numbers() -> None:

@@ -39,7 +39,7 @@ def test_scores_of_readings(spark: Any, score: str) -> None:
     nodes = node_readings(rows)
     laws = NodeLaws.fit(nodes)
     frame, layout = frame_of(spark, rows)
-    scores = score_blocks(frame, layout, laws, EVIDENCE)
+    scores = score_blocks(frame, layout, laws, EVIDENCE, score)
     found = score_rows(scores, layout, score, EVIDENCE).collect()
     found.sort(key=lambda row: (row["block"], row["position"]))
     evidence = weigh(nodes, laws)

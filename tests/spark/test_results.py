@@ -22,7 +22,7 @@ def test_nodes_are_ranked(detected: Any) -> None:
 
 
 def test_edges_are_ranked(detected: Any) -> None:
-    values = ["hop", "probability", "variance", "surprise", "score", "flagged"]
+    values = ["hop", "probability", "variance", "surprise", "score", "flagged", "reason"]
     assert detected.edges.columns == ["source", "target", "rank", *values]
     rows = detected.edges.orderBy("rank").collect()
     assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))

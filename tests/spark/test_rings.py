@@ -28,7 +28,7 @@ def test_rings_of_each_node(spark: Any, first_stages: FirstStages, graph: Attrib
         edges = edge_readings({"values": values.tobytes()})
         of_cell = np.stack([edges.hop, edges.surprise, edges.dissimilarity])
         readings |= dict(zip((frozenset(pair) for pair in ends), of_cell.T, strict=True))
-        rows.append((row["cell"], 0, bytes(row["u"]), bytes(row["v"]), bytes(row["hash"]), values.tobytes()))
+        rows.append((row["cell"], 0, bytes(row["u"]), bytes(row["v"]), bytes(row["hash"]), b"", values.tobytes()))
     edges = EdgeReadings(*np.array([readings[frozenset(pair)] for pair in number[graph.edges].T.tolist()]).T)
     laws = EdgeLaws.fit(edges)
     partial = ring_blocks(spark.createDataFrame(rows, JUDGED), first_stages.degrees, first_stages.layout, laws)

@@ -56,7 +56,7 @@ def test_the_folder_has_the_tables_of_the_local_engine(
     assert scores["rank"].to_list() == list(range(1, 81))
     assert scores["node"].to_list() == pl.read_parquet(out / "scores.parquet/*.parquet").sort("rank")["node"].to_list()
     edges = pl.read_csv(out / "edges.csv")
-    values = ["hop", "probability", "variance", "surprise", "score", "flagged"]
+    values = ["hop", "probability", "variance", "surprise", "score", "flagged", "reason"]
     assert edges.columns == ["source", "target", "rank", *values]
     assert edges.height == two_groups(1).n_edges
     assert pl.read_csv(out / "groups.csv").columns == ["group", "kind", "members", "density", "score", "shared"]
@@ -81,6 +81,38 @@ def test_the_folder_has_the_tables_of_the_local_engine(
     assert both.height == 80
     for name in ("score", "ahp", "iv", "hav", *KINDS):  # in a single block even the rounding agrees
         assert both[name].to_list() == pytest.approx(both[f"{name}_local"].to_list(), rel=1e-4, abs=1e-4)
+    local = pl.read_csv(tmp_path / "local" / "edges.csv")
+    assert edges.columns == local.columns
+    both = edges.join(local, on=["source", "target"], suffix="_local")
+    assert both.height == edges.height
+    assert both["reason"].to_list() == both["reason_local"].to_list()
+
+
+@needs_spark
+@pytest.mark.slow
+def test_repeated_fits_of_a_directed_graph_are_those_of_the_local_engine(
+    tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--label", "hopsight_label", "--directed", "--repeat", "2", "--top", "3")
+    assert detect(tables, tmp_path / "spark", *options) == 0
+    assert "stability" in capsys.readouterr().out
+    settings = [part for setting in QUICK for part in ("--set", setting)]
+    more = ["--nodes", str(tables[1]), "--out", str(tmp_path / "local"), "--quiet", *settings, *options]
+    assert main(["detect", str(tables[0]), *more]) == 0
+    record = json.loads((tmp_path / "spark" / "run.json").read_text())
+    assert record["graph"]["directed"] and record["repeat"] == 2
+    for name, key in (("scores", ["node"]), ("edges", ["source", "target"])):
+        found, wanted = (pl.read_csv(tmp_path / engine / f"{name}.csv").sort(key) for engine in ("spark", "local"))
+        assert found.columns == wanted.columns
+        for column in found.columns:
+            values = found[column].to_list(), wanted[column].to_list()
+            if found[column].dtype == pl.Float64:
+                assert values[0] == pytest.approx(values[1], rel=1e-4, abs=0.01 if name == "edges" else 1e-4), column
+            elif column != "rank":  # nearly equal scores may change places
+                assert values[0] == values[1], column
+    (reason, *_) = json.loads((tmp_path / "spark" / "explanations.json").read_text())
+    assert reason["stability"] in (0.5, 1.0)
+    assert "Scores and evidence are means of 2 fits" in (tmp_path / "spark" / "report.html").read_text()
 
 
 def refusals(tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
@@ -118,10 +150,9 @@ def test_both_engines_refuse_a_doubtful_comma_in_the_same_words(
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (("--directed",), "undirected edges only; leave out --directed"),
         (("--detector", "hcm"), "the Spark engine runs cross_hcm only, got 'hcm'"),
         (("--resume",), "the Spark engine keeps no checkpoint to resume from; leave out --resume"),
-        (("--repeat", "3"), "several seeds"),
+        (("--repeat", "0"), "repeat must be at least 1, got 0"),
         (("--weight-column", "amount"), "the Spark engine has no weights, times, kinds"),
         (("--derive", "sent"), "the Spark engine derives no attributes; pass --derive none"),
         (("--memory-limit", "8GB"), "the Spark engine cannot enforce a memory limit; leave out --memory-limit"),

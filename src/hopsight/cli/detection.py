@@ -18,7 +18,6 @@ LOCAL_ONLY = {
     "redact": "Spark keeps no model to write another report from",
     "scratch": "Spark has its own temporary folders (spark.local.dir)",
     "restart": "the Spark engine keeps no checkpoint",
-    "repeat": "on Spark, run the command with several seeds",
 }
 
 

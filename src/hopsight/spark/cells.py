@@ -1,7 +1,8 @@
 """Bring the edges of each cell together with the blocks of both their ends, and apply a function there.
 
 The edges of a cell are stored in order, as rows ``(cell, slice, …)`` of up to ``SLICE`` edges; a binary column has one
-element per edge.
+element per edge. In a directed graph the column ``way`` says where an arc leads; in an undirected graph it is empty.
+Opposite arcs are neighbors in their cell.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sklearn.utils import murmurhash3_32
 
 from hopsight.spark.blocks import Array, Layout, arrow_schema, join_pieces, one_row, rows_of
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 SPARK_SEED = 42  # of the Murmur3 hash by which Spark partitions
 SLICE = 1 << 20  # edges of a cell in one row of a table, with up to 40 bytes each
+
+BACK = 1  # bit of ``way``: the arc leads from the second block to the first, or from the larger position to the smaller
+LATE = 2  # the hash of the source is the larger one, so that the arc comes after the opposite one
 
 Kernel = Callable[[Layout, int, int, dict[str, Array], dict[str, Array]], Iterable[dict[str, Any]]]
 
@@ -42,6 +47,27 @@ def join_slices(rows: Iterable[dict[str, Any]], types: dict[str, Any], names: It
         name: np.concatenate([none, *(np.frombuffer(row[name], dtype=types[name]) for row in ordered)])
         for name, none in empty.items()
     }
+
+
+def arc_ends(first: Array, second: Array, way: Array) -> tuple[Array, Array]:
+    """Return the sources and the targets, given the ends in both blocks; edges without direction stay as they are.
+
+    >>> [ends.tolist() for ends in arc_ends(np.array([4, 5]), np.array([7, 8]), np.array([0, BACK], dtype=np.uint8))]
+    [[4, 8], [7, 5]]
+    """
+    if not way.size:
+        return first, second
+    back = (way & BACK) > 0
+    return np.where(back, second, first), np.where(back, first, second)
+
+
+def first_arcs(u: Array, v: Array) -> NDArray[np.bool_]:
+    """Return which edges of a cell do not lead back along the edge before: two opposite arcs are one neighbor.
+
+    >>> first_arcs(np.array([0, 0, 1]), np.array([2, 2, 2])).tolist()
+    [True, False, True]
+    """
+    return np.append(True, (u[1:] != u[:-1]) | (v[1:] != v[:-1]))[: u.size]
 
 
 def on_cells(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from hopsight.checks import check_count
 from hopsight.detectors.base import Callback
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
@@ -28,10 +29,12 @@ from hopsight.spark import judging, laws, pairs, ranking, readings, rings, train
 from hopsight.spark.attributes import fit_transform, matrix_of, reduce_batches
 from hopsight.spark.blocks import Array, Layout, cached, computed, gather_rows, sum_to_driver
 from hopsight.spark.columns import Plan, encode_attributes, plan_attributes
+from hopsight.spark.drops import drop_limit
 from hopsight.spark.flags import flag_limits
 from hopsight.spark.graph import SparkGraph
 from hopsight.spark.groups import collect_groups
 from hopsight.spark.inputs import Inputs, check_known, check_unique, errors_about, read_inputs
+from hopsight.spark.repeats import averaged
 from hopsight.spark.results import Detection, edge_table, node_table
 from hopsight.spark.session import run_settings
 from hopsight.spark.stage_measures import StageMeasures
@@ -58,17 +61,20 @@ def detect(
     target_column: str | None = None,
     id_column: str | None = None,
     missing: str = "fill",
+    directed: bool = False,
     typed: bool = True,
     n_blocks: int | None = None,
     folder: str | None = None,
     measures: StageMeasures | None = None,
     callback: Callback | None = None,
     distributed: bool = False,
+    repeat: int = 1,
+    top: int = 20,
 ) -> Detection:
     """Find the nodes and edges of a graph in two DataFrames that do not belong where they are.
 
-    The result is that of :class:`CrossHCM` on one machine, up to rounding. Edges are undirected. The driver never
-    receives data proportional to the size of the graph.
+    The result is that of :class:`CrossHCM` on one machine, up to rounding. The driver never receives data proportional
+    to the size of the graph.
 
     Parameters
     ----------
@@ -76,7 +82,7 @@ def detect(
         The edge list and the node table, with the columns that :func:`hopsight.load` expects in files.
     detector
         The hyperparameters; default ``CrossHCM()``.
-    label, ignore, source_column, target_column, id_column, missing
+    label, ignore, source_column, target_column, id_column, missing, directed
         As in :func:`hopsight.load`.
     typed
         False reads text that looks like a number as a number, as in CSV files.
@@ -92,12 +98,20 @@ def detect(
     distributed
         Train in a process that pyspark's TorchDistributor starts, on an executor if there are any, instead of in this
         process; see :func:`hopsight.spark.training.train_in_process`. The result is the same.
+    repeat, top
+        Number of fits, with the seeds s, s + 1, …; several rank nodes by their mean score and add the column
+        ``stability``, the share of fits in which a node is among the first: the flagged ones, or else ``top`` nodes.
+        Edges are those of the first fit.
     """
     detector = replace(detector or CrossHCM())  # without what an earlier fit has set
     detector.check()
     threshold(np.zeros(1), detector.contamination, detector.false_alarms)  # refuses a share outside its range
     if detector.dropout and detector.dropout_at_prediction:
         raise ValueError("the Spark engine judges edges without dropout; set dropout_at_prediction to False")
+    check_count("repeat", repeat)
+    check_count("top", top)
+    if repeat > 1 and detector.seed is None:
+        raise ValueError("repeated fits count on from a seed; set the seed of the detector")
     measured = measures or StageMeasures(edges.sparkSession)
     notices: list[str] = []
     with run_settings(edges.sparkSession), _working_folder(folder) as work:
@@ -109,18 +123,37 @@ def detect(
             plans = _plans(inputs, label=label, ignore=ignore, missing=missing, notices=notices)
         names = [name for plan in plans for name in plan.names]
         features = encode_attributes(inputs.nodes, plans)
-        engine = Engine(detector, measured.stage, n_blocks, work, callback, distributed, notices)
+        engine = Engine(detector, measured.stage, n_blocks, work, callback, distributed, notices, directed)
+        if repeat > 1:
+            measured.say(f"Fit 1 of {repeat}, with seed {detector.seed}")
         judged = engine.run(features, inputs.edges, names)
-        graph = judged.graph
+        graph, fits = judged.graph, [judged.scores]
+        for number in range(1, repeat):
+            measured.say(f"Fit {number + 1} of {repeat}, with seed {engine.seed_of(number)}")
+            fits.append(engine.again(number, graph.layout.n_blocks, features, inputs.edges, names))
         with measured.stage("rank"):
-            rows = cached(ranking.score_rows(judged.scores, graph.layout, detector.score, detector.evidence))
-            scores = computed(node_table(rows, graph.nodes, judged.fitted["threshold_"]))
-            ranked = computed(edge_table(judged.edges, graph, rows, judged.fitted))
-            rows.unpersist()
+            found = _ranked(judged, fits, detector, top, notices)
     notice_merged(graph, notices)
     sizes = graph.sizes() | {"n_attributes": len(names)}
-    found = judged.groups, judged.fitted
-    return Detection(scores, ranked, *found, sizes, measured.stages, notices, features, names)
+    return Detection(*found, sizes, measured.stages, notices, features, names)
+
+
+def _ranked(
+    judged: Judgment, fits: Sequence[DataFrame], detector: CrossHCM, top: int, notices: list[str]
+) -> tuple[DataFrame, DataFrame, list[Group], dict[str, Any]]:
+    """Return the tables of nodes and edges, the groups and the fitted values; of several fits, the means."""
+    graph, fitted, (scores, *others) = judged.graph, judged.fitted, fits
+    if others:
+        scores, rows, fitted["threshold_"] = averaged(fits, graph, detector, top)
+    else:
+        rows = ranking.score_rows(scores, graph.layout, detector.score, detector.evidence)
+    rows = cached(rows)
+    laws = fitted["edge_laws_"], fitted["kind_thresholds_"]
+    groups = collect_groups(scores, judged.edges, graph.nodes, graph.layout, *laws, notices)
+    nodes = computed(node_table(rows, graph.nodes, fitted["threshold_"]))
+    edges = computed(edge_table(judged.edges, graph, rows, fitted))
+    rows.unpersist()
+    return nodes, edges, groups, fitted
 
 
 def _plans(inputs: Inputs, **options: Any) -> list[Plan]:
@@ -147,7 +180,6 @@ class Judgment:
     model: TrainedModel
     edges: DataFrame  # cells with the columns of judging.JUDGED
     scores: DataFrame  # blocks with the columns of ranking.SCORES
-    groups: list[Group]
     fitted: dict[str, Any]  # what the local engine sets on a fitted CrossHCM, if its size does not depend on the graph
 
 
@@ -171,6 +203,8 @@ class Engine:
         Whether another process trains.
     notices
         List that receives the notices.
+    directed
+        Whether edges are arcs from source to target.
     """
 
     detector: CrossHCM
@@ -180,10 +214,12 @@ class Engine:
     callback: Callback | None = None
     distributed: bool = False
     notices: list[str] = field(default_factory=list)
+    directed: bool = False
 
     def run(self, nodes: DataFrame, edges: DataFrame, names: list[str]) -> Judgment:
         """Judge edges ``source, target`` between nodes ``id, row, features``."""
         detector = self.detector
+        detector.directed_ = self.directed  # networks of a directed graph tell both directions apart
         run_seed = split_seed(detector.seed)
         rngs = np.random.default_rng(run_seed).spawn(6)
         splits = Splits(run_seed, detector.n_folds, detector.n_inner)
@@ -204,7 +240,7 @@ class Engine:
             attribute_laws = laws.fit_attribute_laws(chosen, degrees, layout)
             references = laws.choose_references(chosen, similarity)
         with self.stage("pairs"):
-            pool, compared = self._pairs(graph, x, splits, seed, similarity, references)
+            pool, compared = self._pairs(graph, x, splits, seed, similarity, references, rngs[1])
         with self.stage("views"):
             blocks = x.filter("kind = 'x'").unionAll(degrees)
             around = computed(views.neighborhoods(blocks, graph.cells, layout, splits), large=True)
@@ -219,7 +255,7 @@ class Engine:
             judged = computed(judging.judged_edges(sent, compared, layout, splits, detector, model))
         with self.stage("score"):
             own = readings.own_blocks(placed, attribute_laws, magnitude)
-            scores, groups, found = self._score(graph, judged, degrees, own, chosen.numbers)
+            scores, found = self._score(graph, judged, degrees, own, chosen.numbers)
         for frame in (hashed, x, degrees, compared, around):
             frame.unpersist()
         fitted = {
@@ -227,12 +263,24 @@ class Engine:
             "attribute_laws_": attribute_laws, "samples_": model.samples, "calibrations_": model.calibrations,
             "loss_": model.losses, **found,
         }  # fmt: skip
-        return Judgment(graph, model, judged, scores, groups, fitted)
+        return Judgment(graph, model, judged, scores, fitted)
+
+    def seed_of(self, number: int) -> int:
+        """Return the seed of one of several fits."""
+        return int(self.detector.seed or 0) + number
+
+    def again(self, number: int, n_blocks: int, nodes: DataFrame, edges: DataFrame, names: list[str]) -> DataFrame:
+        """Fit with another seed, and return nothing but the blocks of scores; notices are those of the first fit."""
+        detector = replace(self.detector, seed=self.seed_of(number))
+        judged = replace(self, detector=detector, n_blocks=n_blocks, notices=[]).run(nodes, edges, names)
+        for frame in (judged.edges, judged.graph.cells, judged.graph.nodes):
+            frame.unpersist()
+        return judged.scores
 
     def _score(
         self, graph: SparkGraph, judged: DataFrame, degrees: DataFrame, own: DataFrame, law_nodes: Array
-    ) -> tuple[DataFrame, list[Group], dict[str, Any]]:
-        """Weigh the evidence, and return the blocks of scores, the groups, and the laws and thresholds by name."""
+    ) -> tuple[DataFrame, dict[str, Any]]:
+        """Weigh the evidence, and return the blocks of scores, and the laws and thresholds by name."""
         detector, layout = self.detector, graph.layout
         edge_laws = laws.fit_edge_laws(judged, graph.n_edges)
 
@@ -248,12 +296,11 @@ class Engine:
             notice(NO_TRIANGLES, self.notices)
         chosen = readings.node_readings(gather_rows(read, layout, np.float64, law_nodes))
         node_laws = NodeLaws.fit(chosen, triangles=triangles)
-        scores = ranking.score_blocks(read, layout, node_laws, detector.evidence)
+        scores = ranking.score_blocks(read, layout, node_laws, detector.evidence, detector.score)
         limit, kind_thresholds = ranking.score_thresholds(scores, layout, detector)
-        groups = collect_groups(scores, judged, graph.nodes, layout, edge_laws, kind_thresholds, self.notices)
         read.unpersist()
         fitted = {"edge_laws_": edge_laws, "node_laws_": node_laws, "edge_threshold_": edge_threshold}
-        return scores, groups, fitted | {"threshold_": limit, "kind_thresholds_": kind_thresholds}
+        return scores, fitted | {"threshold_": limit, "kind_thresholds_": kind_thresholds}
 
     def _index(
         self, hashed: DataFrame, transform: AttributeTransform, n_nodes: int, seed: np.uint64
@@ -290,7 +337,7 @@ class Engine:
         """Check and clean the edges, and put them into cells."""
         ends = cached(graph_stages.edge_ends(edges, placed, layout.n_tasks))
         check_known(ends)
-        cells = cached(graph_stages.packed_cells(ends, layout.n_blocks))
+        cells = cached(graph_stages.packed_cells(ends, layout.n_blocks, directed=self.directed))
 
         def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
             yield 0, np.frombuffer(row["counts"], dtype=np.int64).astype(np.float64)
@@ -299,7 +346,7 @@ class Engine:
         ends.unpersist()
         if n_edges == 0:
             raise ValueError(NO_EDGES)
-        return SparkGraph(placed, cells, layout, n_edges, n_duplicates, n_loops)
+        return SparkGraph(placed, cells, layout, n_edges, n_duplicates, n_loops, self.directed)
 
     def _pairs(
         self,
@@ -309,15 +356,16 @@ class Engine:
         seed: np.uint64,
         similarity: str,
         references: References,
+        rng: np.random.Generator,
     ) -> tuple[PairPool, DataFrame]:
         """Drop the edges whose ends are least similar, choose the pool, and return with it all edges, compared."""
         detector, layout = self.detector, graph.layout
         edges = cached(pairs.with_similarity(x, graph.cells, layout, similarity, references))
-        limit = pairs.drop_limit(edges, graph.n_edges, detector.drop_ratio)
+        limit = drop_limit(edges, graph.n_edges, detector.drop_ratio, rng)
         sources = pairs.choose_sources(graph.nodes, layout.n_nodes)
         reached = pairs.search_hops(x, pairs.kept_edges(edges, limit), layout, sources, detector.n_classes - 1)
         names = ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")
-        settings = {name: getattr(detector, name) for name in names}
+        settings = {name: getattr(detector, name) for name in names} | {"directed": graph.directed}
         pool = pairs.choose_pool(reached, edges, layout, splits, sources, limit, seed, **settings)
         reached.unpersist()
         return pool, edges

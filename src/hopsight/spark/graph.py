@@ -25,14 +25,16 @@ from hopsight.spark.blocks import (
     pieces,
     sum_over_cells,
 )
-from hopsight.spark.cells import by_cell, slices
+from hopsight.spark.cells import BACK, LATE, by_cell, first_arcs, slices
 from hopsight.system.hashes import id_hashes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CELL = "cell int, slice int, u binary, v binary, hash binary, counts binary"
-EDGE_TYPES = {"u": np.int32, "v": np.int32, "hash": np.uint64, "counts": np.int64}
+CELL = "cell int, slice int, u binary, v binary, hash binary, way binary, counts binary"
+EDGE_TYPES: dict[str, Any] = {
+    "u": np.int32, "v": np.int32, "hash": np.uint64, "way": np.uint8, "counts": np.int64
+}  # fmt: skip
 HUB_SHARE = 0.125  # share of a task's edges above which the edges of one node are spread over all tasks
 FEW_EDGES = 10_000  # a node with fewer is never a hub
 
@@ -48,11 +50,14 @@ class SparkGraph:
         they are scaled to their unit.
     cells
         One row per slice of a cell: as bytes, the positions of both ends (``u`` in the first block, ``v`` in the
-        second) and the sum of their hashes. Each edge occurs once; the edges are sorted by (u, v).
+        second), the sum of their hashes, and in a directed graph the way of the arc. Each edge occurs once; the edges
+        are sorted by (u, v), opposite arcs by the hashes of their sources.
     layout
         Blocks and tasks.
     n_edges, n_duplicates, n_self_loops
         Number of edges, of duplicates merged and of self-loops removed.
+    directed
+        Whether edges are arcs.
     """
 
     nodes: DataFrame
@@ -61,10 +66,11 @@ class SparkGraph:
     n_edges: int
     n_duplicates: int
     n_self_loops: int
+    directed: bool = False
 
     def sizes(self) -> dict[str, int]:
-        """Return the numbers that describe the graph."""
-        counts = {name: getattr(self, name) for name in ("n_edges", "n_duplicates", "n_self_loops")}
+        """Return the numbers that describe the graph, and whether it is directed."""
+        counts = {name: getattr(self, name) for name in ("n_edges", "n_duplicates", "n_self_loops", "directed")}
         return counts | {"n_nodes": self.layout.n_nodes, "n_blocks": self.layout.n_blocks}
 
 
@@ -108,10 +114,10 @@ def with_positions(nodes: DataFrame, transform: AttributeTransform, n_blocks: in
 
 
 def attribute_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: float) -> DataFrame:
-    """Return blocks of three kinds: ``x``, ``hash`` and ``exact``.
+    """Return blocks of four kinds: ``x``, ``hash``, ``row`` and ``exact``.
 
-    ``x`` are the attributes in their unit, as float32. ``exact`` are those that similarities are computed from: in
-    float64, divided by the magnitude only.
+    ``x`` are the attributes in their unit, as float32, and ``row`` the places in the node table. ``exact`` are the
+    attributes that similarities are computed from: in float64, divided by the magnitude only.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -121,15 +127,15 @@ def attribute_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: f
         block, piece = (part.as_py() for part in key)
         order = np.argsort(table.column("position").to_numpy())
         x = matrix_of(table.combine_chunks().to_batches()[0], "x")[order]
-        hashes = table.column("hash").to_numpy()[order]
+        hashes, places = (table.column(name).to_numpy()[order] for name in ("hash", "row"))
         exact = x if magnitude == 1.0 else x / magnitude
         scaled = (exact / (unit / magnitude)).astype(np.float32)
-        kinds = {"x": scaled, "hash": hashes.view(np.uint64), "exact": exact}
+        kinds = {"x": scaled, "hash": hashes.view(np.uint64), "row": places, "exact": exact}
         rows = ({"fold": NO_FOLD, "block": block, "piece": piece, "kind": k, "payload": v} for k, v in kinds.items())
         return pa.Table.from_batches([one_row(row, names) for row in rows])
 
     piece = F.floor(F.col("position") / PIECE).cast("int").alias("piece")
-    with_piece = nodes.select("block", "position", "hash", "x", piece)
+    with_piece = nodes.select("block", "position", "hash", "row", "x", piece)
     return with_piece.groupBy("block", "piece").applyInArrow(pack, BLOCK)
 
 
@@ -180,13 +186,16 @@ def _hubs(edges: DataFrame, n_tasks: int) -> list[Any]:
     return [row["id"] for row in ends.groupBy("id").count().filter(F.col("count") > most).select("id").collect()]
 
 
-def packed_cells(ends: DataFrame, n_blocks: int) -> DataFrame:
-    """Put the edges into cells without self-loops and duplicates; ``counts`` are self-loops, duplicates and edges."""
+def packed_cells(ends: DataFrame, n_blocks: int, *, directed: bool = False) -> DataFrame:
+    """Put the edges into cells without self-loops and duplicates; ``counts`` are self-loops, duplicates and edges.
+
+    Two opposite edges are duplicates unless the graph is ``directed``.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     fields = [(end, name) for end in ("source", "target") for name in ("block", "position", "hash")]
     place = [F.col(f"{end}_place.{name}").alias(f"{end}_{name}") for end, name in fields]
-    schema = "cell int, u int, v int, hash long"
+    schema = "cell int, u int, v int, hash long, way int"
 
     names = arrow_schema(CELL)
     layout = Layout((0,) * n_blocks, 1)
@@ -194,25 +203,27 @@ def packed_cells(ends: DataFrame, n_blocks: int) -> DataFrame:
 
     def pack(key: Any, table: pa.Table) -> pa.Table:
         cell = key[0].as_py()
-        u, v, hashes = (table.column(name).to_numpy() for name in ("u", "v", "hash"))
+        u, v, hashes, way = (table.column(name).to_numpy() for name in ("u", "v", "hash", "way"))
         real = u >= 0
         proper = real & (u != v) if cell in diagonal else real
         n_loops = int(real.sum() - proper.sum())
-        u, v, hashes = u[proper], v[proper], hashes[proper]
-        _, first = np.unique((u.astype(np.int64) << 32) | v, return_index=True)
+        u, v, hashes, way = u[proper], v[proper], hashes[proper], way[proper] if directed else way[:0]
+        late = ((way & LATE) > 0).astype(np.int64) if directed else 0
+        _, first = np.unique((u.astype(np.int64) << 32) | (v.astype(np.int64) << 1) | late, return_index=True)
         counts = np.array([n_loops, u.size - first.size, first.size], dtype=np.int64)
-        cut = slices(cell, {"u": u[first], "v": v[first], "hash": hashes[first]})
+        way = way[first].astype(np.uint8) if directed else way.astype(np.uint8)
+        cut = slices(cell, {"u": u[first], "v": v[first], "hash": hashes[first], "way": way})
         rows = (row | {"counts": counts if row["slice"] == 0 else np.zeros_like(counts)} for row in cut)
         return pa.Table.from_batches([one_row(row, names) for row in rows])
 
     located = ends.select(*place).mapInArrow(lambda batches: _locate(batches, n_blocks), schema)
-    placeholders = [(cell, -1, -1, 0) for cell in range(len(layout.pairs))]  # give a row to cells without edges, too
+    placeholders = [(cell, -1, -1, 0, 0) for cell in range(len(layout.pairs))]  # give a row to cells without edges, too
     with_all = located.unionAll(ends.sparkSession.createDataFrame(placeholders, schema))
     return with_all.groupBy("cell").applyInArrow(pack, CELL)
 
 
 def _locate(batches: Iterator[pa.RecordBatch], n_blocks: int) -> Iterator[pa.RecordBatch]:
-    """Replace the places of both ends by the cell, the positions in it, and the sum of the hashes."""
+    """Replace the places of both ends by the cell, the positions in it, the sum of the hashes, and the way."""
     for batch in batches:
         block, position, hashes = (
             np.stack([batch.column(f"{end}_{field}").to_numpy() for end in ("source", "target")])
@@ -221,13 +232,14 @@ def _locate(batches: Iterator[pa.RecordBatch], n_blocks: int) -> Iterator[pa.Rec
         swap = (block[0] > block[1]) | ((block[0] == block[1]) & (position[0] > position[1]))
         block, position = (np.where(swap, ends[::-1], ends) for ends in (block, position))
         cell = cell_of(block[0], block[1], n_blocks).astype(np.int32)
-        total = (hashes[0].view(np.uint64) + hashes[1].view(np.uint64)).view(np.int64)
-        columns = [cell, position[0].astype(np.int32), position[1].astype(np.int32), total]
-        yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], ["cell", "u", "v", "hash"])
+        source, target = hashes.view(np.uint64)
+        total, way = (source + target).view(np.int64), BACK * swap + LATE * (source > target)
+        columns = [cell, position[0].astype(np.int32), position[1].astype(np.int32), total, way.astype(np.int32)]
+        yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], ["cell", "u", "v", "hash", "way"])
 
 
 def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
-    """Return blocks ``degree``: for each node its number of edges, and how many of them are visible in each fold."""
+    """Return blocks ``degree``: for each node its number of edges, and how many neighbors are visible in each fold."""
     names = ("u", "v", "hash")
 
     def count(cell: int, edges: dict[str, Array]) -> Iterator[dict[str, Any]]:
@@ -235,7 +247,7 @@ def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame
         u, v, hashes = (edges[name] for name in names)
         blocks = {b: np.zeros((layout.sizes[b], len(splits.folds) + 1), dtype=np.int32) for b in (i, j)}
         for column, fold in enumerate([None, *splits.folds]):
-            seen = slice(None) if fold is None else ~splits.of(hashes).hidden(fold)
+            seen = slice(None) if fold is None else first_arcs(u, v) & ~splits.of(hashes).hidden(fold)
             blocks[i][:, column] += np.bincount(u[seen], minlength=layout.sizes[i]).astype(np.int32)
             blocks[j][:, column] += np.bincount(v[seen], minlength=layout.sizes[j]).astype(np.int32)
         for block, rows in blocks.items():

@@ -16,7 +16,7 @@ from hopsight.hcm.edge_readings import EdgeReadings
 from hopsight.hcm.folds import Splits
 from hopsight.hcm.training import predict
 from hopsight.spark.blocks import SENT, Array, Layout, arrow_schema, each_row, one_row, rows_of
-from hopsight.spark.cells import SLICE, on_cells
+from hopsight.spark.cells import SLICE, arc_ends, on_cells
 from hopsight.spark.graph import EDGE_TYPES
 from hopsight.spark.training import VIEWS, TrainedModel
 from hopsight.spark.views import view_dtype
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-JUDGED = "cell int, slice int, u binary, v binary, hash binary, values binary"
+JUDGED = "cell int, slice int, u binary, v binary, hash binary, way binary, values binary"
+EDGE = ("cell", "slice", "u", "v", "hash", "way")
 VALUES = ("hop", "variance", "probability", "surprise", "dissimilarity")  # the rows of the column "values"
 PARTIAL = "cell int, slice int, fold int, payload binary"
 FIELDS = ("count", "hop", "square", "probability", "surprise")
@@ -79,12 +80,13 @@ def judged_edges(
         i, j = layout.pairs[cell]
         k, turn = divmod(fold, n_turns)
         mine = splits.of(edges["hash"]).part == k
-        ends = np.stack([edges["u"][mine], edges["v"][mine] + (0 if i == j else layout.sizes[i])])
+        second, way = edges["v"] + (0 if i == j else layout.sizes[i]), edges["way"]
+        ends = np.stack(arc_ends(edges["u"][mine], second[mine], way[mine] if way.size else way))
         pairs, chosen = torch.from_numpy(ends.astype(np.int64)), torch.arange(ends.shape[1])
         view = _cell_views(blocks, i == j)
         posterior = EdgePosterior(ends.shape[1], torch.device("cpu"))
         network = detector.build_network(
-            trained.n_inputs, trained.n_classes, directed=False, generator=torch.Generator()
+            trained.n_inputs, trained.n_classes, directed=trained.directed, generator=torch.Generator()
         )
         for epoch, weights in zip(epochs, samples.value, strict=True):
             if epoch % n_turns == turn:
@@ -99,7 +101,7 @@ def judged_edges(
 
     types = {**dict.fromkeys(VIEWS, view_dtype(layout)), **EDGE_TYPES}
     turns = list(range(len(judging_folds(splits))))
-    partial = on_cells(sent, cells.select("cell", "slice", "u", "v", "hash"), layout, turns, judge_cell, types, PARTIAL)
+    partial = on_cells(sent, cells.select(*EDGE), layout, turns, judge_cell, types, PARTIAL)
     return _merged(partial, cells, splits)
 
 
@@ -113,7 +115,7 @@ def _cell_views(blocks: dict[str, Array], same: bool) -> list[torch.Tensor]:
 def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
     """Combine the means and squared deviations of each edge over the folds (Chan's rule), slice by slice."""
     names = arrow_schema(JUDGED)
-    edges = cells.select("cell", "slice", "u", "v", "hash", "dissimilarity")
+    edges = cells.select(*EDGE, "dissimilarity")
 
     def merge(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
         cell = next(rows_of(right))
@@ -133,7 +135,7 @@ def _merged(partial: DataFrame, cells: DataFrame, splits: Splits) -> DataFrame:
             total[3:, mine] = old[3:] + (new[3:] - old[3:]) * share
         variance = total[2] / np.maximum(total[0], 1.0)
         values = np.stack([total[1], variance, total[3], total[4], np.frombuffer(cell["dissimilarity"])])
-        row = {**{name: cell[name] for name in ("cell", "slice", "u", "v", "hash")}, "values": values}
+        row = {**{name: cell[name] for name in EDGE}, "values": values}
         return pa.Table.from_batches([one_row(row, names)])
 
     return partial.groupBy("cell", "slice").cogroup(edges.groupBy("cell", "slice")).applyInArrow(merge, JUDGED)

@@ -28,9 +28,10 @@ from hopsight.spark.blocks import (
     sum_over_cells,
     sum_to_driver,
 )
-from hopsight.spark.cells import on_cells, slices
+from hopsight.spark.cells import BACK, LATE, arc_ends, on_cells, slices
+from hopsight.spark.drops import DropLimit, column, kept_mask
 from hopsight.spark.graph import EDGE_TYPES
-from hopsight.spark.quantiles import hash_limit, nth, sortable
+from hopsight.spark.quantiles import hash_limit, sortable
 from hopsight.system.compiled import compiled
 
 if TYPE_CHECKING:
@@ -39,19 +40,25 @@ if TYPE_CHECKING:
 
 PORTION = 8 * WORD  # sources that one task searches from
 
-COMPARED = "cell int, slice int, u binary, v binary, hash binary, similarity binary, dissimilarity binary"
-KEPT_EDGES = "cell int, slice int, u binary, v binary"
+COMPARED = (
+    "cell int, slice int, u binary, v binary, hash binary, way binary, key binary, similarity binary, "
+    "dissimilarity binary"
+)
+KEPT_EDGES = "cell int, slice int, u binary, v binary, way binary"
 TYPES: dict[str, Any] = {
     "exact": np.float64,
     "hash": np.uint64,
     "reach": np.uint64,
-    "similarity": np.uint64,
+    "row": np.int64,
     **EDGE_TYPES,
 }
 
 
 def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str, references: References) -> DataFrame:
-    """Add to each edge the similarity of its ends, as a word that sorts like it, and their relative dissimilarity."""
+    """Add to each edge the similarity of its ends, as a word that sorts like it, and their relative dissimilarity.
+
+    Keys sort like the edges in the local engine, by the rows of their ends in the node table.
+    """
 
     def compare(
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
@@ -61,47 +68,15 @@ def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str
         ends = np.stack([edges["u"], edges["v"] + (0 if i == j else layout.sizes[i])]).astype(np.int64)
         similarity = sortable(edge_similarity(rows, ends, measure))
         dissimilarity = references.relative_dissimilarity(rows, ends)
-        yield from slices(cell, {"similarity": similarity, "dissimilarity": dissimilarity, **edges})
+        places = np.stack([blocks[f"row{side}"][edges[end], 0] for side, end in ((0, "u"), (1, "v"))])
+        way = edges["way"]
+        source, target = arc_ends(places[0], places[1], way) if way.size else np.sort(places, axis=0)
+        known = {"similarity": similarity, "dissimilarity": dissimilarity, "key": source * layout.n_nodes + target}
+        yield from slices(cell, {**known, **edges})
 
-    edges = cells.select("cell", "slice", "u", "v", "hash")
-    return on_cells(send(x.filter("kind = 'exact'"), layout), edges, layout, [NO_FOLD], compare, TYPES, COMPARED)
-
-
-DropLimit = tuple[np.uint64, np.uint64]
-
-
-def drop_limit(cells: DataFrame, n_edges: int, drop_ratio: float) -> DropLimit:
-    """Return the similarity and, to break ties, the edge hash above which an edge is kept, both as words.
-
-    The share ``drop_ratio`` of the edges, those with the least similar ends, is dropped.
-    """
-    n_drop = int(np.floor(drop_ratio * n_edges + 1e-9))
-    if n_drop == 0:
-        return np.uint64(0), np.uint64(0)
-    limit = nth(cells, lambda row: [(0, _words(row, "similarity"))], [(0, n_drop - 1)], n_edges)[0]
-
-    def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
-        similarity = _words(row, "similarity")
-        yield 0, np.array([(similarity < limit).sum(), (similarity == limit).sum()], dtype=np.float64)
-
-    n_less, n_equal = sum_to_driver(cells, counts)[0].astype(np.int64).tolist()
-    if n_less + n_equal == n_drop:
-        return limit, np.uint64(2**64 - 1)
-
-    def ties(row: dict[str, Any]) -> list[tuple[int, Array]]:
-        return [(0, scramble(_words(row, "hash")[_words(row, "similarity") == limit]))]
-
-    return limit, nth(cells, ties, [(0, n_drop - n_less - 1)], n_equal)[0]
-
-
-def kept_mask(row: dict[str, Any], limit: DropLimit) -> NDArray[np.bool_]:
-    """Return which edges of a slice are kept."""
-    similarity = _words(row, "similarity")
-    return (similarity > limit[0]) | ((similarity == limit[0]) & (scramble(_words(row, "hash")) > limit[1]))
-
-
-def _words(row: dict[str, Any], name: str) -> NDArray[np.uint64]:
-    return np.frombuffer(row[name], dtype=np.uint64)
+    edges = cells.select("cell", "slice", "u", "v", "hash", "way")
+    sent = send(x.filter("kind in ('exact', 'row')"), layout)
+    return on_cells(sent, edges, layout, [NO_FOLD], compare, TYPES, COMPARED)
 
 
 def choose_sources(nodes: DataFrame, n_nodes: int) -> tuple[Array, Array, Array]:
@@ -116,7 +91,9 @@ def kept_edges(cells: DataFrame, limit: DropLimit) -> DataFrame:
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         kept = kept_mask(row, limit)
-        yield row | {end: np.frombuffer(row[end], dtype=np.int32)[kept] for end in ("u", "v")}
+        way = column(row, "way")
+        ends = {end: column(row, end)[kept] for end in ("u", "v")}
+        yield {**row, **ends, "way": way[kept] if way.size else way}
 
     return cells.mapInArrow(each_row(choose, KEPT_EDGES), KEPT_EDGES)
 
@@ -129,6 +106,7 @@ def search_hops(
     The sources are divided into portions, each a "fold" of its own. The result is blocks [hash, C₀, C₁, …], where bit
     b of Cₕ says that source b of the portion is at most h hops away. A step is a product with A + I in which OR
     replaces the addition. A single block takes all steps in one task; several exchange the newest bits after each.
+    Bits follow the direction of arcs.
     """
     at_once = n_hops if layout.n_blocks == 1 else 1
     portions = list(range(-(-sources[0].size // PORTION)))
@@ -146,7 +124,7 @@ def search_hops(
         ]
         for _ in range(at_once):
             newest = [np.ascontiguousarray(rows[:, -n_words:]) for rows in known]
-            into = _exchanged(edges["u"], edges["v"], newest)
+            into = _exchanged(edges["u"], edges["v"], edges["way"], newest)
             if i == j:
                 known[0] = known[1] = np.hstack([known[0], into[0] | into[1] | newest[0]])
         parts = [(i, known[0])] if i == j else [(i, into[0]), (j, into[1])]
@@ -250,10 +228,14 @@ def _chosen(rows: Array, word: int, n_words: int, source_hashes: Array, seed: np
     return below(_exact(rows, word, n_words), source_hashes, hashes, seed, plan.class_of_hop, plan.limits)
 
 
-def _exchanged(u: Array, v: Array, newest: list[Array]) -> list[Array]:
-    """Return the bits that each node receives from the other ends of its edges."""
+def _exchanged(u: Array, v: Array, way: Array, newest: list[Array]) -> list[Array]:
+    """Return the bits that each node receives from the other ends of its edges, or from the sources of its arcs."""
     into = [np.zeros_like(bits) for bits in newest]
-    _spread(u, v, newest[0], newest[1], into[0], into[1])
+    back = (way & BACK) > 0
+    forth: Any = ~back if way.size else slice(None)
+    _pass_on(u[forth], v[forth], newest[0], into[1])
+    forth = back if way.size else slice(None)
+    _pass_on(v[forth], u[forth], newest[1], into[0])
     return into
 
 
@@ -272,7 +254,7 @@ def _class_counts(state: DataFrame, layout: Layout, n_sources: int, n_classes: i
 
 def _positives(row: dict[str, Any], kept: NDArray[np.bool_], splits: Splits, fold: int) -> NDArray[np.bool_]:
     """Return the edges of a slice that a fold learns one hop from; one that is set aside takes dropped edges, too."""
-    mine = splits.of(_words(row, "hash")).positives(fold)
+    mine = splits.of(column(row, "hash")).positives(fold)
     return mine if fold % splits.n_inner == 0 else mine & kept
 
 
@@ -340,29 +322,31 @@ def _near_pairs(
 
     def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[row["cell"]]
-        u, v, hashes = (np.frombuffer(row[name], dtype=EDGE_TYPES[name]) for name in ("u", "v", "hash"))
+        u, v, hashes, way = (column(row, name) for name in ("u", "v", "hash", "way"))
         kept = kept_mask(row, limit)
         rank = scramble(hashes ^ seed)
         for fold in folds:
             chosen = np.flatnonzero(_positives(row, kept, splits, fold) & (rank <= limits[fold]))
-            found = [first[i] + u[chosen], first[j] + v[chosen], rank[chosen].view(np.int64)]
-            yield {"fold": fold, "payload": np.stack(found).astype(np.int64)}
+            mine = way[chosen] if way.size else way
+            ends = arc_ends(first[i] + u[chosen], first[j] + v[chosen], mine)
+            late = mine & LATE if way.size else np.zeros_like(chosen)
+            yield {"fold": fold, "payload": np.stack([*ends, late, rank[chosen].view(np.int64)]).astype(np.int64)}
 
     schema = "fold int, payload binary"
     collected: dict[int, list[Array]] = {}
     for row in cells.mapInArrow(each_row(find, schema), schema).collect():
-        collected.setdefault(row["fold"], []).append(np.frombuffer(row["payload"], dtype=np.int64).reshape(3, -1))
+        collected.setdefault(row["fold"], []).append(np.frombuffer(row["payload"], dtype=np.int64).reshape(4, -1))
     near = []
     for fold in folds:
-        source, target, rank = np.concatenate(collected[fold], axis=1)
-        near.append(np.stack([source, target])[:, np.argsort(rank.view(np.uint64), kind="stable")[:POOL_PER_FOLD]])
+        found = np.concatenate(collected[fold], axis=1)
+        order = np.lexsort([found[2], found[3].view(np.uint64)])  # opposite arcs have one hash
+        near.append(found[:2, order[:POOL_PER_FOLD]])
     return near
 
 
 @compiled(nogil=True)
-def _spread(u: Any, v: Any, first: Any, second: Any, into_first: Any, into_second: Any) -> None:
-    """OR the bits of each end of an edge into those of the other end."""
-    for edge in range(u.size):
-        for word in range(first.shape[1]):
-            into_second[v[edge], word] |= first[u[edge], word]
-            into_first[u[edge], word] |= second[v[edge], word]
+def _pass_on(source: Any, target: Any, bits: Any, into: Any) -> None:
+    """OR the bits of the source of each edge into those of its target."""
+    for edge in range(source.size):
+        for word in range(bits.shape[1]):
+            into[target[edge], word] |= bits[source[edge], word]

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 FROM_EDGES = ("ahp", "iv", "hav")  # a node without edges has the median of the others
 P_VALUES = ("p_value", *(f"p_{kind}" for kind in KINDS))
-SCORES = ("degree", *FROM_EDGES, *KINDS, "evidence", "decided_by", *P_VALUES)  # columns of the blocks "scores"
+SCORES = ("degree", *FROM_EDGES, *KINDS, "score", "decided_by", *P_VALUES)  # columns of the blocks "scores"
 
 
-def score_blocks(readings: DataFrame, layout: Layout, laws: NodeLaws, evidence: Sequence[str]) -> DataFrame:
+def score_blocks(
+    readings: DataFrame, layout: Layout, laws: NodeLaws, evidence: Sequence[str], score: str = "evidence"
+) -> DataFrame:
     """Return blocks ``scores`` with the columns of :data:`SCORES`; ``decided_by`` is a position in ``evidence``."""
+    check_choice("score", score, CrossHCM.scores)
     hop, variance = READINGS.index("hop"), READINGS.index("variance")
 
     def largest(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
@@ -53,16 +56,17 @@ def score_blocks(readings: DataFrame, layout: Layout, laws: NodeLaws, evidence: 
             for column, top in zip((hop, variance), highest, strict=True)
         ]
         weighted = weigh(nodes, laws)
-        columns = [rows[:, 0], rows[:, hop], rows[:, variance], shares[0] + shares[1], *weighted.values()]
-        columns += combine(weighted, evidence)
+        from_edges = dict(zip(FROM_EDGES, (rows[:, hop], rows[:, variance], shares[0] + shares[1]), strict=True))
+        strength, decided_by = combine(weighted, evidence)
+        columns = [rows[:, 0], *from_edges.values(), *weighted.values(), from_edges.get(score, strength), decided_by]
         columns += all_p_values(nodes, laws, [evidence, *((kind,) for kind in KINDS)])
         yield {**row, "kind": "scores", "payload": np.column_stack(columns).astype(np.float64)}
 
-    return _filled(cached(readings.mapInArrow(each_row(scored, BLOCK), BLOCK)), layout)
+    return _filled(cached(readings.mapInArrow(each_row(scored, BLOCK), BLOCK)), layout, score)
 
 
-def _filled(scores: DataFrame, layout: Layout) -> DataFrame:
-    """Give nodes without edges the median AHP, IV and HAV of the others."""
+def _filled(scores: DataFrame, layout: Layout, score: str) -> DataFrame:
+    """Give nodes without edges the median AHP, IV and HAV of the others, and the score that is one of these."""
     columns = range(1, 1 + len(FROM_EDGES))
 
     def count(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
@@ -80,7 +84,10 @@ def _filled(scores: DataFrame, layout: Layout) -> DataFrame:
 
     def fill(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         rows = piece_matrix(row, layout, np.float64).copy()
-        rows[rows[:, 0] == 0, 1 : 1 + len(FROM_EDGES)] = medians
+        alone = rows[:, 0] == 0
+        rows[alone, 1 : 1 + len(FROM_EDGES)] = medians
+        if score in FROM_EDGES:
+            rows[alone, SCORES.index("score")] = medians[FROM_EDGES.index(score)]
         yield {**row, "payload": rows}
 
     return cached(scores.mapInArrow(each_row(fill, BLOCK), BLOCK))
@@ -88,7 +95,7 @@ def _filled(scores: DataFrame, layout: Layout) -> DataFrame:
 
 def score_thresholds(scores: DataFrame, layout: Layout, detector: CrossHCM) -> tuple[float, NDArray[np.float64]]:
     """Return the score above which a node is flagged, and the evidence of each kind that is significant."""
-    pairs = [(detector.score, "p_value"), *((kind, f"p_{kind}") for kind in KINDS)]
+    pairs = [("score", "p_value"), *((kind, f"p_{kind}") for kind in KINDS)]
     chosen = [(SCORES.index(score), SCORES.index(p)) for score, p in pairs]
 
     def columns(row: dict[str, Any]) -> list[tuple[Array, Array]]:
@@ -106,9 +113,8 @@ def score_thresholds(scores: DataFrame, layout: Layout, detector: CrossHCM) -> t
 def score_rows(scores: DataFrame, layout: Layout, score: str, evidence: Sequence[str]) -> DataFrame:
     """Return one row per node: block, position, score, judged, degree, ahp, iv, hav, and the kinds of evidence.
 
-    The column ``decided_by`` is added if evidence makes the score.
+    The column ``decided_by`` is added if evidence makes the ``score``.
     """
-    check_choice("score", score, CrossHCM.scores)
     values = (*FROM_EDGES, *KINDS)
     doubles = ", ".join(f"{name} double" for name in values)
     schema = f"block int, position int, score double, judged int, degree long, {doubles}"
@@ -123,7 +129,7 @@ def score_rows(scores: DataFrame, layout: Layout, score: str, evidence: Sequence
                 n_rows = known["degree"].size
                 block = np.full(n_rows, row["block"], dtype=np.int32)
                 position = np.arange(n_rows, dtype=np.int32) + row["piece"] * PIECE
-                columns = [block, position, known[score], np.ones(n_rows, dtype=np.int32)]
+                columns = [block, position, known["score"], np.ones(n_rows, dtype=np.int32)]
                 columns += [known["degree"].astype(np.int64), *(known[name] for name in values)]
                 if score == "evidence":
                     columns.append(kinds[known["decided_by"].astype(np.int64)])

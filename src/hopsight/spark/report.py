@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopsight.checks import plural
 from hopsight.explanations import Explainer, Explanation
@@ -27,6 +28,7 @@ class ShownCrossHCM(CrossHCM):
     """A CrossHCM with the values of an excerpt, whose groups were found on the cluster."""
 
     groups_: list[Group] = []  # noqa: RUF012
+    stability_: NDArray[np.float64]  # after several fits
 
 
 ShownCrossHCM.__name__ = CrossHCM.__name__  # the name that explanations and the report print
@@ -68,6 +70,7 @@ def _fitted(
         excerpt.features,
         node_ids=excerpt.nodes["node"],
         attribute_names=names,
+        directed=record["graph"].get("directed", False),
         name=Path(path).stem if path else "Graph",
     )
     model = ShownCrossHCM(**{field.name: getattr(detector, field.name) for field in dataclasses.fields(detector)})
@@ -80,8 +83,11 @@ def _fitted(
     model.evidence_ = {kind: excerpt.nodes[kind] for kind in KINDS}
     if "decided_by" in excerpt.nodes:
         model.decided_by_ = np.array([detector.evidence.index(kind) for kind in excerpt.nodes["decided_by"]])
-    model.edge_index_ = graph.edges
-    order = np.lexsort((np.maximum(source, target), np.minimum(source, target)))  # that of graph.edges
+    if "stability" in excerpt.nodes:
+        model.stability_ = excerpt.nodes["stability"]
+    model.edge_index_, model.directed_ = graph.edges, graph.directed
+    ends = (source, target) if graph.directed else (np.minimum(source, target), np.maximum(source, target))
+    order = np.lexsort(ends[::-1])  # that of graph.edges
     for name in EDGE_VALUES:
         setattr(model, f"edge_{name}_", excerpt.edges[name][order])
     model.edge_label_ = excerpt.edges["flagged"][order]

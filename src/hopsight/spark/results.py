@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from hopsight.hcm.groups import Group
 from hopsight.spark.blocks import cached, rows_of
-from hopsight.spark.graph import SparkGraph, hub_degree, salted_join
+from hopsight.spark.cells import arc_ends
+from hopsight.spark.edge_reasons import EdgeReasons
+from hopsight.spark.graph import EDGE_TYPES, SparkGraph, hub_degree, salted_join
 from hopsight.spark.inputs import with_row_numbers
 from hopsight.spark.judging import edge_readings, edge_values
 
@@ -29,17 +31,18 @@ class Detection:
     ----------
     scores
         One row per node, most anomalous first: node, rank, score, flagged, judged, degree, ahp, iv, hav, each kind of
-        evidence, and decided_by, the strongest kind that counts.
+        evidence, decided_by, the strongest kind that counts, and, after several fits, stability.
     edges
         One row per edge, most anomalous first: source, target, rank, hop, probability, variance, surprise, score,
-        flagged.
+        flagged, reason.
     groups
         Rings and lockstep groups; their members are ids.
     fitted
         What does not grow with the graph of the values that the local engine sets on a fitted CrossHCM, by their names
         there: laws, thresholds, posterior samples, loss.
     graph
-        Number of nodes, edges, attributes and blocks, and of merged duplicates and removed self-loops.
+        Number of nodes, edges, attributes and blocks, and of merged duplicates and removed self-loops, and whether
+        edges are directed.
     stages
         Seconds, tasks, and rows and bytes shuffled, for each stage.
     notices
@@ -89,19 +92,20 @@ def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame
 
 
 def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dict[str, Any]) -> DataFrame:
-    """Return the edges with ids and ranks, the highest score first; ``rows`` tell the hubs."""
+    """Return the edges with ids, ranks and reasons, the highest score first; ``rows`` tell the hubs."""
     layout, nodes, laws = graph.layout, graph.nodes, fitted["edge_laws_"]
-    schema = f"one long, other long, {', '.join(f'{name} double' for name in EDGE_VALUES)}"
+    reasons = EdgeReasons.of(edges, graph.n_edges)
+    schema = f"one long, other long, {', '.join(f'{name} double' for name in EDGE_VALUES)}, about int"
     names = [part.split()[0] for part in schema.split(", ")]
 
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in rows_of(batch):
-                u, v = (np.frombuffer(row[name], dtype=np.int32) for name in ("u", "v"))
+                u, v, way = (np.frombuffer(row[name], dtype=EDGE_TYPES[name]) for name in ("u", "v", "way"))
                 known = edge_values(row) | {"score": laws.scores(edge_readings(row))}
                 i, j = layout.pairs[row["cell"]]
-                ends = (i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64))
-                columns = (*ends, *(known[name] for name in EDGE_VALUES))
+                ends = arc_ends(i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64), way)
+                columns = (*ends, *(known[name] for name in EDGE_VALUES), reasons.numbers(known["dissimilarity"]))
                 yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
 
     many = rows.filter(rows["degree"] > hub_degree(graph.n_edges, layout.n_tasks))
@@ -110,18 +114,23 @@ def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dic
     for end, other in (("one", "other"), ("other", "one")):
         ids = nodes.selectExpr(f"{_PLACE} as {end}", f"id as {end}_id", f"row as {end}_row")
         ends = salted_join(ends, ids, end, other, hubs, layout.n_tasks)
-    first = "one_row < other_row"  # as in the local engine, the source is the node that comes first in the table
+    # as in the local engine, the source of an edge without direction is the node that comes first in the table
+    first = "true" if graph.directed else "one_row < other_row"
     ends = ends.selectExpr(
         f"if({first}, one_id, other_id) as source",
         f"if({first}, other_id, one_id) as target",
         f"if({first}, one_row, other_row) as source_row",
         f"if({first}, other_row, one_row) as target_row",
         *EDGE_VALUES,
+        "about",
     )
     keys = {"score": False, "hop": False, "probability": True, "source_row": True, "target_row": True}
     ordered = cached(ends.orderBy(*keys, ascending=list(keys.values())).drop("source_row", "target_row"))
-    flagged = _flagged(fitted["edge_threshold_"])
-    return with_row_numbers(ordered).selectExpr("source", "target", "row + 1 as rank", *EDGE_VALUES, flagged)
+    flagged = _flagged(fitted["edge_threshold_"])  # texts are made last, so that they are not shuffled
+    ranked = with_row_numbers(ordered).selectExpr("*", "row + 1 as rank", flagged)
+    return ranked.select(
+        "source", "target", "rank", *EDGE_VALUES, "flagged", reasons.column("hop", "about").alias("reason")
+    )
 
 
 def _flagged(threshold: float) -> str:

@@ -23,7 +23,7 @@ from hopsight.spark.blocks import (
     rows_of,
     send,
 )
-from hopsight.spark.cells import on_cells, slices
+from hopsight.spark.cells import first_arcs, on_cells, slices
 from hopsight.spark.judging import edge_readings
 from hopsight.system.compiled import compiled
 from hopsight.system.triangles import meet
@@ -91,6 +91,7 @@ def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout, laws: EdgeLa
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[dict[str, Any]]:
         i, j = layout.pairs[cell]
+        edges = _one_side(edges)
         u, v = edges["u"].astype(np.int64), edges["v"].astype(np.int64)
         a, b = blocks["degree0"][u, 0], blocks["degree1"][v, 0]
         forward = a <= b  # ties go to u, because blocks and positions are in order
@@ -107,6 +108,16 @@ def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout, laws: EdgeLa
     edges = judged.mapInArrow(each_row(with_sides, WITH_SIDES), WITH_SIDES)
     types = {"degree": np.int32, "u": np.int32, "v": np.int32, **dict.fromkeys(SIDES, np.float64)}
     return on_cells(send(slim, layout), edges, layout, [NO_FOLD], direct, types, LISTS)
+
+
+def _one_side(edges: dict[str, Array]) -> dict[str, Array]:
+    """Replace two opposite arcs by one edge with the means of their numbers."""
+    first = np.flatnonzero(first_arcs(edges["u"], edges["v"]))
+    if first.size == edges["u"].size:
+        return edges
+    n_arcs = np.diff(first, append=edges["u"].size)
+    means = {side: np.add.reduceat(edges[side], first) / n_arcs for side in SIDES}
+    return {"u": edges["u"][first], "v": edges["v"][first], **means}
 
 
 def triangle_sums(left: tuple[Array, ...], right: tuple[Array, ...], first: Array, second: int, n_nodes: int) -> Array:

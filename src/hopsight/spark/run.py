@@ -86,6 +86,7 @@ def _check(request: Request, resume: bool) -> None:
     """Refuse what can be refused before anything is read."""
     check_count("top", request.top)
     check_count("seed", request.seed, low=0)
+    check_count("repeat", request.repeat)
     check_choice("missing", request.source.missing, MISSING)
     if request.detector != DETECTOR:
         raise ValueError(f"the Spark engine runs {DETECTOR} only, got {request.detector!r}; leave out --engine spark")
@@ -93,10 +94,6 @@ def _check(request: Request, resume: bool) -> None:
         raise ValueError("the Spark engine keeps no checkpoint to resume from; leave out --resume")
     if request.memory_limit is not None:
         raise ValueError("the Spark engine cannot enforce a memory limit; leave out --memory-limit")
-    if request.repeat != 1:
-        raise ValueError("the Spark engine fits once; leave out --repeat, or run the command with several seeds")
-    if request.source.directed:
-        raise ValueError("the Spark engine reads undirected edges only; leave out --directed")
     if request.source.path is None or request.source.nodes is None:
         raise ValueError("the Spark engine needs an edge list and a node table; pass EDGES --nodes NODES")
     for option in LOCAL_ONLY:
@@ -170,15 +167,17 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
     (edges, edges_typed), (nodes, nodes_typed) = (_frame(spark, str(path)) for path in (source.path, source.nodes))
     _check_codes(Path(str(source.nodes)), source.id_column, source.ignore)
     _check_columns(edges.columns, request)
-    options = ("label", "ignore", "source_column", "target_column", "id_column", "missing")
+    options = ("label", "ignore", "source_column", "target_column", "id_column", "missing", "directed")
     try:
         return detect(
             edges,
             nodes,
             detector,
             typed=edges_typed and nodes_typed,
-            measures=StageMeasures(spark, show.begin, show.end),
+            measures=StageMeasures(spark, show.begin, show.end, show.say),
             callback=show.epoch,
+            repeat=request.repeat,
+            top=request.top,
             **{name: getattr(source, name) for name in options},
         )
     except TableError as error:
@@ -206,6 +205,7 @@ def _record(spark: SparkSession, request: Request, detector: Any, found: Detecti
         "detector": request.detector,
         "parameters": dataclasses.asdict(detector),
         "seed": request.seed,
+        "repeat": request.repeat,
         "versions": {**versions(), "pyspark": spark.version},
         "machine": {**machine(), "master": spark.sparkContext.master},
         "graph": found.graph,
@@ -235,6 +235,12 @@ def _show(found: Detection, folder: Path, top: int, n_flagged: int) -> None:
 
     rows = found.scores.orderBy("rank").limit(top).collect()
     ranked = [(row["node"], row["score"], row["degree"]) for row in rows]
-    show_ranking(ranked, n_nodes=found.graph["n_nodes"], n_flagged=n_flagged, threshold=found.threshold)
+    columns = {"decided by": "{decided_by}", "stability": "{stability:.0%}"}
+    more = {
+        name: [text.format(**row.asDict()) for row in rows]
+        for name, text in columns.items()
+        if name.replace(" ", "_") in found.scores.columns
+    }
+    show_ranking(ranked, n_nodes=found.graph["n_nodes"], n_flagged=n_flagged, threshold=found.threshold, more=more)
     written = ", ".join(str(folder / name) for name in ("report.html", "scores.csv", RECORD))
     console().print(Text(f"Written: {written}"))

@@ -20,8 +20,9 @@ class StageMeasures:
     ----------
     spark
         The session.
-    begin, end
-        Called with the name of a stage when it begins, and with its name and seconds when it ends.
+    begin, end, say
+        Called with the name of a stage when it begins, with its name and seconds when it ends, and with a sentence
+        about what comes next.
 
     Attributes
     ----------
@@ -36,22 +37,27 @@ class StageMeasures:
         spark: SparkSession,
         begin: Callable[[str], None] = lambda name: None,
         end: Callable[[str, float], None] = lambda name, seconds: None,
+        say: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self.stages: dict[str, dict[str, float]] = {}
         self._context = spark.sparkContext
-        self._begin, self._end = begin, end
+        self._begin, self._end, self.say = begin, end, say
         self._seen: set[tuple[int, int]] = {(step.stageId(), step.attemptId()) for step in self._steps()}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Measure one stage."""
+        """Measure one stage; what a stage takes that runs again, in another fit, is added."""
         self._begin(name)
         self._context.setJobDescription(f"hopsight: {name}")
         start = time.perf_counter()
         yield
         seconds = time.perf_counter() - start
         self._context.setJobDescription(None)
-        self.stages[name] = {"seconds": seconds, **self._new_steps()}
+        found, before = {"seconds": seconds, **self._new_steps()}, self.stages.get(name, {})
+        self.stages[name] = {
+            what: max(value, before.get(what, 0.0)) if what.startswith("largest") else value + before.get(what, 0.0)
+            for what, value in found.items()
+        }
         self._end(name, seconds)
 
     def _new_steps(self) -> dict[str, float]:

@@ -38,6 +38,7 @@ class TrainedModel:
     losses: NDArray[np.float64]
     n_inputs: int
     n_classes: int
+    directed: bool = False
 
 
 def pool_views(views: DataFrame, layout: Layout, pool: PairPool) -> DataFrame:
@@ -132,7 +133,8 @@ def train_on_views(
     aside = [mine[0].view for mine in by_network]
     rng = np.random.default_rng(detector.judging_seed_)  # that of the local engine
     calibrations = detector.calibrate(networks, aside, local, trained.samples, rng)
-    return TrainedModel(trained.samples, calibrations, trained.losses, n_inputs, pool.n_classes)
+    shape = n_inputs, pool.n_classes, getattr(detector, "directed_", False)
+    return TrainedModel(trained.samples, calibrations, trained.losses, *shape)
 
 
 def views_by_kind(rows: Iterable[Any], dtype: Any) -> dict[tuple[int, str], Array]:

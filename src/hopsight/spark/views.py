@@ -12,7 +12,7 @@ import torch
 from hopsight.hcm.folds import HALF_PRECISION_NODES, Splits
 from hopsight.nn.gcn import smoothed
 from hopsight.spark.blocks import BLOCK, SENT, Array, Layout, each_row, pieces, send, sum_over_cells
-from hopsight.spark.cells import on_cells
+from hopsight.spark.cells import first_arcs, on_cells
 from hopsight.spark.graph import EDGE_TYPES
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def neighborhoods(blocks: DataFrame, cells: DataFrame, layout: Layout, splits: S
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
     ) -> Iterator[tuple[int, Array]]:
         i, j = layout.pairs[cell]
-        visible = ~splits.of(edges["hash"]).hidden(fold)
+        visible = first_arcs(edges["u"], edges["v"]) & ~splits.of(edges["hash"]).hidden(fold)
         u, v = edges["u"][visible], edges["v"][visible]
         if alone:  # bit for bit as in the local engine
             yield 0, _smoothed(u, v, blocks["x0"])
