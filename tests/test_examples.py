@@ -27,7 +27,7 @@ PROMISES = {
     "score_new_graph": "6 of them planted",
     "thresholds": "3 of 3 outliers among them",
     "transactions": "a7",
-    "verdicts": "after: 11 of the first 20",
+    "verdicts": "after: 9 of the first 20",
 }
 
 

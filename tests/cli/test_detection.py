@@ -142,7 +142,6 @@ def test_an_unwritable_output_folder(run: Run, tables: Path, tmp_path: Path) -> 
         (("--memory-limit", "1MB"), ("1 MB", "try")),
         (("--engine", "spark", "--detector", "lof"), ("spark", "lof")),
         (("--master", "local"), ("master", "--engine spark")),
-        (("--engine", "spark", "--repeat", "2"), ("repeat", "--engine local")),
         (("--repeat", "0"), ("repeat", "0")),
         (("--repeat", "3"), ("lof gives the same scores with every seed",)),
         (("--false-alarms", "0.2", "--contamination", "0.1"), ("--false-alarms", "--contamination", "exclude")),

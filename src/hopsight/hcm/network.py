@@ -14,11 +14,10 @@ from torch.nn.functional import embedding
 from hopsight.nn.gcn import GCN, Propagation, draw_weights
 from hopsight.nn.mlp import HopMLP
 from hopsight.system.compiled import compiled
-from hopsight.system.scratch import release_all
+from hopsight.system.scratch import drain
 from hopsight.system.threads import Run
 
 ROWS_AT_ONCE = 2048  # mapped by one thread at a time
-RELEASED = 256  # blocks after which the memory of views that are on disk can be used for others
 
 
 class Mapped(NamedTuple):
@@ -167,10 +166,7 @@ class ViewHopNetwork(HopNetwork):
                 parts = [part[rows].float() @ weight for part, weight in zip(nodes, self.weights, strict=True)]
                 torch.cat(parts, dim=1, out=z[rows])
 
-        for number, _ in enumerate(run(fill, range(0, n_nodes, step))):
-            if number % RELEASED == RELEASED - 1:
-                release_all(nodes)
-        release_all(nodes)
+        drain(run(fill, range(0, n_nodes, step)), nodes)
         return Mapped(z)
 
     def difference(self, nodes: Sequence[Tensor], pairs: Tensor) -> Tensor:

@@ -16,11 +16,10 @@ from torch import Tensor
 from hopsight.graph import AttributedGraph
 from hopsight.nn.gcn import smoothed_by
 from hopsight.system.compiled import compiled
-from hopsight.system.scratch import release_all, zeros
+from hopsight.system.scratch import drain, release_all, zeros
 from hopsight.system.threads import in_order
 
 MOST_AT_ONCE = 32  # views, one bit of each edge per view
-RELEASED = 256  # blocks after which the memory of views that are on disk can be used for others
 BLOCK_VALUES = 1 << 19  # numbers of all views that a thread has in its cache
 
 
@@ -116,10 +115,8 @@ class Neighborhoods:
             for view, part in zip(found, torch.from_numpy(blocks), strict=True):
                 view[start : start + step] = part
 
-        for number, _ in enumerate(in_order(fill, range(0, rows.size, step))):
-            if number % RELEASED == RELEASED - 1:
-                release_all(found)
-        release_all([*found, values])
+        drain(in_order(fill, range(0, rows.size, step)), found)
+        release_all([values])
         return found
 
     def _smooth_on_device(self, values: Tensor, hidden: NDArray[np.bool_]) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROWS_AT_ONCE = 1 << 20
+RELEASED = 256  # blocks after which the memory of what is on disk can be used for others
 _mapped: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address: a tensor does not say what it is made of
 
 
@@ -48,6 +49,14 @@ def release(array: NDArray[Any]) -> None:
     mapped: Any = _mapped.get(array.ctypes.data)
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped._mmap.madvise(mmap.MADV_DONTNEED)
+
+
+def drain(blocks: Iterable[Any], tensors: Sequence[Any]) -> None:
+    """Wait for blocks of work; release tensors that are on disk from time to time, and at the end."""
+    for number, _ in enumerate(blocks, start=1):
+        if number % RELEASED == 0:
+            release_all(tensors)
+    release_all(tensors)
 
 
 def release_all(tensors: Iterable[Any]) -> None:
