@@ -40,17 +40,33 @@ def leading_eigenvectors(multiply: Callable[[Any], Any], start: Any, n_wanted: i
     basis = Basis(start, min(start.shape[0], 5 * n_wanted + 8 * start.shape[1]))
     due = 7 * n_wanted // 2  # looking at the residuals costs a decomposition
     for restart in range(MOST_RESTARTS):
+        before = 0, np.inf
         while not basis.full:
             basis.extend(multiply)
             if basis.size >= due or basis.full:
                 values, vectors = basis.ritz()
-                done = basis.exact or restart == MOST_RESTARTS - 1
-                if done or basis.error(values, vectors, n_wanted) <= TOLERANCE:
+                now = basis.size, basis.error(values, vectors, n_wanted)
+                if basis.exact or restart == MOST_RESTARTS - 1 or now[1] <= TOLERANCE:
                     return basis.combined(vectors[:, :n_wanted])
-                due = basis.size + max(basis.width, n_wanted // 4)
+                due = basis.size + max(basis.width, min(n_wanted, _until_exact(before, now) or n_wanted // 4))
+                before = now
         basis.reduce(values, vectors, n_wanted + 2 * basis.width)
-        due = 0
+        due = basis.size + n_wanted // 2
     raise AssertionError("the last restart returns")
+
+
+def _until_exact(before: tuple[int, float], now: tuple[int, float]) -> int:
+    """Return how many more vectors a basis is likely to need, a little fewer than its errors at two sizes suggest.
+
+    0 means that nothing is known of it.
+
+    >>> _until_exact((100, 1e-2), (120, 1e-4)), _until_exact((100, 1e-2), (120, 1e-2))
+    (32, 0)
+    """
+    if not now[1] < before[1] < np.inf:
+        return 0
+    rate = np.log(before[1] / now[1]) / (now[0] - before[0])
+    return int(0.8 * np.log(now[1] / TOLERANCE) / rate + 0.5)
 
 
 class Basis:
