@@ -33,8 +33,8 @@ RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
 SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
-    "evidence_textbook.json", "evidence_threshold.json", "growth_large.json", "over_time.json",
-    "over_time_published.json", "runs.json", "verdicts.json",
+    "evidence_textbook.json", "evidence_threshold.json", "growth.json", "growth_large.json", "older.json",
+    "over_time.json", "over_time_published.json", "runs.json", "speed.json", "verdicts.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
@@ -200,9 +200,9 @@ def over_time() -> str:
     return markdown(["", *(f"{data} {share:.0%}" if share else data for data, share in columns)], lines)
 
 
-def large() -> str:
+def grown(file: str) -> str:
     """Seconds of every stage, memory and disk traffic of one run per size."""
-    found = json.loads((RAW / "growth_large.json").read_text(encoding="utf-8"))
+    found = json.loads((RAW / file).read_text(encoding="utf-8"))
     runs, slopes = list(found["runs"].values()), found["slopes"]
     lines = [
         [name, *(f"{run['seconds'][name]:.1f}" for run in runs), _slope(slopes, name)]
@@ -225,6 +225,13 @@ def large() -> str:
     return markdown(["s", *titles, "slope"], [lines[0], *fitted, *lines[1:], *rest, files, auc])
 
 
+def ratios(file: str, theirs: str, title: str) -> str:
+    """Seconds of another form and of ours, and how many times as fast ours is."""
+    rows = json.loads((RAW / file).read_text(encoding="utf-8"))["rows"]
+    lines = [[name, f"{row[theirs]:.3g}", f"{row['ours']:.3g}", f"{row['ratio']:.2g}"] for name, row in rows.items()]
+    return markdown(["s", title, "ours", "ratio"], lines)
+
+
 def _slope(slopes: dict[str, float], name: str) -> str:
     known = {"peak_gb": "memory"}.get(name, name)
     return f"{slopes[known]:.2f}" if known in slopes else ""
@@ -232,7 +239,10 @@ def _slope(slopes: dict[str, float], name: str) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "development": development, "reserved": reserved, "textbook": textbook, "threshold": threshold,
-    "verdicts": verdicts, "over_time": over_time, "large": large,
+    "verdicts": verdicts, "over_time": over_time,
+    "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
+    "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
+    "speed": partial(ratios, "speed.json", "theirs", "other form"),
     **{
         f"{table.__name__}_{section}": partial(lambda table, section: table(compared(), section), table, section)
         for table in (tables.comparison, tables.precision, tables.paired) for section in SECTIONS
