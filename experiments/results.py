@@ -228,7 +228,7 @@ def grown(file: str) -> str:
 def ratios(file: str, theirs: str, title: str) -> str:
     """Seconds of another form and of ours, and how many times as fast ours is."""
     rows = json.loads((RAW / file).read_text(encoding="utf-8"))["rows"]
-    lines = [[name, f"{row[theirs]:.3g}", f"{row['ours']:.3g}", f"{row['ratio']:.2g}"] for name, row in rows.items()]
+    lines = [[name, f"{row[theirs]:.3g}", f"{row['ours']:.3g}", f"{row['ratio']:.1f}"] for name, row in rows.items()]
     return markdown(["s", title, "ours", "ratio"], lines)
 
 

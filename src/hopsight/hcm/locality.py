@@ -72,10 +72,12 @@ class Neighbors(NamedTuple):
         weight = np.empty(0) if graph.edge_weight is None else lists.data
         return cls(nodes, lists.indptr[:-1], lists.indptr[1:], lists.indices, weight)
 
-    def around(self) -> IntArray:
-        """Return the nodes and all their neighbors, sorted."""
+    def alone(self) -> Neighbors:
+        """Return the same neighbors in lists that hold nothing else."""
         parts = [self.others[start:stop] for start, stop in zip(self.starts, self.stops, strict=True)]
-        return np.unique(np.concatenate([self.nodes, *parts])).astype(np.int64)
+        stops = np.cumsum(self.stops - self.starts, dtype=np.int64)
+        starts = stops - (self.stops - self.starts)
+        return self._replace(starts=starts, stops=stops, others=np.concatenate(parts).astype(np.int64))
 
 
 def is_simple(graph: AttributedGraph) -> bool:
@@ -103,13 +105,14 @@ def local_views(
     absent
         Positions of edges that no fold sees.
     """
-    mine = Neighbors.of(graph, rows, absent)
-    around = mine.around()
+    mine = Neighbors.of(graph, rows, absent).alone()
+    around = np.union1d(rows, mine.others)
     far = Neighbors.of(graph, around, absent)
     skipped = graph.edges[:, absent if is_simple(graph) else []]  # the lists of a simple graph have them
     rule = graph.node_hashes, splits.key, splits.n_folds, splits.n_inner, skipped
     scale = 1.0 / np.sqrt(1.0 + _shown_strengths(*far, *rule))
-    return np.asarray(_shown_sums(*mine, *rule, around, scale, values(around)))
+    places = np.searchsorted(around, rows), np.searchsorted(around, mine.others)
+    return np.asarray(_shown_sums(*mine, *rule, *places, scale, values(around)))
 
 
 @register_jitable  # type: ignore[untyped-decorator]
@@ -128,45 +131,49 @@ def _shown_strengths(
     """Return (n_nodes, n_folds · n_inner) sums of the absolute weights of the edges that each fold shows."""
     found = np.zeros((nodes.size, n_folds * n_inner))
     for place in range(nodes.size):
-        node, cells = nodes[place], np.zeros((n_folds, n_inner))
+        node = nodes[place]
         for k in range(starts[place], stops[place]):
-            if not _is_among(node, others[k], skipped):
-                part, inner = place_of(hashes[node] + hashes[others[k]], key, n_folds, n_inner)
-                cells[part, inner] += abs(weight[k]) if weight.size else 1.0
-        by_part, by_inner = cells.sum(axis=1), cells.sum(axis=0)
-        for part in range(n_folds):
-            for inner in range(n_inner):
-                hidden = by_part[part] + by_inner[inner] - cells[part, inner]
-                found[place, part * n_inner + inner] = max(by_part.sum() - hidden, 0.0)
+            if _is_among(node, others[k], skipped):
+                continue
+            part, inner = place_of(hashes[node] + hashes[others[k]], key, n_folds, n_inner)
+            size = abs(weight[k]) if weight.size else 1.0
+            for view in range(n_folds * n_inner):
+                if view // n_inner != part and view % n_inner != inner:
+                    found[place, view] += size
     return found
 
 
 @compiled(nogil=True)
 def _shown_sums(
     nodes: Any, starts: Any, stops: Any, others: Any, weight: Any, hashes: Any, key: Any,
-    n_folds: int, n_inner: int, skipped: Any, around: Any, scale: Any, values: Any,
+    n_folds: int, n_inner: int, skipped: Any, own: Any, near: Any, scale: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Return Â @ values of some nodes in every fold; ``scale`` and ``values`` are those of the nodes around."""
+    """Return Â @ values of some nodes in every fold.
+
+    ``scale`` and ``values`` are those of the nodes around, among which ``own`` are the places of the nodes and ``near``
+    those of their neighbors.
+    """
     n_views, n_columns = n_folds * n_inner, values.shape[1]
     found = np.empty((n_views, nodes.size, n_columns), dtype=np.float32)
     total = np.empty((n_views, n_columns))
     for place in range(nodes.size):
-        node, own = nodes[place], np.searchsorted(around, nodes[place])
+        node, mine = nodes[place], own[place]
         for view in range(n_views):
-            total[view] = scale[own, view] * values[own]
+            for column in range(n_columns):
+                total[view, column] = scale[mine, view] * values[mine, column]
         for k in range(starts[place], stops[place]):
             if _is_among(node, others[k], skipped):
                 continue
             part, inner = place_of(hashes[node] + hashes[others[k]], key, n_folds, n_inner)
-            size, other = weight[k] if weight.size else 1.0, np.searchsorted(around, others[k])
+            size = weight[k] if weight.size else 1.0
             for view in range(n_views):
                 if view // n_inner != part and view % n_inner != inner:
-                    factor = size * scale[other, view]
+                    factor = size * scale[near[k], view]
                     for column in range(n_columns):
-                        total[view, column] += factor * values[other, column]
+                        total[view, column] += factor * values[near[k], column]
         for view in range(n_views):
             for column in range(n_columns):
-                found[view, place, column] = scale[own, view] * total[view, column]
+                found[view, place, column] = scale[mine, view] * total[view, column]
     return found
 
 

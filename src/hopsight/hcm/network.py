@@ -193,30 +193,30 @@ class _Difference(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, pairs: Tensor) -> Tensor:
         found = torch.empty((pairs.shape[1], rows.shape[1]))
-        _subtract(rows.detach().numpy(), pairs.numpy(), found.numpy())
+        _subtract(rows.detach().numpy(), pairs[0].numpy(), pairs[1].numpy(), found.numpy())
         ctx.pairs, ctx.shape = pairs, rows.shape
         return found
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         found = torch.zeros(ctx.shape)
-        _give_back(gradient.contiguous().numpy(), ctx.pairs.numpy(), found.numpy())
+        _give_back(gradient.contiguous().numpy(), ctx.pairs[0].numpy(), ctx.pairs[1].numpy(), found.numpy())
         return found, None
 
 
 @compiled(nogil=True)
-def _subtract(rows: Any, pairs: Any, out: Any) -> None:
-    for i in range(pairs.shape[1]):
-        first, second, found = rows[pairs[0, i]], rows[pairs[1, i]], out[i]
+def _subtract(rows: Any, first: Any, second: Any, out: Any) -> None:
+    for i in range(first.size):
+        one, other, found = rows[first[i]], rows[second[i]], out[i]
         for column in range(found.size):
-            found[column] = first[column] - second[column]
+            found[column] = one[column] - other[column]
 
 
 @compiled(nogil=True)
-def _give_back(gradient: Any, pairs: Any, out: Any) -> None:
-    for i in range(pairs.shape[1]):
-        first, second, given = out[pairs[0, i]], out[pairs[1, i]], gradient[i]
+def _give_back(gradient: Any, first: Any, second: Any, out: Any) -> None:
+    for i in range(first.size):
+        one, other, given = out[first[i]], out[second[i]], gradient[i]
         for column in range(given.size):
-            first[column] += given[column]
+            one[column] += given[column]
         for column in range(given.size):
-            second[column] -= given[column]
+            other[column] -= given[column]
