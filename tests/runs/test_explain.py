@@ -63,7 +63,7 @@ def test_a_folder_without_a_finished_run_is_refused(tmp_path: Path, finished: Pa
 def test_a_folder_of_scores_only_says_what_to_do(finished: Path) -> None:
     """Spark writes no graph, and neither did the score command of version 0.1."""
     (finished / "graph.npz").unlink()
-    with pytest.raises(ValueError, match=r"has no graph\.npz and model, which explain needs: .* repeat the run"):
+    with pytest.raises(ValueError, match=r"lacks graph\.npz or model, which explain needs: .* repeat the run"):
         open_run(finished)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from hopsight.detectors.storage import load_detector
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
@@ -38,6 +40,7 @@ def arcs(graph: AttributedGraph) -> AttributedGraph:
     return AttributedGraph.from_edges(*ends, graph.attributes, directed=True, **fields)
 
 
+@pytest.mark.slow
 def test_directed_graphs_are_judged_as_by_the_local_engine(arcs: AttributedGraph, frames: tuple[Any, Any]) -> None:
     import pyarrow as pa
 
@@ -147,3 +150,14 @@ def test_each_run_without_a_seed_hides_other_edges(monkeypatch: pytest.MonkeyPat
             Engine(CrossHCM(seed=seed), lambda name: nullcontext(), None, "").run(None, None, [])  # type: ignore[arg-type]
     assert None not in seeds and seeds[0] != seeds[1]
     assert seeds[2] == 5
+
+
+def test_the_model_judges_on_one_machine_as_it_did_on_the_cluster(
+    detected: Any, graph: AttributedGraph, tmp_path: Path
+) -> None:
+    wanted = by_node(detected, graph)
+    detected.model().save(tmp_path)
+    judged = load_detector(tmp_path).judge(graph)
+    np.testing.assert_allclose(judged.decision_score_, wanted["score"], atol=1e-3)
+    np.testing.assert_array_equal(judged.label_, wanted["flagged"])
+    assert judged.threshold_ == detected.threshold

@@ -70,8 +70,7 @@ def test_dropped_edges_among_far_pairs_are_found(spark: Any) -> None:
     assert stages._dropped_among(cells, layout, limit, pairs[:, :0]).shape == (2, 0)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("sizes", [(600,), (350, 250)])
+@pytest.mark.parametrize(("sizes", "directed"), [((600,), True), ((350, 250), False), ((350, 250), True)])
 def test_the_search_counts_the_nodes_of_a_circle(spark: Any, sizes: tuple[int, ...], directed: bool) -> None:
     layout = Layout(sizes, 2)
     first = layout.offsets

@@ -81,6 +81,10 @@ def test_the_folder_has_the_tables_of_the_local_engine(
     assert both.height == 80
     for name in ("score", "ahp", "iv", "hav", *KINDS):  # in a single block even the rounding agrees
         assert both[name].to_list() == pytest.approx(both[f"{name}_local"].to_list(), rel=1e-4, abs=1e-4)
+    again = ["score", str(out), str(tables[0]), "--nodes", str(tables[1]), "--out", str(tmp_path / "again"), "--quiet"]
+    assert main(again) == 0
+    both = scores.join(pl.read_csv(tmp_path / "again" / "scores.csv"), on="node", suffix="_again")
+    assert both["score_again"].to_list() == pytest.approx(both["score"].to_list(), rel=1e-3, abs=1e-3)
     local = pl.read_csv(tmp_path / "local" / "edges.csv")
     assert edges.columns == local.columns
     both = edges.join(local, on=["source", "target"], suffix="_local")

@@ -43,7 +43,7 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
         )
     if not (folder / "graph.npz").is_file() or not (folder / "model").is_dir():
         raise ValueError(
-            f"{folder} has no graph.npz and model, which explain needs: Spark does not write them, nor did the score "
+            f"{folder} lacks graph.npz or model, which explain needs: Spark does not write both, nor did the score "
             "command of older versions; repeat the run on one machine"
         )
     graph = load(folder / "graph.npz")

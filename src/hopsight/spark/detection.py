@@ -135,7 +135,7 @@ def detect(
             found = _ranked(judged, fits, detector, top, notices)
     notice_merged(graph, notices)
     sizes = graph.sizes() | {"n_attributes": len(names)}
-    return Detection(*found, sizes, measured.stages, notices, features, names)
+    return Detection(*found, sizes, measured.stages, notices, features, names, detector)
 
 
 def _ranked(
@@ -261,7 +261,8 @@ class Engine:
         fitted = {
             "transform_": transform, "magnitude_": magnitude, "unit_": unit / magnitude, "references_": references,
             "attribute_laws_": attribute_laws, "samples_": model.samples, "calibrations_": model.calibrations,
-            "loss_": model.losses, **found,
+            "loss_": model.losses, "n_inputs_": model.n_inputs, "n_classes_": model.n_classes,
+            "directed_": self.directed, "split_seed_": run_seed, "judging_seed_": 0, **found,
         }  # fmt: skip
         return Judgment(graph, model, judged, scores, fitted)
 

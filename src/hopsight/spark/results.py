@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.groups import Group
 from hopsight.spark.blocks import cached, rows_of
 from hopsight.spark.cells import arc_ends
@@ -21,6 +22,8 @@ from hopsight.spark.judging import edge_readings, edge_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+SHARES = np.linspace(0.02, 0.98, 49)  # of the nodes, below the quantiles that a model keeps
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Detection:
         Sentences about what was changed or left out.
     nodes, attribute_names
         The attributes as numbers, ``id, features``, and the name of each.
+    detector
+        The hyperparameters.
     """
 
     scores: DataFrame
@@ -60,6 +65,22 @@ class Detection:
     notices: list[str]
     nodes: DataFrame
     attribute_names: list[str]
+    detector: CrossHCM
+
+    def model(self) -> CrossHCM:
+        """Return a detector that judges other graphs on one machine, and can be saved.
+
+        It has the scores of this graph as coarse quantiles, like a model that was saved with ``private=True``. After
+        several fits it judges with the networks of the first and the threshold of the mean.
+        """
+        model = replace(self.detector)
+        for name, value in self.fitted.items():
+            setattr(model, name, value)
+        found = self.scores.approxQuantile("score", SHARES.tolist(), 1e-3)
+        model.decision_score_ = np.interp(np.linspace(0.0, 1.0, 1001), SHARES, found)
+        model.label_ = (model.decision_score_ > self.threshold).astype(np.int64)
+        vars(model)["private_"] = True
+        return model
 
     @property
     def threshold(self) -> float:

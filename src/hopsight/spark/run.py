@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FILES = (
     "scores.csv", "scores.parquet", "edges.csv", "edges.parquet", "groups.csv", "explanations.json", "report.html",
-    RECORD,
+    "model", RECORD,
 )  # fmt: skip
 DETECTOR = "cross_hcm"
 LOCAL_ONLY = ("weight_column", "time_column", "type_column", "name_column", "category", "duplicates", "bipartite")
@@ -218,7 +218,7 @@ def _record(spark: SparkSession, request: Request, detector: Any, found: Detecti
 
 
 def _write(found: Detection, folder: Path) -> None:
-    """Write both tables as Parquet, from the executors, and each as one CSV file, without holding it in memory."""
+    """Write the model, and the tables as Parquet, from the executors, and as CSV, without holding one in memory."""
     import polars as pl
 
     for name, frame, ids in (("scores", found.scores, ["node"]), ("edges", found.edges, ["source", "target"])):
@@ -228,6 +228,7 @@ def _write(found: Detection, folder: Path) -> None:
         text = [column for column in ids if rows.collect_schema()[column] == pl.String]
         safe = [pl.col(column).map_elements(guarded, return_dtype=pl.String) for column in text]
         rows.with_columns(safe).sink_csv(folder / f"{name}.csv")
+    found.model().save(folder / "model")
 
 
 def _show(found: Detection, folder: Path, top: int, n_flagged: int) -> None:
