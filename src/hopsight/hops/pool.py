@@ -323,14 +323,15 @@ def _searched(
         few = _counts(search, sources[:FIRST_SOURCES])
         with suppress(ValueError):  # nothing is known of some class yet
             guess = plan_of(np.tile(few, (sources.size // FIRST_SOURCES, 1)))
+            guess = replace(guess, limits=_wider(guess.limits))
     if guess is None:
         plan = plan_of(_counts(search, sources))
-        return plan, plan.chosen(sources, search.each(plan.collector(hashes, seed), sources), hashes)
-    collect = replace(guess, limits=_wider(guess.limits)).collector(hashes, seed)
-    both = search.each(lambda reached, batch: (count(reached, batch.size), collect(reached, batch)), sources)
-    plan = plan_of(np.concatenate([counts for counts, _ in both]))
-    if (plan.class_of_hop == guess.class_of_hop).all() and (plan.limits <= _wider(guess.limits)).all():
-        return plan, plan.chosen(sources, [found for _, found in both], hashes)
+    else:
+        collect = guess.collector(hashes, seed)
+        both = search.each(lambda reached, batch: (count(reached, batch.size), collect(reached, batch)), sources)
+        plan = plan_of(np.concatenate([counts for counts, _ in both]))
+        if (plan.class_of_hop == guess.class_of_hop).all() and (plan.limits <= guess.limits).all():
+            return plan, plan.chosen(sources, [found for _, found in both], hashes)
     return plan, plan.chosen(sources, search.each(plan.collector(hashes, seed), sources), hashes)
 
 

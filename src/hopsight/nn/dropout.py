@@ -16,9 +16,9 @@ LEVELS = 1 << 16  # where four units share a draw, 16 random bits of each are co
 def relu_drop(values: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
     """Return ReLU(values) with a share of the entries set to 0 and the others divided by 1 − share.
 
-    Nothing is dropped when the share is 0 or no generator is given. On a CPU the random bits
-    of a unit follow from one draw and its position; on a GPU, and in half precision, four units share one draw of 64
-    bits, and the share is exact to 1 in 131,072.
+    Nothing is dropped when the share is 0 or no generator is given. On a CPU the random bits of a unit follow from one
+    draw and its position; on a GPU, and in half precision, four units share one draw of 64 bits, and the share is exact
+    to 1 in 131,072.
 
     >>> out = relu_drop(torch.ones(1000, 8), 0.5, torch.Generator().manual_seed(0))
     >>> out.unique().tolist(), abs(float((out == 0).float().mean()) - 0.5) < 0.02

@@ -70,8 +70,9 @@ class Detection:
     def model(self) -> CrossHCM:
         """Return a detector that judges other graphs on one machine, and can be saved.
 
-        It has the scores of this graph as coarse quantiles, like a model that was saved with ``private=True``. After
-        several fits it judges with the networks of the first and the threshold of the mean.
+        It has the scores of this graph as coarse quantiles, and explains nothing. It still reveals what every model
+        does that is not saved with ``private=True``: the extremes of some columns and the attributes of a few nodes.
+        After several fits it judges with the networks of the first and the threshold of the mean.
         """
         model = replace(self.detector)
         for name, value in self.fitted.items():
