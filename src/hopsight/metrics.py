@@ -55,9 +55,10 @@ def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:
     >>> roc_auc([0, 1, 0, 1, -1], [0.1, 0.9, 0.5, 0.5, 7.0])
     0.875
     """
-    from sklearn.metrics import roc_auc_score  # takes a second to import, and few commands need it
-
-    return float(roc_auc_score(*_labeled(labels, scores)))
+    truth, values = _labeled(labels, scores)
+    n_anomalies = int(truth.sum())
+    beaten = float(mid_ranks(values)[truth].sum()) - n_anomalies * (n_anomalies + 1) / 2
+    return beaten / (n_anomalies * (truth.size - n_anomalies))
 
 
 def roc_auc_interval(labels: ArrayLike, scores: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
@@ -108,9 +109,12 @@ def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
     >>> round(average_precision([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]), 4)  # (1/1 + 2/3) / 2
     0.8333
     """
-    from sklearn.metrics import average_precision_score
-
-    return float(average_precision_score(*_labeled(labels, scores)))
+    truth, values = _labeled(labels, scores)
+    order = ranking(values)
+    last = np.append(np.diff(values[order]) != 0.0, True)  # of equal scores
+    found = np.cumsum(truth[order])[last]
+    precision = found / (np.flatnonzero(last) + 1)
+    return float((np.diff(found, prepend=0) * precision).sum() / found[-1])
 
 
 def precision_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:
@@ -166,9 +170,8 @@ def mid_ranks(values: ArrayLike) -> NDArray[np.float64]:
     >>> mid_ranks([3.0, 1.0, 3.0]).tolist()
     [2.5, 1.0, 2.5]
     """
-    from scipy.stats import rankdata  # as heavy an import as scikit-learn
-
-    return np.asarray(rankdata(values), dtype=np.float64)
+    _, place, count = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[place])
 
 
 def found_first(labels: ArrayLike, scores: ArrayLike) -> dict[str, float] | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scipy.stats import rankdata
-
 from hopsight.benchmark.graphs import N_COMPONENTS
 from hopsight.benchmark.measure import CUTS
 from hopsight.benchmark.result_tables import ResultTable, difference, mean_sd, number, seconds, size
 from hopsight.benchmark.results import Row, distinct, mean_of, select, unique
+from hopsight.metrics import mid_ranks
 
 VIEW_NAMES = {"raw": "as given", "scaled": "standardized", "reduced": f"{N_COMPONENTS} components"}
 SCORE_NAMES = {"ahp": "AHP", "hav": "HAV", "score": "", None: ""}
@@ -137,7 +136,7 @@ def _mean_ranks(rows: Sequence[Row], graphs: Sequence[str], published: Published
     for graph in graphs:
         means = [mean_of(select(honest, row=row, score=score, graph=graph), "auc") for row, score in entries]
         if any(means):
-            columns[graph] = list(rankdata([-mean.mean if mean else 1.0 for mean in means]))
+            columns[graph] = list(mid_ranks([-mean.mean if mean else 1.0 for mean in means]))
     mean_rank = [sum(column[i] for column in columns.values()) / max(1, len(columns)) for i in range(len(entries))]
     lines = [
         [_label(*entries[i]), number(mean_rank[i], 1), *(f"{column[i]:g}" for column in columns.values())]

@@ -13,8 +13,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.stats  # noqa: F401 (the measures import these two; a worker does so before the time of its first cell counts)
-import sklearn.metrics  # noqa: F401
 from numpy.typing import NDArray
 
 from hopsight.benchmark.cells import Cell

@@ -110,9 +110,14 @@ def local_views(
     far = Neighbors.of(graph, around, absent)
     skipped = graph.edges[:, absent if is_simple(graph) else []]  # the lists of a simple graph have them
     rule = graph.node_hashes, splits.key, splits.n_folds, splits.n_inner, skipped
-    scale = 1.0 / np.sqrt(1.0 + _shown_strengths(*far, *rule))
+    strengths = np.zeros((around.size, len(splits.folds)))
+    _add_shown(*far, *rule, strengths)
     places = np.searchsorted(around, rows), np.searchsorted(around, mine.others)
-    return np.asarray(_shown_sums(*mine, *rule, *places, scale, values(around)))
+    known = values(around)
+    found = np.empty((len(splits.folds), rows.size, known.shape[1]), dtype=np.float32)
+    total = np.empty((len(splits.folds), known.shape[1]))
+    _smooth_shown(*mine, *rule, *places, 1.0 / np.sqrt(1.0 + strengths), known, total, found)
+    return found
 
 
 @register_jitable  # type: ignore[untyped-decorator]
@@ -124,45 +129,41 @@ def _is_among(first: int, second: int, edges: Any) -> bool:
 
 
 @compiled(nogil=True)
-def _shown_strengths(
+def _add_shown(
     nodes: Any, starts: Any, stops: Any, others: Any, weight: Any, hashes: Any, key: Any,
-    n_folds: int, n_inner: int, skipped: Any,
-) -> Any:  # fmt: skip
-    """Return (n_nodes, n_folds · n_inner) sums of the absolute weights of the edges that each fold shows."""
-    found = np.zeros((nodes.size, n_folds * n_inner))
+    n_folds: int, n_inner: int, skipped: Any, found: Any,
+) -> None:  # fmt: skip
+    """Add the absolute weights of the edges that each fold shows to (n_nodes, n_folds · n_inner) sums."""
     for place in range(nodes.size):
         node = nodes[place]
         for k in range(starts[place], stops[place]):
-            if _is_among(node, others[k], skipped):
+            if _is_among(node, np.int64(others[k]), skipped):
                 continue
             part, inner = place_of(hashes[node] + hashes[others[k]], key, n_folds, n_inner)
             size = abs(weight[k]) if weight.size else 1.0
             for view in range(n_folds * n_inner):
                 if view // n_inner != part and view % n_inner != inner:
                     found[place, view] += size
-    return found
 
 
 @compiled(nogil=True)
-def _shown_sums(
+def _smooth_shown(
     nodes: Any, starts: Any, stops: Any, others: Any, weight: Any, hashes: Any, key: Any,
-    n_folds: int, n_inner: int, skipped: Any, own: Any, near: Any, scale: Any, values: Any,
-) -> Any:  # fmt: skip
-    """Return Â @ values of some nodes in every fold.
+    n_folds: int, n_inner: int, skipped: Any, own: Any, near: Any, scale: Any, values: Any, total: Any, found: Any,
+) -> None:  # fmt: skip
+    """Fill in Â @ values of some nodes in every fold.
 
     ``scale`` and ``values`` are those of the nodes around, among which ``own`` are the places of the nodes and ``near``
-    those of their neighbors.
+    those of their neighbors. ``total`` has room for the sums of one node.
     """
-    n_views, n_columns = n_folds * n_inner, values.shape[1]
-    found = np.empty((n_views, nodes.size, n_columns), dtype=np.float32)
-    total = np.empty((n_views, n_columns))
+    n_views, n_columns = total.shape
     for place in range(nodes.size):
         node, mine = nodes[place], own[place]
         for view in range(n_views):
             for column in range(n_columns):
                 total[view, column] = scale[mine, view] * values[mine, column]
         for k in range(starts[place], stops[place]):
-            if _is_among(node, others[k], skipped):
+            if _is_among(node, np.int64(others[k]), skipped):
                 continue
             part, inner = place_of(hashes[node] + hashes[others[k]], key, n_folds, n_inner)
             size = weight[k] if weight.size else 1.0
@@ -174,7 +175,6 @@ def _shown_sums(
         for view in range(n_views):
             for column in range(n_columns):
                 found[view, place, column] = scale[mine, view] * total[view, column]
-    return found
 
 
 def adjacency_of(graph: AttributedGraph, edges: NDArray[np.bool_], *, directed: bool, weighted: bool = False) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import compiled, frozen
 from hopsight.system.threads import in_order
 from hopsight.system.triangles import arcs_by_degree, each_once_in_order, triangles_from
 
@@ -65,7 +65,7 @@ def triangle_sums(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatA
 def _arcs(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int) -> tuple[Any, Any, Any]:
     """Return the edges as lists of arcs (:mod:`hopsight.system.triangles`): starts, targets, and their numbers."""
     degree = np.bincount(edges.ravel(), minlength=n_nodes)
-    start, target, place = arcs_by_degree(*edges, degree)
+    start, target, place = arcs_by_degree(edges[0], edges[1], degree)
     means = np.empty((target.size, len(sides)), dtype=np.asarray(sides[0]).dtype)
     for kind, values in enumerate(sides):
         means[place, kind] = values
@@ -105,16 +105,16 @@ def neighbor_means(edges: NDArray[np.int64], columns: Sequence[FloatArray], n_no
 
 def neighbor_sum(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
     """Return the sum of the values of each node's edges."""
-    return np.asarray(_end_sums(edges[0], edges[1], values, n_nodes))
+    first, second = np.zeros(n_nodes), np.zeros(n_nodes)
+    _add_at_ends(frozen(edges[0]), frozen(edges[1]), values, first, second)
+    return first + second
 
 
 @compiled(nogil=True)
-def _end_sums(source: Any, target: Any, values: Any, n_nodes: int) -> Any:
-    first, second = np.zeros(n_nodes), np.zeros(n_nodes)
+def _add_at_ends(source: Any, target: Any, values: Any, first: Any, second: Any) -> None:
     for edge in range(source.size):
         first[source[edge]] += values[edge]
         second[target[edge]] += values[edge]
-    return first + second
 
 
 def effective_count(edges: NDArray[np.int64], weight: FloatArray, n_nodes: int) -> FloatArray:

@@ -37,7 +37,7 @@ class Neighborhoods:
         else:  # the lists that the graph has already
             self.indptr, self.indices = graph.adjacency.indptr, graph.adjacency.indices
             self.edge = np.empty(self.indices.size, dtype=_number_type(graph.n_edges))
-            _number_edges(self.indptr, self.indices, self.edge)
+            _number_edges(self.indptr, self.indices, self.edge, self.indptr[:-1].copy())
         self.weight = np.empty(0, dtype=np.float32)  # all are 1
         if graph.edge_weight is not None:
             weight = np.append(graph.relative_weight, 0.0).astype(np.float32)
@@ -82,7 +82,7 @@ class Neighborhoods:
         if rows is None:
             return self._smooth_rows(values, bits, scale, np.arange(values.shape[0]), dtype)
         return [
-            self._smooth_rows(values, bits >> np.uint32(view), scale[:, view : view + 1], nodes, dtype)[0]
+            self._smooth_rows(values, bits >> np.uint32(view), scale[:, view : view + 1].copy(), nodes, dtype)[0]
             for view, nodes in enumerate(rows)
         ]
 
@@ -111,7 +111,9 @@ class Neighborhoods:
         step = max(1, BLOCK_VALUES // (n_views * shape[1]))
 
         def fill(start: int) -> None:
-            blocks = _smoothed(*graph, scale, values.numpy(), rows[start : start + step])
+            some = rows[start : start + step]
+            blocks = np.zeros((n_views, some.size, shape[1]), dtype=np.float32)
+            _smooth(*graph, scale, values.numpy(), some, blocks)
             for view, part in zip(found, torch.from_numpy(blocks), strict=True):
                 view[start : start + step] = part
 
@@ -154,15 +156,14 @@ NUMPY = {torch.float32: np.float32, torch.float16: np.float16}
 
 
 @compiled(nogil=True)
-def _number_edges(indptr: Any, indices: Any, edge: Any) -> None:
+def _number_edges(indptr: Any, indices: Any, edge: Any, free: Any) -> None:
     """Set which edge leads to each neighbor; edges are numbered in the order of their first and second end.
 
     The neighbors with smaller numbers stand first in each list, in the order in which their own lists are read here.
+    ``free`` is where each list begins, and is changed.
     """
-    n_nodes = indptr.size - 1
-    free = indptr[:-1].copy()
     number = 0
-    for node in range(n_nodes):
+    for node in range(free.size):
         for k in range(indptr[node], indptr[node + 1]):
             other = indices[k]
             if other > node:
@@ -189,10 +190,11 @@ def _strengths(
 
 
 @compiled(nogil=True)
-def _smoothed(indptr: Any, indices: Any, edge: Any, weight: Any, bits: Any, scale: Any, values: Any, rows: Any) -> Any:
-    """Return (n_views, n_rows, n_columns) of Â @ values; neighbors are added up in their order."""
+def _smooth(
+    indptr: Any, indices: Any, edge: Any, weight: Any, bits: Any, scale: Any, values: Any, rows: Any, found: Any
+) -> None:
+    """Fill (n_views, n_rows, n_columns) zeros with Â @ values; neighbors are added up in their order."""
     n_views, n_columns = scale.shape[1], values.shape[1]
-    found = np.zeros((n_views, rows.size, n_columns), dtype=np.float32)
     for place in range(rows.size):
         node = rows[place]
         for k in range(indptr[node], indptr[node + 1]):
@@ -208,4 +210,3 @@ def _smoothed(indptr: Any, indices: Any, edge: Any, weight: Any, bits: Any, scal
             factor, total = scale[node, view], found[view, place]
             for column in range(n_columns):
                 total[column] = (total[column] + factor * values[node, column]) * factor
-    return found

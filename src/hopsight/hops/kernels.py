@@ -23,26 +23,30 @@ def scramble(words: Any) -> Any:
     return words ^ (words >> np.uint64(31))
 
 
-@compiled(nogil=True)
 def search(indptr: Any, indices: Any, sources: Any, n_hops: int) -> Any:
     """Search from up to 64 sources: bit b of ``reached[h, v]`` says that source b is exactly h hops from v."""
-    n_nodes = indptr.size - 1
-    reached = np.zeros((n_hops + 1, n_nodes), dtype=np.uint64)
+    reached = np.zeros((n_hops + 1, indptr.size - 1), dtype=np.uint64)
+    _search(indptr, indices, sources, reached, np.zeros(indptr.size - 1, dtype=np.uint64))
+    return reached
+
+
+@compiled(nogil=True)
+def _search(indptr: Any, indices: Any, sources: Any, reached: Any, seen: Any) -> None:
+    """Fill in ``reached``; both it and ``seen``, a word for each node, are zero before."""
     for bit in range(sources.size):
         reached[0, sources[bit]] |= np.uint64(1) << np.uint64(bit)
+        seen[sources[bit]] = reached[0, sources[bit]]
     full = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - sources.size)
-    seen = reached[0].copy()
-    for hop in range(1, n_hops + 1):
+    for hop in range(1, reached.shape[0]):
         before, now = reached[hop - 1], reached[hop]
-        for node in range(n_nodes):
+        for node in range(seen.size):
             if seen[node] == full:
                 continue
             word = np.uint64(0)
-            for other in indices[indptr[node] : indptr[node + 1]]:
-                word |= before[np.uint32(other)]  # an unsigned index needs no check for negative ones
+            for k in range(indptr[node], indptr[node + 1]):
+                word |= before[np.uint32(indices[k])]  # an unsigned index needs no check for negative ones
             now[node] = word & ~seen[node]
-        seen |= now
-    return reached
+            seen[node] |= word
 
 
 @compiled(inline="always")
@@ -64,7 +68,8 @@ def count_hops(indptr: Any, indices: Any, sources: Any, positions: Any, n_hops: 
     for batch in prange((sources.size + 63) // 64):
         start = batch * 64
         here = sources[start : start + 64]
-        reached = search(indptr, indices, here, n_hops)
+        reached = np.zeros((n_hops + 1, n_nodes), dtype=np.uint64)
+        _search(indptr, indices, here, reached, np.zeros(n_nodes, dtype=np.uint64))
         full = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - here.size)
         for node in range(n_nodes):
             mine = _counted_here(positions[node], start, full, directed)
@@ -97,7 +102,8 @@ def find_targets(
     for batch in prange((sources.size + 63) // 64):
         start = batch * 64
         here = sources[start : start + 64]
-        reached = search(indptr, indices, here, n_hops)
+        reached = np.zeros((n_hops + 1, n_nodes), dtype=np.uint64)
+        _search(indptr, indices, here, reached, np.zeros(n_nodes, dtype=np.uint64))
         full = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - here.size)
         counter = np.zeros((n_far, here.size), dtype=np.int64)
         pointer = np.empty((n_far, here.size), dtype=np.int64)
@@ -129,29 +135,34 @@ def find_targets(
     return found
 
 
-@compiled(nogil=True)
 def count(reached: Any, n_sources: int) -> Any:
-    """Count the nodes at 1, …, C−1 and ≥ C hops of each source: bit b of ``reached[h, v]`` is source b at h hops.
+    """Count the nodes at 1, …, C−1 and ≥ C hops of each source: bit b of ``reached[h, v]`` is source b at h hops."""
+    counts = np.zeros((n_sources, reached.shape[0]), dtype=np.int64)
+    counts[:, -1] = reached.shape[1] - 1
+    _count(reached, counts, np.empty(8, dtype=np.uint64))
+    return counts
+
+
+@compiled(nogil=True)
+def _count(reached: Any, counts: Any, sums: Any) -> None:
+    """Move what is found from the last column of the counts, where all nodes are, to the others.
 
     Eight bits at a time are spread over the bytes of a word, and such words are added up before a byte can overflow.
     """
     n_hops, n_nodes = reached.shape[0] - 1, reached.shape[1]
-    counts = np.zeros((n_sources, n_hops + 1), dtype=np.int64)
-    counts[:, n_hops] = n_nodes - 1
-    sums = np.empty(8, dtype=np.uint64)
     for hop in range(1, n_hops + 1):
         for start in range(0, n_nodes, 255):
-            sums[:] = 0
+            for part in range(8):
+                sums[part] = np.uint64(0)
             for node in range(start, min(start + 255, n_nodes)):
                 word = reached[hop, node]
                 if word:
                     for part in range(8):
                         sums[part] += SPREAD[(word >> np.uint64(8 * part)) & np.uint64(255)]
-            for bit in range(n_sources):
+            for bit in range(counts.shape[0]):
                 found = np.int64((sums[bit // 8] >> np.uint64(8 * (bit % 8))) & np.uint64(255))
                 counts[bit, hop - 1] += found
                 counts[bit, n_hops] -= found
-    return counts
 
 
 def below(reached: Any, source_hashes: Any, hashes: Any, seed: Any, class_of_hop: Any, limits: Any) -> Any:
@@ -195,14 +206,17 @@ def _below(
     return size
 
 
-@compiled(nogil=True)
 def draw_columns(pairs: Any, word: Any, out: Any) -> None:
     """Fill ``out`` with random columns of ``pairs``: different ones, or repeated ones where there are too few.
 
     The columns follow from a random 64-bit word: a shuffle that stops as soon as it has chosen enough.
     """
+    _draw_columns(pairs, word, np.arange(pairs.shape[1]), out)
+
+
+@compiled(nogil=True)
+def _draw_columns(pairs: Any, word: Any, order: Any, out: Any) -> None:
     size, wanted = pairs.shape[1], out.shape[1]
-    order = np.arange(size)
     for place in range(wanted):
         word += np.uint64(0x9E3779B97F4A7C15)
         first = place if size >= wanted else 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import compiled, frozen
 from hopsight.system.threads import few_threads, in_order
 
 FloatArray = NDArray[np.float64]
@@ -74,7 +74,10 @@ class References:
             part = slice(start, start + ROWS_AT_ONCE)
             first, second = edges[:, part]
             apart = ((self._prepared(attributes[first]) - self._prepared(attributes[second])) ** 2).sum(axis=1)
-            found[part] = (_share_nearer(apart, knots, first) + _share_nearer(apart, knots, second)) / 2.0
+            share = np.zeros(apart.size)
+            for ends in (first, second):
+                _add_share_nearer(apart, knots, frozen(ends), share)
+            found[part] = share
 
         for _ in in_order(judge, range(0, found.size, ROWS_AT_ONCE)):
             pass
@@ -86,10 +89,9 @@ class References:
 
 
 @compiled(nogil=True)
-def _share_nearer(apart: Any, knots: Any, ends: Any) -> Any:
-    """Return, for each squared distance, the share of an end's sorted knots below it; ties count half."""
+def _add_share_nearer(apart: Any, knots: Any, ends: Any, total: Any) -> None:
+    """Add, for each squared distance, half of the share of an end's sorted knots below it; ties count half."""
     n_knots = knots.shape[1]
-    share = np.empty(ends.size)
     for i in range(ends.size):
         row = knots[ends[i]]
         tie = NEARLY * apart[i] + ROUNDING * row[n_knots - 1]
@@ -108,8 +110,7 @@ def _share_nearer(apart: Any, knots: Any, ends: Any) -> Any:
                 low = middle + 1
             else:
                 tied = middle
-        share[i] = (below / n_knots + low / n_knots) / 2.0
-    return share
+        total[i] += (below / n_knots + low / n_knots) / 4.0
 
 
 def _normalized(rows: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import compiled, frozen
 from hopsight.system.threads import VALUES_AT_ONCE, in_order, n_threads
 
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
@@ -87,9 +87,9 @@ def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
     out = np.empty(attributes.shape, dtype=np.float64)
     if not sp.issparse(attributes):
         known, step = np.ascontiguousarray(quantiles.T), max(1, VALUES_AT_ONCE // max(1, attributes.shape[1]))
-        starts = range(0, len(out), step)
+        values, starts = frozen(attributes), range(0, len(out), step)
         run = map if len(starts) < 2 else in_order
-        for _ in run(lambda row: _mid_ranks(attributes[row : row + step], known, out[row : row + step]), starts):
+        for _ in run(lambda row: _mid_ranks(values[row : row + step], known, out[row : row + step]), starts):
             pass
         return out
 

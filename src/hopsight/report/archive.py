@@ -156,7 +156,7 @@ def _levels(edges: JudgedEdges, near: IntArray) -> IntArray:
     else:
         scores = np.asarray(edges.model.decision_score_)
         first = np.argsort(-scores[graph.edges[:, near]].max(axis=0), kind="stable")
-    levels: IntArray = best_places(*graph.edges, near, first, graph.n_nodes)
+    levels: IntArray = best_places(graph.edges[0], graph.edges[1], near, first, graph.n_nodes)
     return levels
 
 

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hopsight.checks import check_count, plural
 from hopsight.explanations.text import aligned, printable
+from hopsight.metrics import mid_ranks
 from hopsight.runs.record import read_record
 from hopsight.runs.tables import read_table, table_of
 from hopsight.system.lazy_polars import pl
@@ -141,9 +144,7 @@ def _correlation(both: pl.DataFrame) -> float | None:
     """Return the Spearman correlation of the ranks of nodes in both runs."""
     if both.height < 2:
         return None
-    from scipy.stats import spearmanr
-
-    return float(spearmanr(both["rank"].to_numpy(), both["rank_new"].to_numpy()).statistic)
+    return float(np.corrcoef(mid_ranks(both["rank"]), mid_ranks(both["rank_new"]))[0, 1])
 
 
 def _differences(first: dict[str, Any], second: dict[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -28,6 +28,16 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return compile_
 
 
+def frozen(array: Any) -> Any:
+    """Return a view that nothing can be written to: compiled code exists once for both kinds of arrays.
+
+    Where functions get their arrays from the caller, for input and for output, they are compiled much sooner, too.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def _unless_forked(function: Callable[..., Any], fast: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that calls ``fast``, or in a forked process the same code compiled for one thread."""
     serial = njit(function)  # not cached: numba would confuse the two

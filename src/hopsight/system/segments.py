@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import compiled, frozen
 
 SMALL = 32  # rows that are sorted by insertion
 
@@ -31,7 +31,6 @@ def order_by(keys: Any, order: Any, n_keys: int) -> Any:
     return found
 
 
-@compiled(nogil=True)
 def best_places(source: Any, target: Any, edges: Any, order: Any, n_nodes: int) -> Any:
     """Return how many of some edges come before each at one of its ends, where that are fewer; ``order`` orders them.
 
@@ -39,14 +38,19 @@ def best_places(source: Any, target: Any, edges: Any, order: Any, n_nodes: int) 
     >>> best_places(*star, every, np.array([0, 1, 3, 2]), 4).tolist()
     [0, 0, 0, 1]
     """
-    seen = np.zeros(n_nodes, dtype=np.int64)
     found = np.empty(edges.size, dtype=np.int32)
-    for place in order:
+    _best_places(frozen(source), frozen(target), edges, order, np.zeros(n_nodes, dtype=np.int64), found)
+    return found
+
+
+@compiled(nogil=True)
+def _best_places(source: Any, target: Any, edges: Any, order: Any, seen: Any, found: Any) -> None:
+    for row in range(order.size):
+        place = order[row]
         first, second = source[edges[place]], target[edges[place]]
         found[place] = min(seen[first], seen[second])
         seen[first] += 1
         seen[second] += 1
-    return found
 
 
 @compiled(nogil=True)

@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import compiled, frozen
+
+
+def each_once_in_order(source: Any, target: Any) -> bool:
+    """Return whether every edge is given once, from the smaller number to the larger, and in ascending order."""
+    return bool(_each_once_in_order(frozen(source), frozen(target)))
 
 
 @compiled(nogil=True)
-def each_once_in_order(source: Any, target: Any) -> bool:
-    """Return whether every edge is given once, from the smaller number to the larger, and in ascending order."""
+def _each_once_in_order(source: Any, target: Any) -> bool:
     for edge in range(source.size):
         if source[edge] >= target[edge]:
             return False
@@ -27,26 +31,30 @@ def each_once_in_order(source: Any, target: Any) -> bool:
     return True
 
 
-@compiled(nogil=True)
 def arcs_by_degree(source: Any, target: Any, degree: Any) -> Any:
     """Return edges, given in order, as lists of arcs: where each node's list begins, the targets, each edge's place.
 
     Edges to smaller numbers come before those to larger ones when edges are read in order: the lists are sorted.
     """
-    start = np.zeros(degree.size + 1, dtype=np.int64)
-    place = np.empty(source.size, dtype=np.int64)
+    start = np.zeros(degree.size + 2, dtype=np.int64)
+    heads, place = np.empty(source.size, dtype=np.int32), np.empty(source.size, dtype=np.int64)
+    _arcs_by_degree(frozen(source), frozen(target), degree, start, heads, place)
+    return start[:-1], heads, place
+
+
+@compiled(nogil=True)
+def _arcs_by_degree(source: Any, target: Any, degree: Any, start: Any, heads: Any, place: Any) -> None:
     for edge in range(source.size):
-        start[(source if degree[source[edge]] <= degree[target[edge]] else target)[edge] + 1] += 1
-    start = np.cumsum(start)
-    free, heads = start[:-1].copy(), np.empty(source.size, dtype=np.int32)
+        tail, head = source[edge], target[edge]
+        start[(tail if degree[tail] <= degree[head] else head) + 2] += 1
+    for node in range(1, start.size):
+        start[node] += start[node - 1]
     for edge in range(source.size):
         tail, head = source[edge], target[edge]
         if degree[tail] > degree[head]:
             tail, head = head, tail
-        place[edge] = free[tail]
-        heads[free[tail]] = head
-        free[tail] += 1
-    return start, heads, place
+        free = start[tail + 1]  # it begins there, and in the end, so does the next list
+        place[edge], heads[free], start[tail + 1] = free, head, free + 1
 
 
 @compiled(nogil=True)
@@ -83,7 +91,6 @@ def meet(
             other_at += 1
 
 
-@compiled(nogil=True)
 def triangles_from(start: Any, target: Any, sides: Any, first: int, last: int) -> Any:
     """Return (n_nodes, n_kinds) sums over the triangles whose first node, of the smallest degree, is in a range.
 
@@ -92,8 +99,13 @@ def triangles_from(start: Any, target: Any, sides: Any, first: int, last: int) -
     [0.25, 0.25, 0.25]
     """
     total = np.zeros((start.size - 1, sides.shape[1]))
+    _triangles_from(start, target, sides, first, last, total)
+    return total
+
+
+@compiled(nogil=True)
+def _triangles_from(start: Any, target: Any, sides: Any, first: int, last: int, total: Any) -> None:
     for u in range(first, last):
         for edge in range(start[u], start[u + 1]):
             v = target[edge]
             meet(u, edge, start[u], start[u + 1], target, sides, start[v], start[v + 1], target, sides, total)
-    return total
