@@ -150,16 +150,32 @@ def test_without_a_seed_every_fit_splits_anew_and_remembers_how() -> None:
     np.testing.assert_allclose(first.decision_function(graph), first.decision_score_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_the_order_of_the_nodes_does_not_matter(directed: bool, tolerance: float = 3e-5) -> None:
-    """The same pairs are drawn in the same order; only sums in single precision are rounded differently."""
-    graph = two_groups(0, directed=directed)
+@pytest.mark.parametrize(("directed", "seed"), [(False, 0), (True, 0), (True, 1)])
+def test_the_order_of_the_nodes_does_not_matter(directed: bool, seed: int, tolerance: float = 2e-4) -> None:
+    """The same pairs are drawn in the same order; only sums in single precision are rounded differently.
+
+    Training magnifies that: of two kinds of processors, one had 7e-5 where the other had 3e-5. In the second directed
+    graph, opposite arcs, which are equally similar, are where edges begin to be dropped.
+    """
+    graph = two_groups(seed, directed=directed)
     order = np.random.default_rng(5).permutation(graph.n_nodes)
     one, two = (quick("cross_hcm").fit(each) for each in (graph, renumbered(graph, order)))
     np.testing.assert_allclose(two.decision_score_, one.decision_score_[order], rtol=tolerance, atol=1e-6)
     for kind in KINDS:
         np.testing.assert_allclose(two.evidence_[kind], one.evidence_[kind][order], rtol=tolerance, atol=1e-6)
     assert np.array_equal(two.label_, one.label_[order])
+
+
+def test_the_order_of_the_nodes_does_not_matter_where_most_edges_are_equally_similar() -> None:
+    """Every node has one of three words, and two in three edges connect nodes without a word in common."""
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(0, 60, (2, 400))
+    words = np.eye(3)[rng.integers(0, 3, 60)]
+    proper = source != target
+    graph = AttributedGraph.from_edges(source[proper], target[proper], words, node_ids=[f"n{i}" for i in range(60)])
+    order = rng.permutation(60)
+    one, two = (quick("cross_hcm").fit(each) for each in (graph, renumbered(graph, order)))
+    np.testing.assert_allclose(two.decision_score_, one.decision_score_[order], rtol=2e-4, atol=1e-6)
 
 
 def test_own_attributes_keep_a_place_of_their_own() -> None:

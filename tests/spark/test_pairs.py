@@ -26,7 +26,7 @@ def test_the_pool_is_that_of_the_local_engine(
 
     attributes = reference._transformed(graph)
     similarity = edge_similarity(attributes, graph.edges, "euclidean")
-    kept = drop_edges(similarity, reference.drop_ratio, rng=np.random.default_rng(0))
+    kept = drop_edges(similarity, reference.drop_ratio, chances=reference._chances(graph))
     seed = pool_seed(reference.seed)
     wanted = reference._hop_pairs(graph, kept, np.random.default_rng(0), Checkpoint(None, ""))
     parts = (
@@ -36,7 +36,6 @@ def test_the_pool_is_that_of_the_local_engine(
         seed,
         "euclidean",
         reference.references_,
-        np.random.default_rng(0),
     )
     with run_settings(spark):
         found, compared = first_stages.engine._pairs(*parts)
@@ -62,9 +61,9 @@ def test_dropped_edges_among_far_pairs_are_found(spark: Any) -> None:
     layout = Layout((3, 4), 2)
     similarity = np.array([1, 9, 1], dtype=np.uint64)
     ends = np.array([[0, 1, 2], [3, 0, 1]], dtype=np.int32)  # nodes 0-6, 1-3 and 2-4; the second edge is kept
-    row = (1, 0, ends[0].tobytes(), ends[1].tobytes(), np.zeros(3).tobytes(), b"", b"", similarity.tobytes(), b"")
+    row = (1, 0, ends[0].tobytes(), ends[1].tobytes(), np.zeros(3).tobytes(), b"", similarity.tobytes(), b"")
     cells = spark.createDataFrame([row], stages.COMPARED)
-    limit = DropLimit(np.uint64(5), None)
+    limit = DropLimit(np.uint64(5))
     pairs = np.array([[6, 3, 2], [0, 1, 5]])
     assert stages._dropped_among(cells, layout, limit, pairs).tolist() == [[0], [6]]
     assert stages._dropped_among(cells, layout, limit, pairs[:, :0]).shape == (2, 0)

@@ -20,7 +20,17 @@ from hopsight.hcm.cross_views import CrossViews, OneAtATime, kept_at_once, view_
 from hopsight.hcm.edge_posterior import EdgePosterior, edge_values
 from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
 from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, all_p_values, combine, weigh
-from hopsight.hcm.folds import Fold, Placed, Splits, edge_hashes, law_edges, law_nodes, node_folds, pool_seed
+from hopsight.hcm.folds import (
+    Fold,
+    Placed,
+    Splits,
+    drop_chances,
+    edge_hashes,
+    law_edges,
+    law_nodes,
+    node_folds,
+    pool_seed,
+)
 from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.hop_detector import HopDetector
 from hopsight.hcm.inputs import ROWS_AT_ONCE, in_single_precision, in_unit, spread_of
@@ -272,6 +282,11 @@ class CrossHCM(Taught, HopDetector):
         checkpoint.prepare("pool", pool.arrays())
         return pool
 
+    def _chances(self, graph: AttributedGraph) -> NDArray[np.uint64]:
+        """Return hashes, so that neither the order of the nodes nor the engine matters; opposite arcs have two."""
+        source, target = (graph.node_hashes[ends] for ends in graph.edges)
+        return drop_chances(source + target, graph.directed & (source > target), pool_seed(self.split_seed_))
+
     def _calibrate(
         self, sight: CrossViews, networks: Sequence[HopNetwork], pairs: PairPool, rng: np.random.Generator
     ) -> FloatArray:
@@ -373,11 +388,16 @@ class CrossHCM(Taught, HopDetector):
     def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
         """Return what is known of each node."""
         folds, (deviation, residual) = node_folds(graph.node_hashes), np.empty((2, graph.n_nodes))
-        for start in range(0, graph.n_nodes, ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
+
+        def read(start: int) -> None:
+            rows = slice(start, start + ROWS_AT_ONCE // 8)
             own = self._own(np.asarray(attributes[rows], dtype=np.float64))
             deviation[rows] = self._deviation_of(own)
             residual[rows] = self.attribute_laws_.residual(own, graph.degrees[rows], folds[rows])
+
+        with few_threads(1):  # of BLAS, in each of these
+            for _ in in_order(read, range(0, graph.n_nodes, ROWS_AT_ONCE // 8)):
+                pass
         release(attributes)
         return NodeReadings(
             degrees=graph.degrees,

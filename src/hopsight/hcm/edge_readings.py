@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.tails import Null, fit_null
 from hopsight.hcm.laws import quantile_levels, ranks
 from hopsight.hcm.scores import effective_count, neighbor_means, neighbor_sum, triangle_sums
-from hopsight.system.threads import VALUES_AT_ONCE, in_order
+from hopsight.system.threads import by_parts
 
 FloatArray = NDArray[np.float64]
 
@@ -102,15 +102,12 @@ class EdgeLaws:
 
     def scores(self, edges: EdgeReadings) -> FloatArray:
         """Return the score of each edge: −log₁₀ of the upper tail of surprise and dissimilarity together."""
-        null, found = Null(*self.null), np.empty(edges.hop.size)  # in double precision, so that few are equal
+        null = Null(*self.null)
 
-        def score(start: int) -> None:
-            part = slice(start, start + VALUES_AT_ONCE)
-            found[part] = null.surprise(self._unusual(edges.rows(part))) / np.log(10.0)
+        def score(part: slice) -> FloatArray:  # in double precision, so that few are equal
+            return null.surprise(self._unusual(edges.rows(part))) / np.log(10.0)
 
-        for _ in in_order(score, range(0, found.size, VALUES_AT_ONCE)):
-            pass
-        return found
+        return np.asarray(by_parts(score, edges.hop.size))
 
     def _unusual(self, edges: EdgeReadings) -> FloatArray:
         """Return the mean of both readings, each centered on its median and divided by its width."""

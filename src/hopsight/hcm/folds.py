@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hopsight.graph import AttributedGraph
 from hopsight.hops.kernels import scramble
 from hopsight.hops.pool import smallest
+from hopsight.system.threads import by_parts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -120,7 +121,8 @@ class Placed:
 def edge_hashes(graph: AttributedGraph, edges: NDArray[np.int64] | None = None) -> HashArray:
     """Return the hash of each edge (or of some edges): the sum of the hashes of its ends, whatever their order."""
     source, target = graph.edges if edges is None else graph.edges[:, edges]
-    return np.asarray(graph.node_hashes[source] + graph.node_hashes[target])
+    hashes = graph.node_hashes
+    return np.asarray(by_parts(lambda part: hashes[source[part]] + hashes[target[part]], source.size))
 
 
 def node_folds(node_hashes: HashArray, n_folds: int = 5) -> NDArray[np.int64]:
@@ -150,6 +152,14 @@ def mix(values: HashArray | np.uint64) -> HashArray:
 def pool_seed(seed: int) -> np.uint64:
     """Return the word that selects the pool of :mod:`hopsight.hops.pool`."""
     return mix(np.uint64((seed + 1) % 2**64))[0]
+
+
+def drop_chances(edge_hashes: HashArray, late: NDArray[np.bool_], seed: np.uint64) -> HashArray:
+    """Return a word for each edge that decides which of equally similar ones are dropped, the smallest first.
+
+    ``late`` says which arcs come after the opposite one; ``seed`` is that of the pool, whose hashes are others.
+    """
+    return np.asarray(scramble(scramble(edge_hashes ^ seed) + np.uint64(0x9E3779B97F4A7C15) + late.astype(np.uint64)))
 
 
 def law_nodes(graph: AttributedGraph) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.folds import Splits, place_of
+from hopsight.hcm.views import arc_numbers
 from hopsight.system.compiled import compiled
 from hopsight.system.lookup import find_edges
 
@@ -177,10 +178,21 @@ def _smooth_shown(
                 found[view, place, column] = scale[mine, view] * total[view, column]
 
 
+def _lists_of(graph: AttributedGraph, edges: NDArray[np.bool_]) -> Any:
+    """Return the 0/1 CSR matrix of some edges of an undirected graph from the lists that it has already."""
+    lists = graph.adjacency
+    shown = edges[arc_numbers(graph)]
+    before = np.concatenate([[0], np.cumsum(shown)]).astype(lists.indptr.dtype)
+    indices = lists.indices[shown]
+    return sp.csr_array((np.ones(indices.size, dtype=np.float32), indices, before[lists.indptr]), shape=lists.shape)
+
+
 def adjacency_of(graph: AttributedGraph, edges: NDArray[np.bool_], *, directed: bool, weighted: bool = False) -> Any:
     """Return the 0/1 CSR matrix of some of a graph's edges, or of their relative weights if they have any."""
-    source, target = graph.edges[:, edges]
     weighted = weighted and graph.edge_weight is not None
+    if not graph.directed and not directed and not weighted:
+        return _lists_of(graph, edges)
+    source, target = graph.edges[:, edges]
     values = graph.relative_weight[edges].astype(np.float32) if weighted else np.ones(source.size, dtype=np.float32)
     if not directed:
         source, target = np.concatenate([source, target]), np.concatenate([target, source])

@@ -14,7 +14,7 @@ from hopsight.system.triangles import arcs_by_degree, each_once_in_order, triang
 
 FloatArray = NDArray[np.float64]
 
-TRIANGLE_BLOCKS = 8  # of nodes with about as many edges each; a fixed number, so that sums have a fixed order
+TRIANGLE_BLOCKS = 16  # of nodes with about as many edges each; a fixed number, so that sums have a fixed order
 
 
 def ahp(edges: NDArray[np.int64], hops: FloatArray, n_nodes: int) -> FloatArray:

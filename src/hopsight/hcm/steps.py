@@ -203,9 +203,10 @@ class Step:
         for tensor in self.learned:
             tensor.grad = None
         size = at_once(self.device) // (2 if self.n_pairs <= 4 * AT_ONCE else 1)  # of few pairs every thread has some
-        blocks = torch.split(pairs, size, dim=-1)
-        masks = block_generators(dropout if schedule.dropout else None, len(blocks))
-        self.blocks = list(zip(blocks, torch.split(labels, size), masks, strict=True))
+        n_blocks = -(-self.n_pairs // size)  # all of about the same size, so that no thread waits for another
+        blocks = torch.tensor_split(pairs, n_blocks, dim=-1), torch.tensor_split(labels, n_blocks)
+        masks = block_generators(dropout if schedule.dropout else None, n_blocks)
+        self.blocks = list(zip(*blocks, masks, strict=True))
         self.loss = torch.zeros((), device=labels.device)
 
     def gradients(

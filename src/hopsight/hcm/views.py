@@ -36,8 +36,7 @@ class Neighborhoods:
             self.indptr, self.indices, self.edge, second = _both_ways(graph)
         else:  # the lists that the graph has already
             self.indptr, self.indices = graph.adjacency.indptr, graph.adjacency.indices
-            self.edge = np.empty(self.indices.size, dtype=_number_type(graph.n_edges))
-            _number_edges(self.indptr, self.indices, self.edge, self.indptr[:-1].copy())
+            self.edge = arc_numbers(graph)
         self.weight = np.empty(0, dtype=np.float32)  # all are 1
         if graph.edge_weight is not None:
             weight = np.append(graph.relative_weight, 0.0).astype(np.float32)
@@ -146,6 +145,14 @@ def _both_ways(graph: AttributedGraph) -> tuple[Any, Any, Any, Any]:
     both = one_way.maximum(other_way)
     both.sort_indices()
     return both.indptr, both.indices, both.data - 1, (one_way + other_way).data - 1 - both.data
+
+
+def arc_numbers(graph: AttributedGraph) -> NDArray[Any]:
+    """Return which edge of an undirected graph leads to each neighbor in the lists of its adjacency."""
+    lists = graph.adjacency
+    edge = np.empty(lists.indices.size, dtype=_number_type(graph.n_edges))
+    _number_edges(lists.indptr, lists.indices, edge, lists.indptr[:-1].copy())
+    return edge
 
 
 def _number_type(n_edges: int) -> Any:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_ratio
 
 
-def drop_edges(similarity: NDArray[np.float64], drop_ratio: float, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return which edges to keep; exactly ⌊R·m⌋ are dropped, with ties broken at random.
+def drop_edges(
+    similarity: NDArray[np.float64],
+    drop_ratio: float,
+    *,
+    rng: np.random.Generator | None = None,
+    chances: NDArray[Any] | None = None,
+) -> NDArray[np.bool_]:
+    """Return which edges to keep; exactly ⌊R·m⌋ are dropped, ties broken by the smallest chances, or else at random.
 
     >>> drop_edges(np.array([0.9, 0.1, 0.5, 0.4]), 0.5, rng=np.random.default_rng(0)).tolist()
     [True, False, True, False]
@@ -18,10 +26,11 @@ def drop_edges(similarity: NDArray[np.float64], drop_ratio: float, *, rng: np.ra
     n_drop = int(np.floor(drop_ratio * similarity.size + 1e-9))  # 0.29 · 100 is 28.999999999999996
     keep = np.ones(similarity.size, dtype=np.bool_)
     if n_drop:
-        chance = rng.random(similarity.size)
         limit = np.partition(similarity, n_drop - 1)[n_drop - 1]
         keep = similarity >= limit
         ties = np.flatnonzero(similarity == limit)
         n_more = n_drop - np.count_nonzero(~keep)
-        keep[ties[np.argsort(chance[ties])[:n_more]]] = False
+        if chances is None:
+            chances = (rng or np.random.default_rng()).random(similarity.size)
+        keep[ties[np.argsort(chances[ties])[:n_more]]] = False
     return keep

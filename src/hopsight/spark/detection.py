@@ -240,7 +240,7 @@ class Engine:
             attribute_laws = laws.fit_attribute_laws(chosen, degrees, layout)
             references = laws.choose_references(chosen, similarity)
         with self.stage("pairs"):
-            pool, compared = self._pairs(graph, x, splits, seed, similarity, references, rngs[1])
+            pool, compared = self._pairs(graph, x, splits, seed, similarity, references)
         with self.stage("views"):
             blocks = x.filter("kind = 'x'").unionAll(degrees)
             around = computed(views.neighborhoods(blocks, graph.cells, layout, splits), large=True)
@@ -357,12 +357,11 @@ class Engine:
         seed: np.uint64,
         similarity: str,
         references: References,
-        rng: np.random.Generator,
     ) -> tuple[PairPool, DataFrame]:
         """Drop the edges whose ends are least similar, choose the pool, and return with it all edges, compared."""
         detector, layout = self.detector, graph.layout
         edges = cached(pairs.with_similarity(x, graph.cells, layout, similarity, references))
-        limit = drop_limit(edges, graph.n_edges, detector.drop_ratio, rng)
+        limit = drop_limit(edges, graph.n_edges, detector.drop_ratio, seed)
         sources = pairs.choose_sources(graph.nodes, layout.n_nodes)
         reached = pairs.search_hops(x, pairs.kept_edges(edges, limit), layout, sources, detector.n_classes - 1)
         names = ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")

@@ -114,10 +114,10 @@ def with_positions(nodes: DataFrame, transform: AttributeTransform, n_blocks: in
 
 
 def attribute_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: float) -> DataFrame:
-    """Return blocks of four kinds: ``x``, ``hash``, ``row`` and ``exact``.
+    """Return blocks of three kinds: ``x``, ``hash`` and ``exact``.
 
-    ``x`` are the attributes in their unit, as float32, and ``row`` the places in the node table. ``exact`` are the
-    attributes that similarities are computed from: in float64, divided by the magnitude only.
+    ``x`` are the attributes in their unit, as float32. ``exact`` are those that similarities are computed from: in
+    float64, divided by the magnitude only.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -127,15 +127,15 @@ def attribute_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: f
         block, piece = (part.as_py() for part in key)
         order = np.argsort(table.column("position").to_numpy())
         x = matrix_of(table.combine_chunks().to_batches()[0], "x")[order]
-        hashes, places = (table.column(name).to_numpy()[order] for name in ("hash", "row"))
+        hashes = table.column("hash").to_numpy()[order]
         exact = x if magnitude == 1.0 else x / magnitude
         scaled = (exact / (unit / magnitude)).astype(np.float32)
-        kinds = {"x": scaled, "hash": hashes.view(np.uint64), "row": places, "exact": exact}
+        kinds = {"x": scaled, "hash": hashes.view(np.uint64), "exact": exact}
         rows = ({"fold": NO_FOLD, "block": block, "piece": piece, "kind": k, "payload": v} for k, v in kinds.items())
         return pa.Table.from_batches([one_row(row, names) for row in rows])
 
     piece = F.floor(F.col("position") / PIECE).cast("int").alias("piece")
-    with_piece = nodes.select("block", "position", "hash", "row", "x", piece)
+    with_piece = nodes.select("block", "position", "hash", "x", piece)
     return with_piece.groupBy("block", "piece").applyInArrow(pack, BLOCK)
 
 

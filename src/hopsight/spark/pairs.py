@@ -40,25 +40,18 @@ if TYPE_CHECKING:
 
 PORTION = 8 * WORD  # sources that one task searches from
 
-COMPARED = (
-    "cell int, slice int, u binary, v binary, hash binary, way binary, key binary, similarity binary, "
-    "dissimilarity binary"
-)
+COMPARED = "cell int, slice int, u binary, v binary, hash binary, way binary, similarity binary, dissimilarity binary"
 KEPT_EDGES = "cell int, slice int, u binary, v binary, way binary"
 TYPES: dict[str, Any] = {
     "exact": np.float64,
     "hash": np.uint64,
     "reach": np.uint64,
-    "row": np.int64,
     **EDGE_TYPES,
 }
 
 
 def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str, references: References) -> DataFrame:
-    """Add to each edge the similarity of its ends, as a word that sorts like it, and their relative dissimilarity.
-
-    Keys sort like the edges in the local engine, by the rows of their ends in the node table.
-    """
+    """Add to each edge the similarity of its ends, as a word that sorts like it, and their relative dissimilarity."""
 
     def compare(
         layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
@@ -68,15 +61,10 @@ def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str
         ends = np.stack([edges["u"], edges["v"] + (0 if i == j else layout.sizes[i])]).astype(np.int64)
         similarity = sortable(edge_similarity(rows, ends, measure))
         dissimilarity = references.relative_dissimilarity(rows, ends)
-        places = np.stack([blocks[f"row{side}"][edges[end], 0] for side, end in ((0, "u"), (1, "v"))])
-        way = edges["way"]
-        source, target = arc_ends(places[0], places[1], way) if way.size else np.sort(places, axis=0)
-        known = {"similarity": similarity, "dissimilarity": dissimilarity, "key": source * layout.n_nodes + target}
-        yield from slices(cell, {**known, **edges})
+        yield from slices(cell, {"similarity": similarity, "dissimilarity": dissimilarity, **edges})
 
     edges = cells.select("cell", "slice", "u", "v", "hash", "way")
-    sent = send(x.filter("kind in ('exact', 'row')"), layout)
-    return on_cells(sent, edges, layout, [NO_FOLD], compare, TYPES, COMPARED)
+    return on_cells(send(x.filter("kind = 'exact'"), layout), edges, layout, [NO_FOLD], compare, TYPES, COMPARED)
 
 
 def choose_sources(nodes: DataFrame, n_nodes: int) -> tuple[Array, Array, Array]:

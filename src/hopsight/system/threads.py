@@ -130,18 +130,30 @@ def by_blocks(function: Callable[[Any], Any], values: Any) -> Any:
     >>> by_blocks(np.sqrt, np.array([1.0, 4.0])).tolist()
     [1.0, 2.0]
     """
+    return by_parts(lambda part: function(values[part]), values.size)
+
+
+def by_parts(function: Callable[[slice], Any], size: int) -> Any:
+    """Make a long array of parts that have nothing to do with each other, in threads.
+
+    >>> import numpy as np
+    >>> by_parts(lambda part: np.arange(part.start, part.stop) ** 2, 3).tolist()
+    [0, 1, 4]
+    """
     import numpy as np
 
-    if values.size <= VALUES_AT_ONCE:
-        return function(values)
-    first = function(values[:VALUES_AT_ONCE])
-    found = np.empty(values.size, dtype=first.dtype)
-    found[:VALUES_AT_ONCE] = first
+    step = max(1, VALUES_AT_ONCE // 4)  # of few numbers every thread has some
+    first = function(slice(0, min(step, size)))
+    if size <= step:
+        return first
+    found = np.empty(size, dtype=first.dtype)
+    found[:step] = first
 
     def fill(start: int) -> None:
-        found[start : start + VALUES_AT_ONCE] = function(values[start : start + VALUES_AT_ONCE])
+        part = slice(start, min(start + step, size))
+        found[part] = function(part)
 
-    for _ in in_order(fill, range(VALUES_AT_ONCE, values.size, VALUES_AT_ONCE)):
+    for _ in in_order(fill, range(step, size, step)):
         pass
     return found
 
