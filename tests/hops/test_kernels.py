@@ -40,9 +40,10 @@ def test_only_pairs_below_the_limit_of_their_class_are_returned() -> None:
 
 def test_columns_are_drawn_evenly_and_once_each(rng: np.random.Generator) -> None:
     pairs, drawn = np.stack([np.arange(10), np.arange(100, 110)]), np.empty((2, 4), dtype=np.int64)
-    counts = np.zeros(10)
+    counts, order = np.zeros(10), np.arange(12)
     for word in rng.integers(2**64, size=10_000, dtype=np.uint64):
-        draw_columns(pairs, word, drawn)
+        draw_columns(pairs, word, order, drawn)
+        assert order.tolist() == list(range(12))  # ready for the next draw
         assert np.unique(drawn[0]).size == 4 and (drawn[1] == drawn[0] + 100).all()
         counts[drawn[0]] += 1
     np.testing.assert_allclose(counts, 4000, atol=4 * np.sqrt(4000 * 0.6))  # four standard errors
@@ -50,5 +51,5 @@ def test_columns_are_drawn_evenly_and_once_each(rng: np.random.Generator) -> Non
 
 def test_of_too_few_columns_some_are_drawn_again() -> None:
     drawn = np.empty((2, 500), dtype=np.int64)
-    draw_columns(np.array([[7, 8], [1, 2]]), np.uint64(3), drawn)
+    draw_columns(np.array([[7, 8], [1, 2]]), np.uint64(3), np.arange(2), drawn)
     assert set(map(tuple, drawn.T.tolist())) == {(7, 1), (8, 2)} and 200 < (drawn[0] == 7).sum() < 300

@@ -206,23 +206,28 @@ def _below(
     return size
 
 
-def draw_columns(pairs: Any, word: Any, out: Any) -> None:
+@compiled(nogil=True)
+def draw_columns(pairs: Any, word: Any, order: Any, out: Any) -> None:
     """Fill ``out`` with random columns of ``pairs``: different ones, or repeated ones where there are too few.
 
-    The columns follow from a random 64-bit word: a shuffle that stops as soon as it has chosen enough.
+    The columns follow from a random 64-bit word: a shuffle that stops as soon as it has chosen enough. ``order`` is
+    0, 1, 2, … for as many columns or more, before and after.
     """
-    _draw_columns(pairs, word, np.arange(pairs.shape[1]), out)
-
-
-@compiled(nogil=True)
-def _draw_columns(pairs: Any, word: Any, order: Any, out: Any) -> None:
     size, wanted = pairs.shape[1], out.shape[1]
+    if size < wanted:
+        for place in range(wanted):
+            word += np.uint64(0x9E3779B97F4A7C15)
+            chosen = np.int64(((scramble(word) >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32))
+            out[0, place], out[1, place] = pairs[0, chosen], pairs[1, chosen]
+        return
     for place in range(wanted):
         word += np.uint64(0x9E3779B97F4A7C15)
-        first = place if size >= wanted else 0
-        draw = scramble(word) >> np.uint64(32)
-        other = first + np.int64((draw * np.uint64(size - first)) >> np.uint64(32))
+        other = place + np.int64(((scramble(word) >> np.uint64(32)) * np.uint64(size - place)) >> np.uint64(32))
         chosen = order[other]
-        if size >= wanted:
-            order[other], order[place] = order[place], chosen
+        order[other], order[place] = order[place], chosen
         out[0, place], out[1, place] = pairs[0, chosen], pairs[1, chosen]
+    for place in range(wanted):
+        if order[place] >= wanted:  # where something else is now
+            order[order[place]] = order[place]
+    for place in range(wanted):
+        order[place] = place

@@ -96,10 +96,11 @@ class PairPool:
         drawn = np.empty((n_epochs, self.n_networks, 2, self.n_classes * self.n_pairs), dtype=np.int64)
         words = rng.integers(2**64, size=(n_epochs, self.n_networks, self.n_classes), dtype=np.uint64)
         n_inner = len(self.pools) // self.n_networks
+        order = np.arange(max(pairs.shape[1] for pools in self.pools for pairs in pools))
         for step in range(n_epochs):
             fold = 1 + (epoch + step) % (n_inner - 1)
             for k in range(self.n_networks):
-                _draw(self.pools[k * n_inner + fold], words[step, k], drawn[step, k])
+                _draw(self.pools[k * n_inner + fold], words[step, k], order, drawn[step, k])
         return drawn
 
     def draw_aside(self, network: int, most: int, *, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
@@ -107,15 +108,16 @@ class PairPool:
         pools = self.pools[network * len(self.pools) // self.n_networks]
         n_pairs = min(most, *(pairs.shape[1] for pairs in pools))
         drawn = np.empty((2, self.n_classes * n_pairs), dtype=np.int64)
-        _draw(pools, rng.integers(2**64, size=self.n_classes, dtype=np.uint64), drawn)
+        order = np.arange(max(pairs.shape[1] for pairs in pools))
+        _draw(pools, rng.integers(2**64, size=self.n_classes, dtype=np.uint64), order, drawn)
         return drawn, np.repeat(np.arange(self.n_classes), n_pairs)
 
 
-def _draw(pools: Sequence[IntArray], words: HashArray, out: IntArray) -> None:
+def _draw(pools: Sequence[IntArray], words: HashArray, order: IntArray, out: IntArray) -> None:
     """Fill (2, n_classes · n_pairs) with pairs, as many from each pool; each has a random word."""
     n_pairs = out.shape[1] // len(pools)
     for kind, (pairs, word) in enumerate(zip(pools, words, strict=True)):
-        draw_columns(pairs, word, out[:, kind * n_pairs : (kind + 1) * n_pairs])
+        draw_columns(pairs, word, order, out[:, kind * n_pairs : (kind + 1) * n_pairs])
 
 
 def pair_pool(
