@@ -5,7 +5,7 @@
 
 Both versions get the same arrays, each fit has a process of its own, and the versions take turns; the median of each
 counts. Before a detector's first turn, a short fit of each version compiles its code. ``--only`` chooses cases by a
-part of their names.
+part of their names. ``--precision float32`` shows what processors without AMX gain on one that has it.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, required=True, help="the folder src of the older version")
     parser.add_argument("--only", default="")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--precision", default="auto")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     from hopsight.system.machine import machine
@@ -51,11 +52,13 @@ def main() -> None:
             file = Path(folder) / graph
             if not file.exists():
                 save(graph, file)
-            rows[name] = compared(options.source, file, detector, options.repeats, warm=detector in warm)
+            fit = str(file), detector, options.precision
+            rows[name] = compared(options.source, fit, options.repeats, warm=detector in warm)
             warm.add(detector)
             print(f"{name}: {rows[name]}", flush=True)
     if options.out:
-        options.out.write_text(json.dumps({"machine": machine(), "repeats": options.repeats, "rows": rows}, indent=1))
+        known = {"machine": machine(), "repeats": options.repeats, "precision": options.precision, "rows": rows}
+        options.out.write_text(json.dumps(known, indent=1))
 
 
 def save(graph: str, file: Path) -> None:
@@ -70,14 +73,14 @@ def save(graph: str, file: Path) -> None:
     file.write_bytes(pickle.dumps((np.asarray(made.edges), made.attributes, [str(node) for node in made.node_ids])))
 
 
-def compared(older: Path, file: Path, detector: str, repeats: int, *, warm: bool) -> dict[str, Any]:
+def compared(older: Path, fit: tuple[str, str, str], repeats: int, *, warm: bool) -> dict[str, Any]:
     """Return the median seconds of both versions, and their ratio."""
     spent: dict[str, list[float]] = {"older": [], "ours": []}
     for turn in range(int(warm), repeats + 1):
         for name, source in (("older", older), ("ours", HERE.parents[1] / "src")):
             environment = {**os.environ, "PYTHONPATH": str(source.resolve())}
             n_epochs = "6" if turn == 0 else ""
-            command = [sys.executable, str(HERE.with_name("older_fit.py")), str(file), detector, n_epochs]
+            command = [sys.executable, str(HERE.with_name("older_fit.py")), *fit, n_epochs]
             done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
             if turn:
                 spent[name].append(float(done.stdout.split()[-1]))

@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 
 
-def main(file: str, detector: str, n_epochs: str) -> None:
+def main(file: str, detector: str, precision: str, n_epochs: str) -> None:
     """Fit on the CPU; ``n_epochs`` shortens the training."""
     warnings.simplefilter("ignore")
     import hopsight as hs
@@ -17,7 +17,7 @@ def main(file: str, detector: str, n_epochs: str) -> None:
     edges, attributes, ids = pickle.loads(Path(file).read_bytes())
     graph = hs.AttributedGraph.from_edges(*edges, attributes, node_ids=ids)
     model = hs.HCM.authors() if detector == "authors" else hs.CrossHCM()
-    model.seed, model.device = 0, "cpu"
+    model.seed, model.device, model.precision = 0, "cpu", precision
     if n_epochs:
         model.n_epochs, model.burn_in, model.n_samples = int(n_epochs), int(n_epochs) // 2, 1
     start = time.perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -20,20 +20,10 @@ from hopsight.hcm.cross_views import CrossViews, OneAtATime, kept_at_once, view_
 from hopsight.hcm.edge_posterior import EdgePosterior, edge_values
 from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
 from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, all_p_values, combine, weigh
-from hopsight.hcm.folds import (
-    Fold,
-    Placed,
-    Splits,
-    drop_chances,
-    edge_hashes,
-    law_edges,
-    law_nodes,
-    node_folds,
-    pool_seed,
-)
+from hopsight.hcm.folds import Fold, Placed, Splits, chances, edge_hashes, law_edges, law_nodes, node_folds, pool_seed
 from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.hop_detector import HopDetector
-from hopsight.hcm.inputs import ROWS_AT_ONCE, in_single_precision, in_unit, spread_of
+from hopsight.hcm.inputs import in_single_precision, in_unit, spread_of
 from hopsight.hcm.laws import AttributeLaws
 from hopsight.hcm.locality import adjacency_of, edges_among, local_views
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
@@ -51,6 +41,7 @@ from hopsight.system.threads import few_threads, in_order
 PRIOR_PAIRS = 10.0
 SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
 CALIBRATION_PAIRS = 1024  # of each hop class
+ROWS_READ = 1 << 13  # nodes whose attributes a thread reads at a time
 
 
 @dataclass(kw_only=True)
@@ -282,10 +273,9 @@ class CrossHCM(Taught, HopDetector):
         checkpoint.prepare("pool", pool.arrays())
         return pool
 
-    def _chances(self, graph: AttributedGraph) -> NDArray[np.uint64]:
-        """Return hashes, so that neither the order of the nodes nor the engine matters; opposite arcs have two."""
-        source, target = (graph.node_hashes[ends] for ends in graph.edges)
-        return drop_chances(source + target, graph.directed & (source > target), pool_seed(self.split_seed_))
+    def _chances_of(self, graph: AttributedGraph) -> Callable[[NDArray[np.int64]], NDArray[Any]]:
+        """Return hashes, so that neither the order of the nodes nor the engine matters."""
+        return lambda edges: chances(graph, edges, pool_seed(self.split_seed_))
 
     def _calibrate(
         self, sight: CrossViews, networks: Sequence[HopNetwork], pairs: PairPool, rng: np.random.Generator
@@ -390,13 +380,13 @@ class CrossHCM(Taught, HopDetector):
         folds, (deviation, residual) = node_folds(graph.node_hashes), np.empty((2, graph.n_nodes))
 
         def read(start: int) -> None:
-            rows = slice(start, start + ROWS_AT_ONCE // 8)
+            rows = slice(start, start + ROWS_READ)
             own = self._own(np.asarray(attributes[rows], dtype=np.float64))
             deviation[rows] = self._deviation_of(own)
             residual[rows] = self.attribute_laws_.residual(own, graph.degrees[rows], folds[rows])
 
         with few_threads(1):  # of BLAS, in each of these
-            for _ in in_order(read, range(0, graph.n_nodes, ROWS_AT_ONCE // 8)):
+            for _ in in_order(read, range(0, graph.n_nodes, ROWS_READ)):
                 pass
         release(attributes)
         return NodeReadings(

@@ -162,6 +162,12 @@ def drop_chances(edge_hashes: HashArray, late: NDArray[np.bool_], seed: np.uint6
     return np.asarray(scramble(scramble(edge_hashes ^ seed) + np.uint64(0x9E3779B97F4A7C15) + late.astype(np.uint64)))
 
 
+def chances(graph: AttributedGraph, edges: NDArray[np.int64], seed: np.uint64) -> HashArray:
+    """Return the words of :func:`drop_chances` for some edges; the source of a late arc has the larger hash."""
+    source, target = (graph.node_hashes[ends] for ends in graph.edges[:, edges])
+    return drop_chances(source + target, graph.directed & (source > target), seed)
+
+
 def law_nodes(graph: AttributedGraph) -> NDArray[np.int64]:
     """Return the nodes that laws are fitted to, in the order of the hashes of their ids, whatever their positions."""
     return smallest(graph.node_hashes, LAW_NODES)

@@ -150,7 +150,7 @@ class HopDetector(HopParameters):
         clock.begin("hops")
         checkpoint = Checkpoint(self._checkpoint, self._key(graph))
         alike = edge_similarity(attributes, graph.edges, self.resolve_similarity(self.transform_.scaling))
-        kept = drop_edges(alike, self.drop_ratio, rng=for_drop, chances=self._chances(graph))
+        kept = drop_edges(alike, self.drop_ratio, rng=for_drop, chances=self._chances_of(graph))
         pairs = self._hop_pairs(graph, kept, for_pairs, checkpoint)
         self.class_sizes_, self.class_errors_, self.n_pairs_ = pairs.sizes, pairs.errors, pairs.n_pairs
         self.n_inputs_, self.n_classes_, self.directed_ = attributes.shape[1], pairs.n_classes, graph.directed
@@ -290,7 +290,7 @@ class HopDetector(HopParameters):
             return held[1] if rows is None else held[1][rows]
         return inputs_of(graph, self.transform_, self.magnitude_, rows)
 
-    def _chances(self, graph: AttributedGraph) -> NDArray[Any] | None:
+    def _chances_of(self, graph: AttributedGraph) -> Callable[[NDArray[np.int64]], NDArray[Any]] | None:
         """Return what decides which of equally similar edges are dropped; None leaves it to chance."""
         return None
 

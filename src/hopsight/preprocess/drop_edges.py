@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ def drop_edges(
     drop_ratio: float,
     *,
     rng: np.random.Generator | None = None,
-    chances: NDArray[Any] | None = None,
+    chances: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
 ) -> NDArray[np.bool_]:
-    """Return which edges to keep; exactly ⌊R·m⌋ are dropped, ties broken by the smallest chances, or else at random.
+    """Return which edges to keep; exactly ⌊R·m⌋ are dropped, with ties broken at random.
+
+    ``chances`` returns a number for each of some edges: of tied ones, those with the smallest are dropped.
 
     >>> drop_edges(np.array([0.9, 0.1, 0.5, 0.4]), 0.5, rng=np.random.default_rng(0)).tolist()
     [True, False, True, False]
@@ -31,6 +34,8 @@ def drop_edges(
         ties = np.flatnonzero(similarity == limit)
         n_more = n_drop - np.count_nonzero(~keep)
         if chances is None:
-            chances = (rng or np.random.default_rng()).random(similarity.size)
-        keep[ties[np.argsort(chances[ties])[:n_more]]] = False
+            order = np.argsort((rng or np.random.default_rng()).random(similarity.size)[ties])
+        else:
+            order = np.argsort(chances(ties))
+        keep[ties[order[:n_more]]] = False
     return keep
