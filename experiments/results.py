@@ -33,7 +33,7 @@ RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
 SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
-    "evidence_textbook.json", "evidence_threshold.json", "growth.json", "growth_large.json", "older.json",
+    "evidence_textbook.json", "evidence_threshold.json", "gpu.json", "growth.json", "growth_large.json", "older.json",
     "over_time.json", "over_time_published.json", "runs.json", "speed.json", "verdicts.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
@@ -232,6 +232,14 @@ def ratios(file: str, theirs: str, title: str) -> str:
     return markdown(["s", title, "ours", "ratio"], lines)
 
 
+def on_gpu() -> str:
+    """Seconds of the stages of a fit on a GPU."""
+    rows = json.loads((RAW / "gpu.json").read_text(encoding="utf-8"))["rows"]
+    stages = list(rows[0]["seconds"])
+    lines = [[row["graph"], *(f"{row['seconds'][stage]:.2f}" for stage in stages), f"{row['all']:.2f}"] for row in rows]
+    return markdown(["s", *stages, "whole fit"], lines)
+
+
 def _slope(slopes: dict[str, float], name: str) -> str:
     known = {"peak_gb": "memory"}.get(name, name)
     return f"{slopes[known]:.2f}" if known in slopes else ""
@@ -241,7 +249,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "development": development, "reserved": reserved, "textbook": textbook, "threshold": threshold,
     "verdicts": verdicts, "over_time": over_time,
     "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
-    "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
+    "gpu": on_gpu, "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
     "speed": partial(ratios, "speed.json", "theirs", "other form"),
     **{
         f"{table.__name__}_{section}": partial(lambda table, section: table(compared(), section), table, section)
