@@ -43,7 +43,7 @@ def test_ties_are_broken_as_by_the_local_engine(spark: Any, digits: int, drop_ra
     way = np.repeat([0, LATE], N_EDGES // 2).astype(np.uint8)
     cells, rows, places = frame_of(spark, similarity, hashes, way)
     limit = drop_limit(cells, N_EDGES, drop_ratio, seed)
-    wanted = drop_edges(similarity, drop_ratio, chances=drop_chances(hashes, way > 0, seed).__getitem__)
+    wanted = drop_edges(similarity, drop_ratio, rng=rng, chances=drop_chances(hashes, way > 0, seed).__getitem__)
     assert wanted.sum() == N_EDGES - int(N_EDGES * drop_ratio)
     for row, mine in zip(rows, places, strict=True):
         np.testing.assert_array_equal(kept_mask(row, limit), wanted[mine])

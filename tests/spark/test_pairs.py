@@ -26,7 +26,8 @@ def test_the_pool_is_that_of_the_local_engine(
 
     attributes = reference._transformed(graph)
     similarity = edge_similarity(attributes, graph.edges, "euclidean")
-    kept = drop_edges(similarity, reference.drop_ratio, chances=reference._chances_of(graph))
+    chances = reference._chances_of(graph)
+    kept = drop_edges(similarity, reference.drop_ratio, rng=np.random.default_rng(0), chances=chances)
     seed = pool_seed(reference.seed)
     wanted = reference._hop_pairs(graph, kept, np.random.default_rng(0), Checkpoint(None, ""))
     parts = (

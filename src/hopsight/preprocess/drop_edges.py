@@ -15,7 +15,7 @@ def drop_edges(
     similarity: NDArray[np.float64],
     drop_ratio: float,
     *,
-    rng: np.random.Generator | None = None,
+    rng: np.random.Generator,
     chances: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
 ) -> NDArray[np.bool_]:
     """Return which edges to keep; exactly ⌊R·m⌋ are dropped, with ties broken at random.
@@ -33,9 +33,6 @@ def drop_edges(
         keep = similarity >= limit
         ties = np.flatnonzero(similarity == limit)
         n_more = n_drop - np.count_nonzero(~keep)
-        if chances is None:
-            order = np.argsort((rng or np.random.default_rng()).random(similarity.size)[ties])
-        else:
-            order = np.argsort(chances(ties))
-        keep[ties[order[:n_more]]] = False
+        tied = rng.random(similarity.size)[ties] if chances is None else chances(ties)
+        keep[ties[np.argsort(tied)[:n_more]]] = False
     return keep
