@@ -5,7 +5,8 @@
 
 Both versions get the same arrays, each fit has a process of its own, and the versions take turns; the median of each
 counts. Before a detector's first turn, a short fit of each version compiles its code. ``--only`` chooses cases by a
-part of their names. ``--precision float32`` shows what processors without AMX gain on one that has it.
+part of their names; cases that are in the file already stay there. ``--precision float32`` shows what
+processors without AMX gain on one that has it.
 """
 
 from __future__ import annotations
@@ -57,8 +58,10 @@ def main() -> None:
             warm.add(detector)
             print(f"{name}: {rows[name]}", flush=True)
     if options.out:
-        known = {"machine": machine(), "repeats": options.repeats, "precision": options.precision, "rows": rows}
-        options.out.write_text(json.dumps(known, indent=1))
+        known = {"repeats": options.repeats, "precision": options.precision, "cores": len(os.sched_getaffinity(0))}
+        before = json.loads(options.out.read_text()) if options.out.exists() else {"rows": {}}
+        rows = before["rows"] | rows
+        options.out.write_text(json.dumps({"machine": machine(), **known, "rows": rows}, indent=1))
 
 
 def save(graph: str, file: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.tails import Null, fit_null
+from hopsight.detectors.tails import Null, fit_null, sorted_quantiles
 from hopsight.hcm.laws import quantile_levels, ranks
 from hopsight.hcm.scores import effective_count, neighbor_means, neighbor_sum, triangle_sums
 from hopsight.system.threads import by_parts
@@ -51,7 +51,7 @@ class EdgeLaws:
     @classmethod
     def fit(cls, edges: EdgeReadings) -> EdgeLaws:
         """Fit all laws to some edges."""
-        pair = (edges.surprise, edges.dissimilarity)
+        pair = [np.sort(values) for values in (edges.surprise, edges.dissimilarity)]
         levels = np.stack([quantile_levels(values) for values in pair])
         laws = cls(levels, np.array([_middle_and_width(values) for values in pair]), np.zeros(5))
         laws.null[:] = fit_null(laws._unusual(edges)).numbers()
@@ -115,8 +115,8 @@ class EdgeLaws:
         return np.asarray(((edges.surprise - m0) / w0 + (edges.dissimilarity - m1) / w1) / 2.0)
 
 
-def _middle_and_width(values: FloatArray) -> tuple[float, float]:
-    if not values.size:
+def _middle_and_width(ordered: FloatArray) -> tuple[float, float]:
+    if not ordered.size:
         return 0.0, 1.0
-    middle, high = np.quantile(values, [0.5, 0.8])
-    return float(middle), float(high - middle if high > middle else values.std() or 1.0)
+    middle, high = sorted_quantiles(ordered, [0.5, 0.8])
+    return float(middle), float(high - middle if high > middle else ordered.std() or 1.0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.detectors.tails import sorted_quantiles
 from hopsight.system.threads import by_blocks, few_threads, in_order
 
 FloatArray = NDArray[np.float64]
@@ -127,14 +129,11 @@ def fit_ridges(columns: FloatArray, wanted: FloatArray, folds: IntArray, n_folds
     useful = spread > 1e-9 * max(float(spread.max(initial=0.0)), 1e-300)
     scale = np.where(useful, spread, np.inf)
     standard = (columns - center) / scale
-    ridges = np.empty((len(PENALTIES), n_folds, columns.shape[1] + 1))
-
-    def without(fold: int) -> FloatArray:
-        train = folds != fold
-        return _ridge(standard[train], wanted[train]) if train.any() else _ridge(standard, wanted)
-
-    for fold, ridge in enumerate(in_order(without, range(n_folds))):
-        ridges[:, fold] = ridge
+    parts = list(in_order(lambda fold: _moments(standard[folds == fold], wanted[folds == fold]), range(n_folds)))
+    total = [sum(each) for each in zip(*parts, strict=True)]
+    others = [[all_ - mine for all_, mine in zip(total, part, strict=True)] for part in parts]
+    solved = in_order(_ridge, [rest if rest[0] else total for rest in others])
+    ridges = np.stack(list(solved), axis=1)
     predicted = np.empty((len(PENALTIES), wanted.size))
     for fold in range(n_folds):
         mine = folds == fold
@@ -149,7 +148,7 @@ def fit_ridges(columns: FloatArray, wanted: FloatArray, folds: IntArray, n_folds
 
 def quantile_levels(values: FloatArray) -> FloatArray:
     """Return the quantiles that :func:`ranks` reads ranks from."""
-    return np.quantile(values, np.linspace(0.0, 1.0, N_LEVELS)) if values.size else np.zeros(N_LEVELS)
+    return sorted_quantiles(np.sort(values), np.linspace(0.0, 1.0, N_LEVELS)) if values.size else np.zeros(N_LEVELS)
 
 
 def ranks(values: FloatArray, levels: FloatArray) -> FloatArray:
@@ -187,13 +186,15 @@ def _nonnegative_line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tupl
     return float(sy / s), 0.0
 
 
-def _ridge(columns: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Return (n_penalties, n_columns + 1) coefficients and intercepts."""
-    center, level = columns.mean(axis=0), wanted.mean()
-    values, vectors = np.linalg.eigh((columns - center).T @ (columns - center))
-    along = vectors.T @ ((columns - center).T @ (wanted - level))
-    found = []
-    for penalty in PENALTIES:
-        weights = vectors @ (along / (np.maximum(values, 0.0) + penalty))
-        found.append(np.append(weights, level - center @ weights))
-    return np.stack(found)
+def _moments(columns: FloatArray, wanted: FloatArray) -> tuple[Any, ...]:
+    """Return n, Σ x, Σ y, Σ x xᵀ and Σ x y."""
+    return len(columns), columns.sum(axis=0), wanted.sum(), columns.T @ columns, columns.T @ wanted
+
+
+def _ridge(moments: Sequence[Any]) -> FloatArray:
+    """Return (n_penalties, n_columns + 1) coefficients and intercepts from the moments of some nodes."""
+    n, center, level = moments[0], moments[1] / moments[0], moments[2] / moments[0]
+    squares, along = moments[3] - n * np.outer(center, center), moments[4] - n * center * level
+    penalties = np.array(PENALTIES)[:, None, None] * np.eye(center.size)
+    weights = np.linalg.solve(squares + penalties, along[:, None])[..., 0]
+    return np.column_stack([weights, level - weights @ center])

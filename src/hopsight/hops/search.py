@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import NDArray
 
 from hopsight.hops.kernels import search
+from hopsight.system.threads import in_order
 
 IntArray = NDArray[np.int64]
 
@@ -41,8 +40,7 @@ class HopSearch:
     def each(self, work: Callable[[Any, IntArray], Any], sources: IntArray) -> list[Any]:
         """Call ``work(reached, batch)`` for each batch of sources, in threads, and return the results in order."""
         batches: Sequence[IntArray] = [sources[start : start + WORD] for start in range(0, sources.size, WORD)]
-        with ThreadPoolExecutor(get_num_threads()) as pool:  # compiled code releases the interpreter's lock
-            return list(pool.map(lambda batch: work(self.reached(batch), batch), batches))
+        return list(in_order(lambda batch: work(self.reached(batch), batch), batches))
 
 
 def csr_parts(matrix: Any) -> tuple[IntArray, NDArray[np.int32]]:

@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 N_REFERENCES = 256
 N_KNOTS = 33
-ROWS_AT_ONCE = 1 << 12  # few enough for a cache
+ROWS_AT_ONCE, EDGES_AT_ONCE = 512, 1 << 12  # by one thread at a time
 NEARLY, ROUNDING = 1e-6, 1e-12  # relative to a squared distance, and to the largest one
 
 
@@ -48,7 +48,8 @@ class References:
         found = np.empty((attributes.shape[0], N_KNOTS), dtype=np.float32)
 
         def quantiles(start: int) -> None:
-            rows = self._prepared(attributes[start : start + ROWS_AT_ONCE])
+            rows = np.asarray(attributes[start : start + ROWS_AT_ONCE], dtype=np.float64)
+            rows = _normalized(rows) if self.cosine else rows
             squares = (rows**2).sum(axis=1)[:, None] + lengths - 2.0 * rows @ self.rows.T
             squares.sort(axis=1)
             found[start : start + ROWS_AT_ONCE] = squares[:, places]
@@ -67,52 +68,65 @@ class References:
         node far from everybody, or in a dense crowd, is judged by its own distances. References at the same distance
         up to rounding, such as the other end itself, count half.
         """
-        knots = self.knots(attributes)
+        knots, factors = self.knots(attributes), self._factors(attributes)
         found = np.empty(edges.shape[1], dtype=dtype)
+        rows = frozen(np.asarray(attributes))
 
         def judge(start: int) -> None:
-            part = slice(start, start + ROWS_AT_ONCE)
-            first, second = edges[:, part]
-            apart = ((self._prepared(attributes[first]) - self._prepared(attributes[second])) ** 2).sum(axis=1)
-            share = np.zeros(apart.size)
-            for ends in (first, second):
-                _add_share_nearer(apart, knots, frozen(ends), share)
+            part = slice(start, start + EDGES_AT_ONCE)
+            share = np.empty(found[part].size)
+            _share_nearer(rows, factors, knots, frozen(edges[0, part]), frozen(edges[1, part]), share)
             found[part] = share
 
-        for _ in in_order(judge, range(0, found.size, ROWS_AT_ONCE)):
+        for _ in in_order(judge, range(0, found.size, EDGES_AT_ONCE)):
             pass
         return found
 
-    def _prepared(self, rows: FloatArray) -> FloatArray:
-        values = np.asarray(rows, dtype=np.float64)
-        return _normalized(values) if self.cosine else values
+    def _factors(self, attributes: NDArray[Any]) -> FloatArray:
+        """Return what the row of each node is multiplied by before distances are measured."""
+        factors = np.ones(attributes.shape[0])
+        for start in range(0, factors.size if self.cosine else 0, EDGES_AT_ONCE):
+            part = slice(start, start + EDGES_AT_ONCE)
+            factors[part] = 1.0 / _norms(np.asarray(attributes[part], dtype=np.float64))
+        return factors
 
 
 @compiled(nogil=True)
-def _add_share_nearer(apart: Any, knots: Any, ends: Any, total: Any) -> None:
-    """Add, for each squared distance, half of the share of an end's sorted knots below it; ties count half."""
+def _share_nearer(rows: Any, factors: Any, knots: Any, first: Any, second: Any, out: Any) -> None:
+    """Fill in, for each edge, the mean share of sorted knots of its two ends below their squared distance."""
     n_knots = knots.shape[1]
-    for i in range(ends.size):
-        row = knots[ends[i]]
-        tie = NEARLY * apart[i] + ROUNDING * row[n_knots - 1]
-        below, tied = 0, n_knots  # how many knots are nearer, and how many are nearer or tied
-        high = n_knots
-        while below < high:
-            middle = (below + high) // 2
-            if apart[i] - row[middle] > tie:
-                below = middle + 1
-            else:
-                high = middle
-        low = below
-        while low < tied:
-            middle = (low + tied) // 2
-            if apart[i] - row[middle] >= -tie:
-                low = middle + 1
-            else:
-                tied = middle
-        total[i] += (below / n_knots + low / n_knots) / 4.0
+    for i in range(first.size):
+        one, other, a, b = rows[first[i]], rows[second[i]], factors[first[i]], factors[second[i]]
+        apart = 0.0
+        for column in range(one.size):
+            difference = a * one[column] - b * other[column]
+            apart += difference * difference
+        total = 0
+        for end in (first[i], second[i]):
+            row = knots[end]
+            tie = NEARLY * apart + ROUNDING * row[n_knots - 1]
+            below, tied = 0, n_knots  # how many knots are nearer, and how many are nearer or tied
+            high = n_knots
+            while below < high:
+                middle = (below + high) // 2
+                if apart - row[middle] > tie:
+                    below = middle + 1
+                else:
+                    high = middle
+            low = below
+            while low < tied:
+                middle = (low + tied) // 2
+                if apart - row[middle] >= -tie:
+                    low = middle + 1
+                else:
+                    tied = middle
+            total += below + low  # ties count half
+        out[i] = total / (4.0 * n_knots)
+
+
+def _norms(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.maximum(np.sqrt((rows**2).sum(axis=1)), 1e-12))
 
 
 def _normalized(rows: FloatArray) -> FloatArray:
-    norms = np.sqrt((rows**2).sum(axis=1, keepdims=True))
-    return np.asarray(rows / np.maximum(norms, 1e-12))
+    return np.asarray(rows / _norms(rows)[:, None])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import get_num_threads
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
+from hopsight.system.threads import in_order
 
 SIMILARITIES = ("auto", "jaccard", "cosine", "euclidean")
-BLOCK_VALUES = 1 << 22  # numbers held by a thread at a time
+BLOCK_VALUES = 1 << 17  # numbers held by a thread at a time: few enough for a cache
 
 FloatArray = NDArray[np.float64]
 
@@ -51,9 +50,9 @@ def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str =
         shared = _row_products(_numbers(rows[first]), _numbers(rows[second]))
         out[part] = _similarity(shared, size[first], size[second], similarity)
 
-    with ThreadPoolExecutor(get_num_threads()) as pool:
-        list(pool.map(measure, range(0, size.size, step)))
-        list(pool.map(compare, range(0, out.size, step)))
+    for work, n_rows in ((measure, size.size), (compare, out.size)):
+        for _ in in_order(work, range(0, n_rows, step)):
+            pass
     return out
 
 

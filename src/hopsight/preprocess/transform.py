@@ -28,7 +28,7 @@ from hopsight.system.threads import VALUES_AT_ONCE, few_threads, in_order
 
 FloatArray = NDArray[np.float64]
 
-ROWS_AT_ONCE = 1024  # projected by one thread at a time
+ROWS_AT_ONCE, ROWS_PROJECTED = 1024, 256  # by one thread at a time
 
 
 @dataclass(frozen=True)
@@ -185,11 +185,11 @@ class AttributeTransform:
         """Project prepared attributes on the axes, or do the centering and division left to do."""
         if self.axes is not None:
             turned = np.ascontiguousarray((self.axes / scale).T)
-            if prepared.shape[0] <= ROWS_AT_ONCE:
+            if prepared.shape[0] <= ROWS_PROJECTED:
                 return np.asarray(prepared @ turned) - self.origin
-            starts = range(0, prepared.shape[0], ROWS_AT_ONCE)
+            starts = range(0, prepared.shape[0], ROWS_PROJECTED)
             with few_threads(1):
-                parts = in_order(lambda row: np.asarray(prepared[row : row + ROWS_AT_ONCE] @ turned), starts)
+                parts = in_order(lambda row: np.asarray(prepared[row : row + ROWS_PROJECTED] @ turned), starts)
                 return np.concatenate(list(parts)) - self.origin
         if self.scaling != "standard":
             return prepared

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
 from typing import Any
@@ -20,6 +21,8 @@ VALUES_AT_ONCE = 1 << 16  # numbers that one thread works on at a time
 SHORT = 8192  # rows below which torch gains nothing from a second thread
 
 Run = Callable[..., Iterator[Any]]  # map, or a function like it that works on several items at once
+
+_thread = threading.local()  # has "kept" in a thread of the pool that is kept
 
 
 def n_threads() -> int:
@@ -118,9 +121,17 @@ def in_order(function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterato
     count = n_threads()
     if count < 2:
         yield from map(function, *arguments)
-        return
-    with ThreadPoolExecutor(count) as pool:
-        yield from _ahead(pool, 2 * count, function, *arguments)
+    elif hasattr(_thread, "kept"):  # it must not wait for threads that wait for it
+        with ThreadPoolExecutor(count) as pool:
+            yield from _ahead(pool, 2 * count, function, *arguments)
+    else:
+        yield from _ahead(_kept_pool(count), 2 * count, function, *arguments)
+
+
+@cache
+def _kept_pool(count: int) -> ThreadPoolExecutor:
+    """Return threads that stay: a fit of a small graph has some forty short stages, and starting threads takes time."""
+    return ThreadPoolExecutor(count, "hopsight", initializer=setattr, initargs=(_thread, "kept", True))
 
 
 def by_blocks(function: Callable[[Any], Any], values: Any) -> Any:
@@ -161,11 +172,18 @@ def by_parts(function: Callable[[slice], Any], size: int) -> Any:
 def _ahead(
     pool: ThreadPoolExecutor, most: int, function: Callable[..., Any], *arguments: Iterable[Any]
 ) -> Iterator[Any]:
-    """Map over items with a pool, at most a few results ahead of the caller."""
+    """Map over items with a pool, at most a few results ahead of the caller; nothing runs on when it ends."""
     waiting: deque[Future[Any]] = deque()
-    for chosen in zip(*arguments, strict=False):
-        waiting.append(pool.submit(function, *chosen))
-        if len(waiting) > most:
+    try:
+        for chosen in zip(*arguments, strict=False):
+            waiting.append(pool.submit(function, *chosen))
+            if len(waiting) > most:
+                yield waiting.popleft().result()
+        while waiting:
             yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+    finally:
+        wait([each for each in waiting if not each.cancel()])
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_kept_pool.cache_clear)  # a child does not have these threads
