@@ -45,7 +45,7 @@ def calibrate(logits: FloatArray, labels: IntArray) -> FloatArray:
     in another order.
     """
     shares = np.bincount(labels, minlength=logits.shape[2]) / labels.size
-    centered = logits - logits.max(axis=2, keepdims=True)
+    centered = np.ascontiguousarray(np.moveaxis(logits - logits.max(axis=2, keepdims=True), 2, 0))
     tried: dict[int, tuple[float, FloatArray, FloatArray]] = {}
 
     def loss(number: int) -> float:
@@ -64,7 +64,10 @@ def calibrate(logits: FloatArray, labels: IntArray) -> FloatArray:
 def _at_temperature(
     centered: FloatArray, labels: IntArray, shares: FloatArray, temperature: float
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return the loss at a temperature, the temperature with its offsets, and the probability of one hop."""
+    """Return the loss at a temperature, the temperature with its offsets, and the probability of one hop.
+
+    ``centered`` has the shape (n_classes, n_samples, n_pairs).
+    """
     odds = np.exp(centered / temperature)  # once per temperature: offsets only multiply them
     offsets = np.zeros(shares.size)
     for _ in range(SCALING_ROUNDS):
@@ -94,10 +97,11 @@ def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:
 
 def _mean_shares(odds: FloatArray, factors: FloatArray) -> FloatArray:
     """Return the mean probability of each class over samples and pairs."""
-    rows = odds.reshape(-1, factors.size)
-    return np.asarray(factors * ((1.0 / (rows @ factors)) @ rows) / len(rows))
+    columns = odds.reshape(factors.size, -1)
+    return np.asarray(factors * (columns @ (1.0 / (factors @ columns))) / columns.shape[1])
 
 
 def _first_probability(odds: FloatArray, factors: FloatArray) -> FloatArray:
     """Return the probability of the first class for each pair, as the mean over samples."""
-    return np.asarray((factors[0] * odds[:, :, 0] / (odds @ factors)).mean(axis=0))
+    total = factors @ odds.reshape(factors.size, -1)
+    return np.asarray((factors[0] * odds[0] / total.reshape(odds[0].shape)).mean(axis=0))

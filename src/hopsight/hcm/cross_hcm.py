@@ -294,13 +294,13 @@ class CrossHCM(Taught, HopDetector):
     ) -> FloatArray:
         """Return temperature and class offsets of each network, given its view without the fold that it set aside."""
         device = next(networks[0].parameters()).device
-        schedule, found = self.schedule(len(samples)), []
+        schedule, found, on_device = self.schedule(len(samples)), [], torch.from_numpy(samples).to(device)
         for k, (network, view) in enumerate(zip(networks, views, strict=True)):
             drawn, labels = pairs.draw_aside(k, CALIBRATION_PAIRS, rng=rng)
             aside = torch.from_numpy(drawn).to(device)
             logits = []
-            for weights in samples:
-                network.set_flat_weights(weights[k])
+            for weights in on_device[:, k]:
+                network.set_flat_weights(weights)
                 blocks = predict(network, view, aside, torch.arange(labels.size, device=device), schedule)
                 logits.append(torch.cat([block for _, block in blocks]))
             found.append((torch.stack(logits).cpu().numpy().astype(np.float64), labels))

@@ -228,9 +228,11 @@ class HopDetector(HopParameters):
             warnings.filterwarnings("ignore", message="mkldnn_matmul failed")  # bfloat16 on a CPU without it
 
             def draw(epoch: int, n_epochs: int) -> Tensor:
-                drawn = pairs.draw(epoch, n_epochs, rng=for_pairs)
+                drawn = torch.from_numpy(pairs.draw(epoch, n_epochs, rng=for_pairs))
                 hold()
-                return torch.from_numpy(drawn).to(labels.device)
+                if labels.device.type == "cpu":
+                    return drawn
+                return drawn.pin_memory().to(labels.device, non_blocking=True)  # while it works on epochs before
 
             task = HopTask(networks, folds, draw, labels)
             schedule = self._training_schedule(pairs)

@@ -27,6 +27,7 @@ from hopsight.hcm.training_state import Generators, TrainingState
 from hopsight.system.threads import Run, workers
 
 PAIRS_IN_MEMORY = 1 << 23
+EPOCHS_AT_ONCE = 25  # drawn, and on a GPU started, before the next ones
 
 FloatArray = NDArray[np.float64]
 
@@ -77,8 +78,9 @@ def sample_weights(
     state = TrainingState(task.networks, optimizers, generators, np.empty(schedule.n_epochs))
     first = state.restore(checkpoint)
     sampled = set(schedule.sample_epochs(len(task.folds[0])))
-    chunk = max(1, min(schedule.n_epochs, PAIRS_IN_MEMORY // (n_pairs * len(task.networks))))
-    pairs = None
+    chunk = max(1, min(EPOCHS_AT_ONCE, PAIRS_IN_MEMORY // (n_pairs * len(task.networks))))
+    waits = task.labels.device.type == "cpu" or observer.callback is not None  # for the loss of every epoch
+    pairs, running = None, []
     with workers(_n_blocks(n_pairs, task.labels.device, len(task.networks))) as run:
         take_step = steps_of(task, schedule, optimizers, generators.dropout, run)
         for epoch in range(first, schedule.n_epochs):
@@ -89,13 +91,17 @@ def sample_weights(
                 observer.clock.begin("pairs")
                 pairs = task.draw(start, min(chunk, schedule.n_epochs - start))
             observer.clock.begin("train")
-            state.losses[epoch] = _finite(take_step(epoch, pairs[epoch % chunk]), epoch)
+            running.append(torch.stack([loss.detach() for loss in take_step(epoch, pairs[epoch % chunk])]).mean())
             if epoch in sampled:
-                state.samples.append(torch.stack([network.flat_weights() for network in task.networks]).cpu())
+                state.samples.append(torch.stack([network.flat_weights() for network in task.networks]))
+            leaves = checkpoint.due
+            if waits or leaves or len(running) == 2 * chunk or epoch == schedule.n_epochs - 1:
+                state.losses[epoch + 1 - len(running) : epoch + 1] = _finite(running, epoch)
+                running = []
             observer.report(epoch, schedule.n_epochs, state.losses[epoch])
-            if checkpoint.due:
+            if leaves:
                 state.save(checkpoint, epoch + 1, chunk_ends=(epoch + 1) % chunk == 0)
-    return Trained(torch.stack(state.samples).numpy(), state.losses)
+    return Trained(torch.stack(state.samples).cpu().numpy(), state.losses)
 
 
 def judge_edges(
@@ -117,7 +123,7 @@ def judge_edges(
     """
     posterior = EdgePosterior(edges.shape[1], edges.device)
     checkpoint = checkpoint or Checkpoint(None, "")
-    done = posterior.restore(checkpoint)
+    done, weights = posterior.restore(checkpoint), torch.from_numpy(samples).to(edges.device)
     with workers(_n_blocks(edges.shape[1], edges.device)) as run:
 
         def judge_network(k: int) -> None:
@@ -127,11 +133,11 @@ def judge_edges(
             def judge(part: Tensor, logits: Tensor) -> None:
                 posterior.add(part, logits, schedule.prediction, None if calibrations is None else calibrations[k])
 
-            turns = zip(schedule.sample_epochs(len(mine)), samples[:, k], strict=True)
-            for turn, (epoch, weights) in enumerate(turns, first):
+            turns = zip(schedule.sample_epochs(len(mine)), weights[:, k], strict=True)
+            for turn, (epoch, sample) in enumerate(turns, first):
                 if turn < done:
                     continue
-                network.set_flat_weights(weights)
+                network.set_flat_weights(sample)
                 fold, dropout = mine[epoch % len(mine)], judging_generator(judging_seed, epoch, edges.device)
                 for _ in predict(network, fold.view, edges, fold.judged, schedule, dropout, run, use=judge):
                     pass
@@ -186,8 +192,10 @@ def _no_scores() -> FloatArray:
     raise ValueError("scores of single epochs are not available here")
 
 
-def _finite(losses: Sequence[Tensor], epoch: int) -> float:
-    value = float(torch.stack([loss.detach() for loss in losses]).mean())
-    if not np.isfinite(value):
-        raise ValueError(f"the loss is no longer finite after epoch {epoch + 1}: use a smaller lr or temperature")
-    return value
+def _finite(losses: Sequence[Tensor], epoch: int) -> FloatArray:
+    """Return the losses of the epochs up to this one, once a GPU has found them."""
+    values = torch.stack(list(losses)).cpu().numpy().astype(np.float64)
+    if not np.isfinite(values).all():
+        first = epoch + 2 - len(losses) + int(np.argmin(np.isfinite(values)))
+        raise ValueError(f"the loss is no longer finite after epoch {first}: use a smaller lr or temperature")
+    return values

@@ -77,7 +77,8 @@ class TrainingState:
                 }
                 _restore_optimizer(optimizer, mine)
             self.losses[:] = tensors["losses"].numpy()
-            self.samples += list(tensors["samples"]) if "samples" in tensors else []
+            device = next(self.networks[0].parameters()).device
+            self.samples += list(tensors["samples"].to(device)) if "samples" in tensors else []
             self.generators.dropout.set_state(tensors["dropout"])
             self.generators.noise.set_state(tensors["noise"])
             self.generators.pairs.bit_generator.state = values["pairs"]
