@@ -19,15 +19,15 @@ SLOPES = (0.1, 5.0)  # of the curve, so that it never falls and never jumps
 CURVE_ROUNDS = 20
 
 
-def calibrated(logits: Tensor, calibration: FloatArray) -> Tensor:
+def calibrated(logits: Tensor, calibration: Tensor | FloatArray) -> Tensor:
     """Return calibrated log-probabilities: ``calibration`` is what :func:`calibrate` returned.
 
     The logits become z / T + b. Then the probability p of one hop becomes sigmoid(a log p − b log(1 − p) + c) (beta
     calibration, Kull et al. 2017), and the other classes share the rest as before.
     """
-    temperature, offsets, (a, b, c) = calibration[0], calibration[1:-3], calibration[-3:].tolist()
-    shift = torch.from_numpy(offsets).to(logits.device, logits.dtype)
-    log_p = torch.log_softmax(logits / float(temperature) + shift, dim=1)
+    numbers = torch.as_tensor(calibration).to(logits)
+    temperature, offsets, (a, b, c) = numbers[0], numbers[1:-3], numbers[-3:]
+    log_p = torch.log_softmax(logits / temperature + offsets, dim=1)
     near, rest = log_p[:, :1], torch.logsumexp(log_p[:, 1:], dim=1, keepdim=True)
     odds = a * near - b * rest + c
     new_near = torch.nn.functional.logsigmoid(odds)

@@ -22,35 +22,32 @@ class EdgePosterior:
     """Running mean and variance of the predictions for each edge (Welford), so that no T×m array is kept."""
 
     def __init__(self, n_edges: int, device: torch.device) -> None:
-        self.count = torch.zeros(n_edges, device=device)
-        self.hop = torch.zeros(n_edges, device=device)
-        self.square = torch.zeros(n_edges, device=device)
-        self.probability = torch.zeros(n_edges, device=device)
-        self.surprise = torch.zeros(n_edges, device=device)
+        self.state = torch.zeros((5, n_edges), device=device)  # one row each, so that a GPU finds an edge once
+        self.count, self.hop, self.square, self.probability, self.surprise = self.state
 
     def add(
-        self, edges: Tensor, logits: Tensor, prediction: str, calibration: NDArray[np.float64] | None = None
+        self, edges: Tensor, logits: Tensor, prediction: str, calibration: Tensor | NDArray[np.float64] | None = None
     ) -> None:
         """Add the logits of one posterior sample for some edges, calibrated or as they are."""
         if logits.device.type == "cpu":
-            fair = np.concatenate([[1.0], np.zeros(logits.shape[1]), UNCHANGED]) if calibration is None else calibration
-            state = [getattr(self, name).numpy() for name in ("count", "hop", "square", "probability", "surprise")]
-            _add(edges.numpy(), logits.numpy(), fair, prediction == "argmax", *state)
+            plain = np.concatenate([[1.0], np.zeros(logits.shape[1]), UNCHANGED])
+            fair = plain if calibration is None else np.asarray(calibration)
+            _add(edges.numpy(), logits.numpy(), fair, prediction == "argmax", *self.state.numpy())
             return
         log_p = torch.log_softmax(logits, dim=1) if calibration is None else calibrated(logits, calibration)
-        hop = predicted_hop(log_p, prediction)
-        count = self.count[edges] + 1
-        mean = self.hop[edges]
-        shift = hop - mean
-        self.count[edges] = count
-        self.hop[edges] = mean + shift / count
-        self.square[edges] += shift * (hop - self.hop[edges])
-        self.probability[edges] += (log_p[:, 0].exp() - self.probability[edges]) / count
-        self.surprise[edges] += (-log_p[:, 0] - self.surprise[edges]) / count
+        found = predicted_hop(log_p, prediction)
+        count, hop, square, probability, surprise = self.state[:, edges]
+        count = count + 1
+        shift = found - hop
+        hop = hop + shift / count
+        self.state[:, edges] = torch.stack([
+            count, hop, square + shift * (found - hop),
+            probability + (log_p[:, 0].exp() - probability) / count, surprise - (log_p[:, 0] + surprise) / count,
+        ])  # fmt: skip
 
     def save(self, checkpoint: Checkpoint, n_turns: int) -> None:
         """Leave the state after so many turns, each of one sample of one network."""
-        checkpoint.save({f"posterior.{name}": value for name, value in vars(self).items()}, {"n_turns": n_turns})
+        checkpoint.save({"posterior": self.state}, {"n_turns": n_turns})
 
     def restore(self, checkpoint: Checkpoint) -> int:
         """Take up a saved state, if there is one, and return the number of turns that it contains."""
@@ -58,8 +55,7 @@ class EdgePosterior:
         if "n_turns" not in values:
             return 0
         with checkpoint.taking_up():
-            for name, value in vars(self).items():
-                value.copy_(tensors[f"posterior.{name}"])
+            self.state.copy_(tensors["posterior"])
             return int(values["n_turns"])
 
     @property

@@ -124,6 +124,7 @@ def judge_edges(
     posterior = EdgePosterior(edges.shape[1], edges.device)
     checkpoint = checkpoint or Checkpoint(None, "")
     done, weights = posterior.restore(checkpoint), torch.from_numpy(samples).to(edges.device)
+    fair = None if calibrations is None else torch.from_numpy(calibrations).to(edges.device)
     with workers(_n_blocks(edges.shape[1], edges.device)) as run:
 
         def judge_network(k: int) -> None:
@@ -131,7 +132,7 @@ def judge_edges(
             mine, network, first = folds[k], networks[k], k * len(samples)
 
             def judge(part: Tensor, logits: Tensor) -> None:
-                posterior.add(part, logits, schedule.prediction, None if calibrations is None else calibrations[k])
+                posterior.add(part, logits, schedule.prediction, None if fair is None else fair[k])
 
             turns = zip(schedule.sample_epochs(len(mine)), weights[:, k], strict=True)
             for turn, (epoch, sample) in enumerate(turns, first):

@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
+from hopsight.system.compiled import compiled, frozen
 from hopsight.system.threads import in_order
 
 SIMILARITIES = ("auto", "jaccard", "cosine", "euclidean")
-BLOCK_VALUES = 1 << 17  # numbers held by a thread at a time: few enough for a cache
+BLOCK_VALUES, EDGES_AT_ONCE = 1 << 20, 1 << 12  # by one thread at a time, of sparse and of dense attributes
 
 FloatArray = NDArray[np.float64]
 
@@ -35,20 +36,18 @@ def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str =
     if similarity == "auto":
         similarity = "jaccard" if _is_binary(attributes) else "cosine"
     rows = (attributes != 0).astype(np.float64) if similarity == "jaccard" else attributes
-    width = max(1, rows.nnz // max(1, rows.shape[0])) if sp.issparse(rows) else rows.shape[1]
-    step = max(1, BLOCK_VALUES // max(1, width))
-    size, out = np.empty(rows.shape[0]), np.empty(edges.shape[1])
+    products = _sparse_products if sp.issparse(rows) else _dense_products
+    step = max(1, BLOCK_VALUES * rows.shape[0] // max(1, rows.nnz)) if sp.issparse(rows) else EDGES_AT_ONCE
+    nodes, size, out = np.arange(rows.shape[0]), np.empty(rows.shape[0]), np.empty(edges.shape[1])
 
     def measure(start: int) -> None:
-        part = _numbers(rows[start : start + step])
-        squares = part.multiply(part) if sp.issparse(part) else part * part
-        size[start : start + step] = np.asarray(squares.sum(axis=1)).ravel()  # of zeros and ones, their number
+        part = nodes[start : start + step]
+        size[part] = products(rows, part, part)  # of zeros and ones, their number
 
     def compare(start: int) -> None:
         part = slice(start, start + step)
         first, second = edges[:, part]
-        shared = _row_products(_numbers(rows[first]), _numbers(rows[second]))
-        out[part] = _similarity(shared, size[first], size[second], similarity)
+        out[part] = _similarity(products(rows, first, second), size[first], size[second], similarity)
 
     for work, n_rows in ((measure, size.size), (compare, out.size)):
         for _ in in_order(work, range(0, n_rows, step)):
@@ -56,15 +55,26 @@ def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str =
     return out
 
 
-def _numbers(rows: Any) -> Any:
-    return rows.astype(np.float64, copy=False)
-
-
-def _row_products(left: Any, right: Any) -> FloatArray:
+def _sparse_products(rows: Any, first: NDArray[np.int64], second: NDArray[np.int64]) -> FloatArray:
     """Return x · y for every pair of rows."""
-    if sp.issparse(left):
-        return np.asarray(left.multiply(right).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", left, right))
+    left, right = (rows[each].astype(np.float64, copy=False) for each in (first, second))
+    return np.asarray(left.multiply(right).sum(axis=1)).ravel()
+
+
+def _dense_products(rows: Any, first: NDArray[np.int64], second: NDArray[np.int64]) -> FloatArray:
+    found = np.empty(first.size)
+    _multiply(frozen(np.asarray(rows)), frozen(first), frozen(second), found)
+    return found
+
+
+@compiled(nogil=True)
+def _multiply(rows: Any, first: Any, second: Any, out: Any) -> None:
+    """Fill in x · y for every pair of rows, where they are: copies of them would take longer than the products."""
+    for i in range(first.size):
+        one, other, total = rows[first[i]], rows[second[i]], 0.0
+        for column in range(one.size):
+            total += np.float64(one[column]) * other[column]
+        out[i] = total
 
 
 def _similarity(shared: FloatArray, a: FloatArray, b: FloatArray, similarity: str) -> FloatArray:
