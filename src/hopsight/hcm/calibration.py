@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ SCALING_ROUNDS = 6
 UNCHANGED = np.array([1.0, 1.0, 0.0])  # a, b and c of a curve that leaves a probability as it is
 PENALTY = 4.0  # the unchanged curve counts as much as four pairs
 SLOPES = (0.1, 5.0)  # of the curve, so that it never falls and never jumps
-CURVE_ROUNDS = 20
+CURVE_ROUNDS, CONVERGED = 20, 1e-12
 
 
 def calibrated(logits: Tensor, calibration: Tensor | FloatArray) -> Tensor:
@@ -35,73 +37,78 @@ def calibrated(logits: Tensor, calibration: Tensor | FloatArray) -> Tensor:
     return torch.cat([new_near, new_rest], dim=1)
 
 
-def calibrate(logits: FloatArray, labels: IntArray) -> FloatArray:
+def calibrate(logits: FloatArray | Tensor, labels: IntArray) -> FloatArray:
     """Return temperature, class offsets and the curve of one hop under which held-out pairs are least surprising.
 
     With z_s the logits of sample s, p = mean_s softmax(z_s / T + b). For each T that is tried, b makes the mean of p
     over the pairs equal to the share of each class (iterative scaling). T is the one of a grid, searched from coarse
     to fine, that answers best whether a pair is one hop apart: it minimizes −Σ log p₁ over such pairs − Σ log(1 − p₁)
-    over the others. ``logits`` has the shape (n_samples, n_pairs, n_classes). Limit BLAS to one thread: several add up
-    in another order.
+    over the others. ``logits`` has the shape (n_samples, n_pairs, n_classes); a GPU that holds them tries the
+    temperatures. Limit BLAS to one thread: several add up in another order.
     """
-    shares = np.bincount(labels, minlength=logits.shape[2]) / labels.size
-    centered = np.ascontiguousarray(np.moveaxis(logits - logits.max(axis=2, keepdims=True), 2, 0))
-    tried: dict[int, tuple[float, FloatArray, FloatArray]] = {}
+    known = torch.as_tensor(logits).double()
+    centered: Any = (known - known.amax(dim=2, keepdim=True)).movedim(2, 0).contiguous()
+    near: Any = torch.from_numpy(labels == 0).to(known.device)
+    shares: Any = torch.from_numpy(np.bincount(labels, minlength=len(centered)) / labels.size).to(known.device)
+    if known.device.type == "cpu":
+        centered, near, shares = centered.numpy(), near.numpy(), shares.numpy()
+    tried: dict[int, tuple[float, Any, Any]] = {}
 
     def loss(number: int) -> float:
         if number not in tried:
-            tried[number] = _at_temperature(centered, labels, shares, np.exp(LOG_TEMPERATURES[number]))
+            tried[number] = _at_temperature(centered, near, shares, float(np.exp(LOG_TEMPERATURES[number])))
         return tried[number][0]
 
     best, step = min(range(0, LOG_TEMPERATURES.size, COARSE), key=loss), COARSE // 2
     while step:
-        near = (best, best - step, best + step)
-        best, step = min((each for each in near if 0 <= each < LOG_TEMPERATURES.size), key=loss), step // 2
-    _, found, one_hop = tried[best]
-    return np.concatenate([found, fit_curve(one_hop, labels == 0)])
+        around = (best, best - step, best + step)
+        best, step = min((each for each in around if 0 <= each < LOG_TEMPERATURES.size), key=loss), step // 2
+    offsets, one_hop = (np.asarray(torch.as_tensor(each).cpu()) for each in tried[best][1:])
+    return np.concatenate([[np.exp(LOG_TEMPERATURES[best])], offsets, fit_curve(one_hop, labels == 0)])
 
 
-def _at_temperature(
-    centered: FloatArray, labels: IntArray, shares: FloatArray, temperature: float
-) -> tuple[float, FloatArray, FloatArray]:
-    """Return the loss at a temperature, the temperature with its offsets, and the probability of one hop.
+def _at_temperature(centered: Any, near: Any, shares: Any, temperature: float) -> tuple[float, Any, Any]:
+    """Return the loss at a temperature, the offsets, and the probability of one hop, all with NumPy or with torch.
 
     ``centered`` has the shape (n_classes, n_samples, n_pairs).
     """
-    odds = np.exp(centered / temperature)  # once per temperature: offsets only multiply them
-    offsets = np.zeros(shares.size)
+    xp: Any = np if isinstance(centered, np.ndarray) else torch
+    odds = xp.exp(centered / temperature)  # once per temperature: offsets only multiply them
+    offsets = xp.zeros_like(shares)
     for _ in range(SCALING_ROUNDS):
-        offsets += np.log(shares / _mean_shares(odds, np.exp(offsets)))
-    one_hop = np.clip(_first_probability(odds, np.exp(offsets)), 1e-12, 1.0 - 1e-12)
-    loss = -np.log(np.where(labels == 0, one_hop, 1.0 - one_hop)).mean()
-    return float(loss), np.concatenate([[temperature], offsets]), one_hop
+        offsets += xp.log(shares / _mean_shares(odds, xp.exp(offsets)))
+    one_hop = xp.clip(_first_probability(odds, xp.exp(offsets)), 1e-12, 1.0 - 1e-12)
+    return float(-xp.log(xp.where(near, one_hop, 1.0 - one_hop)).mean()), offsets, one_hop
 
 
 def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:
     """Return a, b and c of the curve sigmoid(a log p − b log(1 − p) + c), by Newton's method.
 
-    The penalty pulls toward the curve that changes nothing, so that few pairs change little.
+    The penalty pulls toward the curve that changes nothing, so that few pairs change little. Then the slopes are held
+    within bounds, and the offset is fitted to them.
     """
-    features = np.stack([np.log(probability), -np.log1p(-probability), np.ones_like(probability)], axis=1)
-    curve, free = UNCHANGED.copy(), np.ones(3)
-    for step in range(2 * CURVE_ROUNDS):
-        predicted = 1.0 / (1.0 + np.exp(-np.clip(features @ curve, -50.0, 50.0)))
-        gradient = features.T @ (predicted - truth) + PENALTY * (curve - UNCHANGED)
-        weighted = features * (predicted * (1.0 - predicted))[:, None]
-        hessian = features.T @ weighted + PENALTY * np.eye(3)
-        curve = curve - free * np.linalg.solve(hessian * np.outer(free, free) + np.diag(1.0 - free), free * gradient)
-        if step == CURVE_ROUNDS - 1:  # hold the slopes within bounds, and fit the offset to them
-            curve[:2], free = np.clip(curve[:2], *SLOPES), np.array([0.0, 0.0, 1.0])
+    features = np.stack([np.log(probability), -np.log1p(-probability), np.ones_like(probability)])
+    curve = UNCHANGED.copy()
+    for free in (np.ones(3), np.array([0.0, 0.0, 1.0])):
+        for _ in range(CURVE_ROUNDS):
+            predicted = 1.0 / (1.0 + np.exp(-np.clip(curve @ features, -50.0, 50.0)))
+            gradient = features @ (predicted - truth) + PENALTY * (curve - UNCHANGED)
+            hessian = (features * (predicted * (1.0 - predicted))) @ features.T + PENALTY * np.eye(3)
+            change = np.linalg.solve(hessian * np.outer(free, free) + np.diag(1.0 - free), free * gradient)
+            curve = curve - free * change
+            if abs(change).max() < CONVERGED:
+                break
+        curve[:2] = np.clip(curve[:2], *SLOPES)
     return curve if np.isfinite(curve).all() else UNCHANGED.copy()
 
 
-def _mean_shares(odds: FloatArray, factors: FloatArray) -> FloatArray:
+def _mean_shares(odds: Any, factors: Any) -> Any:
     """Return the mean probability of each class over samples and pairs."""
-    columns = odds.reshape(factors.size, -1)
-    return np.asarray(factors * (columns @ (1.0 / (factors @ columns))) / columns.shape[1])
+    columns = odds.reshape(len(factors), -1)
+    return factors * (columns @ (1.0 / (factors @ columns))) / columns.shape[1]
 
 
-def _first_probability(odds: FloatArray, factors: FloatArray) -> FloatArray:
+def _first_probability(odds: Any, factors: Any) -> Any:
     """Return the probability of the first class for each pair, as the mean over samples."""
-    total = factors @ odds.reshape(factors.size, -1)
-    return np.asarray((factors[0] * odds[0] / total.reshape(odds[0].shape)).mean(axis=0))
+    total = factors @ odds.reshape(len(factors), -1)
+    return (factors[0] * odds[0] / total.reshape(odds[0].shape)).mean(axis=0)

@@ -303,7 +303,7 @@ class CrossHCM(Taught, HopDetector):
                 network.set_flat_weights(weights)
                 blocks = predict(network, view, aside, torch.arange(labels.size, device=device), schedule)
                 logits.append(torch.cat([block for _, block in blocks]))
-            found.append((torch.stack(logits).cpu().numpy().astype(np.float64), labels))
+            found.append((torch.stack(logits), labels))
         with few_threads(1):  # several would add up in another order
             return np.array(list(in_order(calibrate, *zip(*found, strict=True))))
 

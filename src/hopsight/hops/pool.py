@@ -169,7 +169,7 @@ def pair_pool(
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
     ))  # fmt: skip
     dropped = edges[:, ~kept]
-    found = [without(pairs, dropped, hashes.size) for pairs in found]
+    found = list(in_order(lambda pairs: without(pairs, dropped, hashes.size), found))
     words = pair_hashes(hashes, edges, seed)
 
     def nearest(mask: NDArray[np.bool_]) -> IntArray:
@@ -259,12 +259,16 @@ class PoolPlan:
     def chosen(self, sources: IntArray, found: Sequence[Any], hashes: HashArray) -> list[IntArray]:
         """Return, for every class beyond one hop, the collected pairs below the limit in the order of their hashes."""
         bit, target, kind, rank = (np.concatenate(column) for column in zip(*found, strict=True))
-        source = sources[bit + WORD * np.repeat(np.arange(len(found)), [len(part[0]) for part in found])]
+        batch = np.repeat(np.arange(len(found)), [len(part[0]) for part in found])
         limits = np.array([self.limits[self.class_of_hop == each].max() for each in range(self.n_classes)])
-        low = np.flatnonzero(rank <= limits[kind])
-        order = low[_sorted(rank[low], hashes[source[low]])]  # both orders of two ends have one hash
-        pairs, kind = np.stack([source, target])[:, order], kind[order]
-        return [pairs[:, kind == far] for far in range(1, self.n_classes)]
+
+        def one_class(far: int) -> IntArray:
+            mine = np.flatnonzero((kind == far) & (rank <= limits[far]))
+            source = sources[bit[mine] + WORD * batch[mine]]
+            order = _sorted(rank[mine], hashes[source])  # both orders of two ends have one hash
+            return np.stack([source[order], target[mine[order]]])
+
+        return list(in_order(one_class, range(1, self.n_classes)))
 
 
 def plan_pool(

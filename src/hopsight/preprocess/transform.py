@@ -169,7 +169,8 @@ class AttributeTransform:
         self, prepared: Callable[[slice], Any], out: Callable[[tuple[int, int]], NDArray[Any]], n_rows: int
     ) -> NDArray[Any]:
         """Transform some rows at a time, in threads."""
-        found, step = out((n_rows, self.n_outputs)), min(ROWS_AT_ONCE, max(1, VALUES_AT_ONCE // len(self.names)))
+        most = ROWS_AT_ONCE if self.axes is None else ROWS_PROJECTED
+        found, step = out((n_rows, self.n_outputs)), min(most, max(1, VALUES_AT_ONCE // len(self.names)))
 
         def fill(start: int) -> None:
             rows = slice(start, start + step)
@@ -184,13 +185,19 @@ class AttributeTransform:
     def _finished(self, prepared: Any, center: FloatArray, scale: FloatArray) -> Any:
         """Project prepared attributes on the axes, or do the centering and division left to do."""
         if self.axes is not None:
-            turned = np.ascontiguousarray((self.axes / scale).T)
+            turned = np.divide(self.axes.T, scale[:, None], order="C")
             if prepared.shape[0] <= ROWS_PROJECTED:
                 return np.asarray(prepared @ turned) - self.origin
-            starts = range(0, prepared.shape[0], ROWS_PROJECTED)
+            found = np.empty((prepared.shape[0], len(self.axes)))
+
+            def project(start: int) -> None:
+                rows = slice(start, start + ROWS_PROJECTED)
+                found[rows] = prepared[rows] @ turned - self.origin
+
             with few_threads(1):
-                parts = in_order(lambda row: np.asarray(prepared[row : row + ROWS_PROJECTED] @ turned), starts)
-                return np.concatenate(list(parts)) - self.origin
+                for _ in in_order(project, range(0, len(found), ROWS_PROJECTED)):
+                    pass
+            return found
         if self.scaling != "standard":
             return prepared
         dense = prepared.toarray() if sp.issparse(prepared) else prepared
