@@ -11,9 +11,10 @@ from bisect import bisect_right
 from dataclasses import astuple, dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from hopsight.system.quantiles import sorted_quantiles
 from hopsight.system.threads import by_blocks
 
 FloatArray = NDArray[np.float64]
@@ -168,18 +169,6 @@ def _null_of(rest: FloatArray, lowest: float, share: float, ordinary: float) -> 
         shapes.append(float(np.log(normal / NEAR) / np.log(ratio)))
     shape = max(LIGHTEST * sum(shapes) / 2.0, HEAVIEST)
     return Null(lowest, share, median, near - median, _shrunk(shape, LIGHTEST, rest.size))
-
-
-def sorted_quantiles(ordered: FloatArray, levels: ArrayLike) -> FloatArray:
-    """Return ``np.quantile`` of values that are sorted already: sorting once takes less time than to look for many.
-
-    >>> sorted_quantiles(np.array([1.0, 2.0, 4.0]), [0.0, 0.75, 1.0]).tolist()
-    [1.0, 3.0, 4.0]
-    """
-    place = np.asarray(levels) * (ordered.size - 1)
-    below = np.floor(place).astype(np.int64)
-    low, high, share = ordered[below], ordered[np.minimum(below + 1, ordered.size - 1)], place - below
-    return np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1.0 - share))
 
 
 def _place(null: Null, ordered: FloatArray, surprise: float) -> int:

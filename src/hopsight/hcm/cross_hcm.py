@@ -304,8 +304,9 @@ class CrossHCM(Taught, HopDetector):
                 blocks = predict(network, view, aside, torch.arange(labels.size, device=device), schedule)
                 logits.append(torch.cat([block for _, block in blocks]))
             found.append((torch.stack(logits), labels))
+        run = in_order if device.type == "cpu" else map  # a GPU works on one after the other
         with few_threads(1):  # several would add up in another order
-            return np.array(list(in_order(calibrate, *zip(*found, strict=True))))
+            return np.array(list(run(calibrate, *zip(*found, strict=True))))
 
     def _keep(self, graph: AttributedGraph, posterior: EdgePosterior, *, refit: bool = True) -> FloatArray:
         scores = super()._keep(graph, posterior, refit=refit)

@@ -77,15 +77,17 @@ class CrossViews(Sight):
     def _all_folds(self) -> list[list[Fold]]:
         """Return the folds of all networks; the views of all are made at once, which reads every neighbor once."""
         views = iter(self.neighborhoods.smooth(self.scaled, self._hidden(self._all_trained), self.dtype))
-        return [[self._fold(k, next(views)) for _ in self._trained(k)] for k in range(self.splits.n_folds)]
+        networks = range(self.splits.n_folds)
+        return [self._folds(k, [next(views) for _ in self._trained(k)]) for k in networks]
 
     def _folds_of(self, network: int) -> list[Fold]:
-        views = self.neighborhoods.smooth(self.scaled, self._hidden(self._trained(network)), self.dtype)
-        return [self._fold(network, view) for view in views]
+        return self._folds(
+            network, self.neighborhoods.smooth(self.scaled, self._hidden(self._trained(network)), self.dtype)
+        )
 
-    def _fold(self, network: int, view: Tensor) -> Fold:
+    def _folds(self, network: int, views: Sequence[Tensor]) -> list[Fold]:
         judged = torch.from_numpy(np.flatnonzero(self.placed.part == network)).to(self.own.device)
-        return Fold([self.own, view], judged)
+        return [Fold([self.own, view], judged) for view in views]
 
     def _trained(self, network: int) -> range:
         """Return the numbers of a network's folds but the one that it sets aside."""

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.tails import Null, fit_null, sorted_quantiles
+from hopsight.detectors.tails import Null, fit_null
 from hopsight.hcm.laws import quantile_levels, ranks
 from hopsight.hcm.scores import effective_count, neighbor_means, neighbor_sum, triangle_sums
+from hopsight.system.quantiles import sorted_quantiles
 from hopsight.system.threads import by_parts
 
 FloatArray = NDArray[np.float64]

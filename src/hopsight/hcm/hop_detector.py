@@ -39,6 +39,7 @@ from hopsight.system.forks import safe_in_forks
 from hopsight.system.memory import release_memory
 from hopsight.system.threads import torch_threads
 
+STATE = 2  # grows when a state of an earlier version would be continued differently
 NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"
 
 
@@ -309,7 +310,7 @@ class HopDetector(HopParameters):
             return ""
         content = graph.attributes
         values = [content.data, content.indices, content.indptr] if sp.issparse(content) else [content]
-        digest = sha256(f"{self!r} {torch.__version__}".encode())
+        digest = sha256(f"{self!r} {torch.__version__} {STATE}".encode())
         weights = [] if graph.edge_weight is None else [graph.edge_weight]
         for part in (graph.edges, graph.node_hashes, *values, *weights):
             digest.update(np.ascontiguousarray(part).data)

@@ -17,6 +17,7 @@ from hopsight.hcm.folds import HALF_PRECISION_NODES
 from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.scale import unit_of
 from hopsight.system.scratch import release, zeros
+from hopsight.system.threads import in_order
 
 ROWS_AT_ONCE = 1 << 16
 
@@ -61,8 +62,12 @@ def inputs_of(
 def in_unit(attributes: Matrix, unit: float, scratch: Path | None) -> NDArray[np.float32]:
     """Return the attributes in another unit and in single precision."""
     scaled = zeros(attributes.shape, np.float32, scratch)
-    for start in range(0, len(scaled), ROWS_AT_ONCE):
+
+    def fill(start: int) -> None:
         scaled[start : start + ROWS_AT_ONCE] = attributes[start : start + ROWS_AT_ONCE] / unit
+
+    for _ in in_order(fill, range(0, len(scaled), ROWS_AT_ONCE)):
+        pass
     release(attributes)
     return scaled
 
@@ -72,9 +77,9 @@ def spread_of(attributes: Matrix) -> float:
     if attributes.dtype == np.float64:
         return float(attributes.std())
     blocks = [attributes[start : start + ROWS_AT_ONCE] for start in range(0, len(attributes), ROWS_AT_ONCE)]
-    mean = sum(float(block.sum(dtype=np.float64)) for block in blocks) / max(1, attributes.size)
-    square = sum(float(((block - np.float64(mean)) ** 2).sum()) for block in blocks) / max(1, attributes.size)
-    return float(np.sqrt(square))
+    n_values = max(1, attributes.size)
+    mean = np.float64(sum(in_order(lambda block: float(block.sum(dtype=np.float64)), blocks)) / n_values)
+    return float(np.sqrt(sum(in_order(lambda block: float(((block - mean) ** 2).sum()), blocks)) / n_values))
 
 
 def in_single_precision(graph: AttributedGraph) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.tails import sorted_quantiles
+from hopsight.system.quantiles import sorted_quantiles
 from hopsight.system.threads import by_blocks, few_threads, in_order
 
 FloatArray = NDArray[np.float64]

@@ -207,6 +207,22 @@ def _below(
 
 
 @compiled(nogil=True)
+def draw_epochs(pairs: Any, starts: Any, folds: Any, words: Any, order: Any, out: Any) -> None:
+    """Fill (n_epochs, 2, n_classes · n) with pairs, in each epoch as many of each class of one fold.
+
+    ``starts`` (n_folds, n_classes + 1) says where the columns of each class begin and end, ``words`` (n_epochs,
+    n_classes) are random; for ``order`` see :func:`draw_columns`.
+    """
+    n_classes = starts.shape[1] - 1
+    n = out.shape[2] // n_classes
+    for epoch in range(folds.size):
+        for kind in range(n_classes):
+            first, last = starts[folds[epoch], kind], starts[folds[epoch], kind + 1]
+            chosen = out[epoch][:, kind * n : (kind + 1) * n]
+            draw_columns(pairs[:, first:last], words[epoch, kind], order, chosen)
+
+
+@compiled(nogil=True)
 def draw_columns(pairs: Any, word: Any, order: Any, out: Any) -> None:
     """Fill ``out`` with random columns of ``pairs``: different ones, or repeated ones where there are too few.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
-from hopsight.hops.kernels import below, count, draw_columns, scramble
+from hopsight.hops.kernels import below, count, draw_epochs, scramble
 from hopsight.hops.pairs import choose_classes
 from hopsight.hops.search import WORD, HopSearch
 from hopsight.system.threads import by_parts, in_order
@@ -96,28 +97,30 @@ class PairPool:
         drawn = np.empty((n_epochs, self.n_networks, 2, self.n_classes * self.n_pairs), dtype=np.int64)
         words = rng.integers(2**64, size=(n_epochs, self.n_networks, self.n_classes), dtype=np.uint64)
         n_inner = len(self.pools) // self.n_networks
-        order = np.arange(max(pairs.shape[1] for pools in self.pools for pairs in pools))
-        for step in range(n_epochs):
-            fold = 1 + (epoch + step) % (n_inner - 1)
-            for k in range(self.n_networks):
-                _draw(self.pools[k * n_inner + fold], words[step, k], order, drawn[step, k])
+        folds = 1 + np.arange(epoch, epoch + n_epochs) % (n_inner - 1)
+        for _ in in_order(lambda k: self._draw(k * n_inner + folds, words[:, k], drawn[:, k]), range(self.n_networks)):
+            pass
         return drawn
 
     def draw_aside(self, network: int, most: int, *, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Return pairs that a network does not train on, equally many of each class, and their classes."""
-        pools = self.pools[network * len(self.pools) // self.n_networks]
-        n_pairs = min(most, *(pairs.shape[1] for pairs in pools))
-        drawn = np.empty((2, self.n_classes * n_pairs), dtype=np.int64)
-        order = np.arange(max(pairs.shape[1] for pairs in pools))
-        _draw(pools, rng.integers(2**64, size=self.n_classes, dtype=np.uint64), order, drawn)
-        return drawn, np.repeat(np.arange(self.n_classes), n_pairs)
+        fold = network * len(self.pools) // self.n_networks
+        n_pairs = min(most, *(pairs.shape[1] for pairs in self.pools[fold]))
+        drawn = np.empty((1, self.n_networks, 2, self.n_classes * n_pairs), dtype=np.int64)[:, 0]
+        self._draw(np.array([fold]), rng.integers(2**64, size=(1, 1, self.n_classes), dtype=np.uint64)[:, 0], drawn)
+        return drawn[0], np.repeat(np.arange(self.n_classes), n_pairs)
 
+    @cached_property
+    def _columns(self) -> tuple[IntArray, IntArray]:
+        """All pairs side by side, and where those of each fold and class begin: compiled code takes no lists."""
+        sizes = [[pairs.shape[1] for pairs in pools] for pools in self.pools]
+        ends = np.cumsum(sizes).reshape(len(self.pools), -1)
+        starts = np.column_stack([np.concatenate([[0], ends[:-1, -1]]), ends])
+        return np.concatenate([pairs for pools in self.pools for pairs in pools], axis=1), starts
 
-def _draw(pools: Sequence[IntArray], words: HashArray, order: IntArray, out: IntArray) -> None:
-    """Fill (2, n_classes · n_pairs) with pairs, as many from each pool; each has a random word."""
-    n_pairs = out.shape[1] // len(pools)
-    for kind, (pairs, word) in enumerate(zip(pools, words, strict=True)):
-        draw_columns(pairs, word, order, out[:, kind * n_pairs : (kind + 1) * n_pairs])
+    def _draw(self, folds: IntArray, words: HashArray, out: IntArray) -> None:
+        pairs, starts = self._columns
+        draw_epochs(pairs, starts, folds, words, np.arange(np.diff(starts).max()), out)
 
 
 def pair_pool(

@@ -67,17 +67,13 @@ def _axes(matrix: Any, n_components: int, rng: np.random.Generator) -> Any:
     if n_rows <= FEW:
         vectors = _top(matrix.row_products(), n_components)
     else:
-        start = matrix.array(rng.normal(size=(min(n_rows, n_columns), _block_width(n_components))))
+        width = max(8, min(matrix.most_vectors, n_components // 4))  # many for fast products, few for a high degree
+        start = matrix.array(rng.normal(size=(min(n_rows, n_columns), width)))
         vectors = leading_eigenvectors(matrix.squared, start, n_components)
     if vectors.shape[0] == n_columns and n_columns < n_rows:
         return vectors.T
     # Mᵀ times the left vectors, longest first, so that directions without variance do not disturb the others.
     return matrix.linalg.qr(matrix.backward(vectors))[0].T
-
-
-def _block_width(n_components: int) -> int:
-    """Return how many vectors to multiply at once: enough for fast products, few enough for a high degree."""
-    return max(8, min(16, n_components // 4))
 
 
 def _top(products: Any, n_components: int) -> Any:

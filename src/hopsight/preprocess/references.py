@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 N_REFERENCES = 256
 N_KNOTS = 33
-ROWS_AT_ONCE, EDGES_AT_ONCE = 512, 1 << 12  # by one thread at a time
+ROWS_AT_ONCE, EDGES_AT_ONCE = 1024, 1 << 13  # by one thread at a time
 NEARLY, ROUNDING = 1e-6, 1e-12  # relative to a squared distance, and to the largest one
 
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.system.compiled import compiled, frozen
+from hopsight.system.quantiles import sorted_quantiles
 from hopsight.system.threads import VALUES_AT_ONCE, in_order, n_threads
 
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
@@ -17,6 +18,7 @@ LIMIT = 5.0  # standard deviations at which "clipped" clips
 RANK_WEIGHT = 0.5  # "mixed" adds ranks to "clipped" with this weight
 COLUMNS_AT_ONCE = 16
 MANY_VALUES = 1 << 25  # of more numbers, copies are made for some columns at a time
+VALUES_COPIED = 1 << 24  # by one thread for their mean and deviation
 TINY = float(np.finfo(np.float64).tiny)  # smaller numbers lose digits, and NumPy 1.26 warns when dividing them
 
 FloatArray = NDArray[np.float64]
@@ -43,10 +45,10 @@ def column_moments(attributes: Any) -> tuple[FloatArray, FloatArray]:
     A sparse matrix stays sparse. Columns are first divided by their largest magnitude, so that values near 1e300 do
     not overflow.
     """
-    if not sp.issparse(attributes) and attributes.size > MANY_VALUES and attributes.shape[1] > 1:
-        width = max(1, MANY_VALUES // attributes.shape[0])
+    if not sp.issparse(attributes) and attributes.size > VALUES_COPIED and attributes.shape[1] > 1:
+        width = max(1, VALUES_COPIED // attributes.shape[0])
         parts = [attributes[:, start : start + width] for start in range(0, attributes.shape[1], width)]
-        means, deviations = zip(*map(column_moments, parts), strict=True)
+        means, deviations = zip(*in_order(column_moments, parts), strict=True)
         return np.concatenate(means), np.concatenate(deviations)
     peak = np.asarray(abs(attributes).max(axis=0).todense() if sp.issparse(attributes) else abs(attributes).max(axis=0))
     peak = peak.ravel().astype(np.float64)
@@ -76,8 +78,8 @@ def column_quantiles(attributes: Any, n_points: int = 1001) -> FloatArray:
     """Return ``(n_points, n_columns)`` quantiles of every column, the reference for ranks."""
     levels = np.linspace(0.0, 1.0, n_points)
     out = np.empty((n_points, attributes.shape[1]))
-    for columns, values in _columns(attributes, lambda rows, _: np.quantile(rows, levels, axis=1)):
-        out[:, columns] = values
+    for columns, values in _columns(attributes, lambda rows, _: sorted_quantiles(np.sort(rows, axis=1), levels)):
+        out[:, columns] = values.T
     return out
 
 

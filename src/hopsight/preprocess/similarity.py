@@ -13,7 +13,7 @@ from hopsight.system.compiled import compiled, frozen
 from hopsight.system.threads import in_order
 
 SIMILARITIES = ("auto", "jaccard", "cosine", "euclidean")
-BLOCK_VALUES, EDGES_AT_ONCE = 1 << 20, 1 << 12  # by one thread at a time, of sparse and of dense attributes
+BLOCK_VALUES, EDGES_AT_ONCE = 1 << 20, 1 << 13  # by one thread at a time, of sparse and of dense attributes
 
 FloatArray = NDArray[np.float64]
 
