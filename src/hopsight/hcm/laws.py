@@ -125,24 +125,27 @@ def fit_ridges(columns: FloatArray, wanted: FloatArray, folds: IntArray, n_folds
     Columns are standardized for the penalty. One penalty serves all folds, the one with the smallest cross-validated
     error. The median residual is added to the intercepts, so that half of the nodes lie above the prediction.
     """
-    center, spread = columns.mean(axis=0), columns.std(axis=0)
+    center = columns.mean(axis=0)
+    members = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
+    parts = list(in_order(lambda rows: _moments(columns[rows] - center, wanted[rows]), members))
+    total = [sum(each) for each in zip(*parts, strict=True)]
+    spread = np.sqrt(np.diag(total[3]) / total[0])
     useful = spread > 1e-9 * max(float(spread.max(initial=0.0)), 1e-300)
     scale = np.where(useful, spread, np.inf)
-    standard = (columns - center) / scale
-    parts = list(in_order(lambda fold: _moments(standard[folds == fold], wanted[folds == fold]), range(n_folds)))
-    total = [sum(each) for each in zip(*parts, strict=True)]
-    others = [[all_ - mine for all_, mine in zip(total, part, strict=True)] for part in parts]
-    solved = in_order(_ridge, [rest if rest[0] else total for rest in others])
+    others = ([all_ - mine for all_, mine in zip(total, part, strict=True)] for part in parts)
+    solved = in_order(lambda rest: _ridge(rest if rest[0] else total, scale), others)
     ridges = np.stack(list(solved), axis=1)
     predicted = np.empty((len(PENALTIES), wanted.size))
-    for fold in range(n_folds):
-        mine = folds == fold
-        predicted[:, mine] = ridges[:, fold, :-1] @ standard[mine].T + ridges[:, fold, -1:]
+
+    def predict(fold: int) -> None:
+        rows = members[fold]
+        predicted[:, rows] = ridges[:, fold, :-1] @ (columns[rows] - center).T + ridges[:, fold, -1:]
+
+    for _ in in_order(predict, range(n_folds)):
+        pass
     best = int(np.argmin(((predicted - wanted) ** 2).mean(axis=1)))
     chosen = ridges[best]
-    chosen[:, -1] += np.median(wanted - predicted[best])
-    chosen[:, :-1] /= scale
-    chosen[:, -1] -= chosen[:, :-1] @ center
+    chosen[:, -1] += np.median(wanted - predicted[best]) - chosen[:, :-1] @ center
     return chosen
 
 
@@ -191,10 +194,11 @@ def _moments(columns: FloatArray, wanted: FloatArray) -> tuple[Any, ...]:
     return len(columns), columns.sum(axis=0), wanted.sum(), columns.T @ columns, columns.T @ wanted
 
 
-def _ridge(moments: Sequence[Any]) -> FloatArray:
+def _ridge(moments: Sequence[Any], scale: FloatArray) -> FloatArray:
     """Return (n_penalties, n_columns + 1) coefficients and intercepts from the moments of some nodes."""
     n, center, level = moments[0], moments[1] / moments[0], moments[2] / moments[0]
-    squares, along = moments[3] - n * np.outer(center, center), moments[4] - n * center * level
+    squares = (moments[3] - n * np.outer(center, center)) / scale / scale[:, None]
+    along = (moments[4] - n * center * level) / scale
     penalties = np.array(PENALTIES)[:, None, None] * np.eye(center.size)
-    weights = np.linalg.solve(squares + penalties, along[:, None])[..., 0]
+    weights = np.linalg.solve(squares + penalties, along[:, None])[..., 0] / scale
     return np.column_stack([weights, level - weights @ center])

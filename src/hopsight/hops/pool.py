@@ -248,9 +248,12 @@ class PoolPlan:
         if not any(pairs.size for pairs in far):
             raise ValueError("every pair of nodes is connected, so there are no hop counts to learn")
         far = [pairs if pairs.size else next(other for other in far if other.size) for pairs in far]
-        far = [pairs[:, : self.wanted] for pairs in far]
-        turns = [_turns(pairs) % n_inner for pairs in far]
-        shares = [[pairs[:, turn == f] for pairs, turn in zip(far, turns, strict=True)] for f in range(n_inner)]
+
+        def dealt(pairs: IntArray) -> list[IntArray]:
+            turn = _turns(pairs) % n_inner
+            return [pairs[:, turn == f] for f in range(n_inner)]
+
+        shares = list(zip(*in_order(dealt, [pairs[:, : self.wanted] for pairs in far]), strict=True))
         pools = [[edges, *shares[fold % n_inner]] for fold, edges in enumerate(near)]
         full = [_filled(pools, fold, n_inner) for fold in range(len(pools))]
         return PairPool(self.sizes, self.errors, self.class_of_hop, self.n_classes, self.n_pairs, full, n_networks)
