@@ -67,7 +67,7 @@ def _axes(matrix: Any, n_components: int, rng: np.random.Generator) -> Any:
     if n_rows <= FEW:
         vectors = _top(matrix.row_products(), n_components)
     else:
-        width = max(8, min(matrix.most_vectors, n_components // 4))  # many for fast products, few for a high degree
+        width = max(8, min(16, n_components // 4))  # enough for fast products, few enough for a high degree
         start = matrix.array(rng.normal(size=(min(n_rows, n_columns), width)))
         vectors = leading_eigenvectors(matrix.squared, start, n_components)
     if vectors.shape[0] == n_columns and n_columns < n_rows:

@@ -25,7 +25,7 @@ class CenteredMatrix:
     up in their order.
     """
 
-    linalg, most_vectors = np.linalg, 16  # the latter to multiply at once
+    linalg = np.linalg
 
     def __init__(self, values: Any, center: FloatArray, scale: FloatArray) -> None:
         self.values = sp.csr_array(values).astype(np.float64, copy=False) if sp.issparse(values) else values
@@ -89,8 +89,6 @@ class CenteredMatrix:
 
 class DeviceMatrix:
     """The same on a GPU, as torch tensors in double precision."""
-
-    most_vectors = 32  # each product takes about as long, and a basis of them needs fewer
 
     def __init__(self, values: Any, center: FloatArray, scale: FloatArray, device: Any) -> None:
         import torch
