@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.hops.kernels import below, count, draw_columns, scramble, search
+from hopsight.hops.kernels import below, count, draw_epochs, scramble, search
 from hopsight.hops.search import csr_parts
 
 PATH = AttributedGraph.from_edges([0, 1, 2], [1, 2, 3], np.zeros((4, 1)))  # 0 - 1 - 2 - 3
@@ -39,17 +39,24 @@ def test_only_pairs_below_the_limit_of_their_class_are_returned() -> None:
 
 
 def test_columns_are_drawn_evenly_and_once_each(rng: np.random.Generator) -> None:
-    pairs, drawn = np.stack([np.arange(10), np.arange(100, 110)]), np.empty((2, 4), dtype=np.int64)
-    counts, order = np.zeros(10), np.arange(12)
-    for word in rng.integers(2**64, size=10_000, dtype=np.uint64):
-        draw_columns(pairs, word, order, drawn)
-        assert order.tolist() == list(range(12))  # ready for the next draw
-        assert np.unique(drawn[0]).size == 4 and (drawn[1] == drawn[0] + 100).all()
-        counts[drawn[0]] += 1
+    pairs, drawn = np.stack([np.arange(13), np.arange(100, 113)]), np.empty((10_000, 2, 2, 8), dtype=np.int64)
+    counts, order, words = np.zeros(13), np.arange(12), rng.integers(2**64, size=(10_000, 2, 2), dtype=np.uint64)
+    starts, folds = np.array([[0, 0, 0], [0, 10, 13]]), np.ones(10_000, dtype=np.int64)
+    draw_epochs(pairs, starts, folds, words, 1, order, drawn)
+    assert order.tolist() == list(range(12))  # ready for the next draw
+    for epoch in drawn[:, 1]:
+        assert np.unique(epoch[0, :4]).size == 4 and (epoch[1] == epoch[0] + 100).all()
+        assert set(epoch[0, 4:].tolist()) <= {10, 11, 12}
+        counts[epoch[0, :4]] += 1
+    assert (counts[10:] == 0).all()
+    counts = counts[:10]
     np.testing.assert_allclose(counts, 4000, atol=4 * np.sqrt(4000 * 0.6))  # four standard errors
 
 
 def test_of_too_few_columns_some_are_drawn_again() -> None:
-    drawn = np.empty((2, 500), dtype=np.int64)
-    draw_columns(np.array([[7, 8], [1, 2]]), np.uint64(3), np.arange(2), drawn)
-    assert set(map(tuple, drawn.T.tolist())) == {(7, 1), (8, 2)} and 200 < (drawn[0] == 7).sum() < 300
+    drawn, order = np.empty((1, 1, 2, 500), dtype=np.int64), np.arange(2)
+    words, one = np.full((1, 1, 1), 3, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+    draw_epochs(np.array([[7, 8], [1, 2]]), np.array([[0, 2]]), one, words, 0, order, drawn)
+    found = drawn[0, 0]
+    assert set(map(tuple, found.T.tolist())) == {(7, 1), (8, 2)} and 200 < (found[0] == 7).sum() < 300
+    assert order.tolist() == [0, 1]

@@ -32,7 +32,8 @@ class EdgePosterior:
         if logits.device.type == "cpu":
             plain = np.concatenate([[1.0], np.zeros(logits.shape[1]), UNCHANGED])
             fair = plain if calibration is None else np.asarray(calibration)
-            _add(edges.numpy(), logits.numpy(), fair, prediction == "argmax", *self.state.numpy())
+            room = np.empty(logits.shape[1])
+            _add(edges.numpy(), logits.numpy(), fair, prediction == "argmax", self.state.numpy(), room)
             return
         log_p = torch.log_softmax(logits, dim=1) if calibration is None else calibrated(logits, calibration)
         found = predicted_hop(log_p, prediction)
@@ -86,46 +87,38 @@ def predicted_hop(log_p: Tensor, prediction: str) -> Tensor:
 
 
 @compiled(nogil=True)
-def _add(
-    edges: Any,
-    logits: Any,
-    calibration: Any,
-    likeliest: bool,
-    counts: Any,
-    hops: Any,
-    squares: Any,
-    probabilities: Any,
-    surprises: Any,
-) -> None:
-    """Do on a CPU what :meth:`EdgePosterior.add` does on a GPU, one edge after the other in one pass."""
-    n_classes = logits.shape[1]
-    temperature, offsets, (a, b, c) = calibration[0], calibration[1 : n_classes + 1], calibration[n_classes + 1 :]
-    odds = np.empty(n_classes)
+def _add(edges: Any, logits: Any, calibration: Any, likeliest: bool, state: Any, odds: Any) -> None:
+    """Do on a CPU what :meth:`EdgePosterior.add` does on a GPU, one edge after the other in one pass.
+
+    ``odds`` has room for the odds of one edge.
+    """
+    n = odds.size
     for row in range(edges.size):
         largest = -np.inf
-        for kind in range(n_classes):
-            odds[kind] = logits[row, kind] / temperature + offsets[kind]
-            largest = max(largest, odds[kind])
-        first, rest, far = odds[0] - largest, 0.0, 0.0
-        for kind in range(1, n_classes):
+        for kind in range(n):
+            odds[kind] = logits[row, kind] / calibration[0] + calibration[kind + 1]
+            if odds[kind] > largest:
+                largest = odds[kind]
+        first, rest, far = odds[0] - largest, 1e-300, 0.0
+        for kind in range(1, n):
             odds[kind] = np.exp(odds[kind] - largest)
             rest += odds[kind]
             far += (kind + 1) * odds[kind]
-        rest = max(rest, 1e-300)
         all_log = np.log(np.exp(first) + rest)
-        near = a * (first - all_log) - b * (np.log(rest) - all_log) + c  # in log odds
-        surprise = np.log1p(np.exp(-near)) if near > 0.0 else np.log1p(np.exp(near)) - near
+        near = calibration[n + 1] * (first - all_log) - calibration[n + 2] * (np.log(rest) - all_log)
+        near += calibration[n + 3]  # in log odds
+        surprise = np.log1p(np.exp(-abs(near))) - min(near, 0.0)
         p = np.exp(-surprise)
         hop = p + (1.0 - p) * far / rest
         if likeliest:
             hop, largest = 1.0, p
-            for kind in range(1, n_classes):
+            for kind in range(1, n):
                 if (1.0 - p) * odds[kind] / rest > largest:
                     hop, largest = kind + 1.0, (1.0 - p) * odds[kind] / rest
         edge = edges[row]
-        counts[edge] += np.float32(1.0)
-        shift = hop - hops[edge]
-        hops[edge] += shift / counts[edge]
-        squares[edge] += shift * (hop - hops[edge])
-        probabilities[edge] += (p - probabilities[edge]) / counts[edge]
-        surprises[edge] += (surprise - surprises[edge]) / counts[edge]
+        state[0, edge] += np.float32(1.0)
+        shift, count = hop - state[1, edge], state[0, edge]
+        state[1, edge] += shift / count
+        state[2, edge] += shift * (hop - state[1, edge])
+        state[3, edge] += (p - state[3, edge]) / count
+        state[4, edge] += (surprise - state[4, edge]) / count

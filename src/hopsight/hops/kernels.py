@@ -207,43 +207,41 @@ def _below(
 
 
 @compiled(nogil=True)
-def draw_epochs(pairs: Any, starts: Any, folds: Any, words: Any, order: Any, out: Any) -> None:
-    """Fill (n_epochs, 2, n_classes · n) with pairs, in each epoch as many of each class of one fold.
+def draw_epochs(pairs: Any, starts: Any, folds: Any, words: Any, network: int, order: Any, out: Any) -> None:
+    """Fill in the pairs of a network for some epochs, in each as many of each class of one fold.
 
-    ``starts`` (n_folds, n_classes + 1) says where the columns of each class begin and end, ``words`` (n_epochs,
-    n_classes) are random; for ``order`` see :func:`draw_columns`.
+    Pairs of a class are different ones, or repeated ones where there are too few. They follow from a random 64-bit
+    word: a shuffle that stops as soon as it has chosen enough.
+
+    Parameters
+    ----------
+    pairs, starts
+        (2, n) pairs side by side, and (n_folds, n_classes + 1) where those of each class begin and end.
+    folds, words
+        (n_epochs,) folds to draw from, and (n_epochs, n_networks, n_classes) random words.
+    order
+        0, 1, 2, … for as many pairs as a class has, or more; before and after.
+    out
+        (n_epochs, n_networks, 2, n_classes · n_drawn) pairs.
     """
-    n_classes = starts.shape[1] - 1
-    n = out.shape[2] // n_classes
+    n_classes, wanted = words.shape[2], out.shape[3] // words.shape[2]
     for epoch in range(folds.size):
         for kind in range(n_classes):
-            first, last = starts[folds[epoch], kind], starts[folds[epoch], kind + 1]
-            chosen = out[epoch][:, kind * n : (kind + 1) * n]
-            draw_columns(pairs[:, first:last], words[epoch, kind], order, chosen)
-
-
-@compiled(nogil=True)
-def draw_columns(pairs: Any, word: Any, order: Any, out: Any) -> None:
-    """Fill ``out`` with random columns of ``pairs``: different ones, or repeated ones where there are too few.
-
-    The columns follow from a random 64-bit word: a shuffle that stops as soon as it has chosen enough. ``order`` is
-    0, 1, 2, … for as many columns or more, before and after.
-    """
-    size, wanted = pairs.shape[1], out.shape[1]
-    if size < wanted:
-        for place in range(wanted):
-            word += np.uint64(0x9E3779B97F4A7C15)
-            chosen = np.int64(((scramble(word) >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32))
-            out[0, place], out[1, place] = pairs[0, chosen], pairs[1, chosen]
-        return
-    for place in range(wanted):
-        word += np.uint64(0x9E3779B97F4A7C15)
-        other = place + np.int64(((scramble(word) >> np.uint64(32)) * np.uint64(size - place)) >> np.uint64(32))
-        chosen = order[other]
-        order[other], order[place] = order[place], chosen
-        out[0, place], out[1, place] = pairs[0, chosen], pairs[1, chosen]
-    for place in range(wanted):
-        if order[place] >= wanted:  # where something else is now
-            order[order[place]] = order[place]
-    for place in range(wanted):
-        order[place] = place
+            first, word, to = starts[folds[epoch], kind], words[epoch, network, kind], kind * wanted
+            size = starts[folds[epoch], kind + 1] - first
+            for place in range(wanted):
+                word += np.uint64(0x9E3779B97F4A7C15)
+                taken = 0 if size < wanted else place
+                chosen = taken + np.int64(
+                    ((scramble(word) >> np.uint64(32)) * np.uint64(size - taken)) >> np.uint64(32)
+                )
+                if size >= wanted:
+                    other, chosen = chosen, order[chosen]
+                    order[other], order[place] = order[place], chosen
+                out[epoch, network, 0, to + place] = pairs[0, first + chosen]
+                out[epoch, network, 1, to + place] = pairs[1, first + chosen]
+            for place in range(min(wanted, size)):
+                if order[place] >= wanted:  # where something else is now
+                    order[order[place]] = order[place]
+            for place in range(min(wanted, size)):
+                order[place] = place

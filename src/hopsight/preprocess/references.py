@@ -93,35 +93,19 @@ class References:
 
 @compiled(nogil=True)
 def _share_nearer(rows: Any, factors: Any, knots: Any, first: Any, second: Any, out: Any) -> None:
-    """Fill in, for each edge, the mean share of sorted knots of its two ends below their squared distance."""
+    """Fill in, for each edge, the mean share of knots of its two ends below their squared distance; ties count half."""
     n_knots = knots.shape[1]
     for i in range(first.size):
-        one, other, a, b = rows[first[i]], rows[second[i]], factors[first[i]], factors[second[i]]
-        apart = 0.0
-        for column in range(one.size):
-            difference = a * one[column] - b * other[column]
+        one, other, apart, nearer = first[i], second[i], 0.0, 0
+        for column in range(rows.shape[1]):
+            difference = factors[one] * rows[one, column] - factors[other] * rows[other, column]
             apart += difference * difference
-        total = 0
-        for end in (first[i], second[i]):
-            row = knots[end]
-            tie = NEARLY * apart + ROUNDING * row[n_knots - 1]
-            below, tied = 0, n_knots  # how many knots are nearer, and how many are nearer or tied
-            high = n_knots
-            while below < high:
-                middle = (below + high) // 2
-                if apart - row[middle] > tie:
-                    below = middle + 1
-                else:
-                    high = middle
-            low = below
-            while low < tied:
-                middle = (low + tied) // 2
-                if apart - row[middle] >= -tie:
-                    low = middle + 1
-                else:
-                    tied = middle
-            total += below + low  # ties count half
-        out[i] = total / (4.0 * n_knots)
+        for _ in range(2):
+            tie = NEARLY * apart + ROUNDING * knots[one, n_knots - 1]
+            for knot in range(n_knots):
+                nearer += int(apart - knots[one, knot] > tie) + int(apart - knots[one, knot] >= -tie)
+            one = other
+        out[i] = nearer / (4.0 * n_knots)
 
 
 def _norms(rows: FloatArray) -> FloatArray:
