@@ -180,6 +180,8 @@ class ViewHopNetwork(HopNetwork):
 def _differences(rows: Tensor, pairs: Tensor) -> Tensor:
     """Return rows[m] − rows[n] of each pair in single precision, whatever the type of the rows."""
     if rows.device.type == "cpu" and rows.dtype == torch.float32:
+        if not rows.requires_grad:
+            return _difference(rows, pairs)
         found: Tensor = _Difference.apply(rows, pairs)  # type: ignore[no-untyped-call]
         return found
     if rows.requires_grad and rows.device.type == "cpu":  # the backward pass of an embedding adds up rows faster
@@ -192,16 +194,21 @@ class _Difference(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, pairs: Tensor) -> Tensor:
-        found = torch.empty((pairs.shape[1], rows.shape[1]))
-        _subtract(rows.detach().numpy(), pairs[0].numpy(), pairs[1].numpy(), found.numpy())
         ctx.pairs, ctx.shape = pairs, rows.shape
-        return found
+        return _difference(rows.detach(), pairs)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         found = torch.zeros(ctx.shape)
         _give_back(gradient.contiguous().numpy(), ctx.pairs[0].numpy(), ctx.pairs[1].numpy(), found.numpy())
         return found, None
+
+
+def _difference(rows: Tensor, pairs: Tensor) -> Tensor:
+    found = np.empty((pairs.shape[1], rows.shape[1]), dtype=np.float32)
+    first, second = pairs.numpy()
+    _subtract(rows.numpy(), first, second, found)
+    return torch.from_numpy(found)
 
 
 @compiled(nogil=True)

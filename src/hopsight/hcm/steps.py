@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -196,7 +196,7 @@ class Step:
         self.network, self.schedule, self.n_pairs = network, schedule, labels.numel()
         self.device, self.half = labels.device.type, schedule.dtype == torch.bfloat16
         view, pairs = network.focus(fold.view, pairs)
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
+        with torch.autocast(self.device, torch.bfloat16) if self.half else nullcontext():
             self.nodes = network.represent(view, dropout=schedule.dropout, generator=dropout)
         self.leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in self.nodes]
         self.learned = [tensor for tensor in (*self.leaves, *network.parameters()) if tensor.requires_grad]
@@ -213,7 +213,7 @@ class Step:
         self, pairs: Tensor, labels: Tensor, dropout: torch.Generator | None
     ) -> tuple[Tensor, Sequence[Tensor | None]]:
         """Return the loss of a block, and its gradients."""
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.half, cache_enabled=False):
+        with torch.autocast(self.device, torch.bfloat16, cache_enabled=False) if self.half else nullcontext():
             logits = self.network(self.leaves, pairs, dropout=self.schedule.dropout, generator=dropout)
         loss = cross_entropy(logits.float(), labels, reduction="sum") / self.n_pairs
         return loss.detach(), torch.autograd.grad(loss, self.learned, allow_unused=True)
