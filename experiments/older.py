@@ -5,8 +5,9 @@
 
 Both versions get the same arrays, each fit has a process of its own, and the versions take turns; the median of each
 counts. Before a detector's first turn, a short fit of each version compiles its code. ``--only`` chooses cases by a
-part of their names; cases that are in the file already stay there. ``--precision float32`` shows what
-processors without AMX gain on one that has it.
+part of their names; cases that are in the file already stay there. ``--precision float32`` shows what processors
+without AMX gain on one that has it. The demo is the command ``hopsight detect`` without a graph, from start to end:
+first with an empty cache of compiled code, then once more.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ def main() -> None:
             rows[name] = compared(options.source, fit, options.repeats, warm=detector in warm)
             warm.add(detector)
             print(f"{name}: {rows[name]}", flush=True)
+    if options.only in "demo":
+        rows |= demo(options.source, options.repeats)
     if options.out:
         known = {"repeats": options.repeats, "precision": options.precision, "cores": len(os.sched_getaffinity(0))}
         before = json.loads(options.out.read_text()) if options.out.exists() else {"rows": {}}
@@ -76,17 +79,43 @@ def save(graph: str, file: Path) -> None:
     file.write_bytes(pickle.dumps((np.asarray(made.edges), made.attributes, [str(node) for node in made.node_ids])))
 
 
+def demo(older: Path, repeats: int) -> dict[str, Any]:
+    """Return the median seconds of the demo, with an empty cache and once more."""
+    spent: dict[str, dict[str, list[float]]] = {turn: {"older": [], "ours": []} for turn in ("first", "second")}
+    for _ in range(repeats):
+        for name, source in versions(older):
+            with tempfile.TemporaryDirectory() as folder:
+                environment = {**os.environ, "PYTHONPATH": str(source.resolve()), "NUMBA_CACHE_DIR": folder}
+                for turn, times in spent.items():
+                    command = [sys.executable, "-m", "hopsight", "detect", "--out", f"{folder}/{turn}"]
+                    start = time.perf_counter()
+                    subprocess.run(command, env=environment, check=True, capture_output=True)
+                    times[name].append(time.perf_counter() - start)
+                    print(f"demo, {turn} run, {name}: {times[name][-1]:.1f} s", flush=True)
+    return {f"demo, {turn} run": ratio(times) for turn, times in spent.items()}
+
+
+def versions(older: Path) -> tuple[tuple[str, Path], ...]:
+    """Return the folders of both versions by name."""
+    return ("older", older), ("ours", HERE.parents[1] / "src")
+
+
 def compared(older: Path, fit: tuple[str, str, str], repeats: int, *, warm: bool) -> dict[str, Any]:
     """Return the median seconds of both versions, and their ratio."""
     spent: dict[str, list[float]] = {"older": [], "ours": []}
     for turn in range(int(warm), repeats + 1):
-        for name, source in (("older", older), ("ours", HERE.parents[1] / "src")):
+        for name, source in versions(older):
             environment = {**os.environ, "PYTHONPATH": str(source.resolve())}
             n_epochs = "6" if turn == 0 else ""
             command = [sys.executable, str(HERE.with_name("older_fit.py")), *fit, n_epochs]
             done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
             if turn:
                 spent[name].append(float(done.stdout.split()[-1]))
+    return ratio(spent)
+
+
+def ratio(spent: dict[str, list[float]]) -> dict[str, Any]:
+    """Return the median seconds of both versions, how many times as fast ours is, and the day."""
     seconds = {name: round(median(values), 2) for name, values in spent.items()}
     return {**seconds, "ratio": round(seconds["older"] / seconds["ours"], 2), "at": time.strftime("%Y-%m-%d")}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,31 +55,44 @@ def calibrate(logits: FloatArray | Tensor, labels: IntArray) -> FloatArray:
         centered, near, shares = centered.numpy(), near.numpy(), shares.numpy()
     tried: dict[int, tuple[float, Any, Any]] = {}
 
-    def loss(number: int) -> float:
-        if number not in tried:
-            tried[number] = _at_temperature(centered, near, shares, float(np.exp(LOG_TEMPERATURES[number])))
-        return tried[number][0]
+    def best_of(numbers: Sequence[int]) -> int:
+        """Return the number of the best temperature; a GPU tries several at once."""
+        new = [number for number in numbers if 0 <= number < LOG_TEMPERATURES.size and number not in tried]
+        for some in [new] if known.device.type != "cpu" and new else [[number] for number in new]:
+            tried.update(
+                zip(some, _at_temperatures(centered, near, shares, np.exp(LOG_TEMPERATURES[some])), strict=True)
+            )
+        return min((number for number in numbers if number in tried), key=lambda number: tried[number][0])
 
-    best, step = min(range(0, LOG_TEMPERATURES.size, COARSE), key=loss), COARSE // 2
+    best, step = best_of(range(0, LOG_TEMPERATURES.size, COARSE)), COARSE // 2
     while step:
-        around = (best, best - step, best + step)
-        best, step = min((each for each in around if 0 <= each < LOG_TEMPERATURES.size), key=loss), step // 2
+        best, step = best_of((best, best - step, best + step)), step // 2
     offsets, one_hop = (np.asarray(torch.as_tensor(each).cpu()) for each in tried[best][1:])
     return np.concatenate([[np.exp(LOG_TEMPERATURES[best])], offsets, fit_curve(one_hop, labels == 0)])
 
 
-def _at_temperature(centered: Any, near: Any, shares: Any, temperature: float) -> tuple[float, Any, Any]:
-    """Return the loss at a temperature, the offsets, and the probability of one hop, all with NumPy or with torch.
+def _at_temperatures(
+    centered: Any, near: Any, shares: Any, temperatures: FloatArray
+) -> Iterator[tuple[float, Any, Any]]:
+    """Yield the loss at each temperature, the offsets, and the probability of one hop, with NumPy or with torch.
 
     ``centered`` has the shape (n_classes, n_samples, n_pairs).
     """
     xp: Any = np if isinstance(centered, np.ndarray) else torch
-    odds = xp.exp(centered / temperature)  # once per temperature: offsets only multiply them
-    offsets = xp.zeros_like(shares)
+    divisors: Any = temperatures if xp is np else torch.from_numpy(temperatures).to(centered.device)
+    columns = centered.reshape(len(centered), -1) / divisors[:, None, None]
+    odds = xp.exp(columns)  # once per temperature: offsets only multiply them
+    offsets = xp.zeros_like(columns[:, :, 0])
     for _ in range(SCALING_ROUNDS):
-        offsets += xp.log(shares / _mean_shares(odds, xp.exp(offsets)))
-    one_hop = xp.clip(_first_probability(odds, xp.exp(offsets)), 1e-12, 1.0 - 1e-12)
-    return float(-xp.log(xp.where(near, one_hop, 1.0 - one_hop)).mean()), offsets, one_hop
+        factors = xp.exp(offsets)
+        weights = 1.0 / (factors[:, None] @ odds)
+        mean = factors * (odds @ weights.swapaxes(1, 2))[:, :, 0] / odds.shape[2]
+        offsets += xp.log(shares / mean)
+    factors = xp.exp(offsets)
+    first = factors[:, :1] * odds[:, 0] / (factors[:, None] @ odds)[:, 0]
+    one_hop = xp.clip(first.reshape(len(first), *centered.shape[1:]).mean(1), 1e-12, 1.0 - 1e-12)
+    losses = -xp.log(xp.where(near, one_hop, 1.0 - one_hop)).mean(1)
+    yield from zip(losses.tolist(), offsets, one_hop, strict=True)
 
 
 def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:
@@ -100,15 +114,3 @@ def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:
                 break
         curve[:2] = np.clip(curve[:2], *SLOPES)
     return curve if np.isfinite(curve).all() else UNCHANGED.copy()
-
-
-def _mean_shares(odds: Any, factors: Any) -> Any:
-    """Return the mean probability of each class over samples and pairs."""
-    columns = odds.reshape(len(factors), -1)
-    return factors * (columns @ (1.0 / (factors @ columns))) / columns.shape[1]
-
-
-def _first_probability(odds: Any, factors: Any) -> Any:
-    """Return the probability of the first class for each pair, as the mean over samples."""
-    total = factors @ odds.reshape(len(factors), -1)
-    return (factors[0] * odds[0] / total.reshape(odds[0].shape)).mean(axis=0)

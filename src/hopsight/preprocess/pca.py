@@ -36,27 +36,37 @@ def principal_axes(
     Sums are added up in fixed blocks, so that the axes are the same for any number of threads. ``device`` is a torch
     device; a GPU without enough memory leaves the work to the CPU.
     """
+    return axes_and_places(attributes, center, scale, n_components, rng=rng, device=device)[0]
+
+
+def axes_and_places(
+    attributes: Any,
+    center: FloatArray,
+    scale: FloatArray,
+    n_components: int,
+    *,
+    rng: np.random.Generator,
+    device: Any = "cpu",
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return the principal axes and, where a GPU found them, (n_rows, n_components) places of the rows on them."""
     n_components = min(n_components, *attributes.shape)
     if str(device).startswith("cuda"):
-        axes = _on_device(attributes, center, scale, n_components, rng, device)
-    else:
-        with few_threads(1):  # each block of rows has a thread of its own
-            axes = _axes(CenteredMatrix(attributes, center, scale), n_components, rng)
-    largest = axes[np.arange(len(axes)), abs(axes).argmax(axis=1)]
-    return axes * np.where(largest < 0, -1.0, 1.0)[:, None]
+        import torch
+
+        try:
+            matrix = DeviceMatrix(attributes, center, scale, device)
+            turned = _upright(_axes(matrix, n_components, rng))
+            return turned.cpu().numpy(), matrix.forward(turned.T).cpu().numpy()
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+    with few_threads(1):  # each block of rows has a thread of its own
+        return _upright(_axes(CenteredMatrix(attributes, center, scale), n_components, rng)), None
 
 
-def _on_device(
-    attributes: Any, center: FloatArray, scale: FloatArray, n_components: int, rng: np.random.Generator, device: Any
-) -> FloatArray:
-    import torch
-
-    try:
-        return np.asarray(_axes(DeviceMatrix(attributes, center, scale, device), n_components, rng).cpu())
-    except torch.OutOfMemoryError:
-        torch.cuda.empty_cache()
-    with few_threads(1):
-        return np.asarray(_axes(CenteredMatrix(attributes, center, scale), n_components, rng))
+def _upright(axes: Any) -> Any:
+    """Return axes, in NumPy or torch, turned so that the largest entry of each is positive."""
+    largest = abs(axes).argmax(1)
+    return axes * (1.0 - 2.0 * (axes[range(len(axes)), largest] < 0))[:, None]
 
 
 def _axes(matrix: Any, n_components: int, rng: np.random.Generator) -> Any:

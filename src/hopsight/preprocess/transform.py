@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice, check_count, plural
-from hopsight.preprocess.pca import principal_axes
+from hopsight.preprocess.pca import axes_and_places
 from hopsight.preprocess.scale import (
     RANK_WEIGHT,
     SCALINGS,
@@ -102,8 +102,10 @@ class AttributeTransform:
         prepared, center, scale = scaled.prepared(attributes)
         if n_components is not None and projected:
             middle = center if scaling == "standard" else np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
-            axes = principal_axes(prepared, middle, scale, n_components, rng=rng, device=device)
+            axes, places = axes_and_places(prepared, middle, scale, n_components, rng=rng, device=device)
             scaled = replace(scaled, axes=axes, origin=(axes / scale) @ middle)
+            if places is not None and out is None:
+                return scaled, places
         if out is not None:
             return scaled, scaled._by_rows(lambda rows: (prepared[rows], center, scale), out, prepared.shape[0])
         return scaled, scaled._finished(prepared, center, scale)
