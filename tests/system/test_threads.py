@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from threading import Barrier, current_thread
+import time
+from threading import Barrier, Event, current_thread
 
 import numpy as np
 import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from hopsight.system.threads import NARROW, few_threads, n_threads, torch_threads, workers
+from hopsight.system.threads import NARROW, few_threads, in_order, n_threads, torch_threads, workers
 
 
 def blas_threads() -> list[int]:
@@ -60,3 +61,52 @@ def test_workers_keep_the_order_and_have_one_torch_thread_each(monkeypatch: pyte
     assert len({name for _, _, name in found}) == 2
     with workers(1) as run:
         assert run is map
+
+
+@pytest.fixture
+def three_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hopsight.system.threads.n_threads", lambda: 3)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_items_keep_their_order_and_the_same_threads_serve_the_next_ones() -> None:
+    def slow_at_first(item: int) -> tuple[int, str]:
+        time.sleep(0.05 if item == 0 else 0.0)
+        return item, current_thread().name
+
+    calls = [list(in_order(slow_at_first, range(20))) for _ in range(5)]
+    assert all([item for item, _ in found] == list(range(20)) for found in calls)
+    assert len({name for found in calls for _, name in found}) <= 3
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_threads_that_wait_for_others_do_not_wait_forever() -> None:
+    def outer(item: int) -> list[int]:
+        return list(in_order(lambda other: 10 * item + other, range(5)))
+
+    assert list(in_order(outer, range(6))) == [[10 * item + other for other in range(5)] for item in range(6)]
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_nothing_runs_on_after_an_error_or_when_nobody_asks_for_more() -> None:
+    running, started = Event(), []
+
+    def fails(item: int) -> None:
+        started.append(item)
+        if item == 0:
+            running.wait(timeout=60)
+            raise ValueError("the first item")
+        running.set()
+        time.sleep(0.05)
+
+    with pytest.raises(ValueError, match="the first item"):
+        list(in_order(fails, range(100)))
+    count = len(started)
+    time.sleep(0.2)
+    assert len(started) == count < 100
+    some = in_order(lambda item: started.append(item), range(1000))
+    next(some)
+    some.close()
+    count = len(started)
+    time.sleep(0.1)
+    assert len(started) == count
