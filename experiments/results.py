@@ -33,7 +33,8 @@ RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
 SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
-    "evidence_textbook.json", "evidence_threshold.json", "gpu.json", "growth.json", "growth_large.json", "older.json",
+    "evidence_textbook.json", "evidence_threshold.json", "gpu.json", "growth.json", "growth_large.json",
+    "hcm_speed.json", "older.json", "older_xeon.json",
     "over_time.json", "over_time_published.json", "runs.json", "speed.json", "verdicts.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
@@ -232,6 +233,18 @@ def ratios(file: str, theirs: str, title: str) -> str:
     return markdown(["s", title, "ours", "ratio"], lines)
 
 
+def hcm_speed() -> str:
+    """Seconds of HCM in a straightforward form and in ours."""
+    rows = json.loads((RAW / "hcm_speed.json").read_text(encoding="utf-8"))
+    names = {
+        "straightforward": "straightforward form of HCM", "same": "HCM, the same epochs, pairs and samples",
+        "default": "HCM", "cross": "CrossHCM",
+    }  # fmt: skip
+    slow = rows["straightforward"]["seconds"]
+    lines = [[names[name], f"{rows[name]['seconds']:.3g}", f"{slow / rows[name]['seconds']:.1f}"] for name in names]
+    return markdown(["", "s", "times as fast"], lines)
+
+
 def on_gpu() -> str:
     """Seconds of the stages of a fit on a GPU."""
     rows = json.loads((RAW / "gpu.json").read_text(encoding="utf-8"))["rows"]
@@ -250,6 +263,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "verdicts": verdicts, "over_time": over_time,
     "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
     "gpu": on_gpu, "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
+    "hcm_speed": hcm_speed, "older_xeon": partial(ratios, "older_xeon.json", "older", "commit afb7e4c"),
     "speed": partial(ratios, "speed.json", "theirs", "other form"),
     **{
         f"{table.__name__}_{section}": partial(lambda table, section: table(compared(), section), table, section)
