@@ -249,8 +249,12 @@ def on_gpu() -> str:
     """Seconds of the stages of a fit on a GPU."""
     rows = json.loads((RAW / "gpu.json").read_text(encoding="utf-8"))["rows"]
     stages = list(rows[0]["seconds"])
-    lines = [[row["graph"], *(f"{row['seconds'][stage]:.2f}" for stage in stages), f"{row['all']:.2f}"] for row in rows]
-    return markdown(["s", *stages, "whole fit"], lines)
+    lines = [
+        [row["graph"], *(f"{row['seconds'][stage]:.2f}" for stage in stages), f"{row['all']:.2f}",
+         ", ".join(f"{row['fits'][fit]:.2f}" for fit in (0, 2, 3))]
+        for row in rows
+    ]  # fmt: skip
+    return markdown(["s", *stages, "whole fit", "others"], lines)
 
 
 def _slope(slopes: dict[str, float], name: str) -> str:
