@@ -129,3 +129,12 @@ def test_ranks_of_a_constant_column_are_zero_and_an_outlier_has_no_weight() -> N
     ranks = ranked(np.array([[1.0, 98.0], [1.0, 1e9]]), quantiles) / rank_spread(quantiles)
     assert ranks[:, 0].tolist() == [0.0, 0.0]
     assert 0 < ranks[1, 1] - ranks[0, 1] < 0.1
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("n_rows", [2, 10, 33])
+def test_the_largest_numbers_have_finite_moments(kind: str, n_rows: int) -> None:
+    """Rounding makes the mean of equal numbers a little larger than each of them, if nothing holds it back."""
+    largest = np.finfo(np.float64).max
+    mean, deviation = column_moments(as_given(kind, np.full((n_rows, 1), largest)))
+    assert mean == pytest.approx(largest, rel=1e-6) and np.isfinite(deviation).all()

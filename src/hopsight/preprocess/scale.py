@@ -62,6 +62,7 @@ def column_moments(attributes: Any) -> tuple[FloatArray, FloatArray]:
         scaled = attributes / peak
         mean, deviation = scaled.mean(axis=0, dtype=np.float64), scaled.std(axis=0, dtype=np.float64)
     constant = deviation < 1e-10
+    mean, deviation = np.clip(mean, -1.0, 1.0), np.minimum(deviation, 1.0)  # beyond, it is rounding, and could overflow
     return mean * peak, peak * np.where(constant, 1.0, deviation)
 
 
