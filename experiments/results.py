@@ -34,7 +34,7 @@ SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (book
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
     "evidence_textbook.json", "evidence_threshold.json", "gpu.json", "growth.json", "growth_large.json",
-    "hcm_speed.json", "older.json", "older_xeon.json",
+    "hcm_speed.json", "older.json", "older_demo.json", "older_xeon.json",
     "over_time.json", "over_time_published.json", "runs.json", "speed.json", "verdicts.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
@@ -267,7 +267,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "verdicts": verdicts, "over_time": over_time,
     "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
     "gpu": on_gpu, "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
-    "hcm_speed": hcm_speed, "older_xeon": partial(ratios, "older_xeon.json", "older", "commit afb7e4c"),
+    "hcm_speed": hcm_speed, "older_demo": partial(ratios, "older_demo.json", "older", "commit afb7e4c"),
+    "older_xeon": partial(ratios, "older_xeon.json", "older", "commit afb7e4c"),
     "speed": partial(ratios, "speed.json", "theirs", "other form"),
     **{
         f"{table.__name__}_{section}": partial(lambda table, section: table(compared(), section), table, section)
