@@ -98,7 +98,8 @@ class PairPool:
         words = rng.integers(2**64, size=(n_epochs, self.n_networks, self.n_classes), dtype=np.uint64)
         n_inner = len(self.pools) // self.n_networks
         folds = 1 + np.arange(epoch, epoch + n_epochs) % (n_inner - 1)
-        for _ in in_order(lambda k: self._draw(k * n_inner + folds, words, k, drawn), range(self.n_networks)):
+        columns = self._columns  # once, before several threads would ask for them
+        for _ in in_order(lambda k: _draw(columns, k * n_inner + folds, words, k, drawn), range(self.n_networks)):
             pass
         return drawn
 
@@ -107,7 +108,8 @@ class PairPool:
         fold = network * len(self.pools) // self.n_networks
         n_pairs = min(most, *(pairs.shape[1] for pairs in self.pools[fold]))
         drawn = np.empty((1, 1, 2, self.n_classes * n_pairs), dtype=np.int64)
-        self._draw(np.array([fold]), rng.integers(2**64, size=(1, 1, self.n_classes), dtype=np.uint64), 0, drawn)
+        words = rng.integers(2**64, size=(1, 1, self.n_classes), dtype=np.uint64)
+        _draw(self._columns, np.array([fold]), words, 0, drawn)
         return drawn[0, 0], np.repeat(np.arange(self.n_classes), n_pairs)
 
     @cached_property
@@ -118,9 +120,10 @@ class PairPool:
         starts = np.column_stack([np.concatenate([[0], ends[:-1, -1]]), ends])
         return np.concatenate([pairs for pools in self.pools for pairs in pools], axis=1), starts
 
-    def _draw(self, folds: IntArray, words: HashArray, network: int, out: IntArray) -> None:
-        pairs, starts = self._columns
-        draw_epochs(pairs, starts, folds, words, network, np.arange(np.diff(starts).max()), out)
+
+def _draw(columns: tuple[IntArray, IntArray], folds: IntArray, words: HashArray, network: int, out: IntArray) -> None:
+    pairs, starts = columns
+    draw_epochs(pairs, starts, folds, words, network, np.arange(np.diff(starts).max()), out)
 
 
 def pair_pool(

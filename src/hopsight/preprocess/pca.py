@@ -19,13 +19,7 @@ FEW = 2048  # rows or columns up to which the matrix of their products is decomp
 
 
 def principal_axes(
-    attributes: Any,
-    center: FloatArray,
-    scale: FloatArray,
-    n_components: int,
-    *,
-    rng: np.random.Generator,
-    device: Any = "cpu",
+    attributes: Any, center: FloatArray, scale: FloatArray, n_components: int, **options: Any
 ) -> FloatArray:
     """Return the ``(n_components, n_attributes)`` principal axes of ``(attributes − center) / scale``.
 
@@ -33,10 +27,10 @@ def principal_axes(
     they come from those of MMᵀ. With many of both, from products of M and Mᵀ with blocks of vectors (block Lanczos)
     until the residuals show that they span the right subspace. The largest entry of each axis is made positive.
 
-    Sums are added up in fixed blocks, so that the axes are the same for any number of threads. ``device`` is a torch
-    device; a GPU without enough memory leaves the work to the CPU.
+    Sums are added up in fixed blocks, so that the axes are the same for any number of threads. ``options`` are those of
+    :func:`axes_and_places`.
     """
-    return axes_and_places(attributes, center, scale, n_components, rng=rng, device=device)[0]
+    return axes_and_places(attributes, center, scale, n_components, places=False, **options)[0]
 
 
 def axes_and_places(
@@ -47,8 +41,13 @@ def axes_and_places(
     *,
     rng: np.random.Generator,
     device: Any = "cpu",
+    places: bool = True,
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Return the principal axes and, where a GPU found them, (n_rows, n_components) places of the rows on them."""
+    """Return the principal axes and, where a GPU found them, (n_rows, n_components) places of the rows on them.
+
+    ``places=False`` leaves the latter out. ``device`` is a torch device; a GPU without enough memory leaves the work to
+    the CPU.
+    """
     n_components = min(n_components, *attributes.shape)
     if str(device).startswith("cuda"):
         import torch
@@ -56,7 +55,7 @@ def axes_and_places(
         try:
             matrix = DeviceMatrix(attributes, center, scale, device)
             turned = _upright(_axes(matrix, n_components, rng))
-            return turned.cpu().numpy(), matrix.forward(turned.T).cpu().numpy()
+            return turned.cpu().numpy(), matrix.forward(turned.T).cpu().numpy() if places else None
         except torch.OutOfMemoryError:
             torch.cuda.empty_cache()
     with few_threads(1):  # each block of rows has a thread of its own

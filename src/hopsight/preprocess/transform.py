@@ -102,9 +102,11 @@ class AttributeTransform:
         prepared, center, scale = scaled.prepared(attributes)
         if n_components is not None and projected:
             middle = center if scaling == "standard" else np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
-            axes, places = axes_and_places(prepared, middle, scale, n_components, rng=rng, device=device)
+            axes, places = axes_and_places(
+                prepared, middle, scale, n_components, rng=rng, device=device, places=out is None
+            )
             scaled = replace(scaled, axes=axes, origin=(axes / scale) @ middle)
-            if places is not None and out is None:
+            if places is not None:
                 return scaled, places
         if out is not None:
             return scaled, scaled._by_rows(lambda rows: (prepared[rows], center, scale), out, prepared.shape[0])
