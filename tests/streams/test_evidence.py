@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from hopsight.streams.evidence import (
-    amount_surprise,
-    burst_evidence,
-    extend_tail,
-    fill_tail,
-    hour_surprise,
-    normal_tail,
-    tail_evidence,
-)
+from hopsight.streams import evidence
+from stream_toys import called
+
+amount_surprise = called(evidence.amount_surprise)
+burst_evidence = called(evidence.burst_evidence)
+extend_tail = called(evidence.extend_tail)
+fill_tail = called(evidence.fill_tail)
+hour_surprise = called(evidence.hour_surprise)
+normal_tail = called(evidence.normal_tail)
+tail_evidence = called(evidence.tail_evidence)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 5.0, 19.9, 20.1, 30.0])

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopsight.streams.features import FAR, describe
+from hopsight.streams import features
+from hopsight.streams import memory as tables
+from hopsight.streams.features import FAR
 from hopsight.streams.kernel import N_READINGS, process
-from hopsight.streams.memory import N_FEATURES, Memory, find, new_memory
+from hopsight.streams.memory import N_FEATURES, Memory, new_memory
 from hopsight.streams.network import new_network
+from stream_toys import called
+
+describe, find = called(features.describe), called(tables.find)
 
 
 def remembered(edges: list[tuple[int, int]], ticks: list[int] | None = None) -> Memory:

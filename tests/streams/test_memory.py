@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopsight.streams.memory import (
-    N_KNOWN,
-    N_ORDER,
-    SENT,
-    SENT_NOW,
-    WAYS,
-    find,
-    new_memory,
-    node_slot,
-    pair_key_of,
-    pair_slot,
-)
+from hopsight.streams import memory as tables
+from hopsight.streams.memory import N_KNOWN, N_ORDER, SENT, SENT_NOW, WAYS, new_memory
+from stream_toys import called
+
+find, node_slot, pair_slot = called(tables.find), called(tables.node_slot), called(tables.pair_slot)
+pair_key_of = called(tables.pair_key_of)
 
 
 def test_a_node_is_found_again_and_unknown_ones_are_not() -> None:

@@ -14,7 +14,7 @@ from hopsight.streams.engine import advance
 from hopsight.streams.events import Columns, read_events
 from hopsight.streams.state import State
 from hopsight.streams.tally import new_laws
-from stream_toys import toy_events
+from stream_toys import called, toy_events
 
 NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}
 
@@ -36,9 +36,10 @@ def test_the_state_stops_growing(tmp_path: Path) -> None:
     from hopsight.streams import memory
 
     full = memory.new_memory(1024, 1024)
+    node_slot, pair_slot = called(memory.node_slot), called(memory.pair_slot)
     for number in range(1, 20_000):
-        memory.node_slot(full, np.uint64(number), number, number)
-        memory.pair_slot(full, np.uint64(number), number, number)
+        node_slot(full, np.uint64(number), number, number)
+        pair_slot(full, np.uint64(number), number, number)
     assert np.count_nonzero(full.nodes.key) == np.count_nonzero(full.pairs.key) == 1024
 
 

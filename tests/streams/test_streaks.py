@@ -7,8 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from hopsight.streams import streaks
 from hopsight.streams.memory import NUMBER, TOTAL
-from hopsight.streams.streaks import LARGEST, dispersion_of, streak_evidence
+from hopsight.streams.streaks import LARGEST
+from stream_toys import called
+
+dispersion_of, streak_evidence = called(streaks.dispersion_of), called(streaks.streak_evidence)
 
 
 def streak(evidence: list[float], spans: list[int] | None = None) -> tuple[list[float], np.ndarray]:

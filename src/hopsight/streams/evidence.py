@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams import memory as at
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import inner
 
 KINDS = ("hop", "pair", "sender", "receiver", "amount", "hour", "streak")
 PAIR, SENDER = 0, 1  # rows of the population's counts; the last is the receiver's
@@ -29,7 +29,7 @@ FEW = 10.0  # events beyond which a histogram says too little
 ENOUGH = 2_000.0  # events from which it can be continued
 
 
-@compiled()
+@inner
 def tail_evidence(seen: NDArray[np.float64], tail: NDArray[np.float64], share: float) -> float:
     """Return −log of the share of earlier events that were at least as surprising, and count this one.
 
@@ -42,13 +42,10 @@ def tail_evidence(seen: NDArray[np.float64], tail: NDArray[np.float64], share: f
     return tail[low] + (place - low) * (tail[low + 1] - tail[low])
 
 
-@compiled()
+@inner
 def fill_tail(seen: NDArray[np.float64], tail: NDArray[np.float64]) -> None:
     """Set ``tail`` to −log of the share of earlier events beyond each edge of the bins; old events fade."""
-    total = seen.sum()
-    if total > FORGET:
-        seen *= FORGET / total
-        total = FORGET
+    total = min(_faded(seen, FORGET), FORGET)
     beyond = 0.0
     for place in range(seen.size, -1, -1):
         if place < seen.size:
@@ -56,13 +53,13 @@ def fill_tail(seen: NDArray[np.float64], tail: NDArray[np.float64]) -> None:
         tail[place] = -math.log((beyond + 0.5) / (total + 1.0))
 
 
-@compiled()
+@inner
 def extend_tail(seen: NDArray[np.float64], tail: NDArray[np.float64]) -> None:
     """Continue ``tail`` as a straight line where fewer than 10 earlier events tell, at its slope over the last 100.
 
     Not before there are 2,000 events: fewer say little of what is rarer than all of them.
     """
-    if seen.sum() < ENOUGH:
+    if _total(seen) < ENOUGH:
         return
     beyond, end = 0.0, -1
     for place in range(seen.size - 1, -1, -1):
@@ -75,7 +72,7 @@ def extend_tail(seen: NDArray[np.float64], tail: NDArray[np.float64]) -> None:
             return
 
 
-@compiled()
+@inner
 def burst_evidence(
     counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], tick: int, window: int,
     lasts: bool = False,
@@ -108,7 +105,7 @@ def burst_evidence(
     return max(0.0, normal_tail(excess) - max(0.0, found - usual) - FREE_BURST), seen, mean
 
 
-@compiled()
+@inner
 def _close_lasting(counts: NDArray[np.float64], tick: int) -> None:
     """Update what the last ticks all reached: the first as it is, a lower one at once, a higher one slowly."""
     found = math.log1p(counts[at.COUNT] + counts[at.CARRY])
@@ -120,7 +117,7 @@ def _close_lasting(counts: NDArray[np.float64], tick: int) -> None:
         counts[at.LASTING] = 0.0
 
 
-@compiled()
+@inner
 def _close_tick(
     counts: NDArray[np.float64], population: NDArray[np.float64], offs: NDArray[np.float64], window: int
 ) -> None:
@@ -139,20 +136,19 @@ def _close_tick(
     population[at.LAW_TICKS] += 1.0
     population[at.LAW_SQUARES] += min(off * off, limit * limit)
     if population[at.LAW_TICKS] > MANY:
-        population[: at.LAW_SQUARES + 1] *= 0.5
+        for part in range(at.LAW_SQUARES + 1):
+            population[part] *= 0.5
     population[at.LAW_USUAL] = population[at.LAW_LOGS] / population[at.LAW_TICKS]
     offs[min(max(int(off / at.LARGEST_LOG * offs.size), 0), offs.size - 1)] += 1.0
 
 
-@compiled()
+@inner
 def spread_of(population: NDArray[np.float64], offs: NDArray[np.float64]) -> float:
     """Return how much log counts vary: as a normal law would that has their variance, or their 99.9% quantile.
 
     Counts have a heavier tail than a normal law. The quantile has a limit: many bursts are not learned as usual.
     """
-    total = offs.sum()
-    if total > OFFS_KEPT:
-        offs *= OFFS_KEPT / total
+    total = _faded(offs, OFFS_KEPT)
     beyond, place = 1.0, offs.size
     while place > 0 and beyond + offs[place - 1] <= 0.001 * (total + 1.0):
         place -= 1
@@ -161,7 +157,7 @@ def spread_of(population: NDArray[np.float64], offs: NDArray[np.float64]) -> flo
     return max(math.sqrt(population[at.LAW_SQUARES] / population[at.LAW_TICKS]), quantile, at.LEAST_SPREAD)
 
 
-@compiled()
+@inner
 def amount_surprise(
     node: NDArray[np.float64], pair: NDArray[np.float64], laws: NDArray[np.float64], amount: float
 ) -> float:
@@ -189,11 +185,11 @@ def amount_surprise(
     return abs(off) if enough else 0.0
 
 
-@compiled()
+@inner
 def hour_surprise(node: NDArray[np.float32], population: NDArray[np.float64], hour: int) -> float:
     """Learn the hour of an event and return how unusual it is for its sender: −log P(an hour at most as likely)."""
-    total = node.sum() + PRIOR_HOURS
-    everyone = population.sum()
+    total = _total(node) + PRIOR_HOURS
+    everyone = _total(population)
     weight = PRIOR_HOURS / everyone
     here = node[hour] + weight * population[hour]
     beyond = 0.0
@@ -205,9 +201,27 @@ def hour_surprise(node: NDArray[np.float32], population: NDArray[np.float64], ho
     return -math.log(beyond / total) if everyone > 100.0 else 0.0
 
 
-@compiled()
+@inner
 def normal_tail(value: float) -> float:
     """Return −log of the chance that a standard normal number is at least ``value``, for ``value`` of 0 or more."""
     if value < 20.0:
         return -math.log(0.5 * math.erfc(value / math.sqrt(2.0)))
     return 0.5 * value * value + math.log(value) + 0.9189385332046727
+
+
+@inner
+def _faded(seen: NDArray[np.float64], kept: float) -> float:
+    """Let the oldest of more than ``kept`` events fade from a histogram, and return how many there were."""
+    total = _total(seen)
+    if total > kept:
+        for place in range(seen.size):
+            seen[place] *= kept / total
+    return total
+
+
+@inner
+def _total(values: NDArray[np.float64]) -> float:
+    total = 0.0
+    for place in range(values.size):
+        total += values[place]
+    return total

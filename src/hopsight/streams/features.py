@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from hopsight.streams import memory as at
 from hopsight.streams.memory import Memory, find, pair_key_of, refresh
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import inner
 
 N_MIDDLE = 8  # neighbors whose own neighbors are searched for paths of three edges
 FAR = 4.0  # hop count of a pair without a known path of at most three edges
 
 
-@compiled()
+@inner
 def describe(
     memory: Memory, source: int, target: int, source_key: np.uint64, target_key: np.uint64, tick: int, stamp: int,
     row: NDArray[np.float32],
@@ -22,22 +22,25 @@ def describe(
 
     A slot of −1 is a node that was never seen. ``stamp`` must be a multiple of 4 that was not used before.
     """
-    row[:] = np.float32(0.0)
+    for column in range(row.size):
+        row[column] = np.float32(0.0)
     hop = FAR
     nodes, pairs = memory.nodes, memory.pairs
-    known = np.zeros(2, np.bool_)
-    for end, slot in enumerate((source, target)):
+    n_known = 0
+    for end in range(2):
+        slot, known = source if end == 0 else target, False
         if slot >= 0:
             refresh(nodes, slot, tick)
-            known[end] = nodes.counts[slot, at.SENT] + nodes.counts[slot, at.RECEIVED] > 0
-        if known[end]:
+            known = nodes.counts[slot, at.SENT] + nodes.counts[slot, at.RECEIVED] > 0
+        if known:
+            n_known += 1
             row[5 + end] = np.log1p(nodes.counts[slot, at.SENT])
             row[7 + end] = np.log1p(nodes.counts[slot, at.RECEIVED])
             row[9 + end] = np.log1p(nodes.counts[slot, at.MET])
             row[11 + end] = np.log1p(tick - nodes.active[slot])
         else:
             row[13 + end] = 1.0
-    if known[0] and known[1]:
+    if n_known == 2:
         for turn in range(2):
             first, second = (source_key, target_key) if turn == 0 else (target_key, source_key)
             slot = find(pairs.key, pair_key_of(first, second))
@@ -53,7 +56,7 @@ def describe(
     return hop
 
 
-@compiled()
+@inner
 def _paths(memory: Memory, source: int, target: int, tick: int, stamp: int) -> tuple[float, float, float]:
     """Return the number of common neighbors, the same weighted by log degree, and paths over two nodes, of a sample."""
     marks, ring, counts = memory.marks, memory.ring, memory.nodes.counts
@@ -78,7 +81,7 @@ def _paths(memory: Memory, source: int, target: int, tick: int, stamp: int) -> t
     return paths, weighted, longer
 
 
-@compiled()
+@inner
 def _oldest(counts: NDArray[np.int64]) -> int:
     """Return the number of the oldest neighbor that the ring still holds."""
     return max(0, counts[at.MET] + counts[at.MET_NOW] - at.N_NEIGHBORS)

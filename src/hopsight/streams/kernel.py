@@ -24,7 +24,7 @@ from hopsight.streams.memory import Memory, mixed, node_slot, pair_key_of, pair_
 from hopsight.streams.network import Network, judge
 from hopsight.streams.streaks import dispersion_of, streak_evidence, streak_level
 from hopsight.streams.windows import SPANS
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import compiled, inner
 
 LARGEST_SURPRISE, LARGEST_OFF, LARGEST_TOGETHER = 16.0, 6.0, 32.0  # nats; the logarithm of 1 + standard deviations
 DENSE = 50_000  # examples after which only every tenth event is one
@@ -104,7 +104,7 @@ def process(
     return sources.size
 
 
-@compiled()
+@inner
 def _fit_is_due(memory: Memory) -> bool:
     clock, sums = memory.clock, memory.sums
     since = clock[at.SINCE_FIT]
@@ -115,7 +115,7 @@ def _fit_is_due(memory: Memory) -> bool:
     return since >= LEAST_DRIFT and sums[at.LOSS] / since > sums[at.BASE_LOSS] + DRIFT
 
 
-@compiled()
+@inner
 def _open_tick(memory: Memory, tick: int, span: int) -> None:
     """Let what has been learned so far count as known."""
     memory.clock[at.NOW] = tick
@@ -136,7 +136,7 @@ def _open_tick(memory: Memory, tick: int, span: int) -> None:
         memory.dispersion[place // at.N_PARTS, place % at.N_PARTS] = dispersion_of(memory.tail[at.SEEN_STREAKS + place])
 
 
-@compiled()
+@inner
 def _learn(
     memory: Memory, network: Network, row: NDArray[np.float32], random_row: NDArray[np.float32], odds: float,
     source_key: np.uint64, source: int, target_key: np.uint64, target: int, tick: int, now: int, seed: int,
@@ -148,30 +148,31 @@ def _learn(
         return
     bits = mixed(np.uint64(now) ^ (np.uint64(seed) << np.uint64(40)))
     replaced = np.int64(bits & np.uint64(3))  # 0 the source, 1 the target, 2 and 3 both
-    ends = (source, target)
-    slots, keys = np.empty(2, np.int64), np.empty(2, np.uint64)
-    slots[0], slots[1], keys[0], keys[1] = ends[0], ends[1], source_key, target_key
     for end in range(2):
-        if replaced in (end, 2, 3):
+        if replaced == end or replaced >= 2:
+            slot, key = -1, source_key if end == 0 else target_key
             bits = mixed(bits)
-            if np.float64(bits >> np.uint64(11)) / 2.0**53 < NEW_END:
-                slots[end] = -1
-            else:
+            if np.float64(bits >> np.uint64(11)) / 2.0**53 >= NEW_END:
                 bits = mixed(bits)
-                slots[end] = memory.order[np.int64(bits % np.uint64(known))]
-                keys[end] = memory.nodes.key[slots[end]]
-    if slots[0] == slots[1] and slots[0] >= 0:
+                slot = np.int64(memory.order[np.int64(bits % np.uint64(known))])
+                key = memory.nodes.key[slot]
+            if end == 0:
+                source, source_key = slot, key
+            else:
+                target, target_key = slot, key
+    if source == target and source >= 0:
         return
-    describe(memory, slots[0], slots[1], keys[0], keys[1], tick, 8 * now + 4, random_row)
+    describe(memory, source, target, source_key, target_key, tick, 8 * now + 4, random_row)
     place = clock[at.N_TRAINED] % memory.examples.shape[0]
-    memory.examples[place, 0] = row
-    memory.examples[place, 1] = random_row
+    for column in range(row.size):
+        memory.examples[place, 0, column] = row[column]
+        memory.examples[place, 1, column] = random_row[column]
     clock[at.N_TRAINED] += 1
     clock[at.SINCE_FIT] += 1
     sums[at.LOSS] += 0.5 * (_softplus(-odds) + _softplus(judge(network, random_row)))
 
 
-@compiled()
+@inner
 def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float) -> None:
     near = 1.0 / (1.0 + math.exp(-min(max(odds, -50.0), 50.0)))
     surprise = min(_softplus(-odds), LARGEST_SURPRISE)
@@ -184,13 +185,13 @@ def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float
         reading[EV_HOP] = 0.0
 
 
-@compiled()
+@inner
 def _remember(
     memory: Memory, reading: NDArray[np.float32], pair: int, source: int, target: int, hour: int, amount: float
 ) -> None:
     """Count the event, and read how unusual its count, its amount and its hour are."""
     nodes, pairs = memory.nodes, memory.pairs
-    first = pairs.counts[pair].sum() == 0
+    first = pairs.counts[pair, at.BEFORE] + pairs.counts[pair, at.WITHIN] == 0
     strongest = 0.0
     for level in range(3):
         reading[EV_PAIR + level] = 0.0
@@ -230,7 +231,7 @@ def _remember(
             nodes.counts[one, at.MET_NOW] += 1
 
 
-@compiled()
+@inner
 def _combine(memory: Memory, reading: NDArray[np.float32], source: int, target: int, again: bool) -> None:
     """Read how unusual pair, amount and hour are together, and whether the event is part of a streak.
 
@@ -254,12 +255,12 @@ def _combine(memory: Memory, reading: NDArray[np.float32], source: int, target: 
         reading[SOURCE_SCORE + end] = max(reading[SOURCE_SCORE + end], own)
 
 
-@compiled()
+@inner
 def _share_of(memory: Memory, kind: int, evidence: float) -> float:
     return tail_evidence(memory.seen[kind], memory.tail[kind], evidence / LARGEST_TOGETHER)
 
 
-@compiled()
+@inner
 def _decide(reading: NDArray[np.float32]) -> None:
     """Let the strongest evidence decide; the score is −log₁₀ of the chance that an ordinary event has as much."""
     best = EV_HOP
@@ -275,7 +276,7 @@ def _decide(reading: NDArray[np.float32]) -> None:
     _share_out(reading)
 
 
-@compiled()
+@inner
 def _share_out(reading: NDArray[np.float32]) -> None:
     """Set what the event says of each end: its score, less the evidence by which the other end alone is more unusual.
 
@@ -291,6 +292,6 @@ def _share_out(reading: NDArray[np.float32]) -> None:
     reading[TARGET_SCORE] = max(0.0, reading[SCORE] - max(0.0, more))
 
 
-@compiled()
+@inner
 def _softplus(value: float) -> float:
     return max(value, 0.0) + math.log1p(math.exp(-abs(value)))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import inner
 
 WAYS = 8  # entries per bucket: a new key takes the place of the least recently seen of them
 N_NODES, N_PAIRS = 2**18, 2**20
@@ -127,7 +127,7 @@ def _new_table(size: int, *, n_counts: int, n_levels: int) -> Table:
     )
 
 
-@compiled()
+@inner
 def mixed(value: np.uint64) -> np.uint64:
     """Return well-mixed bits of a number (splitmix64)."""
     value = np.uint64(value + np.uint64(0x9E3779B97F4A7C15))
@@ -136,7 +136,7 @@ def mixed(value: np.uint64) -> np.uint64:
     return np.uint64(value ^ (value >> np.uint64(31)))
 
 
-@compiled()
+@inner
 def find(keys: NDArray[np.uint64], key: np.uint64) -> int:
     """Return the slot of a key, or −1."""
     start: Any = np.int64(mixed(key) % np.uint64(keys.size // WAYS)) * WAYS
@@ -146,7 +146,7 @@ def find(keys: NDArray[np.uint64], key: np.uint64) -> int:
     return -1
 
 
-@compiled()
+@inner
 def entry(table: Table, key: np.uint64, tick: int, now: int) -> tuple[int, bool]:
     """Return the slot of a key, brought up to this tick, and whether it is a new entry.
 
@@ -159,15 +159,19 @@ def entry(table: Table, key: np.uint64, tick: int, now: int) -> tuple[int, bool]
         table.key[slot] = key
         table.tick[slot] = tick
         table.active[slot] = tick
-        table.counts[slot] = 0
-        table.bursts[slot] = 0.0
-        table.amount[slot] = 0.0
+        for column in range(table.counts.shape[1]):
+            table.counts[slot, column] = 0
+        for level in range(table.bursts.shape[1]):
+            for scale in range(table.bursts.shape[2]):
+                for column in range(table.bursts.shape[3]):
+                    table.bursts[slot, level, scale, column] = 0.0
+        table.amount[slot, 0] = table.amount[slot, 1] = 0.0
     refresh(table, slot, tick)
     table.seen[slot] = now
     return slot, fresh
 
 
-@compiled()
+@inner
 def refresh(table: Table, slot: int, tick: int) -> None:
     """Let what an entry did in an earlier tick count as known."""
     if table.tick[slot] != tick:
@@ -179,7 +183,7 @@ def refresh(table: Table, slot: int, tick: int) -> None:
         table.tick[slot] = tick
 
 
-@compiled()
+@inner
 def _place_for(table: Table, key: np.uint64) -> int:
     start: Any = np.int64(mixed(key) % np.uint64(table.key.size // WAYS)) * WAYS
     best = start
@@ -191,28 +195,33 @@ def _place_for(table: Table, key: np.uint64) -> int:
     return best
 
 
-@compiled()
+@inner
 def node_slot(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
     """Return the slot of a node, with a new one if it is unknown, and bring it up to this tick."""
     slot, fresh = entry(memory.nodes, key, tick, now)
     if fresh:
-        memory.node_hours[slot] = np.float32(0.0)
-        memory.streaks[slot] = 0.0
+        for hour in range(N_HOURS):
+            memory.node_hours[slot, hour] = np.float32(0.0)
+        for end in range(memory.streaks.shape[1]):
+            for part in range(memory.streaks.shape[2]):
+                for column in range(memory.streaks.shape[3]):
+                    memory.streaks[slot, end, part, column] = 0.0
         memory.order[memory.clock[N_ORDER] % memory.order.size] = slot
         memory.clock[N_ORDER] += 1
     return slot
 
 
-@compiled()
+@inner
 def pair_slot(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
     """Return the slot of a pair, with a new one if it is unknown, and bring it up to this tick."""
     slot, fresh = entry(memory.pairs, key, tick, now)
     if fresh:
-        memory.judged[slot] = 0.0
+        for column in range(memory.judged.shape[1]):
+            memory.judged[slot, column] = 0.0
     return slot
 
 
-@compiled()
+@inner
 def pair_key_of(source: np.uint64, target: np.uint64) -> np.uint64:
     """Return the key of an ordered pair of nodes; never 0, which marks an empty slot."""
     return np.uint64(mixed(np.uint64(source ^ (mixed(target) << np.uint64(1)))) | np.uint64(1))

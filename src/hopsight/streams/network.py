@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams.memory import N_FEATURES
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import inner
 from hopsight.system.threads import few_threads
 
 N_UNITS = 24
@@ -89,7 +89,7 @@ def log_odds(network: Network, features: FloatArray) -> FloatArray:
     return np.asarray(network.last[1] * raw + network.last[2])
 
 
-@compiled()
+@inner
 def judge(network: Network, row: NDArray[np.float32]) -> float:
     """Return the calibrated log-odds of one hop for one row of features."""
     inner = network.offsets.copy()

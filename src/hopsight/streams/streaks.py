@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from hopsight.streams.evidence import KEEP, LONGEST, PRIOR
 from hopsight.streams.memory import LEARNED, NUMBER, OF, STREAK_SPAN, TOTAL
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import inner
 
 LARGEST = 64.0  # nats, the end of the histogram of streaks
 MOST_LEARNED = 2.0  # times what is usual: more is not learned from one span
 
 
-@compiled()
+@inner
 def streak_evidence(row: NDArray[np.float64], seen: NDArray[np.float64], span: int, evidence: float) -> float:
     """Add the evidence of an event by one kind, and return how unusual the events of this node are together.
 
@@ -39,13 +39,13 @@ def streak_evidence(row: NDArray[np.float64], seen: NDArray[np.float64], span: i
     return after if after > before else 0.0
 
 
-@compiled()
+@inner
 def streak_level(row: NDArray[np.float64]) -> float:
     """Return how unusual the recent events of this node are together, the last one included."""
     return _excess(row[TOTAL], row[NUMBER], _usual(row))
 
 
-@compiled()
+@inner
 def _close_span(row: NDArray[np.float64], seen: NDArray[np.float64]) -> None:
     """Learn what is usual; of a streak only a part, so that it does not hide itself."""
     mean = _usual(row)
@@ -59,12 +59,12 @@ def _close_span(row: NDArray[np.float64], seen: NDArray[np.float64]) -> None:
         row[OF] = LONGEST
 
 
-@compiled()
+@inner
 def _usual(row: NDArray[np.float64]) -> float:
     return max(1.0, (row[LEARNED] + PRIOR) / (row[OF] + PRIOR))
 
 
-@compiled()
+@inner
 def _excess(total: float, number: float, mean: float) -> float:
     if total <= number * mean or number == 0.0:
         return 0.0
@@ -72,7 +72,7 @@ def _excess(total: float, number: float, mean: float) -> float:
     return number * (ratio - 1.0 - math.log(ratio))
 
 
-@compiled()
+@inner
 def dispersion_of(tail: NDArray[np.float64]) -> float:
     """Return how many times as strong as chance alone would have it the strongest hundredth of streaks is.
 

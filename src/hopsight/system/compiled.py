@@ -28,6 +28,14 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return compile_
 
 
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a function that only compiled code calls.
+
+    It has no entry for Python and is not cached by itself: with many arguments both take longer than the function.
+    """
+    return njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 def frozen(array: Any) -> Any:
     """Return a view that nothing can be written to: compiled code exists once for both kinds of arrays.
 
