@@ -7,6 +7,9 @@ DEMO := hopsight-demo
 # pyspark is published as source, takes minutes to build and cannot run without Java: its tests then skip with a reason.
 DEV := dev$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
+# Hundreds of processes start during the tests: they keep what Python compiled, whatever the surroundings say.
+export PYTHONDONTWRITEBYTECODE :=
+
 LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
 EMPTY := $(VENV)/empty

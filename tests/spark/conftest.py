@@ -76,9 +76,10 @@ def reference(graph: AttributedGraph) -> CrossHCM:
 def run(frames: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     """Return a detection on Spark in two blocks, with the engine that ran and everything it found.
 
-    It trains in another process; the tests of the command line train on the driver.
+    It asks for training in another process, but trains here: that such a process draws the same samples has a test of
+    its own, and takes as long as half a detection.
     """
-    from hopsight.spark import detection
+    from hopsight.spark import detection, training
 
     class Recorded(detection.Engine):
         def _index(self, *parts: Any) -> Any:
@@ -94,6 +95,8 @@ def run(frames: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     ran: list[Any] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(detection, "Engine", Recorded)
+        patched.setattr(training, "train_in_process", training.train_on_driver)
+        patched.setattr(training, "train_on_driver", None)  # so that it must have been asked for another process
         detected = detection.detect(*frames, CrossHCM(**QUICK), n_blocks=2, distributed=True)
     return detected, engines[0], ran[0]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -40,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; an error is one sentence on standard error and exit code 2."""
     # Idle threads sleep instead of spinning, which would slow down other programs; it counts until torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    atexit.register(gc.freeze)  # to search torch for garbage before the process ends would take a second
     _open_streams()
     try:
         command = decorate(typer.main.get_command(app))
