@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,17 @@ QUICK = {
     "n_units": 16, "mlp_units": 16, "n_epochs": 40, "burn_in": 20, "n_samples": 8, "min_class_pairs": 20,
     "n_folds": 2, "n_inner": 3, "precision": "float32", "seed": 3,
 }  # fmt: skip
+
+
+@dataclass
+class CommandRun:
+    """A detection by the command line: its folder, what it printed, the result, the engine, and what that judged."""
+
+    folder: Path
+    printed: str
+    detected: Any
+    engine: Any
+    judged: Any
 
 
 @dataclass
@@ -23,6 +35,12 @@ class FirstStages:
     graph: Any
     degrees: Any
     splits: Any
+
+
+def quick_options() -> list[str]:
+    """Return the quick settings as options of the command line."""
+    settings = (f"{name}={value}" for name, value in QUICK.items() if name != "seed")
+    return ["--quiet", "--seed", str(QUICK["seed"]), *(word for each in settings for word in ("--set", each))]
 
 
 def cluster_numbers(stages: FirstStages) -> np.ndarray:

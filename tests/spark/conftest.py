@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from hopsight.cli import main
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.io import write
 from hopsight.spark.session import missing_requirement
-from spark_stages import QUICK, FirstStages
+from spark_stages import QUICK, CommandRun, FirstStages, quick_options
 from toys import two_groups
 
 
@@ -73,15 +78,26 @@ def reference(graph: AttributedGraph) -> CrossHCM:
 
 
 @pytest.fixture(scope="session")
-def run(frames: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-    """Return a detection on Spark in two blocks, with the engine that ran and everything it found.
+def tables(graph: AttributedGraph, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the graph's edges and nodes as CSV files, with one duplicate edge and one self-loop."""
+    folder = tmp_path_factory.mktemp("tables")
+    write(graph, folder / "g.csv")
+    edges = pl.read_csv(folder / "g.csv")
+    (source, target), (other, _) = edges.head(2).rows()
+    more = [(target, source), (other, other)]
+    edges.vstack(pl.DataFrame(more, schema=edges.schema, orient="row")).write_csv(folder / "g.csv")
+    return folder / "g.csv", folder / "g.nodes.csv"
 
-    It asks for training in another process, but trains here: that such a process draws the same samples has a test of
-    its own, and takes as long as half a detection.
-    """
-    from hopsight.spark import detection, training
+
+@pytest.fixture(scope="session")
+def run(spark: Any, tables: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> CommandRun:
+    """Return a detection by the command line in two blocks: the folder, what was printed, and all that was found."""
+    from hopsight.spark import detection
 
     class Recorded(detection.Engine):
+        def _choose_blocks(self, *sizes: int) -> int:
+            return 2
+
         def _index(self, *parts: Any) -> Any:
             engines.append(self)
             _, _, *self.units = found = super()._index(*parts)
@@ -91,32 +107,37 @@ def run(frames: tuple[Any, Any]) -> tuple[Any, Any, Any]:
             ran.append(super().run(*parts))
             return ran[-1]
 
+    def recorded(*frames: Any, **options: Any) -> Any:
+        found.append(whole(*frames, **options))
+        return found[-1]
+
     engines: list[Any] = []
     ran: list[Any] = []
-    with pytest.MonkeyPatch.context() as patched:
+    found: list[Any] = []
+    whole, folder, printed = detection.detect, tmp_path_factory.mktemp("run") / "out", StringIO()
+    command = ["detect", str(tables[0]), "--nodes", str(tables[1]), "--out", str(folder), *quick_options()]
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(printed):
         patched.setattr(detection, "Engine", Recorded)
-        patched.setattr(training, "train_in_process", training.train_on_driver)
-        patched.setattr(training, "train_on_driver", None)  # so that it must have been asked for another process
-        detected = detection.detect(*frames, CrossHCM(**QUICK), n_blocks=2, distributed=True)
-    return detected, engines[0], ran[0]
+        patched.setattr(detection, "detect", recorded)
+        assert main([*command, "--engine", "spark", "--master", "local[2]", "--top", "3"]) == 0
+    return CommandRun(folder, printed.getvalue(), found[0], engines[0], ran[0])
 
 
 @pytest.fixture(scope="session")
-def detected(run: tuple[Any, Any, Any]) -> Any:
+def detected(run: CommandRun) -> Any:
     """Return the result of the detection."""
-    return run[0]
+    return run.detected
 
 
 @pytest.fixture(scope="session")
-def first_stages(spark: Any, run: tuple[Any, Any, Any]) -> FirstStages:
+def first_stages(spark: Any, run: CommandRun) -> FirstStages:
     """Return nodes in two blocks and edges in three cells."""
     from hopsight.hcm.folds import Splits
     from hopsight.spark import graph as stages
     from hopsight.spark.blocks import cached
     from hopsight.spark.session import run_settings
 
-    _, engine, judged = run
-    built = judged.graph
+    engine, built = run.engine, run.judged.graph
     splits = Splits(engine.detector.seed, engine.detector.n_folds, engine.detector.n_inner)
     with run_settings(spark):
         x = cached(stages.attribute_blocks(built.nodes, built.layout, *engine.units))

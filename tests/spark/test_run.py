@@ -10,10 +10,13 @@ import polars as pl
 import pytest
 
 from hopsight.cli import main
+from hopsight.graph import AttributedGraph
 from hopsight.hcm.evidence import KINDS
 from hopsight.io import write
 from hopsight.spark import run as on_spark
 from hopsight.spark.session import missing_requirement
+from hopsight.system.cells import unguarded
+from spark_stages import CommandRun, quick_options
 from toys import two_groups
 
 QUICK = (
@@ -31,34 +34,33 @@ needs_spark = pytest.mark.skipif(missing_requirement() is not None, reason=str(m
 
 
 @pytest.fixture
-def tables(tmp_path: Path) -> tuple[Path, Path]:
+def small(tmp_path: Path) -> tuple[Path, Path]:
     """Return an edge list and a node table as CSV."""
     write(two_groups(1), tmp_path / "g.csv")
     return tmp_path / "g.csv", tmp_path / "g.nodes.csv"
 
 
-def detect(tables: tuple[Path, Path], out: Path, *options: str) -> int:
+def detect(small: tuple[Path, Path], out: Path, *options: str) -> int:
     settings = [part for setting in QUICK for part in ("--set", setting)]
     engine = ("--engine", "spark", "--master", "local[2]", "--quiet")
-    return main(["detect", str(tables[0]), "--nodes", str(tables[1]), "--out", str(out), *engine, *settings, *options])
+    return main(["detect", str(small[0]), "--nodes", str(small[1]), "--out", str(out), *engine, *settings, *options])
 
 
-@needs_spark
 def test_the_folder_has_the_tables_of_the_local_engine(
-    tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: CommandRun, tables: tuple[Path, Path], graph: AttributedGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = tmp_path / "out"
-    assert detect(tables, out, "--label", "hopsight_label", "--top", "3") == 0
-    assert "The 3 most anomalous of 80 nodes" in capsys.readouterr().out
+    out = run.folder
+    assert "The 3 most anomalous of 150 nodes" in run.printed
     scores = pl.read_csv(out / "scores.csv")
     own = ["ahp", "iv", "hav", *KINDS, "decided_by"]
     assert scores.columns == ["node", "rank", "score", "flagged", "judged", "degree", *own]
-    assert scores["rank"].to_list() == list(range(1, 81))
-    assert scores["node"].to_list() == pl.read_parquet(out / "scores.parquet/*.parquet").sort("rank")["node"].to_list()
+    assert scores["rank"].to_list() == list(range(1, 151))
+    nodes = pl.read_parquet(out / "scores.parquet/*.parquet").sort("rank")["node"].to_list()
+    assert [unguarded(node) for node in scores["node"]] == nodes
     edges = pl.read_csv(out / "edges.csv")
     values = ["hop", "probability", "variance", "surprise", "score", "flagged", "reason"]
     assert edges.columns == ["source", "target", "rank", *values]
-    assert edges.height == two_groups(1).n_edges
+    assert edges.height == graph.n_edges
     assert pl.read_csv(out / "groups.csv").columns == ["group", "kind", "members", "density", "score", "shared"]
     record = json.loads((out / "run.json").read_text())
     assert record["stages"]["judge"]["shuffle_bytes"] > 0
@@ -71,21 +73,19 @@ def test_the_folder_has_the_tables_of_the_local_engine(
         )
         assert main(["rerun", str(out / "run.json"), "--quiet"]) == 0
     ((request, folder, options),) = asked
-    assert (folder, options["master"], request.engine) == (tmp_path / "out-rerun", "local[2]", "spark")
-    assert request.source.path == str(tables[0]) and request.settings["n_epochs"] == "8"
-    settings = [part for setting in QUICK for part in ("--set", setting)]
-    options = ["--nodes", str(tables[1]), "--out", str(tmp_path / "local"), "--label", "hopsight_label", "--quiet"]
-    assert main(["detect", str(tables[0]), *options, *settings]) == 0
-    local = pl.read_csv(tmp_path / "local" / "scores.csv")
-    both = scores.join(local, on="node", suffix="_local")
-    assert both.height == 80
-    for name in ("score", "ahp", "iv", "hav", *KINDS):  # in a single block even the rounding agrees
-        assert both[name].to_list() == pytest.approx(both[f"{name}_local"].to_list(), rel=1e-4, abs=1e-4)
-    again = ["score", str(out), str(tables[0]), "--nodes", str(tables[1]), "--out", str(tmp_path / "again"), "--quiet"]
+    assert (folder, options["master"], request.engine) == (out.with_name("out-rerun"), "local[2]", "spark")
+    assert request.source.path == str(tables[0]) and request.settings["n_epochs"] == "40"
+    local_out, again_out = tmp_path / "local", tmp_path / "again"
+    assert main(["detect", str(tables[0]), "--nodes", str(tables[1]), "--out", str(local_out), *quick_options()]) == 0
+    both = scores.join(pl.read_csv(local_out / "scores.csv"), on="node", suffix="_local")
+    assert both.height == 150
+    for name in ("score", "ahp", "iv", "hav", *KINDS):
+        assert both[name].to_list() == pytest.approx(both[f"{name}_local"].to_list(), rel=1e-3, abs=1e-3)
+    again = ["score", str(out), str(tables[0]), "--nodes", str(tables[1]), "--out", str(again_out), "--quiet"]
     assert main(again) == 0
-    both = scores.join(pl.read_csv(tmp_path / "again" / "scores.csv"), on="node", suffix="_again")
+    both = scores.join(pl.read_csv(again_out / "scores.csv"), on="node", suffix="_again")
     assert both["score_again"].to_list() == pytest.approx(both["score"].to_list(), rel=1e-3, abs=1e-3)
-    local = pl.read_csv(tmp_path / "local" / "edges.csv")
+    local = pl.read_csv(local_out / "edges.csv")
     assert edges.columns == local.columns
     both = edges.join(local, on=["source", "target"], suffix="_local")
     assert both.height == edges.height
@@ -95,14 +95,14 @@ def test_the_folder_has_the_tables_of_the_local_engine(
 @needs_spark
 @pytest.mark.slow
 def test_repeated_fits_of_a_directed_graph_are_those_of_the_local_engine(
-    tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ("--label", "hopsight_label", "--directed", "--repeat", "2", "--top", "3")
-    assert detect(tables, tmp_path / "spark", *options) == 0
+    assert detect(small, tmp_path / "spark", *options) == 0
     assert "stability" in capsys.readouterr().out
     settings = [part for setting in QUICK for part in ("--set", setting)]
-    more = ["--nodes", str(tables[1]), "--out", str(tmp_path / "local"), "--quiet", *settings, *options]
-    assert main(["detect", str(tables[0]), *more]) == 0
+    more = ["--nodes", str(small[1]), "--out", str(tmp_path / "local"), "--quiet", *settings, *options]
+    assert main(["detect", str(small[0]), *more]) == 0
     record = json.loads((tmp_path / "spark" / "run.json").read_text())
     assert record["graph"]["directed"] and record["repeat"] == 2
     for name, key in (("scores", ["node"]), ("edges", ["source", "target"])):
@@ -119,34 +119,34 @@ def test_repeated_fits_of_a_directed_graph_are_those_of_the_local_engine(
     assert "Scores and evidence are means of 2 fits" in (tmp_path / "spark" / "report.html").read_text()
 
 
-def refusals(tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
-    """Return the messages with which both engines refuse the tables, leaving nothing behind."""
-    local = ["--nodes", str(tables[1]), "--out", str(tmp_path / "local"), "--quiet"]
-    assert main(["detect", str(tables[0]), *local]) == 2
+def refusals(small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """Return the messages with which both engines refuse the small, leaving nothing behind."""
+    local = ["--nodes", str(small[1]), "--out", str(tmp_path / "local"), "--quiet"]
+    assert main(["detect", str(small[0]), *local]) == 2
     message = capsys.readouterr().err
-    assert detect(tables, tmp_path / "spark") == 2
+    assert detect(small, tmp_path / "spark") == 2
     assert not (tmp_path / "spark").exists()
     return message, capsys.readouterr().err
 
 
 @needs_spark
 def test_both_engines_refuse_an_edge_to_an_unknown_node_in_the_same_words(
-    tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with tables[0].open("a") as file:
+    with small[0].open("a") as file:
         file.write("nobody,1-16\n")
-    local, spark = refusals(tables, tmp_path, capsys)
+    local, spark = refusals(small, tmp_path, capsys)
     assert spark == local
     assert "'nobody' is in an edge but has no row" in local
 
 
 @needs_spark
 def test_both_engines_refuse_a_doubtful_comma_in_the_same_words(
-    tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    nodes = pl.read_csv(tables[1])
-    nodes.with_columns(price=pl.Series([f"{number},500" for number in range(nodes.height)])).write_csv(tables[1])
-    local, spark = refusals(tables, tmp_path, capsys)
+    nodes = pl.read_csv(small[1])
+    nodes.with_columns(price=pl.Series([f"{number},500" for number in range(nodes.height)])).write_csv(small[1])
+    local, spark = refusals(small, tmp_path, capsys)
     assert spark == local
     assert "column 'price', row 1: '0,500' has a comma" in local
 
@@ -163,10 +163,10 @@ def test_both_engines_refuse_a_doubtful_comma_in_the_same_words(
     ],
 )
 def test_options_that_the_engine_does_not_support_are_refused(
-    tables: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, ...], message: str
+    small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, ...], message: str
 ) -> None:
-    tables[0].unlink()  # nothing is read before the refusal
-    assert detect(tables, tmp_path / "out", *option) == 2
+    small[0].unlink()  # nothing is read before the refusal
+    assert detect(small, tmp_path / "out", *option) == 2
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1
     assert not (tmp_path / "out").exists()

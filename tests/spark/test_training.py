@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import torch
 
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hops.pool import PairPool
-from hopsight.spark.training import _renumbered, train_in_process, train_on_views, views_by_kind
+from hopsight.spark.blocks import Layout
+from hopsight.spark.detection import Engine
+from hopsight.spark.training import _renumbered, train_on_views, views_by_kind
 from spark_stages import QUICK
 
 
@@ -44,7 +47,8 @@ def test_another_process_draws_the_samples_of_the_driver(spark: Any, tmp_path: P
     ]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "part.parquet")
     model = CrossHCM(**QUICK)
-    apart = train_in_process(spark, str(tmp_path), np.float32, model, pool, tuple(np.random.default_rng(1).spawn(4)))
+    engine = Engine(model, lambda name: nullcontext(), None, "", distributed=True)
+    apart = engine._train(spark, str(tmp_path), Layout((30,), 1), pool, tuple(np.random.default_rng(1).spawn(4)))
     here = train_on_views(views_by_kind(rows, np.float32), model, pool, tuple(np.random.default_rng(1).spawn(4)))
     np.testing.assert_array_equal(apart.samples, here.samples)
     np.testing.assert_array_equal(apart.losses, here.losses)
