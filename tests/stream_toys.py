@@ -8,20 +8,13 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numba import njit
 
 DAY = 86400
 START = 1_700_006_400  # midnight, UTC
 BURST, STRANGER = ("a3", "a4"), "b7"
-
-
-def called(function: Any) -> Any:
-    """Return what calls a function that only compiled code can call."""
-    return njit(lambda *arguments: function(*arguments))
 
 
 def toy_events(n_events: int = 3000, *, seed: int = 0, n_days: int = 30) -> pl.DataFrame:

@@ -6,9 +6,15 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
+
+
+def called(function: Any) -> Any:
+    """Return what calls a function that only compiled code can call."""
+    return njit(lambda *arguments: function(*arguments))
 
 
 def quick(name: str, **settings: Any) -> Any:

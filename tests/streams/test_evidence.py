@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from hopsight.streams import evidence
-from stream_toys import called
+from toys import called
 
 amount_surprise = called(evidence.amount_surprise)
 burst_evidence = called(evidence.burst_evidence)

@@ -10,7 +10,7 @@ from hopsight.streams.features import FAR
 from hopsight.streams.kernel import N_READINGS, process
 from hopsight.streams.memory import N_FEATURES, Memory, new_memory
 from hopsight.streams.network import new_network
-from stream_toys import called
+from toys import called
 
 describe, find = called(features.describe), called(tables.find)
 

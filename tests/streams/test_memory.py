@@ -6,7 +6,7 @@ import numpy as np
 
 from hopsight.streams import memory as tables
 from hopsight.streams.memory import N_KNOWN, N_ORDER, SENT, SENT_NOW, WAYS, new_memory
-from stream_toys import called
+from toys import called
 
 find, node_slot, pair_slot = called(tables.find), called(tables.node_slot), called(tables.pair_slot)
 pair_key_of = called(tables.pair_key_of)

@@ -9,7 +9,7 @@ from hopsight.metrics import roc_auc
 from hopsight.streams import network as module
 from hopsight.streams.memory import N_FEATURES
 from hopsight.streams.network import fit, log_odds, loss_of, new_network
-from stream_toys import called
+from toys import called
 
 judge = called(module.judge)
 

@@ -14,7 +14,8 @@ from hopsight.streams.engine import advance
 from hopsight.streams.events import Columns, read_events
 from hopsight.streams.state import State
 from hopsight.streams.tally import new_laws
-from stream_toys import called, toy_events
+from stream_toys import toy_events
+from toys import called
 
 NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}
 

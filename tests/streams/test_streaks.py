@@ -10,7 +10,7 @@ import pytest
 from hopsight.streams import streaks
 from hopsight.streams.memory import NUMBER, TOTAL
 from hopsight.streams.streaks import LARGEST
-from stream_toys import called
+from toys import called
 
 dispersion_of, streak_evidence = called(streaks.dispersion_of), called(streaks.streak_evidence)
 

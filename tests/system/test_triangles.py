@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hopsight.system.triangles import meet, triangles_from
+from toys import called
 
 
 @pytest.fixture(scope="module")
@@ -32,5 +33,5 @@ def test_sides_of_one_count_triangles_and_ranges_of_nodes_add_up(graph: nx.Graph
 def test_the_lists_of_both_ends_may_be_in_different_arrays() -> None:
     total = np.zeros((4, 1))
     left, right = np.array([1, 2, 3]), np.array([3])  # 0 → 1, 2, 3 and 1 → 3
-    meet(0, 0, 0, 3, left, np.array([[2.0], [9.0], [3.0]]), 0, 1, right, np.array([[5.0]]), total)
+    called(meet)(0, 0, 0, 3, left, np.array([[2.0], [9.0], [3.0]]), 0, 1, right, np.array([[5.0]]), total)
     assert total.ravel().tolist() == [30.0, 30.0, 0.0, 30.0]

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import compiled, inner
 from hopsight.system.threads import in_order, n_threads
 
 FloatArray = NDArray[np.float64]
@@ -108,7 +108,7 @@ def _update_egos(
             squares[ego] += max(0.0, y) ** 2
 
 
-@compiled(nogil=True)
+@inner
 def _sum_over_members(
     ego: int,
     members: Any,
@@ -139,7 +139,7 @@ def _sum_over_members(
     return n_active
 
 
-@compiled(nogil=True)
+@inner
 def _add_inner_edges(
     ego: int, members: Any, S: Any, X: Any, presence: bool, inside: Any, inner: Any, outer: Any
 ) -> float:
@@ -161,7 +161,7 @@ def _add_inner_edges(
     return total
 
 
-@compiled(nogil=True)
+@inner
 def _add_edge(i: int, j: int, s: float, X: Any, presence: bool, inner: Any, outer: Any) -> None:
     """Add an inner edge to I_f, and subtract it in both directions from the sums over all edges of the members."""
     a, b = X[2][i], X[2][j]

@@ -13,7 +13,7 @@ from hopsight.baselines.prepare import transformed
 from hopsight.checks import check_count
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
-from hopsight.system.compiled import compiled
+from hopsight.system.compiled import compiled, inner
 from hopsight.system.threads import in_order
 
 FloatArray = NDArray[np.float64]
@@ -173,7 +173,7 @@ def _fill_sparse(products: Any, norms: Any, start: int, squares: Any, neighbors:
                 _replace_farthest(squares[r], neighbors[r], value, j)
 
 
-@compiled(nogil=True)
+@inner
 def _replace_farthest(values: Any, positions: Any, value: float, position: int) -> None:
     """Replace the farthest entry of the heap; among equal distances the higher position counts as farther."""
     size = len(values)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 from numba.extending import register_jitable
 
 from hopsight.system.compiled import compiled
@@ -49,98 +48,60 @@ def _search(indptr: Any, indices: Any, sources: Any, reached: Any, seen: Any) ->
             seen[node] |= word
 
 
-@compiled(inline="always")
-def _counted_here(position: int, start: int, full: Any, directed: bool) -> Any:
-    """Return which sources of the batch count their pair with this node, so that each pair is counted once."""
-    if directed or position >= start + 64:
-        return full
-    if position <= start:
-        return np.uint64(0)
-    return full & (np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - (position - start)))
-
-
-@compiled(parallel=True)
-def count_hops(indptr: Any, indices: Any, sources: Any, positions: Any, n_hops: int, directed: bool) -> Any:
-    """Count, for each source, the pairs at 1..n_hops hops and beyond: those counted at it, and all of them."""
-    n_nodes = indptr.size - 1
-    counts = np.zeros((sources.size, n_hops + 1), dtype=np.int64)
-    everything = np.zeros((sources.size, n_hops + 1), dtype=np.int64)
-    for batch in prange((sources.size + 63) // 64):
-        start = batch * 64
-        here = sources[start : start + 64]
-        reached = np.zeros((n_hops + 1, n_nodes), dtype=np.uint64)
-        _search(indptr, indices, here, reached, np.zeros(n_nodes, dtype=np.uint64))
-        full = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - here.size)
-        for node in range(n_nodes):
-            mine = _counted_here(positions[node], start, full, directed)
-            for hop in range(1, n_hops + 1):
-                word = reached[hop, node]
-                bit = 0
-                while word:
-                    if word & np.uint64(1):
-                        everything[start + bit, hop - 1] += 1
-                        if (mine >> np.uint64(bit)) & np.uint64(1):
-                            counts[start + bit, hop - 1] += 1
-                    word >>= np.uint64(1)
-                    bit += 1
-        for bit in range(here.size):
-            total = n_nodes - 1 if directed else n_nodes - 1 - (start + bit)
-            counts[start + bit, n_hops] = total - counts[start + bit, :n_hops].sum()
-            everything[start + bit, n_hops] = n_nodes - 1 - everything[start + bit, :n_hops].sum()
-    return counts, everything
-
-
-@compiled(parallel=True)
-def find_targets(
-    indptr: Any, indices: Any, sources: Any, positions: Any, n_hops: int, class_of_hop: Any, directed: bool,
-    ranks: Any, first: Any,
-) -> Any:  # fmt: skip
-    """Find, for each far class, the node that is the ``ranks[c, i]``-th in that class of its source, by position."""
-    n_nodes = indptr.size - 1
-    n_far = ranks.shape[0]
-    found = np.empty(ranks.shape, dtype=np.int64)
-    for batch in prange((sources.size + 63) // 64):
-        start = batch * 64
-        here = sources[start : start + 64]
-        reached = np.zeros((n_hops + 1, n_nodes), dtype=np.uint64)
-        _search(indptr, indices, here, reached, np.zeros(n_nodes, dtype=np.uint64))
-        full = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - here.size)
-        counter = np.zeros((n_far, here.size), dtype=np.int64)
-        pointer = np.empty((n_far, here.size), dtype=np.int64)
-        for far in range(n_far):
-            for bit in range(here.size):
-                pointer[far, bit] = first[far, start + bit]
-        for node in range(n_nodes):
-            mine = _counted_here(positions[node], start, full, directed)
-            beyond = mine & ~reached[0, node]
-            for hop in range(1, n_hops + 2):
-                if hop <= n_hops:
-                    beyond &= ~reached[hop, node]
-                word = (reached[hop, node] & mine) if hop <= n_hops else beyond
-                far = class_of_hop[hop - 1] - 1
-                if far < 0:
-                    continue
-                bit = 0
-                while word:
-                    if word & np.uint64(1):
-                        at = pointer[far, bit]
-                        last = first[far, start + bit + 1]
-                        while at < last and ranks[far, at] == counter[far, bit]:
-                            found[far, at] = node
-                            at += 1
-                        pointer[far, bit] = at
-                        counter[far, bit] += 1
-                    word >>= np.uint64(1)
-                    bit += 1
-    return found
-
-
 def count(reached: Any, n_sources: int) -> Any:
     """Count the nodes at 1, …, C−1 and ≥ C hops of each source: bit b of ``reached[h, v]`` is source b at h hops."""
     counts = np.zeros((n_sources, reached.shape[0]), dtype=np.int64)
     counts[:, -1] = reached.shape[1] - 1
     _count(reached, counts, np.empty(8, dtype=np.uint64))
     return counts
+
+
+def counted_here(positions: Any, batch: Any, directed: bool) -> Any:
+    """Return a word for each node: which sources of the batch count their pair with it, so that each counts once.
+
+    In a directed graph all do. Otherwise those that come before the node among all sources, whose positions are given.
+
+    >>> counted_here(np.array([0, 1, 2, 9]), np.array([0, 1, 2]), False).tolist()
+    [0, 1, 3, 7]
+    """
+    ahead = np.full(positions.size, batch.size) if directed else np.clip(positions - positions[batch[0]], 0, batch.size)
+    ones = np.uint64(0xFFFFFFFFFFFFFFFF) >> (np.uint64(64) - np.maximum(ahead, 1).astype(np.uint64))
+    return np.where(ahead > 0, ones, np.uint64(0))
+
+
+@compiled(nogil=True)
+def find_targets(
+    reached: Any, mine: Any, class_of_hop: Any, ranks: Any, at: Any, end: Any, seen: Any, found: Any
+) -> None:
+    """Find, for each far class, the nodes whose ranks in that class of their source are wanted.
+
+    Parameters
+    ----------
+    reached, mine
+        What a batch of sources reached, and which of them count each node (:func:`counted_here`).
+    ranks, at, end
+        (n_far, n) wanted ranks, and (n_far, n_sources) where those of each source begin and end, in ascending order.
+        ``at`` moves on.
+    seen, found
+        (n_far, n_sources) zeros, for the number of nodes so far, and (n_far, n) for the nodes.
+    """
+    n_hops = reached.shape[0] - 1
+    for node in range(mine.size):
+        beyond = mine[node] & ~reached[0, node]
+        for hop in range(1, n_hops + 2):
+            word = beyond
+            if hop <= n_hops:
+                word = reached[hop, node] & mine[node]
+                beyond &= ~word
+            far, bit = class_of_hop[hop - 1] - 1, 0
+            while far >= 0 and word:
+                if word & np.uint64(1):
+                    while at[far, bit] < end[far, bit] and ranks[far, at[far, bit]] == seen[far, bit]:
+                        found[far, at[far, bit]] = node
+                        at[far, bit] += 1
+                    seen[far, bit] += 1
+                word >>= np.uint64(1)
+                bit += 1
 
 
 @compiled(nogil=True)

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count, check_ratio
-from hopsight.hops.kernels import count_hops, find_targets
-from hopsight.hops.search import csr_parts
+from hopsight.hops.kernels import count, counted_here, find_targets
+from hopsight.hops.search import HopSearch
 
 IntArray = NDArray[np.int64]
 
@@ -86,10 +86,14 @@ class HopPairs:
             source[far] = np.searchsorted(ends, ranks, side="right")
             rank[far] = ranks - np.concatenate([[0], ends])[source[far]]
             first[far] = np.searchsorted(source[far], np.arange(self._sources.size + 1))
-        found = find_targets(
-            *csr_parts(self._graph), self._sources, _positions(self._sources, self._graph.shape[0]), n_hops - 1,
-            self.class_of_hop, self._directed, rank, first,
-        )  # fmt: skip
+        found, positions = np.empty_like(rank), _positions(self._sources, self._graph.shape[0])
+
+        def find(reached: Any, batch: IntArray) -> None:
+            mine, start = counted_here(positions, batch, self._directed), positions[batch[0]]
+            at, end = first[:, start : start + batch.size].copy(), first[:, start + 1 : start + batch.size + 1]
+            find_targets(reached, mine, self.class_of_hop, rank, at, end.copy(), np.zeros_like(at), found)
+
+        HopSearch(self._graph, n_hops - 1).each(find, self._sources)
         pairs = np.empty((2, n_far, per_class), dtype=np.int64)
         for far in range(n_far):
             pairs[0, far, slot[far]] = self._sources[source[far]]
@@ -146,7 +150,16 @@ def hop_pairs(
     sources = np.arange(n_nodes) if max_sources >= n_nodes else np.sort(rng.choice(n_nodes, max_sources, replace=False))
     searched = sp.csr_array(adjacency.T) if directed else adjacency
     positions = _positions(sources, n_nodes)
-    counts, everything = count_hops(*csr_parts(searched), sources, positions, n_classes - 1, directed)
+
+    def counted(reached: Any, batch: IntArray) -> tuple[IntArray, IntArray]:
+        everything = count(reached, batch.size)
+        counts = count(reached & counted_here(positions, batch, directed), batch.size)
+        if not directed:  # those among all sources that come before do not count there
+            counts[:, -1] -= positions[batch]
+        return counts, everything
+
+    found = HopSearch(searched, n_classes - 1).each(counted, sources)
+    counts, everything = (np.concatenate(part) for part in zip(*found, strict=True))
     sizes, errors = _sizes(counts, everything, n_nodes, edges.shape[1], directed)
     class_of_hop, pools, n_pairs = choose_classes(
         sizes, counts, edges.shape[1],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,7 +151,8 @@ def _learn(
     replaced = np.int64(bits & np.uint64(3))  # 0 the source, 1 the target, 2 and 3 both
     for end in range(2):
         if replaced == end or replaced >= 2:
-            slot, key = -1, source_key if end == 0 else target_key
+            slot: Any = -1
+            key = source_key if end == 0 else target_key
             bits = mixed(bits)
             if np.float64(bits >> np.uint64(11)) / 2.0**53 >= NEW_END:
                 bits = mixed(bits)

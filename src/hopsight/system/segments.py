@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.system.compiled import compiled, frozen
+from hopsight.system.compiled import compiled, frozen, inner
 
 SMALL = 32  # rows that are sorted by insertion
 
@@ -75,7 +75,7 @@ def sorted_segments(node: Any, values: Any, n_nodes: int) -> Any:
     return start, found
 
 
-@compiled(nogil=True)
+@inner
 def sort_few(values: Any) -> None:
     """Sort numbers in place; few of them by insertion."""
     if values.size > SMALL:
@@ -89,13 +89,13 @@ def sort_few(values: Any) -> None:
         values[at] = value
 
 
-@compiled(nogil=True)
+@inner
 def _median(values: Any) -> float:
     middle = values.size // 2
     return values[middle] if values.size % 2 else (values[middle - 1] + values[middle]) / 2.0
 
 
-@compiled(nogil=True)
+@inner
 def _nearest(values: Any, share: float) -> float:
     """Return the value at a share of the way, the nearest one, and of two the later."""
     return values[int(np.floor((values.size - 1) * share + 0.5))]

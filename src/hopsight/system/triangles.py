@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.system.compiled import compiled, frozen
+from hopsight.system.compiled import compiled, frozen, inner
 
 
 def each_once_in_order(source: Any, target: Any) -> bool:
@@ -57,7 +57,7 @@ def _arcs_by_degree(source: Any, target: Any, degree: Any, start: Any, heads: An
         place[edge], heads[free], start[tail + 1] = free, head, free + 1
 
 
-@compiled(nogil=True)
+@inner
 def meet(
     u: int, edge: int, at: int, end: int, target: Any, sides: Any,
     other_at: int, other_end: int, other_target: Any, other_sides: Any, total: Any,
