@@ -13,7 +13,7 @@ from hopsight.graph import AttributedGraph
 from toys import quick, renumbered, two_groups
 
 
-@pytest.mark.parametrize("name", ["hcm", "dominant"])
+@pytest.mark.parametrize("name", ["hcm", "cross_hcm", "dominant", "resgcn"])
 @pytest.mark.parametrize("directed", [False, True])
 def test_every_value_follows_its_node_or_edge_to_the_bit(name: str, directed: bool) -> None:
     graph = two_groups(0, directed=directed)
@@ -29,7 +29,9 @@ def test_every_value_follows_its_node_or_edge_to_the_bit(name: str, directed: bo
     for value in ("decision_score_", "label_", *(f"{each}_" for each in type(first).node_values)):
         assert np.array_equal(getattr(second, value), getattr(first, value)[place]), value
     assert np.array_equal(told[-1], told[len(told) // 2 - 1][place])
-    if name == "hcm":
+    for kind, values in getattr(first, "evidence_", {}).items():
+        assert np.array_equal(second.evidence_[kind], values[place]), kind
+    if name in ("hcm", "cross_hcm"):
         assert np.array_equal(second.edge_index_, moved.edges)
         assert hops(second, moved) == hops(first, graph)
 

@@ -103,7 +103,7 @@ class DOMINANT(NetworkDetector):
     }
     presets: ClassVar[tuple[str, ...]] = ("paper", "tf", "pygod")
     transferable: ClassVar[bool] = True
-    draws_by_position: ClassVar[bool] = True
+    order_matters: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = {"n_epochs": 10}
 
     encoder_units: tuple[int, ...] = (64, 64)

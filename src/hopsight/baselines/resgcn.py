@@ -85,6 +85,7 @@ class ResGCN(NetworkDetector):
 
     meaning: ClassVar[str] = "how large a residual its attributes need beside what a graph autoencoder explains"
     transferable: ClassVar[bool] = True
+    order_matters: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = {"n_epochs": 10}
 
     encoder_units: tuple[int, ...] = (64, 32)

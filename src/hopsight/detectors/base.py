@@ -60,7 +60,7 @@ class Detector(Conventions, ABC):
     presets: ClassVar[tuple[str, ...]] = ()  # class methods that return other settings
     deterministic: ClassVar[bool] = False  # whether the seed changes nothing
     transferable: ClassVar[bool] = False  # whether a fitted model can score another graph
-    draws_by_position: ClassVar[bool] = False  # whether what is drawn depends on positions: it is fitted in order of id
+    order_matters: ClassVar[bool] = False  # of nodes, if only to rounding: it is fitted in order of id
     quick: ClassVar[Mapping[str, Any]] = {}  # settings that make a fit on a small graph quick
     least_nodes: ClassVar[int] = 2
     dense_copies: ClassVar[int] = 8  # n×d matrices of float64 held at once
@@ -98,7 +98,7 @@ class Detector(Conventions, ABC):
             raise ValueError("a graph needs at least 1 attribute, this one has none")
         self.graph_ = graph
         rng = np.random.default_rng(self.seed)
-        order = NodeOrder.of(graph) if self.draws_by_position else None
+        order = NodeOrder.of(graph) if self.order_matters else None
         if order is None:
             return self._finish(self._fit(graph, rng=rng, callback=callback))
         following = None if callback is None else Following(callback, order.nodes)

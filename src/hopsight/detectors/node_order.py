@@ -1,7 +1,8 @@
 """Fit in the order of node ids, so that the order of rows in a file changes nothing.
 
-A detector that draws pairs or nodes by position gets the graph with its nodes sorted by id; numbers within ids count as
-numbers, so that p2 comes before p10. What it learns of nodes and edges is returned to the order of the graph.
+A detector that draws by position, or adds up in order what training then amplifies, gets the graph with its nodes
+sorted by id; numbers within ids count as numbers, so that p2 comes before p10. What it learns of nodes and edges is
+returned to the order of the graph.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ class NodeOrder:
             name=graph.name,
         )
         ends = nodes[graph.edges]
-        codes, known = (_codes(pairs, graph) for pairs in (ends, moved.edges))
-        edges = np.argsort(known)[np.searchsorted(np.sort(known), codes)]
+        codes, known = (_codes(pairs, graph) for pairs in (ends, moved.edges))  # the same numbers in two orders
+        edges = np.empty(graph.n_edges, dtype=np.int64)
+        edges[np.argsort(codes)] = np.argsort(known, kind="stable")  # they are nearly in order
         data = graph.edge_data.rows(np.argsort(edges))
         moved = replace(
             moved,
@@ -61,6 +63,7 @@ class NodeOrder:
             edge_time=data.time,
             edge_attributes=data.attributes,
             edge_attribute_names=graph.edge_attribute_names,
+            node_types=None if graph.node_types is None else graph.node_types[order],
         )
         return cls(moved, nodes, edges)
 
@@ -69,6 +72,8 @@ class NodeOrder:
         for name, _, _ in columns_of(detector):
             if name not in ("decision_score_", "label_") and hasattr(detector, name):
                 setattr(detector, name, getattr(detector, name)[self.edges if name.startswith("edge_") else self.nodes])
+        if hasattr(detector, "evidence_"):
+            detector.evidence_ = {kind: values[self.nodes] for kind, values in detector.evidence_.items()}
 
 
 class Following:

@@ -90,7 +90,6 @@ class CrossHCM(Taught, HopDetector):
         "how unlikely an ordinary node is to look so unusual in its neighbors, its rings, its own attributes or its "
         "number of edges, the strongest counting most"
     )
-    draws_by_position: ClassVar[bool] = False
     quick: ClassVar[Mapping[str, Any]] = {
         "n_units": 8, "mlp_units": 16, "n_epochs": 24, "burn_in": 12, "n_samples": 12, "min_class_pairs": 20,
     }  # fmt: skip

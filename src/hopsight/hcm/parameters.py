@@ -26,7 +26,7 @@ class HopParameters(Detector):
 
     scores: ClassVar[tuple[str, ...]] = ("hav", "ahp")
     transferable: ClassVar[bool] = True
-    draws_by_position: ClassVar[bool] = True
+    order_matters: ClassVar[bool] = True
     node_values: ClassVar[Mapping[str, str]] = {
         "ahp": "mean number of hops its neighbors look away",
         "iv": "mean variance of these hop counts over the posterior",
