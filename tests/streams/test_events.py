@@ -36,6 +36,7 @@ def test_csv_and_parquet_give_the_same_keys(tmp_path: Path) -> None:
     ("times", "message"),
     [
         (["2020-01-01", "soon"], "row 2: 'soon' is not a time"),
+        (["1700001120", "1700001121", "soon"], "row 3: 'soon' is not a time"),
         ([1.0, None], "row 2 has no time"),
         ([1.0, float("inf")], "row 2: inf is not a time"),
         ([True, False], "not times"),
@@ -50,6 +51,12 @@ def test_refuses_a_bad_time(times: list[object], message: str) -> None:
 def test_refuses_a_missing_column() -> None:
     with pytest.raises(ValueError, match="time_column"):
         read_events(frame_of([1]).rename({"when": "then"}), COLUMNS)
+
+
+def test_a_header_without_events_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("source,target,when,paid\n")
+    with pytest.raises(ValueError, match=r"e\.csv: it has a header but no events"):
+        read_events(tmp_path / "e.csv", Columns(time="when", amount="paid"))
 
 
 def test_an_empty_amount_is_not_judged_and_text_is_refused() -> None:

@@ -25,6 +25,7 @@ from hopsight.streams.times import BLOCK, PLAIN, as_seconds, time_form
 from hopsight.system.lazy_polars import pl
 
 FloatArray = NDArray[np.float64]
+NO_EVENTS = "it has a header but no events"
 KeyArray = NDArray[np.uint64]
 
 
@@ -132,6 +133,8 @@ def opened(source: Any, columns: Columns) -> Iterator[tuple[Table, Wanted]]:
             *((name, "ignore") for name in columns.ignore),
         ):
             check_column(option, name, table.names)
+        if not table.head([columns.time]).height:
+            raise ValueError(NO_EVENTS)
         special = {columns.time, columns.amount, columns.label, *columns.ignore}
         names = [name for name in table.names if name not in special]
         ends = find_ends(names, columns.source, columns.target, head=table.head)
@@ -171,7 +174,7 @@ def events_of(rows: pl.DataFrame) -> Events:
 def _read(table: Table, wanted: Wanted) -> pl.DataFrame:
     frame = table.read(wanted.names, text=wanted.as_text)
     if not frame.height:
-        raise ValueError("it has a header but no events")
+        raise ValueError(NO_EVENTS)
     return frame
 
 

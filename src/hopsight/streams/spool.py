@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.io.frames import Table
-from hopsight.streams.events import Columns, Events, Wanted, event_rows, events_of, opened
+from hopsight.streams.events import NO_EVENTS, Columns, Events, Wanted, event_rows, events_of, opened
 from hopsight.system.lazy_polars import pl
 
 CHUNK = 200_000  # events that are judged between two commits
@@ -77,7 +77,7 @@ def _spool(table: Table, wanted: Wanted, place: Path) -> Spool:
         samples.append(rows["seconds"].to_numpy()[EVERY - 1 :: EVERY].copy())
         whole = [each and rows[name].dtype == pl.Int64 for each, name in zip(whole, ("source", "target"), strict=True)]
     if held is None:
-        raise ValueError("it has a header but no events")
+        raise ValueError(NO_EVENTS)
     if not parts:
         return Spool(size, held)
     _write(held, parts, place)

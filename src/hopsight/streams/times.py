@@ -52,7 +52,8 @@ def as_seconds(column: pl.Series, form: str | None = None) -> NDArray[np.float64
             form = dates.number_unit(numbers)
         return _checked(dates.in_seconds(numbers, form), column)
     if column.dtype == pl.String:
-        return _checked(_text_seconds(column, form), column)
+        readings = _text_seconds(column, form), _cast(column)  # of a few words among numbers, the words are wrong
+        return _checked(min(readings, key=pl.Series.null_count), column)
     if not column.dtype.is_temporal() or column.dtype in (pl.Duration, pl.Time):
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not times: dates or UNIX seconds are needed")
     return np.asarray(column.cast(pl.Datetime("us")).dt.epoch("us").to_numpy() / 1e6)
@@ -61,9 +62,14 @@ def as_seconds(column: pl.Series, form: str | None = None) -> NDArray[np.float64
 def _as_numbers(column: pl.Series) -> pl.Series | None:
     """Return numbers, also those written as text, or None."""
     if column.dtype == pl.String:
-        numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
+        numbers = _cast(column)
         return numbers if numbers.null_count() == column.null_count() else None
     return column if column.dtype.is_numeric() else None
+
+
+def _cast(column: pl.Series) -> pl.Series:
+    """Return numbers written as text, null for any other text."""
+    return column.str.strip_chars().cast(pl.Float64, strict=False)
 
 
 def _text_seconds(column: pl.Series, form: str | None) -> pl.Series:
