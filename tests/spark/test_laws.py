@@ -14,7 +14,7 @@ from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
 from hopsight.hcm.folds import law_edges, law_nodes, node_folds
 from hopsight.hcm.laws import AttributeLaws
 from hopsight.spark import laws as module
-from spark_stages import FirstStages, cluster_numbers, edges_by_ends
+from spark_stages import CommandRun, FirstStages, cluster_numbers, edges_by_ends
 
 
 def test_nodes_are_those_of_the_local_engine(
@@ -38,11 +38,11 @@ def test_nodes_are_those_of_the_local_engine(
 
 
 def test_edges_are_those_of_the_local_engine(
-    run: tuple[Any, Any, Any], first_stages: FirstStages, graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
+    run: CommandRun, first_stages: FirstStages, graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for home in (module, folds):
         monkeypatch.setattr(home, "LAW_EDGES", 100)
-    judged = run[2].edges
+    judged = run.judged.edges
     values = edges_by_ends(judged, first_stages, graph)
     edges = EdgeReadings(values["hop"], values["surprise"], values["dissimilarity"])
     chosen = law_edges(graph)

@@ -15,13 +15,13 @@ from hopsight.spark.blocks import gather_rows
 from hopsight.spark.readings import READINGS, node_readings, own_blocks, reading_blocks
 from hopsight.spark.rings import ring_blocks
 from hopsight.spark.session import run_settings
-from spark_stages import FirstStages, cluster_numbers, edges_by_ends
+from spark_stages import CommandRun, FirstStages, cluster_numbers, edges_by_ends
 
 
 def test_readings_are_those_of_the_local_engine(
-    spark: Any, run: tuple[Any, Any, Any], first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
+    spark: Any, run: CommandRun, first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
 ) -> None:
-    judged, fitted, layout = run[2].edges, run[2].fitted, first_stages.layout
+    judged, fitted, layout = run.judged.edges, run.judged.fitted, first_stages.layout
     with run_settings(spark):
         own = own_blocks(first_stages.graph.nodes, fitted["attribute_laws_"], first_stages.engine.units[1])
         rings = ring_blocks(judged, first_stages.degrees, layout, fitted["edge_laws_"])
