@@ -50,6 +50,14 @@ def test_a_graph_in_the_order_of_its_ids_is_used_as_it_is() -> None:
     assert NodeOrder.of(dataclasses.replace(numbers, node_ids=[5, 3, 9])) is not None
 
 
+def test_ids_with_any_digits_are_sorted() -> None:
+    ids = ["x10", "٣", "x9", "²", "9" * 5000, "x009", "8" * 5000, "x"]
+    graph = AttributedGraph.from_edges([0, 1], [1, 2], np.eye(8), node_ids=ids)
+    found = NodeOrder.of(graph)
+    assert found is not None
+    assert found.graph.node_ids.tolist() == ["8" * 5000, "9" * 5000, "x", "x009", "x9", "x10", "²", "٣"]
+
+
 def test_weights_and_times_stay_with_their_edges() -> None:
     graph = AttributedGraph.from_edges(
         [0, 1, 2], [1, 2, 3], np.arange(4.0)[:, None], node_ids=["d", "a", "c", "b"], edge_weight=[1.0, 2.0, 3.0]

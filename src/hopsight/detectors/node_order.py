@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,8 +95,19 @@ def _sorted_by_id(ids: NDArray[Any]) -> IntArray:
     if ids.dtype.kind in "iu":
         return np.argsort(ids, kind="stable")
     texts = [str(each) for each in ids.tolist()]
-    keys = [[int(part) if part.isdigit() else part for part in re.split("([0-9]+)", text)] for text in texts]
-    return np.array(sorted(range(len(texts)), key=lambda place: (keys[place], texts[place])), dtype=np.int64)
+    if all(one <= other for one, other in pairwise(map(_key, texts))):  # the keys of all would take much memory
+        return np.arange(len(texts))
+    keys = [_key(text) for text in texts]
+    return np.array(sorted(range(len(texts)), key=keys.__getitem__), dtype=np.int64)
+
+
+def _key(text: str) -> tuple[list[Any], str]:
+    """Return what sorts a text by its words and numbers, which alternate; a number may have thousands of digits."""
+    parts: list[Any] = re.split("([0-9]+)", text)
+    for place in range(1, len(parts), 2):
+        digits = parts[place].lstrip("0")
+        parts[place] = len(digits), digits
+    return parts, text
 
 
 def _codes(pairs: IntArray, graph: AttributedGraph) -> IntArray:
