@@ -21,11 +21,10 @@ from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column
 from hopsight.io.rules import TextSummary, text_kind, text_numbers
 from hopsight.io.written import WRITTEN
-from hopsight.streams.times import BLOCK, PLAIN, as_seconds, time_form
+from hopsight.streams.times import BLOCK, NO_EVENTS, PLAIN, as_seconds, time_form
 from hopsight.system.lazy_polars import pl
 
 FloatArray = NDArray[np.float64]
-NO_EVENTS = "it has a header but no events"
 KeyArray = NDArray[np.uint64]
 
 
@@ -133,8 +132,6 @@ def opened(source: Any, columns: Columns) -> Iterator[tuple[Table, Wanted]]:
             *((name, "ignore") for name in columns.ignore),
         ):
             check_column(option, name, table.names)
-        if not table.head([columns.time]).height:
-            raise ValueError(NO_EVENTS)
         special = {columns.time, columns.amount, columns.label, *columns.ignore}
         names = [name for name in table.names if name not in special]
         ends = find_ends(names, columns.source, columns.target, head=table.head)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from hopsight.io.frames import Table
-from hopsight.streams.events import NO_EVENTS, Columns, Events, Wanted, event_rows, events_of, opened
+from hopsight.streams.events import Columns, Events, Wanted, event_rows, events_of, opened
+from hopsight.streams.times import NO_EVENTS
 from hopsight.system.lazy_polars import pl
 
 CHUNK = 200_000  # events that are judged between two commits

@@ -17,14 +17,16 @@ from hopsight.system.lazy_polars import pl
 
 PLAIN = "plain"  # seconds, dates as such, or text that can mean one thing only
 BLOCK = 200_000
+NO_EVENTS = "it has a header but no events"
 WORDS = {"dmy": "day/month/year", "mdy": "month/day/year"}
 
 
 def time_form(table: Table, name: str) -> str:
     """Return how the times in a column are written, with a notice unless they are plain."""
-    first = table.head([name])[name]
-    if not len(first):
-        return PLAIN
+    head = table.head([name])
+    if not head.height:  # then it has no columns either
+        raise ValueError(NO_EVENTS)
+    first = head[name]
     numbers = _as_numbers(first)
     if numbers is not None:
         return _stated(dates.number_unit(numbers) or PLAIN, first)
@@ -52,8 +54,10 @@ def as_seconds(column: pl.Series, form: str | None = None) -> NDArray[np.float64
             form = dates.number_unit(numbers)
         return _checked(dates.in_seconds(numbers, form), column)
     if column.dtype == pl.String:
-        readings = _text_seconds(column, form), _cast(column)  # of a few words among numbers, the words are wrong
-        return _checked(min(readings, key=pl.Series.null_count), column)
+        seconds = _text_seconds(column, form)
+        if seconds.null_count():  # of a few words among numbers, the words are wrong
+            seconds = min(seconds, _cast(column), key=pl.Series.null_count)
+        return _checked(seconds, column)
     if not column.dtype.is_temporal() or column.dtype in (pl.Duration, pl.Time):
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not times: dates or UNIX seconds are needed")
     return np.asarray(column.cast(pl.Datetime("us")).dt.epoch("us").to_numpy() / 1e6)
