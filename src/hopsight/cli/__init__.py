@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,6 +36,7 @@ for name, data_command in (("list", data_list), ("fetch", data_fetch), ("info", 
 app.add_typer(data, name="data")
 
 DEBUG = "HOPSIGHT_DEBUG"
+GARBAGE = 10_000  # objects after which Python searches for garbage; imports alone would cause hundreds of searches
 CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
@@ -42,12 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; an error is one sentence on standard error and exit code 2."""
     # Idle threads sleep instead of spinning, which would slow down other programs; it counts until torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    gc.set_threshold(GARBAGE)
     atexit.register(gc.freeze)  # to search torch for garbage before the process ends would take a second
     _open_streams()
     try:
-        command = decorate(typer.main.get_command(app))
         with stopping():
-            code = int(command.main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)
+            code = int(_command().main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)
         return _complain("stopped", 130) if code == 130 else code
     except Exception as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
@@ -65,6 +67,12 @@ def version(show: Annotated[bool, typer.Option("--version", "-V", help="Print th
 
         typer.echo(f"hopsight {hopsight.__version__}")
         raise typer.Exit
+
+
+@cache
+def _command() -> Any:
+    """Return the command line with its help; to make it takes a while, as typer inspects every function."""
+    return decorate(typer.main.get_command(app))
 
 
 def _open_streams() -> None:
@@ -103,7 +111,7 @@ def _with_options(sentence: str) -> str:
     word, space, rest = sentence.partition(" ")
     if word in _hyperparameters():
         return f"--set {sentence}"
-    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    commands = _command().commands.values()
     options = {each.name for command in commands for each in command.params if each.param_type_name == "option"}
     return f"--{word.replace('_', '-')}{space}{rest}" if word in options else sentence
 

@@ -30,6 +30,7 @@ TABLES = ("scores.csv", "edges.csv", "groups.csv")
 FILES = (*TABLES, "explanations.json", "report.html", "model", "graph.npz", RECORD)
 LONG = ("scores.parquet", "edges.parquet")  # instead of the CSV files
 LINKED = (*TABLES, *LONG, "explanations.json", RECORD)  # from the report
+MANY_EDGES = 1 << 20  # below, what tables leave in memory is small
 REPLACED = (*FILES, *LONG, *LATER)  # a new run also removes what was added to the old one
 
 
@@ -97,7 +98,8 @@ def write_results(
         _write_tables(folder, graph, model, csv=csv)
         (model if saved is None else saved).save(folder / "model")
     record |= {"seconds": stages.seconds, "peak_memory_bytes": peak_memory()}
-    release_memory()  # of tables that were written
+    if graph.n_edges > MANY_EDGES:
+        release_memory()  # of tables that were written
     with stages.stage("explain"):
         _write_reasons(folder, graph, model, top, record)
     record["peak_memory_bytes"] = peak_memory()
