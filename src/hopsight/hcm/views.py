@@ -17,6 +17,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.nn.gcn import smoothed_by
 from hopsight.system.compiled import compiled
 from hopsight.system.scratch import drain, release_all, zeros
+from hopsight.system.sparse import csr_tensor
 from hopsight.system.threads import in_order
 
 MOST_AT_ONCE = 32  # views, one bit of each edge per view
@@ -126,8 +127,7 @@ class Neighborhoods:
         weight = weight.masked_fill(torch.from_numpy(hidden).to(self.device)[edge], 0.0)
         before = torch.nn.functional.pad(weight.abs().cumsum(0, dtype=torch.float64), (1, 0))
         strengths = (before[indptr[1:]] - before[indptr[:-1]]).float()
-        size = (indptr.numel() - 1,) * 2
-        matrix = torch.sparse_csr_tensor(indptr, indices, weight, size=size, check_invariants=False)
+        matrix = csr_tensor(indptr, indices, weight, (indptr.numel() - 1,) * 2)
         return smoothed_by(matrix, strengths, values)
 
     @cached_property

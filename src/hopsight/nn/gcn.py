@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from hopsight.nn.dropout import relu_drop
+from hopsight.system.sparse import csr_tensor
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,8 @@ def smoothed_by(adjacency: Tensor, strengths: Tensor, values: Tensor) -> Tensor:
 
 def torch_csr(matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
     """Return a scipy CSR matrix as a torch sparse CSR tensor."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta|Sparse invariant checks are")
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(np.array(matrix.indptr, dtype=np.int64)),
-            torch.from_numpy(np.array(matrix.indices, dtype=np.int64)),
-            torch.from_numpy(np.array(matrix.data)).to(dtype),
-            size=matrix.shape,
-            device=device,
-            check_invariants=False,  # scipy keeps them; without the argument torch warns
-        )
+    start, columns = (torch.from_numpy(np.array(part, dtype=np.int64)) for part in (matrix.indptr, matrix.indices))
+    return csr_tensor(start, columns, torch.from_numpy(np.array(matrix.data)).to(device, dtype), matrix.shape)
 
 
 class GCN(nn.Module):

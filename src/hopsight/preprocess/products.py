@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.system.sparse import csr_tensor
 from hopsight.system.threads import in_order
 
 FloatArray = NDArray[np.float64]
@@ -115,14 +115,8 @@ class DeviceMatrix:
         import torch
 
         parts = (values.indptr.astype(np.int64), values.indices.astype(np.int64), values.data.astype(np.float64))
-        with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", message="Sparse CSR tensor support is in beta|Sparse invariant checks are"
-            )
-            start, columns, data = (torch.from_numpy(part) for part in parts)
-            return torch.sparse_csr_tensor(
-                start, columns, data, size=values.shape, device=self.device, check_invariants=False
-            )
+        start, columns, data = (torch.from_numpy(part) for part in parts)
+        return csr_tensor(start, columns, data.to(self.device), values.shape)
 
     def forward(self, vectors: Any) -> Any:
         """Return M times the columns of a matrix."""
