@@ -30,18 +30,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    """Return a session, or skip where there is no Java or no pyspark."""
+    """Return a session with the settings of a run, or skip where there is no Java or no pyspark."""
     absent = missing_requirement()
     if absent:
         pytest.skip(absent)
-    from hopsight.spark.session import open_session
+    from hopsight.spark.session import open_session, run_settings
 
     quick = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' pyspark-shell"  # for a short life
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patched:
         warnings.simplefilter("ignore")  # pyspark leaves sockets open while it starts
         patched.setenv("PYSPARK_SUBMIT_ARGS", quick)
         session = open_session("local[2]")
-    yield session
+    with run_settings(session):  # those of Spark would make 200 tasks of a few rows
+        yield session
     session.stop()
 
 
@@ -135,11 +136,9 @@ def first_stages(spark: Any, run: CommandRun) -> FirstStages:
     from hopsight.hcm.folds import Splits
     from hopsight.spark import graph as stages
     from hopsight.spark.blocks import cached
-    from hopsight.spark.session import run_settings
 
     engine, built = run.engine, run.judged.graph
     splits = Splits(engine.detector.seed, engine.detector.n_folds, engine.detector.n_inner)
-    with run_settings(spark):
-        x = cached(stages.attribute_blocks(built.nodes, built.layout, *engine.units))
-        degrees = cached(stages.degree_blocks(built.cells, built.layout, splits))
+    x = cached(stages.attribute_blocks(built.nodes, built.layout, *engine.units))
+    degrees = cached(stages.degree_blocks(built.cells, built.layout, splits))
     return FirstStages(engine, built.layout, x, built, degrees, splits)

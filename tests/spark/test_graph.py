@@ -9,7 +9,6 @@ import numpy as np
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.folds import edge_hashes
 from hopsight.spark import graph as stages
-from hopsight.spark.session import run_settings
 from spark_stages import FirstStages, cluster_numbers, dense
 
 
@@ -46,9 +45,8 @@ def test_edges_of_a_hub_are_spread_over_tasks(spark: Any) -> None:
     table = spark.range(350).selectExpr("id as node", "10 * id as value")
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     try:
-        with run_settings(spark):
-            joined = stages.salted_join(rows, table, "node", "row", [7], 5)
-            found = joined.selectExpr("*", "spark_partition_id() as task").collect()
+        joined = stages.salted_join(rows, table, "node", "row", [7], 5)
+        found = joined.selectExpr("*", "spark_partition_id() as task").collect()
     finally:
         spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
     assert len(found) == 400

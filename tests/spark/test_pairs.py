@@ -14,12 +14,11 @@ from hopsight.spark import pairs as stages
 from hopsight.spark.blocks import BLOCK, NO_FOLD, Layout
 from hopsight.spark.cells import BACK
 from hopsight.spark.drops import DropLimit
-from hopsight.spark.session import run_settings
 from spark_stages import FirstStages, cluster_numbers
 
 
 def test_the_pool_is_that_of_the_local_engine(
-    spark: Any, first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
+    first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
 ) -> None:
     from hopsight.hcm.folds import pool_seed
     from hopsight.preprocess import drop_edges, edge_similarity
@@ -38,9 +37,8 @@ def test_the_pool_is_that_of_the_local_engine(
         "euclidean",
         reference.references_,
     )
-    with run_settings(spark):
-        found, compared = first_stages.engine._pairs(*parts)
-        rows = compared.collect()
+    found, compared = first_stages.engine._pairs(*parts)
+    rows = compared.collect()
     np.testing.assert_allclose(found.sizes, wanted.sizes)
     assert (found.n_classes, found.n_pairs, found.n_networks) == (wanted.n_classes, wanted.n_pairs, 2)
     number = cluster_numbers(first_stages)

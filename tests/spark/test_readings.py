@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -14,19 +13,17 @@ from hopsight.hcm.evidence import NodeReadings
 from hopsight.spark.blocks import gather_rows
 from hopsight.spark.readings import READINGS, node_readings, own_blocks, reading_blocks
 from hopsight.spark.rings import ring_blocks
-from hopsight.spark.session import run_settings
 from spark_stages import CommandRun, FirstStages, cluster_numbers, edges_by_ends
 
 
 def test_readings_are_those_of_the_local_engine(
-    spark: Any, run: CommandRun, first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
+    run: CommandRun, first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
 ) -> None:
     judged, fitted, layout = run.judged.edges, run.judged.fitted, first_stages.layout
-    with run_settings(spark):
-        own = own_blocks(first_stages.graph.nodes, fitted["attribute_laws_"], first_stages.engine.units[1])
-        rings = ring_blocks(judged, first_stages.degrees, layout, fitted["edge_laws_"])
-        blocks = reading_blocks(judged, rings, own, layout, "std")
-        rows = gather_rows(blocks, layout, np.float64, cluster_numbers(first_stages))
+    own = own_blocks(first_stages.graph.nodes, fitted["attribute_laws_"], first_stages.engine.units[1])
+    rings = ring_blocks(judged, first_stages.degrees, layout, fitted["edge_laws_"])
+    blocks = reading_blocks(judged, rings, own, layout, "std")
+    rows = gather_rows(blocks, layout, np.float64, cluster_numbers(first_stages))
     values = edges_by_ends(judged, first_stages, graph)
     edges = EdgeReadings(values["hop"], values["surprise"], values["dissimilarity"])
     local = dataclasses.replace(reference)

@@ -16,7 +16,6 @@ from hopsight.spark.detection import detect
 from hopsight.spark.graph import SparkGraph
 from hopsight.spark.ranking import SCORES
 from hopsight.spark.repeats import averaged
-from hopsight.spark.session import run_settings
 
 EVIDENCE = ("misfit", "ring", "activity")
 SIZES = (30, 50)
@@ -58,9 +57,8 @@ def test_means_of_fits(spark: Any, score: str, contamination: float | str, false
         [(f"n{row}", int(row), *place) for row, place in zip(order, places, strict=True)],
         "id string, row long, block int, position int",
     )
-    with run_settings(spark):
-        blocks, averages, limit = averaged(frames, SparkGraph(nodes, nodes, layout, 0, 0, 0), detector, top=7)
-        rows, pieces = averages.collect(), sorted((row["block"], row["piece"]) for row in blocks.collect())
+    blocks, averages, limit = averaged(frames, SparkGraph(nodes, nodes, layout, 0, 0, 0), detector, top=7)
+    rows, pieces = averages.collect(), sorted((row["block"], row["piece"]) for row in blocks.collect())
     known = [dict(zip(SCORES, table[np.argsort(order)].T, strict=True)) for table in tables]
     values = [Values(each["score"], each["p_value"], {kind: each[kind] for kind in KINDS}) for each in known]
     detector.decided_by_ = np.zeros(sum(SIZES), dtype=np.int64)

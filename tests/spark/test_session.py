@@ -26,12 +26,14 @@ def test_without_java_one_sentence_says_what_to_install(monkeypatch: pytest.Monk
 
 
 def test_settings_of_the_user_are_restored(spark: Any) -> None:
-    spark.conf.set("spark.sql.shuffle.partitions", "7")
-    with session.run_settings(spark):
-        assert spark.conf.get("spark.sql.adaptive.enabled") == "false"
-        assert spark.conf.get("spark.sql.shuffle.partitions") == "4"
-    assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
-    assert spark.conf.get("spark.sql.shuffle.partitions") == "7"
+    given = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "7"}
+    with session.run_settings(spark):  # restores those of the other tests
+        for name, value in given.items():
+            spark.conf.set(name, value)
+        with session.run_settings(spark):
+            assert [spark.conf.get(name) for name in given] == ["false", "4"]
+        assert [spark.conf.get(name) for name in given] == ["true", "7"]
+    assert [spark.conf.get(name) for name in given] == ["false", "4"]
     assert session.open_session() is spark
 
 
