@@ -30,7 +30,7 @@ help:
 	@echo "make lint         run the linter, type checker and import checks only"
 	@echo "make bench        compare all detectors on small graphs in minutes; results in bench-out/"
 	@echo "make results      rebuild the tables and figures of RESULTS.md from the raw results under experiments/results/"
-	@echo "make bench-speed  compare our speed with scikit-learn's, SciPy's and other forms, and with the last commit"
+	@echo "make bench-speed  compare our speed with that of scikit-learn, SciPy, PyGOD, PyOD and other forms, and with the last commit"
 	@echo "make paper        run the paper's experiments; takes many hours and can be resumed; results in bench-paper/"
 	@echo "make peers        compare with the detectors of PyGOD and PyOD; can be resumed; results in bench-peers/"
 	@echo "make clean        remove everything that the other targets created, except bench-paper/ and bench-peers/"
@@ -94,7 +94,7 @@ lint: $(VENV)/.installed-dev
 bench: $(VENV)/.installed
 	$(BIN)/hopsight bench --suite quick --out bench-out
 
-bench-speed: $(VENV)/.installed
+bench-speed: $(VENV)/.installed-peers
 	$(BIN)/python experiments/speed.py
 
 paper: $(VENV)/.installed
