@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ class JudgedEdges:
         """Return, for some edges, the percentage of edges whose ends are more alike; None if the detector is silent."""
         if self._alike is None:
             return [None] * edges.size
-        found: list[float | None] = self._alike.shares(self.model.edge_dissimilarity_[edges])[0].tolist()
+        found: list[float | None] = self._alike.lower(self.model.edge_dissimilarity_[edges]).tolist()
         return found
 
     def reasons(self, edges: IntArray) -> pl.Series:
@@ -133,11 +133,17 @@ class Alike:
 
     def shares(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the percentages of lower and of higher values, for each of some values."""
-        n, order = max(1, self._ascending.size), np.argsort(values)  # neighbors in order are neighbors in memory
-        lower, higher = np.empty((2, values.size))
-        lower[order] = 100 * np.searchsorted(self._ascending, values[order], "left") / n
-        higher[order] = 100 * (n - np.searchsorted(self._ascending, values[order], "right")) / n
-        return lower, higher
+        n = max(1, self._ascending.size)
+        return self.lower(values), 100 * (n - self._places(values, "right")) / n
+
+    def lower(self, values: FloatArray) -> FloatArray:
+        """Return the percentages of lower values alone, which takes half of the time."""
+        return 100 * self._places(values, "left") / max(1, self._ascending.size)
+
+    def _places(self, values: FloatArray, side: Literal["left", "right"]) -> IntArray:
+        order, places = np.argsort(values), np.empty(values.size, dtype=np.int64)
+        places[order] = np.searchsorted(self._ascending, values[order], side)  # neighbors in order are near in memory
+        return places
 
 
 def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
