@@ -5,7 +5,7 @@
 Every ratio is the other form's time over ours, so larger is better: the straightforward HCM with the same model, epochs
 and pairs; scikit-learn's randomized PCA; SciPy's ARPACK; PyGOD's and PyOD's detectors, which `make bench-speed`
 installs. Both forms take turns on the same generated data and the median of each counts, so that other work on the
-machine affects both alike. The ratios are stored in experiments/results/speed.json, with the processor and the versions.
+machine affects both alike. The ratios are stored in experiments/results/speed.json, with processor and versions.
 """
 
 from __future__ import annotations
