@@ -18,6 +18,7 @@ from hopsight.checks import plural
 from hopsight.edge_data import EdgeData, edge_names, merged
 from hopsight.markup import graph_card
 from hopsight.system.hashes import id_hashes
+from hopsight.system.id_order import in_order
 from hopsight.system.lookup import Positions
 from hopsight.system.readonly import frozen
 from hopsight.system.scratch import moved
@@ -212,6 +213,11 @@ class AttributedGraph:
     def node_hashes(self) -> NDArray[np.uint64]:
         """64 bits of each node's id, by which random choices are made: they do not depend on the order of the nodes."""
         return frozen(id_hashes(self.node_ids))
+
+    @cached_property
+    def ids_in_order(self) -> bool:
+        """Whether the nodes are in the order of their ids, where p2 comes before p10."""
+        return in_order(self.node_ids)
 
     @cached_property
     def edge_starts(self) -> NDArray[np.int64]:

@@ -7,9 +7,7 @@ returned to the order of the graph.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from hopsight.detectors.validation import columns_of
 from hopsight.graph import AttributedGraph
+from hopsight.system.id_order import sorted_by_id
 
 if TYPE_CHECKING:
     from hopsight.detectors.base import Epoch
@@ -41,9 +40,9 @@ class NodeOrder:
         >>> found.graph.node_ids.tolist(), found.nodes.tolist()
         (['p1', 'p2', 'p10'], [2, 1, 0])
         """
-        order = _sorted_by_id(graph.node_ids)
-        if np.array_equal(order, np.arange(graph.n_nodes)):
+        if graph.ids_in_order:
             return None
+        order = sorted_by_id(graph.node_ids)
         nodes = np.argsort(order)
         moved = AttributedGraph(
             graph.adjacency[order][:, order],
@@ -89,25 +88,6 @@ class Following:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._callback, name)
-
-
-def _sorted_by_id(ids: NDArray[Any]) -> IntArray:
-    if ids.dtype.kind in "iu":
-        return np.argsort(ids, kind="stable")
-    texts = [str(each) for each in ids.tolist()]
-    if all(one <= other for one, other in pairwise(map(_key, texts))):  # the keys of all would take much memory
-        return np.arange(len(texts))
-    keys = [_key(text) for text in texts]
-    return np.array(sorted(range(len(texts)), key=keys.__getitem__), dtype=np.int64)
-
-
-def _key(text: str) -> tuple[list[Any], str]:
-    """Return what sorts a text by its words and numbers, which alternate; a number may have thousands of digits."""
-    parts: list[Any] = re.split("([0-9]+)", text)
-    for place in range(1, len(parts), 2):
-        digits = parts[place].lstrip("0")
-        parts[place] = len(digits), digits
-    return parts, text
 
 
 def _codes(pairs: IntArray, graph: AttributedGraph) -> IntArray:
