@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -94,21 +95,21 @@ def _add(edges: Any, logits: Any, calibration: Any, likeliest: bool, state: Any,
     """
     n = odds.size
     for row in range(edges.size):
-        largest = -np.inf
+        largest = -math.inf
         for kind in range(n):
             odds[kind] = logits[row, kind] / calibration[0] + calibration[kind + 1]
             if odds[kind] > largest:
                 largest = odds[kind]
         first, rest, far = odds[0] - largest, 1e-300, 0.0
         for kind in range(1, n):
-            odds[kind] = np.exp(odds[kind] - largest)
+            odds[kind] = math.exp(odds[kind] - largest)
             rest += odds[kind]
             far += (kind + 1) * odds[kind]
-        all_log = np.log(np.exp(first) + rest)
-        near = calibration[n + 1] * (first - all_log) - calibration[n + 2] * (np.log(rest) - all_log)
+        all_log = math.log(math.exp(first) + rest)
+        near = calibration[n + 1] * (first - all_log) - calibration[n + 2] * (math.log(rest) - all_log)
         near += calibration[n + 3]  # in log odds
-        surprise = np.log1p(np.exp(-abs(near))) - min(near, 0.0)
-        p = np.exp(-surprise)
+        surprise = math.log1p(math.exp(-abs(near))) - min(near, 0.0)
+        p = math.exp(-surprise)
         hop = p + (1.0 - p) * far / rest
         if likeliest:
             hop, largest = 1.0, p

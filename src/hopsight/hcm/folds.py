@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
@@ -130,14 +129,12 @@ def node_folds(node_hashes: HashArray, n_folds: int = 5) -> NDArray[np.int64]:
     return np.asarray(parts_of(mix(node_hashes), n_folds), dtype=np.int64)
 
 
-@register_jitable  # type: ignore[untyped-decorator]
 def place_of(hashes: Any, key: Any, n_folds: int, n_inner: int) -> tuple[Any, Any]:
-    """Return part and inner fold of edges by their hashes, in NumPy and in compiled code; see :meth:`Splits.of`."""
+    """Return part and inner fold of edges by their hashes; see :meth:`Splits.of`."""
     edge = scramble(hashes ^ key)
     return parts_of(scramble(edge), n_folds), parts_of(scramble(edge + np.uint64(0x9E3779B97F4A7C15)), n_inner)
 
 
-@register_jitable  # type: ignore[untyped-decorator]
 def parts_of(words: Any, n_parts: int) -> Any:
     """Return ⌊word · n_parts / 2⁶⁴⌋ for random 64-bit words: one of equally likely parts for each."""
     return ((words >> np.uint64(32)) * np.uint64(n_parts)) >> np.uint64(32)

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import Splits, place_of
+from hopsight.hcm.folds import Splits
 from hopsight.hcm.views import arc_numbers
-from hopsight.system.compiled import compiled
 from hopsight.system.lookup import find_edges
 
 IntArray = NDArray[np.int64]
@@ -108,74 +106,52 @@ def local_views(
     """
     mine = Neighbors.of(graph, rows, absent).alone()
     around = np.union1d(rows, mine.others)
-    far = Neighbors.of(graph, around, absent)
+    far = Neighbors.of(graph, around, absent).alone()
     skipped = graph.edges[:, absent if is_simple(graph) else []]  # the lists of a simple graph have them
-    rule = graph.node_hashes, splits.key, splits.n_folds, splits.n_inner, skipped
-    strengths = np.zeros((around.size, len(splits.folds)))
-    _add_shown(*far, *rule, strengths)
-    places = np.searchsorted(around, rows), np.searchsorted(around, mine.others)
-    known = values(around)
+    strengths = _strengths(far, _placed(far, graph, splits, skipped), splits)
+    scale = 1.0 / np.sqrt(1.0 + strengths.reshape(around.size, -1))
+    placed, known = _placed(mine, graph, splits, skipped), values(around)
+    own, near = np.searchsorted(around, rows), np.searchsorted(around, mine.others)
     found = np.empty((len(splits.folds), rows.size, known.shape[1]), dtype=np.float32)
-    total = np.empty((len(splits.folds), known.shape[1]))
-    _smooth_shown(*mine, *rule, *places, 1.0 / np.sqrt(1.0 + strengths), known, total, found)
+    for view in splits.folds:
+        sizes = np.where(placed.hidden(view), 0.0, placed.size * scale[near, view])
+        shown = sp.csr_array((sizes, near, np.append(mine.starts, near.size)), shape=(rows.size, around.size))
+        factor = scale[own, view, None]
+        found[view] = factor * (factor * known[own] + shown @ known)
     return found
 
 
-@register_jitable  # type: ignore[untyped-decorator]
-def _is_among(first: int, second: int, edges: Any) -> bool:
-    for k in range(edges.shape[1]):
-        if (edges[0, k] == first and edges[1, k] == second) or (edges[0, k] == second and edges[1, k] == first):
-            return True
-    return False
+class PlacedNeighbors(NamedTuple):
+    """The part and the inner fold of the edge to each neighbor in some lists, and its weight, 0 if it is skipped."""
+
+    part: NDArray[Any]
+    inner: NDArray[Any]
+    size: NDArray[np.float64]
+    n_inner: int
+
+    def hidden(self, view: int) -> NDArray[np.bool_]:
+        """Return which edges a fold hides."""
+        return np.asarray((self.part == view // self.n_inner) | (self.inner == view % self.n_inner))
 
 
-@compiled(nogil=True)
-def _add_shown(
-    nodes: Any, starts: Any, stops: Any, others: Any, weight: Any, hashes: Any, key: Any,
-    n_folds: int, n_inner: int, skipped: Any, found: Any,
-) -> None:  # fmt: skip
-    """Add the absolute weights of the edges that each fold shows to (n_nodes, n_folds · n_inner) sums."""
-    for place in range(nodes.size):
-        node = nodes[place]
-        for k in range(starts[place], stops[place]):
-            if _is_among(node, np.int64(others[k]), skipped):
-                continue
-            part, inner = place_of(hashes[node] + hashes[others[k]], key, n_folds, n_inner)
-            size = abs(weight[k]) if weight.size else 1.0
-            for view in range(n_folds * n_inner):
-                if view // n_inner != part and view % n_inner != inner:
-                    found[place, view] += size
+def _placed(lists: Neighbors, graph: AttributedGraph, splits: Splits, skipped: IntArray) -> PlacedNeighbors:
+    nodes = np.repeat(lists.nodes, lists.stops - lists.starts)
+    placed = splits.of(graph.node_hashes[nodes] + graph.node_hashes[lists.others])
+    size = lists.weight.astype(np.float64) if lists.weight.size else np.ones(nodes.size)
+    if skipped.size:
+        gone, met = (np.minimum(*ends) * graph.n_nodes + np.maximum(*ends) for ends in (skipped, (nodes, lists.others)))
+        size[np.isin(met, gone)] = 0.0
+    return PlacedNeighbors(placed.part, placed.inner, size, splits.n_inner)
 
 
-@compiled(nogil=True)
-def _smooth_shown(
-    nodes: Any, starts: Any, stops: Any, others: Any, weight: Any, hashes: Any, key: Any,
-    n_folds: int, n_inner: int, skipped: Any, own: Any, near: Any, scale: Any, values: Any, total: Any, found: Any,
-) -> None:  # fmt: skip
-    """Fill in Â @ values of some nodes in every fold.
-
-    ``scale`` and ``values`` are those of the nodes around, among which ``own`` are the places of the nodes and ``near``
-    those of their neighbors. ``total`` has room for the sums of one node.
-    """
-    n_views, n_columns = total.shape
-    for place in range(nodes.size):
-        node, mine = nodes[place], own[place]
-        for view in range(n_views):
-            for column in range(n_columns):
-                total[view, column] = scale[mine, view] * values[mine, column]
-        for k in range(starts[place], stops[place]):
-            if _is_among(node, np.int64(others[k]), skipped):
-                continue
-            part, inner = place_of(hashes[node] + hashes[others[k]], key, n_folds, n_inner)
-            size = weight[k] if weight.size else 1.0
-            for view in range(n_views):
-                if view // n_inner != part and view % n_inner != inner:
-                    factor = size * scale[near[k], view]
-                    for column in range(n_columns):
-                        total[view, column] += factor * values[near[k], column]
-        for view in range(n_views):
-            for column in range(n_columns):
-                found[view, place, column] = scale[mine, view] * total[view, column]
+def _strengths(lists: Neighbors, placed: PlacedNeighbors, splits: Splits) -> NDArray[np.float64]:
+    """Return (n_nodes, n_folds, n_inner) sums of the absolute weights that each fold shows."""
+    shape = lists.nodes.size, splits.n_folds, splits.n_inner
+    nodes = np.repeat(np.arange(shape[0]), lists.stops - lists.starts)
+    cells = (nodes * shape[1] + placed.part) * shape[2] + placed.inner
+    sums = np.bincount(cells, np.abs(placed.size), minlength=int(np.prod(shape))).reshape(shape)
+    by_part = sums.sum(axis=1, keepdims=True) - sums  # of the other parts, by inner fold
+    return np.asarray(by_part.sum(axis=2, keepdims=True) - by_part)
 
 
 def _lists_of(graph: AttributedGraph, edges: NDArray[np.bool_]) -> Any:

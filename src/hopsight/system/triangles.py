@@ -15,20 +15,8 @@ from hopsight.system.compiled import compiled, frozen, inner
 
 def each_once_in_order(source: Any, target: Any) -> bool:
     """Return whether every edge is given once, from the smaller number to the larger, and in ascending order."""
-    return bool(_each_once_in_order(frozen(source), frozen(target)))
-
-
-@compiled(nogil=True)
-def _each_once_in_order(source: Any, target: Any) -> bool:
-    for edge in range(source.size):
-        if source[edge] >= target[edge]:
-            return False
-        if edge and source[edge] == source[edge - 1]:
-            if target[edge] <= target[edge - 1]:
-                return False
-        elif edge and source[edge] < source[edge - 1]:
-            return False
-    return True
+    later = (source[1:] > source[:-1]) | ((source[1:] == source[:-1]) & (target[1:] > target[:-1]))
+    return bool((source < target).all() and later.all())
 
 
 def arcs_by_degree(source: Any, target: Any, degree: Any) -> Any:
