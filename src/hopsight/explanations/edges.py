@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,17 +133,15 @@ class Alike:
 
     def shares(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the percentages of lower and of higher values, for each of some values."""
-        n = max(1, self._ascending.size)
-        return self.lower(values), 100 * (n - self._places(values, "right")) / n
+        n, order = max(1, self._ascending.size), np.argsort(values)  # neighbors in order are neighbors in memory
+        lower, higher = np.empty((2, values.size))
+        lower[order] = self.lower(values[order])
+        higher[order] = 100 * (n - np.searchsorted(self._ascending, values[order], "right")) / n
+        return lower, higher
 
     def lower(self, values: FloatArray) -> FloatArray:
-        """Return the percentages of lower values alone, which takes half of the time."""
-        return 100 * self._places(values, "left") / max(1, self._ascending.size)
-
-    def _places(self, values: FloatArray, side: Literal["left", "right"]) -> IntArray:
-        order, places = np.argsort(values), np.empty(values.size, dtype=np.int64)
-        places[order] = np.searchsorted(self._ascending, values[order], side)  # neighbors in order are near in memory
-        return places
+        """Return the percentages of lower values alone, of a few values in any order."""
+        return np.asarray(100 * np.searchsorted(self._ascending, values, "left") / max(1, self._ascending.size))
 
 
 def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:

@@ -94,7 +94,9 @@ class Splits:
         key = self.key
         for start in range(0, edge_hashes.size, EDGES_AT_ONCE):
             some = slice(start, start + EDGES_AT_ONCE)
-            places[:, some] = place_of(edge_hashes[some], key, self.n_folds, self.n_inner)
+            words = scramble(edge_hashes[some] ^ key)
+            places[0, some] = parts_of(scramble(words), self.n_folds)
+            places[1, some] = parts_of(scramble(words + np.uint64(0x9E3779B97F4A7C15)), self.n_inner)
         return Placed(places[0], places[1], self.n_inner)
 
 
@@ -127,12 +129,6 @@ def edge_hashes(graph: AttributedGraph, edges: NDArray[np.int64] | None = None) 
 def node_folds(node_hashes: HashArray, n_folds: int = 5) -> NDArray[np.int64]:
     """Return a fold for each node, by a hash of its id."""
     return np.asarray(parts_of(mix(node_hashes), n_folds), dtype=np.int64)
-
-
-def place_of(hashes: Any, key: Any, n_folds: int, n_inner: int) -> tuple[Any, Any]:
-    """Return part and inner fold of edges by their hashes; see :meth:`Splits.of`."""
-    edge = scramble(hashes ^ key)
-    return parts_of(scramble(edge), n_folds), parts_of(scramble(edge + np.uint64(0x9E3779B97F4A7C15)), n_inner)
 
 
 def parts_of(words: Any, n_parts: int) -> Any:

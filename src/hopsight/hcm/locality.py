@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import Splits
+from hopsight.hcm.folds import Placed, Splits
 from hopsight.hcm.views import arc_numbers
 from hopsight.system.lookup import find_edges
 
@@ -108,48 +108,37 @@ def local_views(
     around = np.union1d(rows, mine.others)
     far = Neighbors.of(graph, around, absent).alone()
     skipped = graph.edges[:, absent if is_simple(graph) else []]  # the lists of a simple graph have them
-    strengths = _strengths(far, _placed(far, graph, splits, skipped), splits)
+    strengths = _strengths(far, *_placed(far, graph, splits, skipped), splits)
     scale = 1.0 / np.sqrt(1.0 + strengths.reshape(around.size, -1))
-    placed, known = _placed(mine, graph, splits, skipped), values(around)
+    (placed, weight), known = _placed(mine, graph, splits, skipped), values(around)
     own, near = np.searchsorted(around, rows), np.searchsorted(around, mine.others)
     found = np.empty((len(splits.folds), rows.size, known.shape[1]), dtype=np.float32)
     for view in splits.folds:
-        sizes = np.where(placed.hidden(view), 0.0, placed.size * scale[near, view])
+        sizes = np.where(placed.hidden(view), 0.0, weight * scale[near, view])
         shown = sp.csr_array((sizes, near, np.append(mine.starts, near.size)), shape=(rows.size, around.size))
         factor = scale[own, view, None]
         found[view] = factor * (factor * known[own] + shown @ known)
     return found
 
 
-class PlacedNeighbors(NamedTuple):
-    """The part and the inner fold of the edge to each neighbor in some lists, and its weight, 0 if it is skipped."""
-
-    part: NDArray[Any]
-    inner: NDArray[Any]
-    size: NDArray[np.float64]
-    n_inner: int
-
-    def hidden(self, view: int) -> NDArray[np.bool_]:
-        """Return which edges a fold hides."""
-        return np.asarray((self.part == view // self.n_inner) | (self.inner == view % self.n_inner))
-
-
-def _placed(lists: Neighbors, graph: AttributedGraph, splits: Splits, skipped: IntArray) -> PlacedNeighbors:
+def _placed(
+    lists: Neighbors, graph: AttributedGraph, splits: Splits, skipped: IntArray
+) -> tuple[Placed, NDArray[np.float64]]:
+    """Return where the edge to each neighbor in some lists belongs, and its weight, 0 if it is skipped."""
     nodes = np.repeat(lists.nodes, lists.stops - lists.starts)
-    placed = splits.of(graph.node_hashes[nodes] + graph.node_hashes[lists.others])
-    size = lists.weight.astype(np.float64) if lists.weight.size else np.ones(nodes.size)
+    weight = lists.weight.astype(np.float64) if lists.weight.size else np.ones(nodes.size)
     if skipped.size:
         gone, met = (np.minimum(*ends) * graph.n_nodes + np.maximum(*ends) for ends in (skipped, (nodes, lists.others)))
-        size[np.isin(met, gone)] = 0.0
-    return PlacedNeighbors(placed.part, placed.inner, size, splits.n_inner)
+        weight[np.isin(met, gone)] = 0.0
+    return splits.of(graph.node_hashes[nodes] + graph.node_hashes[lists.others]), weight
 
 
-def _strengths(lists: Neighbors, placed: PlacedNeighbors, splits: Splits) -> NDArray[np.float64]:
+def _strengths(lists: Neighbors, placed: Placed, weight: NDArray[np.float64], splits: Splits) -> NDArray[np.float64]:
     """Return (n_nodes, n_folds, n_inner) sums of the absolute weights that each fold shows."""
     shape = lists.nodes.size, splits.n_folds, splits.n_inner
     nodes = np.repeat(np.arange(shape[0]), lists.stops - lists.starts)
     cells = (nodes * shape[1] + placed.part) * shape[2] + placed.inner
-    sums = np.bincount(cells, np.abs(placed.size), minlength=int(np.prod(shape))).reshape(shape)
+    sums = np.bincount(cells, np.abs(weight), minlength=int(np.prod(shape))).reshape(shape)
     by_part = sums.sum(axis=1, keepdims=True) - sums  # of the other parts, by inner fold
     return np.asarray(by_part.sum(axis=2, keepdims=True) - by_part)
 
