@@ -20,6 +20,7 @@ import argparse
 import json
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ import polars as pl
 
 from hopsight.metrics import roc_auc
 from hopsight.streams.engine import advance
-from hopsight.streams.events import Columns, read_events
+from hopsight.streams.events import Columns, sorted_events
 from hopsight.streams.kernel import SCORE, SURPRISE
 from hopsight.streams.state import State
 from hopsight.streams.tally import new_laws
@@ -36,15 +37,13 @@ from hopsight.system.memory import peak_memory
 SHARES = (0.01, 0.05, 0.1)
 SEEDS = (0, 1, 2)
 FILES = {"uci": ("uci_messages.parquet", "ts"), "alpha": ("bitcoin_alpha.parquet", "timestamp")}
-CHUNK = 200_000
 
 
 def judge(frame: pl.DataFrame, window: str, *, seed: int = 0, hours: bool = False) -> tuple[Any, State]:
     """Return the readings of events, and the state after them."""
-    events = read_events(frame, Columns(time="time"))
     state = State.new({"window": window, "seed": seed, "hours": hours, "fits": [], "laws": new_laws()}, seed=seed)
-    parts = [events.part(low, min(low + CHUNK, events.size)) for low in range(0, events.size, CHUNK)]
-    return np.concatenate([advance(state, part)[0] for part in parts]), state
+    with TemporaryDirectory() as folder, sorted_events(frame, Columns(time="time"), Path(folder)) as events:
+        return np.concatenate([advance(state, chunk)[0] for chunk in events.chunks()]), state
 
 
 def first_pairs(path: Path, time_column: str) -> tuple[np.ndarray, int]:

@@ -8,9 +8,13 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import polars as pl
+
+from hopsight.streams.events import Columns, sorted_events
 
 DAY = 86400
 START = 1_700_006_400  # midnight, UTC
@@ -46,6 +50,12 @@ def toy_events(n_events: int = 3000, *, seed: int = 0, n_days: int = 30) -> pl.D
     )  # fmt: skip
     columns = {"time": pl.Int64, "amount": pl.Float64, "label": pl.Int64}
     return pl.concat([part.cast(columns) for part in (frame, burst, far)]).sort("time", maintain_order=True)
+
+
+def read_events(source: Any, columns: Columns) -> pl.DataFrame:
+    """Return the events of a table in order of time."""
+    with TemporaryDirectory() as folder, sorted_events(source, columns, Path(folder)) as events:
+        return pl.concat(events.chunks())
 
 
 def run_command(*arguments: object, kill_after: float | None = None) -> subprocess.CompletedProcess[str]:

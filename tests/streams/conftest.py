@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hopsight.streams.events import Columns
-from hopsight.streams.run import StreamRequest, detect
+from hopsight.streams.run import StreamRequest, stream
 from stream_toys import toy_events
 
 
@@ -17,5 +17,5 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toy_events().write_parquet(folder / "events.parquet")
     columns = Columns(time="time", amount="amount", label="label")
     request = StreamRequest(path=str(folder / "events.parquet"), columns=columns, window="1d")
-    detect(request, folder / "run")
+    stream(request, folder / "run")
     return folder / "run"

@@ -10,18 +10,18 @@ import pytest
 
 from hopsight.metrics import roc_auc
 from hopsight.streams.engine import advance
-from hopsight.streams.events import Columns, Events, read_events
+from hopsight.streams.events import Columns
 from hopsight.streams.kernel import KIND, SCORE
 from hopsight.streams.memory import N_LATE
 from hopsight.streams.state import State
 from hopsight.streams.tally import kind_names, new_laws
-from stream_toys import BURST, DAY, START, STRANGER, toy_events
+from stream_toys import BURST, DAY, START, STRANGER, read_events, toy_events
 
 COLUMNS = Columns(time="time", amount="amount")
 NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}
 
 
-def judged(*parts: Events, **notes: object) -> tuple[np.ndarray, State]:
+def judged(*parts: pl.DataFrame, **notes: object) -> tuple[np.ndarray, State]:
     state = State.new({**NOTES, **notes}, seed=0)
     return np.concatenate([advance(state, part)[0] for part in parts]), state
 
@@ -48,8 +48,8 @@ def test_nothing_after_a_moment_changes_scores_up_to_it(frame: pl.DataFrame, rea
 
 def test_chunks_of_any_size_give_the_same_readings(frame: pl.DataFrame, readings: np.ndarray) -> None:
     events = read_events(frame, COLUMNS)
-    cuts = [0, 1, 7, 500, 501, 1800, events.size]
-    parts = [events.part(low, high) for low, high in pairwise(cuts)]
+    cuts = [0, 1, 7, 500, 501, 1800, events.height]
+    parts = [events[low:high] for low, high in pairwise(cuts)]
     np.testing.assert_array_equal(judged(*parts)[0], readings)
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.streams.events import Columns, read_events
+from hopsight.io import pieces as io_pieces
+from hopsight.streams import events as module
+from hopsight.streams.events import Columns, keys_of, sorted_events
+from stream_toys import read_events
 
 COLUMNS = Columns(time="when")
+PAID = Columns(time="when", amount="paid")
 
 
 def frame_of(times: list[object]) -> pl.DataFrame:
@@ -19,15 +24,15 @@ def frame_of(times: list[object]) -> pl.DataFrame:
 
 def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
     events = read_events(frame_of([5, 1, 5]), COLUMNS)
-    assert events.sources.to_list() == ["b", "a", "c"]
-    assert events.rows.tolist() == [2, 1, 3]
+    assert events["source"].to_list() == ["b", "a", "c"]
+    assert events["row"].to_list() == [2, 1, 3]
 
 
 def test_csv_and_parquet_give_the_same_keys(tmp_path: Path) -> None:
     frame = pl.DataFrame({"source": [7, 8], "target": [8, 9], "when": [1, 2]})
     frame.write_csv(tmp_path / "e.csv")
     frame.write_parquet(tmp_path / "e.parquet")
-    one, two = (read_events(tmp_path / name, COLUMNS).keys() for name in ("e.csv", "e.parquet"))
+    one, two = (keys_of(read_events(tmp_path / name, COLUMNS)) for name in ("e.csv", "e.parquet"))
     np.testing.assert_array_equal(one, two)
     assert one[0][1] == one[1][0]  # node 8 has one key, as a source and as a target
 
@@ -62,11 +67,85 @@ def test_a_header_without_events_is_refused(tmp_path: Path) -> None:
 def test_an_empty_amount_is_not_judged_and_text_is_refused() -> None:
     columns = Columns(time="when", amount="paid")
     frame = frame_of([1, 2])
-    assert np.isnan(read_events(frame.with_columns(paid=pl.Series([None, 2.0])), columns).amounts[0])
+    assert np.isnan(read_events(frame.with_columns(paid=pl.Series([None, 2.0])), columns)["amount"][0])
     with pytest.raises(ValueError, match="row 1: 'much' is not a number"):
         read_events(frame.with_columns(paid=pl.Series(["much", "2"])), columns)
 
 
 def test_amounts_are_read_as_people_write_them() -> None:
     frame = frame_of([1, 2]).with_columns(paid=pl.Series(["1.234,50 €", "7,25 €"]))
-    assert read_events(frame, Columns(time="when", amount="paid")).amounts.tolist() == [1234.5, 7.25]
+    assert read_events(frame, Columns(time="when", amount="paid"))["amount"].to_list() == [1234.5, 7.25]
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [(["id", "when", "made"], "made"), (["value", "when", "ts"], "ts"), (["made", "date", "x"], "date")],
+)
+def test_a_time_that_is_not_named_is_recognized(columns: list[str], found: str) -> None:
+    dates = ["2024-05-01", "2024-05-02"]
+    values = {"made": dates, "date": dates}
+    frame = pl.DataFrame(
+        {"source": ["a", "b"], "target": ["x", "y"]} | {name: values.get(name, [3, 4]) for name in columns}
+    )
+    with TemporaryDirectory() as folder, sorted_events(frame, Columns(), Path(folder)) as events:
+        assert events.columns.time == found
+
+
+def test_a_table_without_times_is_refused() -> None:
+    with pytest.raises(ValueError, match="no column looks like the time of an event: pass --time-column"):
+        read_events(pl.DataFrame({"source": ["a"], "target": ["b"], "paid": [3]}), Columns())
+
+
+def table(n_rows: int = 1000) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    return pl.DataFrame(
+        {
+            "source": rng.integers(0, 9, n_rows), "target": [f"t{n}" for n in rng.integers(0, 9, n_rows)],
+            "when": rng.integers(0, 50, n_rows), "paid": rng.random(n_rows),
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["e.parquet", "e.csv"])
+def test_chunks_are_the_sorted_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(module, "CHUNK", 130)
+    frame, path = table(), tmp_path / name
+    frame.write_parquet(path) if name.endswith("parquet") else frame.write_csv(path)
+    expected = read_events(frame, PAID)
+    with sorted_events(path, PAID, tmp_path) as found:
+        chunks = list(found.chunks())
+        rest = list(found.chunks(300))
+    assert found.size == 1000
+    assert all(chunk.height <= 130 for chunk in chunks)
+    assert pl.concat(chunks).equals(expected)
+    assert pl.concat(rest).equals(expected[300:])
+    assert not (tmp_path / module.PLACE).exists()
+
+
+def test_a_bad_row_of_a_later_block_is_named_as_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHUNK", 130)
+    frame = table().with_columns(pl.when(pl.int_range(pl.len()) == 399).then(None).otherwise("when").alias("when"))
+    frame.write_parquet(tmp_path / "e.parquet")
+    with pytest.raises(ValueError, match="row 400 has no time"), sorted_events(tmp_path / "e.parquet", PAID, tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("last", [("c", "d", 5, 0.5), ("c", "d", 2.5, 1.0), ("c", "d", 5, "1.234,50")])
+def test_text_in_pieces_gives_the_events_of_a_whole_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: tuple[object, ...]
+) -> None:
+    """Also if a late row is the first with a fraction, or decides how amounts are written."""
+    columns = ("source", "target", "when", "paid")
+    paid = "{}.000" if isinstance(last[3], str) else "{}"
+    rows = [(f"s{n % 9}", n % 7, n % 50, paid.format(n)) for n in range(1000)] + [last]
+    text = ";".join(columns) + "\n" + "".join(";".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "e.csv").write_text(text)
+    whole = read_events(tmp_path / "e.csv", PAID)
+    monkeypatch.setattr(module, "CHUNK", 130)
+    monkeypatch.setattr(io_pieces, "PIECE", 2000)
+    with sorted_events(tmp_path / "e.csv", PAID, tmp_path) as found:
+        chunks = list(found.chunks())
+    assert pl.concat(chunks).equals(whole)
+    if isinstance(last[3], str):
+        assert whole["amount"].max() == 999_000
+        assert found.columns.amounts == "comma numbers"

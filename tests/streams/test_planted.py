@@ -8,12 +8,12 @@ import pytest
 
 from hopsight.metrics import roc_auc
 from hopsight.streams.engine import advance
-from hopsight.streams.events import Columns, read_events
+from hopsight.streams.events import Columns
 from hopsight.streams.kernel import SCORE
 from hopsight.streams.outputs import event_frame
 from hopsight.streams.state import State
 from hopsight.streams.tally import new_laws, node_scores, node_tally, node_totals
-from stream_toys import DAY, START
+from stream_toys import DAY, START, read_events
 
 NOON = START + 45 * DAY + 12 * 3600
 

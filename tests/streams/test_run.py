@@ -1,4 +1,4 @@
-"""Detect and watch: pieces give the alerts of one run, kills lose and repeat nothing."""
+"""Stream and watch: pieces give the alerts of one run, kills lose and repeat nothing."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hopsight.streams import events
 from hopsight.streams import run as module
-from hopsight.streams import spool
 from hopsight.streams.events import Columns
-from hopsight.streams.run import APPENDED, StreamRequest, detect, watch
+from hopsight.streams.run import APPENDED, StreamRequest, stream, watch
 from stream_toys import run_command, toy_events, write_pieces
 
 
 def start(frame: pl.DataFrame, folder: Path) -> Path:
     frame.write_parquet(folder / "start.parquet")
     columns = Columns(time="time", amount="amount")
-    detect(StreamRequest(path=str(folder / "start.parquet"), columns=columns, window="1d"), folder / "run")
+    stream(StreamRequest(path=str(folder / "start.parquet"), columns=columns, window="1d"), folder / "run")
     return folder / "run"
 
 
@@ -80,7 +80,7 @@ def test_failing_at_any_moment_loses_and_repeats_nothing(
     """Fail at the first and the third chunk, at each kind of moment, then call again."""
     path, rest, expected = begun
     folder = shutil.copytree(path, tmp_path / "run")
-    monkeypatch.setattr(spool, "CHUNK", 400)
+    monkeypatch.setattr(events, "CHUNK", 400)
     (piece,) = write_pieces(rest, tmp_path / "pieces", 1)
     for allowed in (0, 2):
         calls = {"n": 0}

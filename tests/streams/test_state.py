@@ -11,10 +11,10 @@ import pytest
 
 from hopsight.runs.folder import STATE
 from hopsight.streams.engine import advance
-from hopsight.streams.events import Columns, read_events
+from hopsight.streams.events import Columns
 from hopsight.streams.state import State
 from hopsight.streams.tally import new_laws
-from stream_toys import toy_events
+from stream_toys import read_events, toy_events
 from toys import called
 
 NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}
@@ -23,10 +23,10 @@ NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws(
 def test_a_loaded_state_continues_to_the_bit(tmp_path: Path) -> None:
     events = read_events(toy_events(2000), Columns(time="time", amount="amount"))
     state = State.new(dict(NOTES), seed=0)
-    advance(state, events.part(0, 1200))
+    advance(state, events[:1200])
     state.save(tmp_path / STATE)
     again = State.load(tmp_path / STATE)
-    one, two = (advance(each, events.part(1200, events.size))[0] for each in (state, again))
+    one, two = (advance(each, events[1200:])[0] for each in (state, again))
     np.testing.assert_array_equal(one, two)
     assert again.notes == state.notes
     assert (tmp_path / STATE).stat().st_size < 5_000_000

@@ -7,8 +7,9 @@ import datetime as dt
 import polars as pl
 import pytest
 
-from hopsight.streams.events import Columns, read_events
+from hopsight.streams.events import Columns
 from hopsight.streams.times import as_seconds
+from stream_toys import read_events
 
 COLUMNS = Columns(time="when")
 
@@ -52,5 +53,5 @@ def test_other_times_are_read_and_it_is_said(
     times: list[object], seconds: list[float], said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     events = read_events(frame_of(times), COLUMNS)
-    assert (events.seconds - 1_710_892_800).tolist() == seconds
+    assert (events["seconds"] - 1_710_892_800).to_list() == seconds
     assert caplog.messages == [f"Read the times in column 'when', {said}"]

@@ -70,7 +70,7 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
     from hopsight.runs.record import VERSION
     from hopsight.runs.redaction import write_redacted
     from hopsight.streams.events import Columns
-    from hopsight.streams.run import StreamRequest, detect
+    from hopsight.streams.run import StreamRequest, stream
     from hopsight.streams.state import State
 
     (tmp_path / "table.csv").write_text("node,verdict\n1,normal\n")
@@ -85,7 +85,7 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
         lambda: read_verdicts(table, AttributedGraph.from_edges([0], [1], [[0.0], [1.0]])),
         lambda: learn_scores(table, {}),
         lambda: write_redacted(tmp_path),
-        lambda: detect(StreamRequest(path=events, columns=Columns(time="time"), window="1d"), tmp_path / "out"),
+        lambda: stream(StreamRequest(path=events, columns=Columns(time="time"), window="1d"), tmp_path / "out"),
         lambda: State.load(tmp_path / "state.npz"),
         lambda: run(make_suite("quick", Options(graphs=["generated"])), tmp_path / "bench"),
     ]

@@ -20,7 +20,7 @@ from hopsight.cli.detection import detect, rerun, score
 from hopsight.cli.finished import compare, explain, review
 from hopsight.cli.graphs import bench, convert, data_fetch, data_info, data_list, inject
 from hopsight.cli.help_texts import decorate
-from hopsight.cli.over_time import watch
+from hopsight.cli.over_time import stream, watch
 from hopsight.cli.support import Forgiving, StoppedError, stopping
 
 app = typer.Typer(
@@ -29,7 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 data = typer.Typer(help="The catalog of published graphs.", no_args_is_help=True)
-for command in (detect, score, explain, review, watch, compare, rerun, inject, bench, convert):
+for command in (detect, score, explain, review, stream, watch, compare, rerun, inject, bench, convert):
     app.command()(command)
 for name, data_command in (("list", data_list), ("fetch", data_fetch), ("info", data_info)):
     data.command(name)(data_command)

@@ -69,15 +69,6 @@ def detect(
     csv: options.Csv = False,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
     master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
-    window: Annotated[
-        str | None, typer.Option(help="Judge edges as events in windows such as 1d, 12h, 15m or 1000 events.")
-    ] = None,
-    alarm: Annotated[
-        float | None,
-        typer.Option(
-            help="With --window, flag events from this score on; 3 means one in a thousand.", show_default="3"
-        ),
-    ] = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="Also write a report without ids and names, and the key to it.")
     ] = False,
@@ -85,13 +76,6 @@ def detect(
 ) -> None:
     """Fit a detector to a graph, rank and explain its nodes, write a report."""
     given = locals()
-    if window is not None:
-        from hopsight.cli.over_time import detect_over_time
-
-        detect_over_time(given, {name: option.default for name, option in signature(detect).parameters.items()})
-        return
-    if alarm is not None:
-        raise ValueError("--alarm is for --window; without it, pass --false-alarms or --contamination")
     from hopsight.runs import detect as run
     from hopsight.runs.console import show_result
     from hopsight.runs.folder import CHECKPOINT

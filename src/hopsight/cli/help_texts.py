@@ -23,6 +23,10 @@ EXAMPLES = {
     ),
     "explain": ("hopsight explain result a7", "hopsight explain result a7 a120 --json"),
     "review": ("hopsight review result", "hopsight review result --reviewer ann --no-open"),
+    "stream": (
+        "hopsight stream payments.parquet --out result",
+        "hopsight stream payments.csv --time-column ts --weight-column amount --window 12h",
+    ),
     "watch": ("hopsight watch result new_payments.parquet", "hopsight watch result new_payments.parquet --json"),
     "compare": ("hopsight compare result again", "hopsight compare monday tuesday --top 50 --json"),
     "rerun": ("hopsight rerun result/run.json", "hopsight rerun result/run.json --out again"),
@@ -44,7 +48,7 @@ PANELS = {
     ),
     "Finding anomalies": (
         "detector", "preset", "settings", "evidence", "false_alarms", "contamination", "seed", "repeat", "verdicts",
-        "only", "window", "alarm",
+        "only",
     ),
     "Running": ("device", "engine", "master", "memory_limit", "scratch", "resume", "restart", "quiet"),
     "Output": ("out", "top", "csv", "redact"),

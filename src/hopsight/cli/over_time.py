@@ -1,4 +1,4 @@
-"""Runs over time: detect with --window, and watch."""
+"""Edges as events in time: stream, and watch, which continues it."""
 
 from __future__ import annotations
 
@@ -8,64 +8,51 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hopsight.cli.options import Quiet
+from hopsight.cli import options
 from hopsight.cli.support import show_progress
 
 if TYPE_CHECKING:
     from hopsight.runs.progress import Progress
     from hopsight.streams.run import StreamRequest
 
-NODES = "attributes of nodes are not used over time yet"
-MODEL = "events over time are judged by one model with fixed settings"
-FLAGS = "pass --alarm, the score from which on events are flagged"
-ROWS = "every row is an event from a source to a target"
-AGAIN = "a run that was stopped starts over, and hopsight watch continues a finished one"
-REFUSED = {
-    "nodes": NODES, "id_column": NODES, "type_column": NODES, "name_column": NODES, "category": NODES, "missing": NODES,
-    "derive": NODES, "detector": MODEL, "preset": MODEL, "settings": MODEL, "evidence": MODEL, "repeat": MODEL,
-    "verdicts": MODEL, "device": "events are judged on the CPU", "false_alarms": FLAGS, "contamination": FLAGS,
-    "duplicates": ROWS, "bipartite": ROWS, "resume": AGAIN, "restart": AGAIN,
-    "only": "filter scores.csv instead", "memory_limit": "memory is bounded, whatever the length of the stream",
-    "scratch": "memory is bounded, whatever the length of the stream", "csv": "its tables are CSV files in any case",
-    "data_dir": "it reads files, not graphs of the catalog", "redact": "its report cannot be redacted yet",
-    "engine": "it is not supported on Spark yet", "master": "it is not supported on Spark yet",
-}  # fmt: skip
-SUPPORTED = (
-    "source", "source_column", "target_column", "time_column", "weight_column", "label", "ignore", "no_header",
-    "directed", "window", "alarm", "seed", "out", "top", "quiet",
-)  # fmt: skip
 
-
-def detect_over_time(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Judge a stream from its beginning; ``given`` are the options of detect by name."""
+def stream(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A table of events: text, .parquet, .xlsx, a folder of Parquet files, or bank.db?table=payments.",
+            show_default=False,
+        ),
+    ],
+    time_column: Annotated[
+        str | None, typer.Option(help="Column with the time of each event.", show_default="recognized")
+    ] = None,
+    weight_column: Annotated[str | None, typer.Option(help="Column with the amount of each event.")] = None,
+    window: Annotated[
+        str, typer.Option(help="Length of a window: 1d, 12h, 15m or a number of events such as 1000.")
+    ] = "1d",
+    alarm: Annotated[float, typer.Option(help="Flag events from this score on; 3 means one in a thousand.")] = 3.0,
+    out: options.Out = Path("hopsight-out"),
+    top: options.Top = 20,
+    label: options.Label = None,
+    ignore: options.Ignore = None,
+    source_column: options.SourceColumn = None,
+    target_column: options.TargetColumn = None,
+    no_header: options.NoHeader = False,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Judge edges as events in time, each by what came before it."""
     from hopsight.streams.events import Columns
-    from hopsight.streams.run import ALARM, StreamRequest
+    from hopsight.streams.run import StreamRequest
 
-    check_options(given, defaults)
-    if given["source"] is None:
-        raise ValueError("--window needs an edge list with times as SOURCE")
-    if given["time_column"] is None:
-        raise ValueError("--window needs --time-column, the column of the edge list with the time of each event")
     columns = Columns(
-        time=given["time_column"], source=given["source_column"], target=given["target_column"],
-        amount=given["weight_column"], label=given["label"], ignore=tuple(given["ignore"] or ()),
-        header=False if given["no_header"] else None,
+        time=time_column, source=source_column, target=target_column, amount=weight_column, label=label,
+        ignore=tuple(ignore or ()), header=False if no_header else None,
     )  # fmt: skip
-    request = StreamRequest(
-        path=given["source"], columns=columns, window=given["window"], seed=given["seed"], top=given["top"],
-        alarm=ALARM if given["alarm"] is None else given["alarm"],
-    )  # fmt: skip
-    with show_progress(given["quiet"]) as progress:
-        _judge(request, given["out"], progress)
-
-
-def check_options(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Refuse every option that means nothing over time, in one sentence."""
-    for name, value in given.items():
-        if name in SUPPORTED or value == defaults[name] or (name == "device" and value == "cpu"):
-            continue
-        option = "set" if name == "settings" else name.replace("_", "-")
-        raise ValueError(f"--{option} is not for --window: {REFUSED.get(name, 'leave it out')}")
+    request = StreamRequest(path=source, columns=columns, window=window, seed=seed, top=top, alarm=alarm)
+    with show_progress(quiet) as progress:
+        _judge(request, out, progress)
 
 
 def rerun_over_time(record: Mapping[str, Any], out: Path, progress: Progress) -> None:
@@ -80,9 +67,9 @@ def rerun_over_time(record: Mapping[str, Any], out: Path, progress: Progress) ->
 
 def _judge(request: StreamRequest, out: Path, progress: Progress) -> None:
     from hopsight.checks import plural
-    from hopsight.streams.run import detect
+    from hopsight.streams import run
 
-    done = detect(request, out, progress=progress)
+    done = run.stream(request, out, progress=progress)
     late = f" {plural(done.n_late, 'event')} came late." if done.n_late else ""
     typer.echo(
         f"Judged {plural(done.n_events, 'event')} and flagged {done.n_alerts:,}.{late} "
@@ -91,14 +78,14 @@ def _judge(request: StreamRequest, out: Path, progress: Progress) -> None:
 
 
 def watch(
-    folder: Annotated[Path, typer.Argument(help="The folder of a run with --window.", metavar="DIR")],
+    folder: Annotated[Path, typer.Argument(help="The output folder of hopsight stream.", metavar="DIR")],
     new_edges: Annotated[
         str, typer.Argument(help="A table of new events, with the same columns.", metavar="NEW_EDGES")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print each alert as one line of JSON.")] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Continue a run over time: judge new events by what was known before them, append alerts to alerts.csv."""
+    """Continue a stream: judge new events by what was known before them, append alerts to alerts.csv."""
     from hopsight.checks import plural
     from hopsight.explanations.text import printable_json
     from hopsight.streams import run

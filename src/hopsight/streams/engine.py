@@ -9,38 +9,38 @@ from numpy.typing import NDArray
 
 from hopsight.io.dates import SECONDS_PER_DAY
 from hopsight.streams import memory as at
-from hopsight.streams.events import Events
+from hopsight.streams.events import keys_of
 from hopsight.streams.kernel import DRIFT, N_READINGS, process
 from hopsight.streams.network import fit, loss_of
 from hopsight.streams.state import State
 from hopsight.streams.windows import SPANS, parse_window
+from hopsight.system.lazy_polars import pl
 
 MAX_FITS = 500  # fits that the record lists
 
 Readings = NDArray[np.float32]
 
 
-def advance(state: State, events: Events) -> tuple[Readings, NDArray[np.int64]]:
+def advance(state: State, events: pl.DataFrame) -> tuple[Readings, NDArray[np.int64]]:
     """Judge events, which are in order of time, remember them, and return their readings and windows.
 
     An event that is older than the newest one so far is late: it counts as if it came at the newest time.
     """
     memory, window = state.memory, parse_window(state.notes["window"])
     seed = int(state.notes["seed"])
-    moments = np.maximum(np.maximum.accumulate(events.seconds), memory.sums[at.NEWEST])
-    memory.clock[at.N_LATE] += int((events.seconds < moments).sum())
+    seconds, amounts = events["seconds"].to_numpy(), events["amount"].to_numpy()
+    moments = np.maximum(np.maximum.accumulate(seconds), memory.sums[at.NEWEST])
+    memory.clock[at.N_LATE] += int((seconds < moments).sum())
     first = int(memory.clock[at.EVENTS])
     ticks = window.ticks(moments, first, dated=bool(state.notes["hours"]))
     spans = window.number(moments, first, SPANS)
     hours = _hours(state, moments)
-    sources, targets = events.keys()
-    readings = np.zeros((events.size, N_READINGS), np.float32)
+    sources, targets = keys_of(events)
+    readings = np.zeros((events.height, N_READINGS), np.float32)
     place = 0
     while True:
-        place = process(
-            memory, state.network, sources, targets, ticks, spans, hours, events.amounts, place, seed, readings
-        )
-        if place >= events.size:
+        place = process(memory, state.network, sources, targets, ticks, spans, hours, amounts, place, seed, readings)
+        if place >= events.height:
             break
         refit(state, float(moments[place]), seed)
     memory.sums[at.NEWEST] = moments[-1]

@@ -22,9 +22,7 @@ class Journal:
         for name, size in self.state.notes["sizes"].items():
             path = self._own(name)
             if not path.is_file() or path.stat().st_size < size:
-                raise ValueError(
-                    f"{path} is shorter than it was: restore it, or start again with hopsight detect --window"
-                )
+                raise ValueError(f"{path} is shorter than it was: restore it, or start again with hopsight stream")
             if path.stat().st_size > size:
                 os.truncate(path, size)
 
@@ -39,9 +37,7 @@ class Journal:
         """Return the path of a file in the folder; never through a link, which could lead anywhere."""
         path = self.folder / name
         if Path(name).name != name or path.is_symlink():
-            raise ValueError(
-                f"{path} is not a file of this run: remove it, and start again with hopsight detect --window"
-            )
+            raise ValueError(f"{path} is not a file of this run: remove it, and start again with hopsight stream")
         return path
 
     def commit(self, names: tuple[str, ...]) -> None:

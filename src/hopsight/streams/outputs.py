@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams import kernel as at
-from hopsight.streams.events import Events
 from hopsight.streams.reasons import event_reasons
 from hopsight.streams.tally import kind_names
 from hopsight.system.cells import guarded_frame, unguarded_frame
@@ -22,16 +21,16 @@ DATETIME = "%Y-%m-%dT%H:%M:%S%.f"
 
 
 def event_frame(
-    events: Events, readings: NDArray[np.float32], windows: NDArray[np.int64], alarm: float
+    events: pl.DataFrame, readings: NDArray[np.float32], windows: NDArray[np.int64], alarm: float
 ) -> pl.DataFrame:
     """Return events with their readings."""
     score = np.ascontiguousarray(readings[:, at.SCORE])
     return pl.DataFrame(
         {
-            "source": events.sources, "target": events.targets, "time": events.times,
+            "source": events["source"], "target": events["target"], "time": events["time"],
             "hop": readings[:, at.HOP], "surprise": readings[:, at.SURPRISE], "score": score,
             "flagged": (score >= alarm).astype(np.int8), "decided_by": kind_names(readings[:, at.KIND]),
-            "window": windows, "row": events.rows, "start": events.seconds,
+            "window": windows, "row": events["row"], "start": events["seconds"],
             "new_pair": readings[:, at.NEW_PAIR].astype(np.int64), "past_hop": readings[:, at.PAST_HOP],
             "far": ((readings[:, at.PAST_HOP] >= FAR_HOP) & (readings[:, at.NEW_PAIR] > 0)).astype(np.int64),
             "count": readings[:, at.COUNT_SEEN].astype(np.float64),

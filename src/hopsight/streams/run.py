@@ -21,12 +21,11 @@ from hopsight.runs.rerun import report_changes
 from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
 from hopsight.streams.engine import advance
-from hopsight.streams.events import Columns, Events
+from hopsight.streams.events import Columns, SortedEvents, have_hours, sorted_events
 from hopsight.streams.journal import Journal
 from hopsight.streams.memory import EVENTS, N_LATE
 from hopsight.streams.outputs import EDGE_COLUMNS, alert_frame, event_frame, unguarded_text
 from hopsight.streams.results import evaluation, keep, write_summary
-from hopsight.streams.spool import Spool, spooled
 from hopsight.streams.state import State
 from hopsight.streams.tally import new_laws, node_tally, score_windows, window_tally
 from hopsight.streams.windows import parse_window
@@ -44,7 +43,7 @@ class StreamRequest:
 
     path: str
     columns: Columns
-    window: str
+    window: str = "1d"
     seed: int = 0
     alarm: float = ALARM
     top: int = 20
@@ -61,7 +60,7 @@ class Watched:
     repeated: bool = False
 
 
-def detect(request: StreamRequest, folder: Path, *, progress: Progress | None = None) -> Watched:
+def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = None) -> Watched:
     """Judge a stream from its beginning and write the run folder; its files appear together or not at all."""
     show = progress or Progress()
     parse_window(request.window)
@@ -74,16 +73,18 @@ def detect(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         request = dataclasses.replace(request, path=str(source.resolve()))
     with claim(folder, FILES) as claimed, notices(show.say) as warnings, ExitStack() as stack:
         record: dict[str, Any] = {
-            "command": "detect", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
+            "command": "stream", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
         }  # fmt: skip
         with stages.stage("load"):
-            spool = stack.enter_context(spooled(source, request.columns, claimed.staging))
-        request = dataclasses.replace(request, columns=_as_read(request.columns, spool))
+            events = stack.enter_context(sorted_events(source, request.columns, claimed.staging))
+        # How times and amounts are written, and which column has the times, is decided once, for later files, too.
+        found = {name: getattr(events.columns, name) for name in ("time", "times", "amounts")}
+        request = dataclasses.replace(request, columns=dataclasses.replace(request.columns, **found))
         record["request"] = dataclasses.asdict(request)
         state = State.new(_first_notes(request), seed=request.seed)
         labels: list[Any] = []
         with stages.stage("score"):
-            _continue(state, Journal(claimed.staging, state), spool, digest_of(source), show, labels=labels)
+            _continue(state, Journal(claimed.staging, state), events, digest_of(source), show, labels=labels)
         with stages.stage("explain"):
             record["labels"] = evaluation(labels)
         record["seconds"] = stages.seconds
@@ -113,7 +114,7 @@ def watch(
         state = State.load(folder / STATE)
         request = record.get("request")
         if not isinstance(request, dict) or "columns" not in request:
-            raise ValueError(f"{folder} is not a run over time: start one with hopsight detect --window")
+            raise ValueError(f"{folder} is not a run over time: start one with hopsight stream")
         journal = Journal(folder, state)
         journal.recover()
         source = source_at(path)
@@ -127,8 +128,8 @@ def watch(
         else:
             show.begin("score")
             columns = dataclasses.replace(Columns(**request["columns"]), label=None)
-            with spooled(source, columns, folder) as spool:
-                _continue(state, journal, spool, digest, show, tell=tell)
+            with sorted_events(source, columns, folder) as events:
+                _continue(state, journal, events, digest, show, tell=tell)
         if record.get("n_events") != int(state.memory.clock[EVENTS]):  # also if a killed process left it so
             write_summary(folder, state, {**record, "updated": now()}, request["top"])
         n_events, n_alerts, n_late = (last - first for last, first in zip(_counts(state), before, strict=True))
@@ -168,11 +169,6 @@ def digest_of(source: Path | Address) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
-def _as_read(columns: Columns, spool: Spool) -> Columns:
-    """Return the columns with how their times and amounts are written, for later files."""
-    return dataclasses.replace(columns, times=spool.times, amounts=spool.amounts)
-
-
 def _counts(state: State) -> tuple[int, int, int]:
     clock = state.memory.clock
     return int(clock[EVENTS]), int(state.notes["alerts"]), int(clock[N_LATE])
@@ -189,7 +185,7 @@ def _first_notes(request: StreamRequest) -> dict[str, Any]:
 def _continue(
     state: State,
     journal: Journal,
-    spool: Spool,
+    events: SortedEvents,
     digest: str,
     show: Progress,
     *,
@@ -200,28 +196,28 @@ def _continue(
     notes = state.notes
     started = notes["piece"] or {"digest": digest, "done": 0}
     done = started["done"] if started["digest"] == digest else 0
-    for events in spool.chunks(done):
+    for rows in events.chunks(done):
         if notes["hours"] is None:
-            notes["hours"] = events.has_hours
+            notes["hours"] = have_hours(rows)
         first = notes["alerts"]
-        alerts, scores = _step(state, journal, events)
-        done += events.size
-        if labels is not None and events.labels is not None:
-            labels.append((events.labels, scores))
+        alerts, scores = _step(state, journal, rows)
+        done += rows.height
+        if labels is not None and "label" in rows.columns:
+            labels.append((rows["label"].to_numpy(), scores))
         notes["piece"] = {"digest": digest, "done": done}
         notes["last_alerts"] = [first + 1, notes["alerts"]]
-        if done == spool.size:
+        if done == events.size:
             notes["pieces"] = [*notes["pieces"], digest][-N_PIECES:]
             notes["n_pieces"] += 1
             notes["piece"] = None
         journal.commit(APPENDED)
-        show.step(done, spool.size, "event", plural(notes["alerts"], "alert"))
-        for row in alerts.iter_rows(named=True) if tell is not None else ():
-            if tell is not None:
+        show.step(done, events.size, "event", plural(notes["alerts"], "alert"))
+        if tell is not None:
+            for row in alerts.iter_rows(named=True):
                 tell(row)
 
 
-def _step(state: State, journal: Journal, events: Events) -> tuple[pl.DataFrame, Any]:
+def _step(state: State, journal: Journal, events: pl.DataFrame) -> tuple[pl.DataFrame, Any]:
     """Judge one chunk and append its rows; return its alerts and scores."""
     notes = state.notes
     readings, windows = advance(state, events)

@@ -66,8 +66,7 @@ class State:
                 return cls._of({name: values[name] for name in values.files})
         except FileNotFoundError:
             raise ValueError(
-                f"there is no run over time in {path.parent}: {STATE} is missing; "
-                "start one with hopsight detect --window"
+                f"there is no run over time in {path.parent}: {STATE} is missing; start one with hopsight stream"
             ) from None
         except MemoryError:
             raise

@@ -16,7 +16,6 @@ from hopsight.io.notices import notice
 from hopsight.system.lazy_polars import pl
 
 PLAIN = "plain"  # seconds, dates as such, or text that can mean one thing only
-BLOCK = 200_000
 NO_EVENTS = "it has a header but no events"
 WORDS = {"dmy": "day/month/year", "mdy": "month/day/year"}
 
@@ -33,7 +32,7 @@ def time_form(table: Table, name: str) -> str:
     orders = [] if first.dtype.is_temporal() else dates.slashed_orders(first.drop_nulls().cast(pl.String))
     if len(orders) < 2:
         return _stated(orders[0] if orders else PLAIN, first)
-    for block in table.blocks([name], BLOCK, text=[name]):
+    for block in table.blocks([name], 200_000, text=[name]):
         found = dates.slashed_orders(block[name].drop_nulls())
         if len(found) == 1:
             return _stated(found[0], first)
