@@ -160,8 +160,7 @@ def auc(truth: Any, scores: Any) -> float:
 def ablation(model: Any, graph: Any) -> dict[str, float]:
     """Return the ROC-AUC with every ingredient of the score removed in turn, and with no model at all."""
     from hopsight.hcm import evidence as module
-    from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-    from hopsight.hcm.evidence import KINDS, MISFIT_SHARES, combine, weigh
+    from hopsight.hcm.evidence import KINDS, MISFIT_SHARES, EdgeBaseline, EdgeFeatures, combine, weigh
 
     truth, attributes = np.asarray(graph.labels), model._transformed(graph)
     found = {
@@ -169,20 +168,20 @@ def ablation(model: Any, graph: Any) -> dict[str, float]:
         for kind in model.evidence
     }
     found["with lockstep"] = combine(model.evidence_, KINDS)[0]
-    readings = EdgeReadings(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_)
-    unlike = EdgeReadings(model.edge_dissimilarity_, model.edge_dissimilarity_, model.edge_dissimilarity_)
+    readings = EdgeFeatures(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_)
+    unlike = EdgeFeatures(model.edge_dissimilarity_, model.edge_dissimilarity_, model.edge_dissimilarity_)
     trials = {"no model at all": (unlike, MISFIT_SHARES)}
     for place, name in enumerate(("hop count", "surprise", "dissimilarity")):
         shares = MISFIT_SHARES.copy()
         shares[place] = 0.0
         trials[f"without {name} in misfit"] = (readings, shares / shares.sum())
-    usual, laws = MISFIT_SHARES.copy(), model.edge_laws_
+    usual, laws = MISFIT_SHARES.copy(), model.edge_baseline_
     for name, (edges, shares) in trials.items():
         module.MISFIT_SHARES = shares
-        model.edge_laws_ = EdgeLaws.fit(edges)
-        nodes = model._node_readings(graph, edges, attributes)
-        found[name] = combine(weigh(nodes, module.NodeLaws.fit(nodes)), model.evidence)[0]
-    module.MISFIT_SHARES, model.edge_laws_ = usual, laws
+        model.edge_baseline_ = EdgeBaseline.fit(edges)
+        nodes = model._node_features(graph, edges, attributes)
+        found[name] = combine(weigh(nodes, module.NodeBaseline.fit(nodes)), model.evidence)[0]
+    module.MISFIT_SHARES, model.edge_baseline_ = usual, laws
     found["without cross-fitting"] = judged_by_others(model, graph, attributes)
     return {name: auc(truth, scores) for name, scores in found.items()}
 
@@ -208,10 +207,10 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
     """
     import torch
 
-    from hopsight.hcm.calibration import calibrated
-    from hopsight.hcm.folds import edge_hashes, pool_seed
-    from hopsight.hcm.locality import adjacency_of
-    from hopsight.hcm.training import predict
+    from hopsight.hcm.posterior import calibrated
+    from hopsight.hcm.splits import edge_hashes, pool_seed
+    from hopsight.hcm.train import predict
+    from hopsight.hcm.views import adjacency_of
     from hopsight.hops.pool import pair_pool
     from hopsight.nn.device import resolve_device
     from hopsight.preprocess import drop_edges, edge_similarity

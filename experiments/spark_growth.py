@@ -32,7 +32,7 @@ import scipy.sparse as sp
 from scipy.stats import spearmanr
 
 import hopsight as hs
-from hopsight.hcm.folds import HALF_PRECISION_NODES
+from hopsight.hcm.splits import HALF_PRECISION_NODES
 from hopsight.hops.pool import source_count
 from hopsight.metrics import roc_auc
 from hopsight.spark.detection import detect

@@ -24,7 +24,7 @@ COMMAND = [sys.executable, "-c", "import sys; from hopsight.cli import main; sys
 FIT = """
 import json, sys
 import numpy as np
-import hopsight.hcm.training as posterior
+import hopsight.hcm.train as posterior
 import hopsight.system.threads as threads
 import hopsight.nn.reconstruction as reconstruction
 from hopsight.detectors import DETECTORS

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.base import Detector
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-from hopsight.hcm.evidence import NodeLaws, combine, weigh
+from hopsight.hcm.evidence import EdgeBaseline, EdgeFeatures, NodeBaseline, combine, weigh
 
 FloatArray = NDArray[np.float64]
 
@@ -53,7 +52,7 @@ class NoModel(CrossHCM):
         self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callable[..., None] | None
     ) -> FloatArray:
         super()._fit(graph, rng=rng, callback=callback)
-        edges = EdgeReadings(*[self.edge_dissimilarity_] * 3)
-        self.edge_laws_ = EdgeLaws.fit(edges)
-        nodes = self._node_readings(graph, edges, self._transformed(graph))
-        return combine(weigh(nodes, NodeLaws.fit(nodes)), self.evidence)[0]
+        edges = EdgeFeatures(*[self.edge_dissimilarity_] * 3)
+        self.edge_baseline_ = EdgeBaseline.fit(edges)
+        nodes = self._node_features(graph, edges, self._transformed(graph))
+        return combine(weigh(nodes, NodeBaseline.fit(nodes)), self.evidence)[0]

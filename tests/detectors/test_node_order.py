@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hopsight.detectors.base import Epoch
-from hopsight.detectors.node_order import NodeOrder
+from hopsight.detectors.base import Epoch, NodeOrder
 from hopsight.graph import AttributedGraph
 from toys import quick, renumbered, two_groups
 

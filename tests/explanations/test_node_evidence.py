@@ -160,11 +160,11 @@ def test_an_edge_says_hops_surprise_dissimilarity_and_rank(model: Any, town: Att
 def test_a_part_of_a_fitted_detector_is_enough(model: Any) -> None:
     """On Spark the laws of the fit may be missing; what can still be said is said."""
     part = decided(model, "activity")
-    for name in ("attribute_laws_", "edge_laws_"):
+    for name in ("attribute_baseline_", "edge_baseline_"):
         delattr(part, name)
     reasons = explain(part, "p2", absent=0)
     assert reasons.expected_degree is None
     assert "edges, more than" in reasons.unusual
     ring = decided(model, "ring")
-    del ring.edge_laws_
+    del ring.edge_baseline_
     assert explain(ring, "p2", absent=0).unusual == "Its edges close triangles of nodes that look far apart."

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from hopsight.hcm.calibration import PENALTY, SLOPES, calibrate, calibrated, fit_curve
+from hopsight.hcm.posterior import PENALTY, SLOPES, calibrate, calibrated, fit_curve
 
 
 def one_hop(logits: np.ndarray, calibration: np.ndarray) -> np.ndarray:

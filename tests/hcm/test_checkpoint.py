@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from hopsight.detectors.base import Epoch
-from hopsight.hcm import checkpoint, cross_hcm, training
+from hopsight.hcm import checkpoint, cross_hcm
+from hopsight.hcm import train as training
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.edge_posterior import EdgePosterior
+from hopsight.hcm.posterior import EdgePosterior
 from toys import quick, two_groups
 
 BOTH = pytest.mark.parametrize("name", ["hcm", "cross_hcm"])

@@ -14,11 +14,11 @@ from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm import cross_views
+from hopsight.hcm import views as cross_views
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
-from hopsight.hcm.folds import Fold, edge_hashes
+from hopsight.hcm.splits import Fold, edge_hashes
 from hopsight.hops.pool import PairPool
 from hopsight.io.derive import COUNTS, STRUCTURE
 from toys import quick, renumbered, two_groups

@@ -10,9 +10,10 @@ import torch
 
 import hopsight as hs
 from hopsight.graph import AttributedGraph
-from hopsight.hcm import cross_hcm, cross_views
-from hopsight.hcm.cross_views import CrossViews, OneAtATime
-from hopsight.hcm.folds import Splits, edge_hashes
+from hopsight.hcm import cross_hcm
+from hopsight.hcm import views as cross_views
+from hopsight.hcm.splits import Splits, edge_hashes
+from hopsight.hcm.views import CrossViews, OneAtATime
 
 SETTINGS = {**hs.CrossHCM.quick, "n_samples": None}
 

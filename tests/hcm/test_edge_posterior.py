@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hopsight.hcm.calibration import calibrated
-from hopsight.hcm.edge_posterior import EdgePosterior, predicted_hop
+from hopsight.hcm.posterior import EdgePosterior, calibrated, predicted_hop
 
 CPU = torch.device("cpu")
 

@@ -14,9 +14,10 @@ from hopsight.detectors.tails import Null, Tail
 from hopsight.hcm.evidence import (
     DEFAULT_EVIDENCE,
     KINDS,
+    N_LEVELS,
     WEIGHTS,
-    NodeLaws,
-    NodeReadings,
+    NodeBaseline,
+    NodeFeatures,
     activity,
     combine,
     lockstep,
@@ -27,9 +28,8 @@ from hopsight.hcm.evidence import (
     ring,
     weigh,
 )
-from hopsight.hcm.laws import N_LEVELS
 
-BY_HAND = NodeReadings(
+BY_HAND = NodeFeatures(
     degrees=np.array([4, 1, 0]),
     edge_means=np.array([[2.0, 1.0, np.nan], [3.0, 1.0, np.nan], [0.9, 0.5, np.nan]]),
     strangers=np.array([8.0, 0.0, 0.0]),
@@ -37,7 +37,7 @@ BY_HAND = NodeReadings(
     deviation=np.array([1.0, 2.0, 7.0]),
     residual=np.array([-0.5, 0.25, -3.0]),
 )
-LAWS = NodeLaws(
+LAWS = NodeBaseline(
     means=np.array([[1.0, 0.0, 4.0], [1.0, 4.0 * 7 / 3, 0.0], [0.5, 0.04 * 7 / 3, 0.0]]),
     lines=np.array([[0.5, 1.0], [0.25, 0.0]]),
     tails=np.zeros((5, 5)),
@@ -47,10 +47,10 @@ LAWS = NodeLaws(
 )
 
 
-def ordinary(rng: np.random.Generator, n: int = 2_000) -> NodeReadings:
+def ordinary(rng: np.random.Generator, n: int = 2_000) -> NodeFeatures:
     degrees = rng.integers(1, 30, n)
     means = np.array([2.0, 1.0, 0.5])[:, None] + rng.standard_normal((3, n)) / np.sqrt(degrees)
-    return NodeReadings(
+    return NodeFeatures(
         degrees,
         means,
         rng.exponential(size=n) * degrees / 20,
@@ -75,7 +75,7 @@ def test_unequal_weights_widen_the_standard_error_of_misfit() -> None:
 def test_equal_weights_and_none_give_the_same_laws(rng: np.random.Generator) -> None:
     plain = ordinary(rng)
     weighted = replace(plain, effective=plain.degrees.astype(np.float64))
-    first, second = NodeLaws.fit(plain), NodeLaws.fit(weighted.rows(np.arange(plain.degrees.size)))
+    first, second = NodeBaseline.fit(plain), NodeBaseline.fit(weighted.rows(np.arange(plain.degrees.size)))
     np.testing.assert_array_equal(first.means, second.means)
 
 
@@ -84,7 +84,7 @@ def test_a_graph_without_triangles_has_no_ring_and_no_lockstep_evidence(rng: np.
     notices: list[str] = []
     assert not nodes.have_triangles(notices)
     assert "no ring and no lockstep evidence" in notices[0]
-    laws = NodeLaws.fit(nodes, triangles=False)
+    laws = NodeBaseline.fit(nodes, triangles=False)
     found = weigh(nodes, laws)
     assert not found["ring"].any() and not found["lockstep"].any() and found["misfit"].any()
     three = ("misfit", "outlier", "activity")
@@ -111,7 +111,7 @@ def test_every_kind_has_a_function_and_a_weight() -> None:
 
 def test_evidence_is_the_weighted_mean_of_tail_and_rank(rng: np.random.Generator) -> None:
     nodes = ordinary(rng)
-    laws = NodeLaws.fit(nodes)
+    laws = NodeBaseline.fit(nodes)
     found, raw = weigh(nodes, laws), raw_evidence(nodes, laws)
     for number, kind in enumerate(KINDS):
         tail = Tail(*laws.tails[number]).surprise(raw[kind]) / np.log(10.0)
@@ -135,7 +135,7 @@ def test_each_reading_raises_its_own_evidence_and_no_other(
 ) -> None:
     nodes = ordinary(rng)
     nodes.degrees[0] = 9
-    laws = NodeLaws.fit(nodes)
+    laws = NodeBaseline.fit(nodes)
     before = weigh(nodes, laws)
     changed: Any = getattr(nodes, field).copy()
     changed[..., 0] = value
@@ -152,7 +152,7 @@ def test_a_few_anomalies_do_not_hide_each_other(rng: np.random.Generator) -> Non
     scores = []
     for deviation in (alone, crowd):
         changed = replace(nodes, deviation=deviation)
-        scores.append(weigh(changed, NodeLaws.fit(changed))["outlier"][0])
+        scores.append(weigh(changed, NodeBaseline.fit(changed))["outlier"][0])
     assert scores[1] > 0.7 * scores[0]
 
 
@@ -164,7 +164,7 @@ def test_chosen_kinds_add_up_and_the_strongest_decides() -> None:
 
 def test_p_values_of_one_kind_are_its_null_tail(rng: np.random.Generator) -> None:
     nodes = ordinary(rng)
-    laws = NodeLaws.fit(nodes)
+    laws = NodeBaseline.fit(nodes)
     raw = raw_evidence(nodes, laws)["outlier"]
     expected = np.exp(-Null(*laws.nulls[KINDS.index("outlier")]).surprise(raw))
     np.testing.assert_allclose(p_values(nodes, laws, ("outlier",)), expected, rtol=1e-9)
@@ -173,7 +173,7 @@ def test_p_values_of_one_kind_are_its_null_tail(rng: np.random.Generator) -> Non
 def test_p_values_of_two_kinds_count_both_chances(rng: np.random.Generator) -> None:
     """With s the larger of w · (−log₁₀ p): the chance that one of both reaches s, 1 − Π (1 − 10^(−s / w))."""
     nodes = ordinary(rng)
-    laws = NodeLaws.fit(nodes)
+    laws = NodeBaseline.fit(nodes)
     kinds = ("misfit", "outlier")
     strength = np.max([-WEIGHTS[kind] * np.log10(p_values(nodes, laws, (kind,))) for kind in kinds], axis=0)
     neither = np.prod([1 - 10 ** (-strength / WEIGHTS[kind]) for kind in kinds], axis=0)
@@ -182,7 +182,7 @@ def test_p_values_of_two_kinds_count_both_chances(rng: np.random.Generator) -> N
 
 def test_p_values_of_ordinary_nodes_are_not_too_small(rng: np.random.Generator) -> None:
     nodes = ordinary(rng, 20_000)
-    found = p_values(nodes, NodeLaws.fit(nodes), DEFAULT_EVIDENCE)
+    found = p_values(nodes, NodeBaseline.fit(nodes), DEFAULT_EVIDENCE)
     assert ((found > 0) & (found <= 1)).all()
     for level in (0.1, 0.01, 0.001):
         assert (found < level).mean() < 2.0 * level
@@ -194,7 +194,7 @@ def test_a_node_without_edges_is_judged_by_what_it_has(rng: np.random.Generator)
     means[:, 0] = np.nan
     nodes.degrees[0], nodes.deviation[0], nodes.strangers[0], nodes.lookalikes[0] = 0, 4.0, 0.0, 0.0
     alone = replace(nodes, edge_means=means)
-    laws = NodeLaws.fit(alone)
+    laws = NodeBaseline.fit(alone)
     assert np.isfinite(laws.means).all() and np.isfinite(laws.tails).all() and np.isfinite(laws.nulls).all()
     found = weigh(alone, laws)
     assert [found[kind][0] for kind in ("misfit", "ring", "lockstep")] == [0.0] * 3
@@ -213,7 +213,7 @@ def test_rows_are_the_readings_of_some_nodes(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_few_nodes_have_laws(n: int, rng: np.random.Generator) -> None:
     nodes = ordinary(rng, n)
-    scores, _ = combine(weigh(nodes, NodeLaws.fit(nodes)), KINDS)
+    scores, _ = combine(weigh(nodes, NodeBaseline.fit(nodes)), KINDS)
     assert scores.shape == (n,) and np.isfinite(scores).all()
 
 
@@ -223,6 +223,6 @@ def test_the_laws_of_many_nodes_do_not_depend_on_the_number_of_threads() -> None
     found = []
     for n_threads in (1, 2):
         with threadpool_limits(n_threads, user_api="blas"):
-            found.append(NodeLaws.fit(nodes))
-    for field in fields(NodeLaws):
+            found.append(NodeBaseline.fit(nodes))
+    for field in fields(NodeBaseline):
         np.testing.assert_array_equal(getattr(found[0], field.name), getattr(found[1], field.name), err_msg=field.name)

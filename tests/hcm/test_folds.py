@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import Splits, edge_hashes, mix, node_folds, pool_seed, split_seed
+from hopsight.hcm.splits import Splits, edge_hashes, mix, node_folds, pool_seed, split_seed
 from hopsight.system.hashes import id_hashes
 from toys import renumbered
 

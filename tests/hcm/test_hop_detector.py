@@ -15,9 +15,9 @@ from hopsight.detectors.base import Epoch
 from hopsight.detectors.storage import load_detector, with_edges
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.hop_detector import HopDetector
-from hopsight.hcm.locality import adjacency_of
-from hopsight.hcm.scores import ahp, hav, inferred_variance
-from hopsight.hcm.steps import AT_ONCE_ON_GPU, at_once
+from hopsight.hcm.posterior import ahp, hav, inferred_variance
+from hopsight.hcm.train import AT_ONCE_ON_GPU, at_once
+from hopsight.hcm.views import adjacency_of
 from toys import quick, renumbered, two_groups
 
 BOTH = pytest.mark.parametrize("name", ["hcm", "cross_hcm"])

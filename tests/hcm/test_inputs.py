@@ -10,16 +10,16 @@ import scipy.sparse as sp
 
 import hopsight as hs
 from hopsight.graph import AttributedGraph
-from hopsight.hcm import inputs
-from hopsight.hcm.inputs import fit_inputs, in_unit, inputs_of, spread_of
+from hopsight.hcm import views as inputs
+from hopsight.hcm.views import fit_inputs, in_unit, inputs_of, spread_of
 
 
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every graph as one of more than 200,000 nodes and 4 million edges."""
-    monkeypatch.setattr("hopsight.hcm.inputs.HALF_PRECISION_NODES", 0)
-    monkeypatch.setattr("hopsight.hcm.cross_views.HALF_PRECISION_NODES", 0)
-    monkeypatch.setattr("hopsight.hcm.cross_views.KEPT_BYTES", 0)
-    monkeypatch.setattr("hopsight.hcm.edge_posterior.SINGLE_PRECISION_EDGES", 0)
+    monkeypatch.setattr("hopsight.hcm.views.HALF_PRECISION_NODES", 0)
+    monkeypatch.setattr("hopsight.hcm.views.HALF_PRECISION_NODES", 0)
+    monkeypatch.setattr("hopsight.hcm.views.KEPT_BYTES", 0)
+    monkeypatch.setattr("hopsight.hcm.posterior.SINGLE_PRECISION_EDGES", 0)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_hundred_thousand_nodes_have_the_same_scores_in_memory_and_on_disk(
             for size in (1 << 12, 1 << 16):
                 patched.setattr("hopsight.hcm.views.BLOCK_VALUES", size)
                 patched.setattr("hopsight.hcm.network.ROWS_AT_ONCE", size >> 4)
-                patched.setattr("hopsight.hcm.inputs.ROWS_AT_ONCE", size >> 2)
+                patched.setattr("hopsight.hcm.views.ROWS_AT_ONCE", size >> 2)
                 patched.setattr("hopsight.preprocess.scale.MANY_VALUES", size << 4)
                 found = hs.CrossHCM(**settings).fit(graph, scratch=tmp_path).decision_score_
                 np.testing.assert_allclose(found, kept, rtol=1e-6, atol=1e-6)

@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import rankdata
 from sklearn.linear_model import Ridge
 
-from hopsight.hcm.laws import (
+from hopsight.hcm.evidence import (
     PENALTIES,
-    AttributeLaws,
+    AttributeBaseline,
     degree_line,
-    fit_mean_law,
+    fit_mean_baseline,
     fit_ridges,
     mean_z,
     quantile_levels,
@@ -28,16 +28,16 @@ def node_means(rng: np.random.Generator, between: float, within: float, n: int =
 @pytest.mark.parametrize(("between", "within"), [(0.5, 2.0), (0.0, 4.0), (1.0, 0.0)])
 def test_between_and_within_are_found(between: float, within: float, rng: np.random.Generator) -> None:
     """Trimming the largest 2% of squared normal deviates lowers a variance by about a tenth."""
-    center, a, b = fit_mean_law(*node_means(rng, between, within))
+    center, a, b = fit_mean_baseline(*node_means(rng, between, within))
     assert center == pytest.approx(3.0, abs=0.05)
     assert a == pytest.approx(0.9 * between, abs=0.08) and b == pytest.approx(0.9 * within, abs=0.3)
 
 
 def test_a_few_anomalies_do_not_move_the_law(rng: np.random.Generator) -> None:
     means, degrees = node_means(rng, 0.5, 2.0)
-    clean = fit_mean_law(means, degrees)
+    clean = fit_mean_baseline(means, degrees)
     means[:100] += 50.0
-    np.testing.assert_allclose(fit_mean_law(means, degrees), clean, atol=0.15)
+    np.testing.assert_allclose(fit_mean_baseline(means, degrees), clean, atol=0.15)
     assert mean_z(means, degrees, clean)[:100].min() > 20
 
 
@@ -57,7 +57,7 @@ def test_evidence_adds_up_over_edges() -> None:
     [([np.nan, np.nan], [0, 0]), ([2.0, 2.0, 2.0], [1, 2, 3]), ([1.0] * 99 + [5.0], [2] * 100)],
 )
 def test_means_that_do_not_vary_have_a_law(means: list[float], degrees: list[int]) -> None:
-    law = fit_mean_law(np.array(means), np.array(degrees))
+    law = fit_mean_baseline(np.array(means), np.array(degrees))
     assert np.isfinite(law).all() and law[1] + law[2] > 0
 
 
@@ -94,7 +94,7 @@ def test_ridges_are_those_of_scikit_learn(rng: np.random.Generator) -> None:
         errors.append(((predicted - wanted) ** 2).mean())
         predictions.append(predicted)
     best = predictions[int(np.argmin(errors))]
-    laws = AttributeLaws(columns.mean(axis=0), fit_ridges(columns, wanted, folds, 5))
+    laws = AttributeBaseline(columns.mean(axis=0), fit_ridges(columns, wanted, folds, 5))
     degrees = np.expm1(wanted - wanted.min()).round().astype(np.int64)
     found = np.log1p(degrees) - laws.residual(columns, degrees, folds)
     np.testing.assert_allclose(found, best + np.median(wanted - best), rtol=1e-8)
@@ -104,22 +104,22 @@ def test_ridges_are_those_of_scikit_learn(rng: np.random.Generator) -> None:
 def test_a_node_has_no_part_in_its_own_prediction(rng: np.random.Generator) -> None:
     columns, degrees = rng.normal(size=(200, 3)), rng.integers(1, 20, 200)
     folds = np.arange(200) % 5
-    before = AttributeLaws.fit(columns, degrees, folds)
+    before = AttributeBaseline.fit(columns, degrees, folds)
     changed = degrees.copy()
     changed[7] = 4_000
-    after = AttributeLaws.fit(columns, changed, folds)
+    after = AttributeBaseline.fit(columns, changed, folds)
     one, other = (laws.ridges[folds[7], :-1] for laws in (before, after))
     np.testing.assert_allclose(one, other, rtol=0.5)
     assert after.residual(columns, changed, folds)[7] > 5.0
 
 
 def test_deviation_by_hand() -> None:
-    laws = AttributeLaws(np.array([1.0, 1.0]), np.zeros((5, 3)))
+    laws = AttributeBaseline(np.array([1.0, 1.0]), np.zeros((5, 3)))
     np.testing.assert_allclose(laws.deviation(np.array([[1.0, 1.0], [4.0, 5.0]])), [0.0, 5.0 / np.sqrt(2.0)])
 
 
 def test_degrees_without_any_useful_column(rng: np.random.Generator) -> None:
-    laws = AttributeLaws.fit(np.ones((50, 3)), rng.integers(1, 9, 50), np.arange(50) % 5)
+    laws = AttributeBaseline.fit(np.ones((50, 3)), rng.integers(1, 9, 50), np.arange(50) % 5)
     assert not laws.ridges[:, :-1].any() and np.isfinite(laws.ridges).all()
 
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import Splits, edge_hashes
-from hopsight.hcm.locality import adjacency_of, edges_at, local_views
+from hopsight.hcm.splits import Splits, edge_hashes
+from hopsight.hcm.views import adjacency_of, edges_at, local_views
 from hopsight.nn.gcn import smoothed
 from toys import two_groups
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.scores import (
+from hopsight.hcm.posterior import (
     ahp,
     effective_count,
     fill_unjudged,

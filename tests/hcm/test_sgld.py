@@ -14,7 +14,7 @@ import pytest
 import torch
 from scipy.stats import chi2, norm
 
-from hopsight.hcm.sgld import SGLD
+from hopsight.hcm.train import SGLD
 
 N_CHAINS = 4_000
 CURVATURE = 2.0

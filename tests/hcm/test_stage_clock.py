@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from hopsight.hcm.stage_clock import StageClock
+from hopsight.hcm.train import StageClock
 
 
 class Watcher:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from hopsight.hcm.folds import Fold
 from hopsight.hcm.network import ViewHopNetwork
-from hopsight.hcm.steps import HopTask, RecordedSteps, Schedule, Steps, make_optimizer, steps_of
+from hopsight.hcm.splits import Fold
+from hopsight.hcm.train import HopTask, RecordedSteps, Schedule, Steps, make_optimizer, steps_of
 
 LABELS = torch.tensor([0, 1, 0, 1])
 PAIRS = torch.tensor([[[0, 0, 2, 1], [1, 4, 3, 4]]])  # near, far, near, far

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import hopsight as hs
-from hopsight.hcm import taught as taught_module
+from hopsight.hcm import feedback as taught_module
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.verdicts import MAX_VERDICTS
+from hopsight.hcm.feedback import MAX_VERDICTS
 
 
 @pytest.fixture(scope="module")

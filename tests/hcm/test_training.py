@@ -9,15 +9,22 @@ import pytest
 import torch
 from torch import Tensor
 
-from hopsight.hcm import steps as steps_module
-from hopsight.hcm import training
-from hopsight.hcm.edge_posterior import EdgePosterior
-from hopsight.hcm.folds import Fold
+from hopsight.hcm import train as steps_module
+from hopsight.hcm import train as training
 from hopsight.hcm.network import ViewHopNetwork
-from hopsight.hcm.sgld import SGLD
-from hopsight.hcm.steps import HopTask, Schedule, make_optimizer
-from hopsight.hcm.training import Trained, judge_edges, predict, sample_weights
-from hopsight.hcm.training_state import Generators
+from hopsight.hcm.posterior import EdgePosterior
+from hopsight.hcm.splits import Fold
+from hopsight.hcm.train import (
+    SGLD,
+    Generators,
+    HopTask,
+    Schedule,
+    Trained,
+    judge_edges,
+    make_optimizer,
+    predict,
+    sample_weights,
+)
 from hopsight.nn.adam import FusedAdam
 
 CPU = torch.device("cpu")

@@ -9,8 +9,7 @@ import torch
 
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.network import ViewHopNetwork
-from hopsight.hcm.training import judging_generator
-from hopsight.hcm.training_state import Generators, TrainingState
+from hopsight.hcm.train import Generators, TrainingState, judging_generator
 
 CPU = torch.device("cpu")
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hopsight.hcm.verdicts import (
+from hopsight.hcm.feedback import (
     company_of,
     in_words,
     learn,

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.locality import adjacency_of
-from hopsight.hcm.views import Neighborhoods
+from hopsight.hcm.views import Neighborhoods, adjacency_of
 from hopsight.nn.gcn import normalized_adjacency
 
 

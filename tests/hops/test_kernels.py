@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.hops.kernels import below, count, draw_epochs, scramble, search
-from hopsight.hops.search import csr_parts
+from hopsight.hops.search import below, count, csr_parts, draw_epochs, scramble, search
 
 PATH = AttributedGraph.from_edges([0, 1, 2], [1, 2, 3], np.zeros((4, 1)))  # 0 - 1 - 2 - 3
 

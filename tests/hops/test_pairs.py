@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import shortest_path
 from scipy.stats import chi2
 
 from hopsight.graph import AttributedGraph
-from hopsight.hops.pairs import hop_pairs, merge_classes
+from hopsight.hops.pool import hop_pairs, merge_classes
 
 N_CLASSES = 4
 
@@ -196,7 +196,7 @@ def test_two_threads_draw_the_same_pairs() -> None:
     """Processes of their own, because the number of threads is fixed when the first one starts."""
     code = """
 import numpy as np, scipy.sparse as sp
-from hopsight.hops.pairs import hop_pairs
+from hopsight.hops.pool import hop_pairs
 rng = np.random.default_rng(0)
 ends = rng.integers(0, 1_000, size=(2, 2_000))
 edges = sp.coo_array((np.ones(4_000), (ends.ravel(), ends[::-1].ravel())), shape=(1_000, 1_000)).tocsr()
@@ -220,7 +220,7 @@ def test_memory_grows_with_nodes_and_edges_only() -> None:
     """One bit for each pair of 100,000 nodes would take 1.2 GB; a process of its own shows what is really used."""
     code = """
 import resource, numpy as np, scipy.sparse as sp
-from hopsight.hops.pairs import hop_pairs
+from hopsight.hops.pool import hop_pairs
 rng = np.random.default_rng(0)
 def go(n, m):
     a, b = rng.integers(0, n, size=(2, m))

@@ -9,10 +9,9 @@ import pytest
 from scipy.sparse.csgraph import shortest_path
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import Splits, edge_hashes, pool_seed
-from hopsight.hcm.locality import adjacency_of
-from hopsight.hops.pairs import hop_pairs
-from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool, plan_pool, source_count, without
+from hopsight.hcm.splits import Splits, edge_hashes, pool_seed
+from hopsight.hcm.views import adjacency_of
+from hopsight.hops.pool import POOL_PER_FOLD, PairPool, hop_pairs, pair_pool, plan_pool, source_count, without
 from toys import renumbered, two_groups
 
 SETTINGS: dict[str, Any] = {"n_classes": 4, "sampling_ratio": 0.3, "max_pairs": 400, "min_class_pairs": 5}

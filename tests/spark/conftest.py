@@ -133,7 +133,7 @@ def detected(run: CommandRun) -> Any:
 @pytest.fixture(scope="session")
 def first_stages(spark: Any, run: CommandRun) -> FirstStages:
     """Return nodes in two blocks and edges in three cells."""
-    from hopsight.hcm.folds import Splits
+    from hopsight.hcm.splits import Splits
     from hopsight.spark import graph as stages
     from hopsight.spark.blocks import cached
 

@@ -82,9 +82,9 @@ def test_fitted_values_are_those_of_the_local_engine(detected: Any, reference: C
     for name in ("samples_", "calibrations_", "kind_thresholds_", "edge_threshold_", "unit_", "magnitude_"):
         np.testing.assert_allclose(detected.fitted[name], getattr(reference, name), atol=1e-3, err_msg=name)
     for name in ("means", "lines", "tails", "nulls"):
-        found, wanted = (getattr(laws, name) for laws in (detected.fitted["node_laws_"], reference.node_laws_))
+        found, wanted = (getattr(laws, name) for laws in (detected.fitted["node_baseline_"], reference.node_baseline_))
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3, err_msg=name)
-    found, wanted = detected.fitted["attribute_laws_"], reference.attribute_laws_
+    found, wanted = detected.fitted["attribute_baseline_"], reference.attribute_baseline_
     np.testing.assert_allclose(found.ridges, wanted.ridges, atol=1e-6)
     np.testing.assert_allclose(detected.fitted["references_"].rows, reference.references_.rows, atol=1e-9)
 

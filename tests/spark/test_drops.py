@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.hcm.folds import drop_chances
+from hopsight.hcm.splits import drop_chances
 from hopsight.preprocess import drop_edges
 from hopsight.spark import quantiles
 from hopsight.spark.cells import LATE

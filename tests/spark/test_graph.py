@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import edge_hashes
+from hopsight.hcm.splits import edge_hashes
 from hopsight.spark import graph as stages
 from spark_stages import FirstStages, cluster_numbers, dense
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-from hopsight.hcm.evidence import KINDS
+from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import Group, find_groups
 from hopsight.spark import groups as module
 from hopsight.spark.blocks import BLOCK, Layout
@@ -37,8 +36,8 @@ def graph(spark: Any) -> tuple[tuple[Any, ...], list[Group]]:
     values = rng.random((len(VALUES), edges.shape[1]))
     values[VALUES.index("surprise"), clique] += 1
     values[VALUES.index("dissimilarity"), clique] -= 1
-    readings = EdgeReadings(*(values[VALUES.index(name)] for name in ("hop", "surprise", "dissimilarity")))
-    laws = EdgeLaws.fit(readings)
+    readings = EdgeFeatures(*(values[VALUES.index(name)] for name in ("hop", "surprise", "dissimilarity")))
+    laws = EdgeBaseline.fit(readings)
     limits = np.full(len(KINDS), 2.0)
     wanted = []
     for column, kind, side in ((ring, "ring", laws.strangeness), (lockstep, "lockstep", laws.alikeness)):

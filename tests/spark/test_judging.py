@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.hcm.folds import Splits
+from hopsight.hcm.splits import Splits
 from hopsight.spark.blocks import BLOCK, NO_FOLD, Layout
 from hopsight.spark.judging import VALUES, _cell_views, _merged, edge_readings, edge_values, judging_folds, send_views
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm import folds
+from hopsight.hcm import splits as folds
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-from hopsight.hcm.folds import law_edges, law_nodes, node_folds
-from hopsight.hcm.laws import AttributeLaws
+from hopsight.hcm.evidence import AttributeBaseline, EdgeBaseline, EdgeFeatures
+from hopsight.hcm.splits import baseline_edges, baseline_nodes, node_folds
 from hopsight.spark import laws as module
 from spark_stages import CommandRun, FirstStages, cluster_numbers, edges_by_ends
 
@@ -19,16 +18,16 @@ def test_nodes_are_those_of_the_local_engine(
     first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for home in (module, folds):
-        monkeypatch.setattr(home, "LAW_NODES", 40)
+        monkeypatch.setattr(home, "BASELINE_NODES", 40)
     _, magnitude = first_stages.engine.units
     chosen = module.choose_law_nodes(first_stages.graph.nodes, first_stages.layout, magnitude)
-    wanted = law_nodes(graph)
+    wanted = baseline_nodes(graph)
     assert wanted.size == 40
     assert chosen.numbers.tolist() == cluster_numbers(first_stages)[wanted].tolist()
     attributes = reference._transformed(graph)[wanted]
     np.testing.assert_allclose(chosen.attributes, attributes, atol=1e-9)
     laws = module.fit_attribute_laws(chosen, first_stages.degrees, first_stages.layout)
-    local = AttributeLaws.fit(attributes, graph.degrees[wanted], node_folds(graph.node_hashes[wanted]))
+    local = AttributeBaseline.fit(attributes, graph.degrees[wanted], node_folds(graph.node_hashes[wanted]))
     np.testing.assert_allclose(laws.center, local.center, atol=1e-9)
     np.testing.assert_allclose(laws.ridges, local.ridges, atol=1e-9)
     for similarity in ("cosine", "euclidean"):
@@ -39,12 +38,12 @@ def test_edges_are_those_of_the_local_engine(
     run: CommandRun, first_stages: FirstStages, graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for home in (module, folds):
-        monkeypatch.setattr(home, "LAW_EDGES", 100)
+        monkeypatch.setattr(home, "BASELINE_EDGES", 100)
     judged = run.judged.edges
     values = edges_by_ends(judged, first_stages, graph)
-    edges = EdgeReadings(values["hop"], values["surprise"], values["dissimilarity"])
-    chosen = law_edges(graph)
+    edges = EdgeFeatures(values["hop"], values["surprise"], values["dissimilarity"])
+    chosen = baseline_edges(graph)
     assert chosen.size == 100 < graph.n_edges
-    found, wanted = module.fit_edge_laws(judged, graph.n_edges), EdgeLaws.fit(edges.rows(chosen))
+    found, wanted = module.fit_edge_laws(judged, graph.n_edges), EdgeBaseline.fit(edges.rows(chosen))
     for name in ("levels", "robust", "null"):
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-12)

@@ -20,7 +20,7 @@ from spark_stages import FirstStages, cluster_numbers
 def test_the_pool_is_that_of_the_local_engine(
     first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
 ) -> None:
-    from hopsight.hcm.folds import pool_seed
+    from hopsight.hcm.splits import pool_seed
     from hopsight.preprocess import drop_edges, edge_similarity
 
     attributes = reference._transformed(graph)

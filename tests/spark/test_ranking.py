@@ -9,8 +9,8 @@ import pytest
 
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import KINDS, NodeLaws, combine, p_values, weigh
-from hopsight.hcm.scores import fill_unjudged, hav
+from hopsight.hcm.evidence import KINDS, NodeBaseline, combine, p_values, weigh
+from hopsight.hcm.posterior import fill_unjudged, hav
 from hopsight.spark.blocks import BLOCK, Layout
 from hopsight.spark.ranking import score_blocks, score_rows, score_thresholds
 from hopsight.spark.readings import READINGS, node_readings
@@ -37,7 +37,7 @@ def frame_of(spark: Any, values: np.ndarray) -> tuple[Any, Layout]:
 def test_scores_of_readings(spark: Any, score: str) -> None:
     rows = readings()
     nodes = node_readings(rows)
-    laws = NodeLaws.fit(nodes)
+    laws = NodeBaseline.fit(nodes)
     frame, layout = frame_of(spark, rows)
     scores = score_blocks(frame, layout, laws, EVIDENCE, score)
     found = score_rows(scores, layout, score, EVIDENCE).collect()
@@ -59,7 +59,7 @@ def test_scores_of_readings(spark: Any, score: str) -> None:
 def test_thresholds(spark: Any, contamination: float | str) -> None:
     rows = readings(1)
     nodes = node_readings(rows)
-    laws = NodeLaws.fit(nodes)
+    laws = NodeBaseline.fit(nodes)
     frame, layout = frame_of(spark, rows)
     detector = CrossHCM(contamination=contamination, evidence=EVIDENCE, false_alarms=0.2)
     limit, kinds = score_thresholds(score_blocks(frame, layout, laws, EVIDENCE), layout, detector)

@@ -8,8 +8,7 @@ import numpy as np
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.edge_readings import EdgeReadings
-from hopsight.hcm.evidence import NodeReadings
+from hopsight.hcm.evidence import EdgeFeatures, NodeFeatures
 from hopsight.spark.blocks import gather_rows
 from hopsight.spark.readings import READINGS, node_readings, own_blocks, reading_blocks
 from hopsight.spark.rings import ring_blocks
@@ -20,19 +19,19 @@ def test_readings_are_those_of_the_local_engine(
     run: CommandRun, first_stages: FirstStages, graph: AttributedGraph, reference: CrossHCM
 ) -> None:
     judged, fitted, layout = run.judged.edges, run.judged.fitted, first_stages.layout
-    own = own_blocks(first_stages.graph.nodes, fitted["attribute_laws_"], first_stages.engine.units[1])
-    rings = ring_blocks(judged, first_stages.degrees, layout, fitted["edge_laws_"])
+    own = own_blocks(first_stages.graph.nodes, fitted["attribute_baseline_"], first_stages.engine.units[1])
+    rings = ring_blocks(judged, first_stages.degrees, layout, fitted["edge_baseline_"])
     blocks = reading_blocks(judged, rings, own, layout, "std")
     rows = gather_rows(blocks, layout, np.float64, cluster_numbers(first_stages))
     values = edges_by_ends(judged, first_stages, graph)
-    edges = EdgeReadings(values["hop"], values["surprise"], values["dissimilarity"])
+    edges = EdgeFeatures(values["hop"], values["surprise"], values["dissimilarity"])
     local = dataclasses.replace(reference)
-    local.edge_laws_, local.attribute_laws_ = fitted["edge_laws_"], fitted["attribute_laws_"]
+    local.edge_baseline_, local.attribute_baseline_ = fitted["edge_baseline_"], fitted["attribute_baseline_"]
     local.transform_ = reference.transform_
-    wanted = local._node_readings(graph, edges, reference._transformed(graph))
+    wanted = local._node_features(graph, edges, reference._transformed(graph))
     found = node_readings(rows)
     assert found.effective is None and wanted.effective is None  # edges have no weights here
-    for name in {field.name for field in dataclasses.fields(NodeReadings)} - {"effective"}:
+    for name in {field.name for field in dataclasses.fields(NodeFeatures)} - {"effective"}:
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-9, err_msg=name)
     spread = np.sqrt(values["variance"])
     node = int(np.argmax(graph.degrees))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
+from hopsight.hcm.evidence import EdgeBaseline, EdgeFeatures
 from hopsight.spark.blocks import sum_over_cells
 from hopsight.spark.judging import JUDGED, VALUES, edge_readings
 from hopsight.spark.rings import ring_blocks
@@ -29,8 +29,8 @@ def test_rings_of_each_node(spark: Any, first_stages: FirstStages, graph: Attrib
         of_cell = np.stack([edges.hop, edges.surprise, edges.dissimilarity])
         readings |= dict(zip((frozenset(pair) for pair in ends), of_cell.T, strict=True))
         rows.append((row["cell"], 0, bytes(row["u"]), bytes(row["v"]), bytes(row["hash"]), b"", values.tobytes()))
-    edges = EdgeReadings(*np.array([readings[frozenset(pair)] for pair in number[graph.edges].T.tolist()]).T)
-    laws = EdgeLaws.fit(edges)
+    edges = EdgeFeatures(*np.array([readings[frozenset(pair)] for pair in number[graph.edges].T.tolist()]).T)
+    laws = EdgeBaseline.fit(edges)
     partial = ring_blocks(spark.createDataFrame(rows, JUDGED), first_stages.degrees, first_stages.layout, laws)
     found = np.zeros((graph.n_nodes, 2))
     for row in sum_over_cells(partial, first_stages.layout, np.float64).collect():

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.folds import edge_hashes
-from hopsight.hcm.locality import adjacency_of
+from hopsight.hcm.splits import edge_hashes
+from hopsight.hcm.views import adjacency_of
 from hopsight.nn.gcn import normalized_adjacency
 from hopsight.spark.blocks import BLOCK, Layout, cached
 from hopsight.spark.views import compress_views, neighborhoods

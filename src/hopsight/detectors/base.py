@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -16,22 +16,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import check_count
-from hopsight.detectors.conventions import Conventions
-from hopsight.detectors.node_order import Following, NodeOrder
+from hopsight.checks import check_count, plural, suggest
 from hopsight.detectors.predict import answer, threshold
-from hopsight.detectors.storage import save_detector
+from hopsight.detectors.storage import columns_of, is_without_graph, save_detector
 from hopsight.detectors.table import to_frame
-from hopsight.detectors.validation import is_private
 from hopsight.graph import AttributedGraph
 from hopsight.io import graph_of
+from hopsight.markup import card, paragraph, table
+from hopsight.metrics import ranking
 from hopsight.preprocess import AttributeTransform
 from hopsight.system.forks import safe_in_forks
+from hopsight.system.id_order import sorted_by_id
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+N_SHOWN = 5  # nodes in a notebook
 
 if TYPE_CHECKING:
     from polars import DataFrame
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ Callback = Callable[[Epoch], None]
 
 
 @dataclass(kw_only=True)
-class Detector(Conventions, ABC):
+class Detector(ABC):
     """Base of all detectors: a subclass adds its fields, its facts and :meth:`_fit`.
 
     Every value that ``fit`` sets ends in an underscore, and is what ``save`` writes.
@@ -85,13 +88,14 @@ class Detector(Conventions, ABC):
         callback
             Called after every epoch with an :class:`Epoch`.
         """
+        with alone(self):
+            return self._fit_with(self._fit, graph_of(source), callback)
+
+    def _fit_with(self, learn: Callable[..., FloatArray], graph: AttributedGraph, callback: Callback | None) -> Self:
+        """Check what every fit needs, call ``learn(graph, rng=…, callback=…)``, and keep the scores it returns."""
         threshold(np.zeros(1), self.contamination, self.false_alarms)  # refuse a bad share before the work
         if self.seed is not None:
             check_count("seed", self.seed, low=0)
-        with alone(self):
-            return self._fit_alone(graph_of(source), callback)
-
-    def _fit_alone(self, graph: AttributedGraph, callback: Callback | None) -> Self:
         if graph.n_nodes < self.least_nodes:
             raise ValueError(f"a graph needs at least {self.least_nodes} nodes, this one has {graph.n_nodes}")
         if graph.n_attributes < 1:
@@ -100,9 +104,9 @@ class Detector(Conventions, ABC):
         rng = np.random.default_rng(self.seed)
         order = NodeOrder.of(graph) if self.order_matters else None
         if order is None:
-            return self._finish(self._fit(graph, rng=rng, callback=callback))
+            return self._finish(learn(graph, rng=rng, callback=callback))
         following = None if callback is None else Following(callback, order.nodes)
-        self._finish(self._fit(order.graph, rng=rng, callback=following)[order.nodes])
+        self._finish(learn(order.graph, rng=rng, callback=following)[order.nodes])
         order.restore(self)
         if hasattr(self, "edge_index_"):
             self.edge_index_ = graph.edges
@@ -143,7 +147,7 @@ class Detector(Conventions, ABC):
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector with the scores of another graph and the threshold of the fit."""
         copied = copy.copy(self)
-        vars(copied).pop("private_", None)  # the copy has the scores of a graph
+        vars(copied).pop("without_graph_", None)  # the copy has the scores of a graph
         for name in self.node_values:  # those of the fit are not those of another graph
             if hasattr(copied, f"{name}_"):
                 delattr(copied, f"{name}_")
@@ -180,8 +184,8 @@ class Detector(Conventions, ABC):
         """
         if not hasattr(self, "decision_score_"):
             raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
-        if data is None and is_private(self):
-            raise ValueError("this model was saved without the scores of its own graph: pass a graph to predict")
+        if data is None and is_without_graph(self):
+            raise ValueError("this model does not hold the scores of its own graph: pass a graph to predict")
         return answer(
             self,
             self.decision_score_ if data is None else self.decision_function(data),
@@ -204,24 +208,93 @@ class Detector(Conventions, ABC):
             )
         return to_frame(self, self.graph_)
 
-    def save(self, path: str | Path, *, private: bool = False) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the fitted detector to a folder: safetensors and JSON, never a pickle.
 
-        The graph is not saved, but the model holds scores, what is known of each edge, the exact extremes of some
-        columns and the attributes of a few nodes. With ``private=True`` it holds only what scores other graphs, from at
-        least five nodes each (:mod:`hopsight.detectors.privacy`); it cannot explain the graph it was fitted on.
+        The graph is not saved, but the model holds scores, values of each edge, the exact extremes of some columns and
+        the attributes of a few nodes.
         """
-        save_detector(self, Path(path), private=private)
+        save_detector(self, Path(path))
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Detector.__repr__  # type: ignore[method-assign]  # or else a dataclass makes a long one
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the hyperparameters by name; ``deep`` is ignored, because none of them has hyperparameters."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def set_params(self, **changes: Any) -> Self:
+        """Change hyperparameters by name and return the detector; fit it again to use them."""
+        names = list(self.get_params())
+        for name in changes:
+            if name not in names:
+                hint = suggest(name, names) or f"; it has {', '.join(names)}"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}{hint}")
+        for name, value in changes.items():
+            setattr(self, name, value)
+        return self
+
+    def fit_predict(self, source: Any, label: Any = None) -> NDArray[np.int64]:
+        """Fit to a graph and return 1 for every flagged node and 0 for the others; ``label`` is ignored."""
+        return self.fit(source).label_
+
+    def score_samples(self, source: Any) -> FloatArray:
+        """Return the negated scores of a graph, as scikit-learn has them: the lower, the more anomalous.
+
+        Everywhere else in hopsight, higher means more anomalous.
+        """
+        return -np.asarray(self.decision_function(source))
+
+    def report(self, path: str | os.PathLike[str] | None = None, *, top: int = 20, redact: bool = False) -> Any:
+        """Write the HTML report of the graph that the detector was fitted on, or show it in a notebook.
+
+        Parameters
+        ----------
+        path
+            The file to write; by default nothing is written, and the result shows itself in a notebook.
+        top
+            Number of nodes to explain.
+        redact
+            Replace the ids and names of nodes by numbers, so that the report can be shared.
+        """
+        # By name, as the registry finds detectors: detectors know nothing of the pages above them.
+        page = import_module("hopsight.report.notebook").report(self, top=top, redact=redact)
+        return page if path is None else page.write(path)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator().__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "decision_score_")
+
+    def _changed(self) -> dict[str, Any]:
+        """Return the hyperparameters that differ from their defaults."""
+        default = {field.name: field.default for field in fields(self)}
+        return {name: value for name, value in self.get_params().items() if value != default[name]}
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "decision_score_"):
+            return card(repr(self), paragraph("Not fitted yet."))
+        scores = self.decision_score_
+        graph = getattr(self, "graph_", None)
+        ids = np.arange(scores.size) if graph is None else graph.node_ids
+        rows = [[ids[node], rank, f"{scores[node]:.4g}"] for rank, node in enumerate(ranking(scores)[:N_SHOWN], 1)]
+        flagged = f"{plural(int(self.label_.sum()), 'node')} of {scores.size:,} flagged (score above "
+        return card(repr(self), paragraph(f"{flagged}{self.threshold_:.4g})."), table(["node", "rank", "score"], rows))
 
 
 @contextmanager
 def alone(detector: Detector) -> Iterator[None]:
     """Refuse to fit a detector that another thread is fitting: each would overwrite what the other has learned."""
-    me = threading.get_ident()
-    if _fitted_by.get(id(detector)) == me:  # the block of a base class within that of its subclass
-        yield
-        return
-    if _fitted_by.setdefault(id(detector), me) != me:
+    me = object()
+    if _fitted_by.setdefault(id(detector), me) is not me:
         raise ValueError(
             f"this {type(detector).__name__} is being fitted in another thread: create one detector per thread, for "
             "example with copy.copy"
@@ -232,9 +305,85 @@ def alone(detector: Detector) -> Iterator[None]:
         _fitted_by.pop(id(detector), None)
 
 
-_fitted_by: dict[int, int] = {}  # thread by detector; setdefault is atomic
+_fitted_by: dict[int, object] = {}  # a token for each detector that is being fitted; setdefault is atomic
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_fitted_by.clear)
+
+
+@dataclass(frozen=True)
+class NodeOrder:
+    """A graph with its nodes sorted by id, and where the nodes and edges of the given graph are in it.
+
+    A detector that draws by position, or adds up in order what training then amplifies, is fitted in the order of ids,
+    so that the order of rows in a file changes nothing. Numbers within ids count as numbers: p2 comes before p10.
+    """
+
+    graph: AttributedGraph
+    nodes: IntArray
+    edges: IntArray
+
+    @classmethod
+    def of(cls, graph: AttributedGraph) -> NodeOrder | None:
+        """Return the graph in the order of its ids, or None if it already is.
+
+        >>> path = AttributedGraph.from_edges([0, 1], [1, 2], np.eye(3), node_ids=["p10", "p2", "p1"])
+        >>> found = NodeOrder.of(path)
+        >>> found.graph.node_ids.tolist(), found.nodes.tolist()
+        (['p1', 'p2', 'p10'], [2, 1, 0])
+        """
+        if graph.ids_in_order:
+            return None
+        order = sorted_by_id(graph.node_ids)
+        nodes = np.argsort(order)
+        moved = AttributedGraph(
+            graph.adjacency[order][:, order],
+            graph.attributes[order],
+            directed=graph.directed,
+            node_ids=graph.node_ids[order],
+            attribute_names=graph.attribute_names,
+            name=graph.name,
+        )
+        ends = nodes[graph.edges]
+        codes, known = (_codes(pairs, graph) for pairs in (ends, moved.edges))  # the same numbers in two orders
+        edges = np.empty(graph.n_edges, dtype=np.int64)
+        edges[np.argsort(codes)] = np.argsort(known, kind="stable")  # they are nearly in order
+        data = graph.edge_data.rows(np.argsort(edges))
+        moved = replace(
+            moved,
+            edge_weight=data.weight,
+            edge_time=data.time,
+            edge_attributes=data.attributes,
+            edge_attribute_names=graph.edge_attribute_names,
+            node_types=None if graph.node_types is None else graph.node_types[order],
+        )
+        return cls(moved, nodes, edges)
+
+    def restore(self, detector: Any) -> None:
+        """Put what a detector knows of each node and edge into the order of the given graph."""
+        for name, _, _ in columns_of(detector):
+            if name not in ("decision_score_", "label_") and hasattr(detector, name):
+                setattr(detector, name, getattr(detector, name)[self.edges if name.startswith("edge_") else self.nodes])
+        if hasattr(detector, "evidence_"):
+            detector.evidence_ = {kind: values[self.nodes] for kind, values in detector.evidence_.items()}
+
+
+class Following:
+    """A callback that receives scores in the order of the given graph."""
+
+    def __init__(self, callback: Any, nodes: IntArray) -> None:
+        self._callback, self._nodes = callback, nodes
+
+    def __call__(self, epoch: Epoch) -> None:
+        """Pass an epoch on."""
+        self._callback(replace(epoch, scores=lambda: epoch.scores()[self._nodes]))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._callback, name)
+
+
+def _codes(pairs: IntArray, graph: AttributedGraph) -> IntArray:
+    first, second = pairs if graph.directed else np.sort(pairs, axis=0)
+    return np.asarray(first * np.int64(graph.n_nodes) + second)
 
 
 def _alike(graph: AttributedGraph, other: AttributedGraph) -> bool:

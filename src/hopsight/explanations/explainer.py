@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
-from hopsight.detectors.storage import with_edges
-from hopsight.detectors.validation import is_private
+from hopsight.detectors.storage import is_without_graph, with_edges
 from hopsight.explanations.attributes import AttributeComparison
 from hopsight.explanations.columns import Places
 from hopsight.explanations.edge_explanation import EdgeExplanation, edge_values
@@ -100,8 +99,8 @@ class Explainer:
         name = type(model).__name__
         if not hasattr(model, "decision_score_"):
             raise ValueError(f"{name} is not fitted yet: call fit first")
-        if is_private(model):
-            raise ValueError(f"this {name} was saved without its own graph: judge(graph) returns one to explain")
+        if is_without_graph(model):
+            raise ValueError(f"this {name} does not hold its own graph: judge(graph) returns one to explain")
         fitted_on = graph if graph is not None else getattr(model, "graph_", None)
         if fitted_on is None:
             raise ValueError(

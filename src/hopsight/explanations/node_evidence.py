@@ -66,11 +66,11 @@ class NodeEvidence:
         """Compute what is needed of some nodes at once, which takes hardly longer than that of one."""
         if self._evidence and positions.size > 1:
             self._own_values.expect(positions)
-        laws = getattr(self.model, "attribute_laws_", None)
+        laws = getattr(self.model, "attribute_baseline_", None)
         new = np.array([each for each in positions.tolist() if each not in self._expected], dtype=np.int64)
         if laws is None or getattr(self.model, "transform_", None) is None or not new.size:
             return
-        from hopsight.hcm.folds import node_folds
+        from hopsight.hcm.splits import node_folds
 
         attributes = self.model._transformed(self.graph, new)
         degrees = self.graph.degrees[new]
@@ -85,17 +85,17 @@ class NodeEvidence:
             number, group = listed
             others = group.members[group.members != position]
             return Companions(kind, self._names(others), number, group.density)
-        if getattr(self.model, "edge_laws_", None) is None or not hasattr(self.model, "edge_dissimilarity_"):
+        if getattr(self.model, "edge_baseline_", None) is None or not hasattr(self.model, "edge_dissimilarity_"):
             return None  # the fit did not keep the laws of edges
         return Companions(kind, self._names(self._triangle_partners(position, kind)))
 
     def _sides(self, kind: str, chosen: IntArray) -> FloatArray:
         """Return how strange, or how alike, the ends of some edges are."""
-        from hopsight.hcm.edge_readings import EdgeReadings
+        from hopsight.hcm.evidence import EdgeFeatures
 
         model = self.model
-        edges = EdgeReadings(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_).rows(chosen)
-        laws = model.edge_laws_
+        edges = EdgeFeatures(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_).rows(chosen)
+        laws = model.edge_baseline_
         found: FloatArray = laws.strangeness(edges) if kind == "ring" else laws.alikeness(edges)
         return found
 

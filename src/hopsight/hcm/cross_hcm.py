@@ -14,23 +14,48 @@ from hopsight.checks import check_choice, check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.detectors.predict import threshold
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.calibration import calibrate
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.cross_views import CrossViews, OneAtATime, kept_at_once, view_bytes
-from hopsight.hcm.edge_posterior import EdgePosterior, edge_values
-from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, NodeLaws, NodeReadings, all_p_values, combine, weigh
-from hopsight.hcm.folds import Fold, Placed, Splits, chances, edge_hashes, law_edges, law_nodes, node_folds, pool_seed
+from hopsight.hcm.evidence import (
+    DEFAULT_EVIDENCE,
+    KINDS,
+    AttributeBaseline,
+    EdgeBaseline,
+    EdgeFeatures,
+    NodeBaseline,
+    NodeFeatures,
+    all_p_values,
+    combine,
+    weigh,
+)
+from hopsight.hcm.feedback import Learned, Taught
 from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.hop_detector import HopDetector
-from hopsight.hcm.inputs import in_single_precision, in_unit, spread_of
-from hopsight.hcm.laws import AttributeLaws
-from hopsight.hcm.locality import adjacency_of, edges_among, local_views
 from hopsight.hcm.network import HopNetwork, ViewHopNetwork
-from hopsight.hcm.steps import Schedule
-from hopsight.hcm.taught import Taught
-from hopsight.hcm.training import predict
-from hopsight.hcm.verdicts import Learned
+from hopsight.hcm.posterior import EdgePosterior, calibrate, edge_values
+from hopsight.hcm.splits import (
+    Fold,
+    FoldIndex,
+    Splits,
+    baseline_edges,
+    baseline_nodes,
+    chances,
+    edge_hashes,
+    node_folds,
+    pool_seed,
+)
+from hopsight.hcm.train import Schedule, predict
+from hopsight.hcm.views import (
+    CrossViews,
+    OneAtATime,
+    adjacency_of,
+    edges_among,
+    in_single_precision,
+    in_unit,
+    kept_at_once,
+    local_views,
+    spread_of,
+    view_bytes,
+)
 from hopsight.hops.pool import PairPool, pair_pool
 from hopsight.io.derive import COUNTS, STRUCTURE
 from hopsight.preprocess.references import References
@@ -50,7 +75,7 @@ class CrossHCM(Taught, HopDetector):
 
     An edge is judged only by a network that never trained on it, and whose views leave it out. A hash of (seed, edge)
     puts every edge into one of ``n_folds`` parts; network k lives in the graph without part k and judges exactly its
-    edges (:class:`hopsight.hcm.folds.Splits`). A node keeps its own attributes beside those of its neighborhood (X and
+    edges (:class:`hopsight.hcm.splits.Splits`). A node keeps its own attributes beside those of its neighborhood (X and
     ÂX, mapped linearly, without message passing), and many principal components of them. The weights of the last
     epochs of Adam serve as samples; their probabilities are calibrated on pairs that the network set aside.
 
@@ -96,7 +121,8 @@ class CrossHCM(Taught, HopDetector):
 
     parts: ClassVar[Mapping[str, type]] = {
         **HopDetector.parts,
-        "attribute_laws_": AttributeLaws, "edge_laws_": EdgeLaws, "node_laws_": NodeLaws, "references_": References,
+        "attribute_baseline_": AttributeBaseline, "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline,
+        "references_": References,
         "learned_": Learned,
     }  # fmt: skip
 
@@ -195,9 +221,9 @@ class CrossHCM(Taught, HopDetector):
         """Also fix the unit of the views, which stays the same for new graphs, and the laws of the attributes."""
         attributes = super()._fit_transform(graph, rng)
         self.unit_ = spread_of(attributes) or 1.0
-        chosen = law_nodes(graph)
+        chosen = baseline_nodes(graph)
         own, folds = self._own(attributes[chosen].astype(np.float64)), node_folds(graph.node_hashes[chosen])
-        self.attribute_laws_ = AttributeLaws.fit(own, graph.degrees[chosen], folds)
+        self.attribute_baseline_ = AttributeBaseline.fit(own, graph.degrees[chosen], folds)
         cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
         return attributes
@@ -211,7 +237,7 @@ class CrossHCM(Taught, HopDetector):
         return np.where(columns, 0.0, attributes) if columns.any() else attributes
 
     def _deviation_of(self, attributes: FloatArray) -> FloatArray:
-        return self.attribute_laws_.deviation(self._own(attributes, (*STRUCTURE, *COUNTS)))
+        return self.attribute_baseline_.deviation(self._own(attributes, (*STRUCTURE, *COUNTS)))
 
     def _sight(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> CrossViews:
         """Return what each network sees: views without its part of the edges and without an inner fold."""
@@ -219,7 +245,7 @@ class CrossHCM(Taught, HopDetector):
         scaled = in_unit(attributes, self.unit_, scratch)
         return CrossViews(graph, scaled, self.splits, self._placed(graph), device, scratch)
 
-    def _placed(self, graph: AttributedGraph) -> Placed:
+    def _placed(self, graph: AttributedGraph) -> FoldIndex:
         return self._once("placed", graph, lambda: self.splits.of(edge_hashes(graph)))
 
     def _local_folds(
@@ -312,21 +338,21 @@ class CrossHCM(Taught, HopDetector):
         del posterior
         attributes = self._transformed(graph)
         unlike = self.references_.relative_dissimilarity(attributes, graph.edges, self.edge_hop_.dtype)
-        edges = EdgeReadings(self.edge_hop_, self.edge_surprise_, unlike)
+        edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, unlike)
         if refit:
-            self.edge_laws_ = EdgeLaws.fit(edges.rows(law_edges(graph)))
+            self.edge_baseline_ = EdgeBaseline.fit(edges.rows(baseline_edges(graph)))
         self.edge_dissimilarity_ = edges.dissimilarity
-        self.edge_score_ = self.edge_laws_.scores(edges)
+        self.edge_score_ = self.edge_baseline_.scores(edges)
         if refit:
             p_edges = 10.0**-self.edge_score_
             self.edge_threshold_ = threshold(self.edge_score_, "auto", self.false_alarms, p_edges)
         self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int8)
-        nodes = self._node_readings(graph, edges, attributes)
+        nodes = self._node_features(graph, edges, attributes)
         if refit:
             triangles = nodes.have_triangles(notices=None)
-            self.node_laws_ = NodeLaws.fit(nodes.rows(law_nodes(graph)), triangles=triangles)
-        self.evidence_ = weigh(nodes, self.node_laws_)
-        self.p_value_, *kind_p = all_p_values(nodes, self.node_laws_, [self.evidence, *((kind,) for kind in KINDS)])
+            self.node_baseline_ = NodeBaseline.fit(nodes.rows(baseline_nodes(graph)), triangles=triangles)
+        self.evidence_ = weigh(nodes, self.node_baseline_)
+        self.p_value_, *kind_p = all_p_values(nodes, self.node_baseline_, [self.evidence, *((kind,) for kind in KINDS)])
         if refit:
             by_kind = zip(self.evidence_.values(), kind_p, strict=True)
             self.kind_thresholds_ = np.array([threshold(each, "auto", self.false_alarms, p) for each, p in by_kind])
@@ -338,12 +364,12 @@ class CrossHCM(Taught, HopDetector):
     @property
     def groups_(self) -> list[Group]:
         """Return the rings and lockstep groups among the nodes with significant evidence of that kind."""
-        made_from = (self.edge_laws_, self.evidence_, self.kind_thresholds_, getattr(self, "graph_", None))
+        made_from = (self.edge_baseline_, self.evidence_, self.kind_thresholds_, getattr(self, "graph_", None))
         known, found = getattr(self, "_found", ((), None))  # of a large graph, finding them takes seconds
         if found is not None and all(each is before for each, before in zip(made_from, known, strict=True)):
             return found
-        edges = EdgeReadings(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
-        sides = {"ring": self.edge_laws_.strangeness(edges), "lockstep": self.edge_laws_.alikeness(edges)}
+        edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
+        sides = {"ring": self.edge_baseline_.strangeness(edges), "lockstep": self.edge_baseline_.alikeness(edges)}
         least = dict(zip(KINDS, self.kind_thresholds_, strict=True))
         groups = all_groups(self.edge_index_, sides, self.evidence_, least, getattr(made_from[-1], "node_ids", None))
         self._found = made_from, groups
@@ -356,7 +382,7 @@ class CrossHCM(Taught, HopDetector):
         near = np.union1d(graph.edges[:, mine].ravel(), [node])
         inside = edges_among(graph, near)
         inside = inside[np.isin(inside, mine) | ((graph.edges[0, inside] != node) & (graph.edges[1, inside] != node))]
-        edges = EdgeReadings(
+        edges = EdgeFeatures(
             self.edge_hop_[inside].copy(), self.edge_surprise_[inside].copy(), self.edge_dissimilarity_[inside]
         )
         new = np.searchsorted(inside, mine)
@@ -365,17 +391,17 @@ class CrossHCM(Taught, HopDetector):
         at = np.searchsorted(near, [node])
         attributes = self._own(self._transformed(graph, np.array([node])))
         degrees, weight = np.array([mine.size]), graph.edge_data.rows(inside).weight
-        around: dict[str, Any] = self.edge_laws_.at_nodes(local, edges, near.size, weight)
-        alone = NodeReadings(
+        around: dict[str, Any] = self.edge_baseline_.at_nodes(local, edges, near.size, weight)
+        alone = NodeFeatures(
             degrees=degrees,
             deviation=self._deviation_of(attributes),
-            residual=self.attribute_laws_.residual(attributes, degrees, node_folds(graph.node_hashes[[node]])),
+            residual=self.attribute_baseline_.residual(attributes, degrees, node_folds(graph.node_hashes[[node]])),
             **{name: None if values is None else values[..., at] for name, values in around.items()},  # type: ignore[arg-type]
         )
-        evidence = weigh(alone, self.node_laws_)
+        evidence = weigh(alone, self.node_baseline_)
         return self._taught_node(evidence, float(combine(evidence, self.evidence)[0][0]), node)
 
-    def _node_readings(self, graph: AttributedGraph, edges: EdgeReadings, attributes: FloatArray) -> NodeReadings:
+    def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
         """Return what is known of each node."""
         folds, (deviation, residual) = node_folds(graph.node_hashes), np.empty((2, graph.n_nodes))
 
@@ -383,15 +409,15 @@ class CrossHCM(Taught, HopDetector):
             rows = slice(start, start + ROWS_READ)
             own = self._own(np.asarray(attributes[rows], dtype=np.float64))
             deviation[rows] = self._deviation_of(own)
-            residual[rows] = self.attribute_laws_.residual(own, graph.degrees[rows], folds[rows])
+            residual[rows] = self.attribute_baseline_.residual(own, graph.degrees[rows], folds[rows])
 
         with few_threads(1):  # of BLAS, in each of these
             for _ in in_order(read, range(0, graph.n_nodes, ROWS_READ)):
                 pass
         release(attributes)
-        return NodeReadings(
+        return NodeFeatures(
             degrees=graph.degrees,
             deviation=deviation,
             residual=residual,
-            **self.edge_laws_.at_nodes(graph.edges, edges, graph.n_nodes, graph.edge_weight),
+            **self.edge_baseline_.at_nodes(graph.edges, edges, graph.n_nodes, graph.edge_weight),
         )

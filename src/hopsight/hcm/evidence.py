@@ -1,7 +1,7 @@
 """Five kinds of evidence that a node is anomalous, each one number per node, and how they combine into a score.
 
-Every kind is a function of what is known of each node (:class:`NodeReadings`) and of laws fitted to the bulk of the
-nodes (:class:`NodeLaws`). The laws are part of a saved model, so that a new graph, or a node without some of its
+Every kind is a function of what is known of each node (:class:`NodeFeatures`) and of laws fitted to the bulk of the
+nodes (:class:`NodeBaseline`). The laws are part of a saved model, so that a new graph, or a node without some of its
 edges, is judged by the same yardstick.
 """
 
@@ -15,12 +15,308 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
-from hopsight.hcm.laws import N_LEVELS, degree_line, fit_mean_law, mean_z, quantile_levels, ranks
+from hopsight.hcm.posterior import effective_count, neighbor_means, neighbor_sum, triangle_sums
 from hopsight.io.notices import notice
-from hopsight.system.threads import few_threads
+from hopsight.system.quantiles import sorted_quantiles
+from hopsight.system.threads import by_blocks, by_parts, few_threads, in_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+TRIMMED = 0.02  # share of nodes with the largest deviations that a law is fitted without
+ROUNDS = 8  # of reweighting
+DEGREE_GROUPS = 20
+MANY_EDGES = 3.0  # with this many, half of the variance between nodes has averaged out
+PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
+N_FOLDS = 5  # of the nodes
+N_LEVELS = 1025  # quantiles that ranks are read from
+
+
+def fit_mean_baseline(means: FloatArray, degrees: NDArray[Any]) -> FloatArray:
+    """Return center, A and B of Var(mean of a node's edges) = A / (1 + degree / 3) + B / degree.
+
+    Nodes differ by A, the edges of one node by B. What makes nodes differ, such as a place between two communities,
+    averages out over many neighbors, too: a hub whose mean is off has no such excuse. Squared deviations from the
+    median are regressed on both terms with weights 1 / Var², as for a gamma law, over the nodes with edges and without
+    the 2% of them that deviate most; A and B are not negative.
+    """
+    judged = degrees > 0
+    if not judged.any():
+        return np.array([0.0, 1.0, 0.0])
+    center = float(np.median(means[judged]))
+    square, share, inverse = (means[judged] - center) ** 2, _between_share(degrees[judged]), 1.0 / degrees[judged]
+    between, within = float(square.mean()), 0.0
+    if between <= 0.0:
+        return np.array([center, 1.0, 0.0])
+    for _ in range(ROUNDS):
+        variance = between * share + within * inverse
+        ratio = square / variance
+        kept = ratio <= np.quantile(ratio, 1.0 - TRIMMED)
+        weights = (share[kept] / variance[kept]) ** 2
+        between, within = _nonnegative_line((inverse / share)[kept], (square / share)[kept], weights)
+        if between + within <= 0.0:  # nearly all nodes are alike
+            return np.array([center, float(square.mean()), 0.0])
+    return np.array([center, between, within])
+
+
+def mean_z(means: FloatArray, degrees: NDArray[Any], law: FloatArray) -> FloatArray:
+    """Return (mean − center) / √(A / (1 + degree / 3) + B / degree); NaN stays NaN."""
+    center, between, within = law
+    variance = between * _between_share(degrees) + within / np.maximum(degrees, 1)
+    return np.asarray((means - center) / np.sqrt(np.maximum(variance, 1e-300)))
+
+
+def _between_share(degrees: NDArray[Any]) -> FloatArray:
+    """Return how much of the variance between nodes is left in the mean over so many edges."""
+    return np.asarray(1.0 / (1.0 + np.maximum(degrees, 1) / MANY_EDGES))
+
+
+def degree_line(values: FloatArray, degrees: IntArray) -> FloatArray:
+    """Return intercept and slope of values against log degree, from medians that hubs do not move.
+
+    The nodes with edges are put into twenty groups of similar degree. The slope is the median of the slopes between
+    the groups' medians (Theil and Sen), the intercept the median residual.
+    """
+    judged = np.flatnonzero(degrees > 0)
+    if judged.size < 2:
+        return np.zeros(2)
+    level = np.log(degrees[judged])
+    order = np.lexsort([values[judged], level])
+    groups = [part for part in np.array_split(order, DEGREE_GROUPS) if part.size]
+    x = np.array([level[part].mean() for part in groups])
+    y = np.array([np.median(values[judged][part]) for part in groups])
+    first, second = np.triu_indices(x.size, 1)
+    apart = x[second] - x[first] > 1e-9
+    slopes = (y[second] - y[first])[apart] / (x[second] - x[first])[apart]
+    slope = float(np.median(slopes)) if slopes.size else 0.0
+    return np.array([np.median(y - slope * x), slope])
+
+
+@dataclass(frozen=True)
+class AttributeBaseline:
+    """What is usual of attributes: their mean, and the number of edges that goes with them.
+
+    Attributes
+    ----------
+    center
+        (n_columns,) mean of the transformed attributes.
+    ridges
+        (n_folds, n_columns + 1) coefficients and intercept that predict log(1 + degree) for the nodes of each fold.
+    """
+
+    center: FloatArray
+    ridges: FloatArray
+
+    @classmethod
+    def fit(cls, attributes: FloatArray, degrees: IntArray, folds: IntArray) -> AttributeBaseline:
+        """Fit both laws; ``folds`` come from :func:`node_folds`."""
+        with few_threads(1):  # several would add up in another order
+            return cls(attributes.mean(axis=0), fit_ridges(attributes, np.log1p(degrees), folds, N_FOLDS))
+
+    def deviation(self, attributes: FloatArray) -> FloatArray:
+        """Return the root mean square of x − mean over the columns, for each node."""
+        return np.asarray(np.sqrt(((attributes - self.center) ** 2).mean(axis=1)))
+
+    def residual(self, attributes: FloatArray, degrees: IntArray, folds: IntArray) -> FloatArray:
+        """Return log(1 + degree) minus the prediction by the regression that left the node's fold out."""
+        predicted = np.empty(degrees.size)
+        with few_threads(1):
+            for fold, ridge in enumerate(self.ridges):
+                mine = folds == fold
+                predicted[mine] = attributes[mine] @ ridge[:-1] + ridge[-1]
+        return np.asarray(np.log1p(degrees) - predicted)
+
+
+def fit_ridges(columns: FloatArray, wanted: FloatArray, folds: IntArray, n_folds: int) -> FloatArray:
+    """Return coefficients and intercept of a ridge regression for each fold, fitted to the other folds.
+
+    Columns are standardized for the penalty. One penalty serves all folds, the one with the smallest cross-validated
+    error. The median residual is added to the intercepts, so that half of the nodes lie above the prediction.
+    """
+    center = columns.mean(axis=0)
+    members = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
+    parts = list(in_order(lambda rows: _moments(columns[rows] - center, wanted[rows]), members))
+    total = [sum(each) for each in zip(*parts, strict=True)]
+    spread = np.sqrt(np.diag(total[3]) / total[0])
+    useful = spread > 1e-9 * max(float(spread.max(initial=0.0)), 1e-300)
+    scale = np.where(useful, spread, np.inf)
+    others = ([all_ - mine for all_, mine in zip(total, part, strict=True)] for part in parts)
+    solved = in_order(lambda rest: _ridge(rest if rest[0] else total, scale), others)
+    ridges = np.stack(list(solved), axis=1)
+    predicted = np.empty((len(PENALTIES), wanted.size))
+
+    def predict(fold: int) -> None:
+        rows = members[fold]
+        predicted[:, rows] = ridges[:, fold, :-1] @ (columns[rows] - center).T + ridges[:, fold, -1:]
+
+    for _ in in_order(predict, range(n_folds)):
+        pass
+    best = int(np.argmin(((predicted - wanted) ** 2).mean(axis=1)))
+    chosen = ridges[best]
+    chosen[:, -1] += np.median(wanted - predicted[best]) - chosen[:, :-1] @ center
+    return chosen
+
+
+def quantile_levels(values: FloatArray) -> FloatArray:
+    """Return the quantiles that :func:`ranks` reads ranks from."""
+    return sorted_quantiles(np.sort(values), np.linspace(0.0, 1.0, N_LEVELS)) if values.size else np.zeros(N_LEVELS)
+
+
+def ranks(values: FloatArray, levels: FloatArray) -> FloatArray:
+    """Return the rank of each value between 0 and 1, ties in the middle, by the quantiles of some other values.
+
+    >>> levels = quantile_levels(np.arange(101.0))
+    >>> ranks(np.array([-5.0, 50.0, 75.0, 300.0]), levels).tolist()
+    [0.0, 0.5, 0.75, 1.0]
+    """
+    places = np.arange(levels.size)
+    close = 1e-6 * (levels[-1] - levels[0])  # rounding in single precision does not break a tie
+
+    def place(some: NDArray[Any]) -> NDArray[Any]:
+        values = some.astype(np.float64, copy=False)
+        low = np.searchsorted(levels, values - close, side="left")
+        high = np.searchsorted(levels, values + close, side="right")
+        between = np.interp(values, levels, places)
+        found = np.where(high > low, (low + high - 1) / 2.0, between)  # one of the levels, perhaps several times
+        return np.asarray(found / (levels.size - 1), dtype=some.dtype)
+
+    return np.asarray(by_blocks(place, values))
+
+
+def _nonnegative_line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Return a, b ≥ 0 that minimize Σ w (y − a − b x)²."""
+    s, sx, sxx = weights.sum(), weights @ x, weights @ (x * x)
+    sy, sxy = weights @ y, weights @ (x * y)
+    determinant = s * sxx - sx * sx
+    if determinant > 1e-12 * s * sxx:
+        a, b = (sxx * sy - sx * sxy) / determinant, (s * sxy - sx * sy) / determinant
+        if a >= 0.0 and b >= 0.0:
+            return float(a), float(b)
+        if a < 0.0:
+            return 0.0, float(sxy / sxx)
+    return float(sy / s), 0.0
+
+
+def _moments(columns: FloatArray, wanted: FloatArray) -> tuple[Any, ...]:
+    """Return n, Σ x, Σ y, Σ x xᵀ and Σ x y."""
+    return len(columns), columns.sum(axis=0), wanted.sum(), columns.T @ columns, columns.T @ wanted
+
+
+def _ridge(moments: Sequence[Any], scale: FloatArray) -> FloatArray:
+    """Return (n_penalties, n_columns + 1) coefficients and intercepts from the moments of some nodes."""
+    n, center, level = moments[0], moments[1] / moments[0], moments[2] / moments[0]
+    squares = (moments[3] - n * np.outer(center, center)) / scale / scale[:, None]
+    along = (moments[4] - n * center * level) / scale
+    penalties = np.array(PENALTIES)[:, None, None] * np.eye(center.size)
+    weights = np.linalg.solve(squares + penalties, along[:, None])[..., 0] / scale
+    return np.column_stack([weights, level - weights @ center])
+
+
+@dataclass(frozen=True)
+class EdgeFeatures:
+    """What is known of each edge: expected hop count, −log p(one hop), and relative dissimilarity of its ends."""
+
+    hop: FloatArray
+    surprise: FloatArray
+    dissimilarity: FloatArray
+
+    def rows(self, chosen: NDArray[np.int64] | slice) -> EdgeFeatures:
+        """Return the readings of some edges, in the given order and in double precision."""
+        columns = (self.hop, self.surprise, self.dissimilarity)
+        return EdgeFeatures(*(np.asarray(values[chosen], dtype=np.float64) for values in columns))
+
+
+@dataclass(frozen=True)
+class EdgeBaseline:
+    """What is usual among edges.
+
+    Attributes
+    ----------
+    levels
+        (2, n_levels) quantiles of surprise and of dissimilarity.
+    robust
+        (2, 2) median and width of surprise and dissimilarity.
+    null
+        The empirical null of the edge score.
+    """
+
+    levels: FloatArray
+    robust: FloatArray
+    null: FloatArray
+
+    @classmethod
+    def fit(cls, edges: EdgeFeatures) -> EdgeBaseline:
+        """Fit all laws to some edges."""
+        pair = [np.sort(values) for values in (edges.surprise, edges.dissimilarity)]
+        levels = np.stack([quantile_levels(values) for values in pair])
+        laws = cls(levels, np.array([_middle_and_width(values) for values in pair]), np.zeros(5))
+        laws.null[:] = fit_null(laws._unusual(edges)).numbers()
+        return laws
+
+    def strangeness(self, edges: EdgeFeatures) -> FloatArray:
+        """Return how strange each edge is, from 0 to 1: the squared rank of its surprise.
+
+        Ranks, because a probability that is honest about knowing little is nearly the same for every edge.
+        """
+        return ranks(edges.surprise, self.levels[0]) ** 2
+
+    def alikeness(self, edges: EdgeFeatures) -> FloatArray:
+        """Return (1 − rank of dissimilarity)⁴: the fourth power leaves near-copies and little else."""
+        return (1.0 - ranks(edges.dissimilarity, self.levels[1])) ** 4
+
+    def triangles(self, ends: NDArray[np.int64], edges: EdgeFeatures, n_nodes: int) -> FloatArray:
+        """Return (2, n_nodes) sums over triangles of strangers and of lookalikes; ``ends`` is (2, n_edges)."""
+        return triangle_sums(ends, [self.strangeness(edges), self.alikeness(edges)], n_nodes)
+
+    def node_means(
+        self, ends: NDArray[np.int64], edges: EdgeFeatures, n_nodes: int, weight: FloatArray | None = None
+    ) -> FloatArray:
+        """Return (3, n_nodes) means of hop count, surprise and dissimilarity over each node's edges.
+
+        An edge counts by its absolute weight; the edges of a node without any weight count alike.
+        """
+        readings = (edges.hop, edges.surprise, edges.dissimilarity)
+        plain = neighbor_means(ends, readings, n_nodes)
+        if weight is None:
+            return plain
+        size = np.abs(weight)
+        total = neighbor_sum(ends, size, n_nodes)
+        sums = np.stack([neighbor_sum(ends, size * values, n_nodes) for values in readings])
+        return np.divide(sums, total, out=plain, where=total > 0.0)
+
+    def at_nodes(
+        self, ends: NDArray[np.int64], edges: EdgeFeatures, n_nodes: int, weight: FloatArray | None
+    ) -> dict[str, Any]:
+        """Return those of the readings of nodes that come from their edges, by name."""
+        strangers, lookalikes = self.triangles(ends, edges, n_nodes)
+        return {
+            "edge_means": self.node_means(ends, edges, n_nodes, weight),
+            "strangers": strangers,
+            "lookalikes": lookalikes,
+            "effective": None if weight is None else effective_count(ends, weight, n_nodes),
+        }
+
+    def scores(self, edges: EdgeFeatures) -> FloatArray:
+        """Return the score of each edge: −log₁₀ of the upper tail of surprise and dissimilarity together."""
+        null = Null(*self.null)
+
+        def score(part: slice) -> FloatArray:  # in double precision, so that few are equal
+            return null.surprise(self._unusual(edges.rows(part))) / np.log(10.0)
+
+        return np.asarray(by_parts(score, edges.hop.size))
+
+    def _unusual(self, edges: EdgeFeatures) -> FloatArray:
+        """Return the mean of both readings, each centered on its median and divided by its width."""
+        (m0, w0), (m1, w1) = self.robust
+        return np.asarray(((edges.surprise - m0) / w0 + (edges.dissimilarity - m1) / w1) / 2.0)
+
+
+def _middle_and_width(ordered: FloatArray) -> tuple[float, float]:
+    if not ordered.size:
+        return 0.0, 1.0
+    middle, high = sorted_quantiles(ordered, [0.5, 0.8])
+    return float(middle), float(high - middle if high > middle else ordered.std() or 1.0)
+
 
 KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")
 DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
@@ -35,7 +331,7 @@ WEIGHTS = {"misfit": 1.0, "ring": 1.0, "outlier": 0.6, "activity": 0.7, "lockste
 
 
 @dataclass(frozen=True)
-class NodeReadings:
+class NodeFeatures:
     """What is known of each node, before it is compared with others.
 
     Attributes
@@ -47,11 +343,11 @@ class NodeReadings:
     strangers, lookalikes
         Sums over a node's triangles of the product of their sides' strangeness, and of their sides' alikeness.
     deviation
-        How far the node's attributes lie from the mean, see :meth:`hopsight.hcm.laws.AttributeLaws.deviation`.
+        How far the node's attributes lie from the mean, see :meth:`hopsight.hcm.evidence.AttributeBaseline.deviation`.
     residual
         log(1 + degree) minus its prediction from the attributes.
     effective
-        How many edges of equal weight the edge means are worth (:func:`hopsight.hcm.scores.effective_count`); None
+        How many edges of equal weight the edge means are worth (:func:`hopsight.hcm.posterior.effective_count`); None
         without weights, where it is the degree.
     """
 
@@ -75,21 +371,21 @@ class NodeReadings:
             notice(NO_TRIANGLES, notices)
         return found
 
-    def rows(self, chosen: IntArray) -> NodeReadings:
+    def rows(self, chosen: IntArray) -> NodeFeatures:
         """Return the readings of some nodes, in the given order."""
         parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         rows: dict[str, Any] = {name: None if part is None else part[..., chosen] for name, part in parts.items()}
-        return NodeReadings(**rows)
+        return NodeFeatures(**rows)
 
 
 @dataclass(frozen=True)
-class NodeLaws:
+class NodeBaseline:
     """What is usual among nodes.
 
     Attributes
     ----------
     means
-        (3, 3) center, between and within of each edge mean, see :func:`hopsight.hcm.laws.fit_mean_law`.
+        (3, 3) center, between and within of each edge mean, see :func:`hopsight.hcm.evidence.fit_mean_baseline`.
     lines
         (2, 2) intercept and slope in log degree of triangles of strangers and of lookalikes.
     tails, nulls
@@ -107,16 +403,16 @@ class NodeLaws:
     counts: FloatArray
 
     @classmethod
-    def fit(cls, nodes: NodeReadings, *, triangles: bool = True) -> NodeLaws:
+    def fit(cls, nodes: NodeFeatures, *, triangles: bool = True) -> NodeBaseline:
         """Fit all laws to some nodes; in a graph without ``triangles`` nothing is known of ring and lockstep."""
         with few_threads(1):  # several would add up in another order
             return cls._fit(nodes, triangles=triangles)
 
     @classmethod
-    def _fit(cls, nodes: NodeReadings, *, triangles: bool) -> NodeLaws:
+    def _fit(cls, nodes: NodeFeatures, *, triangles: bool) -> NodeBaseline:
         sums_over_triangles = (nodes.strangers, nodes.lookalikes)
         laws = cls(
-            np.array([fit_mean_law(values, nodes.n_averaged) for values in nodes.edge_means]),
+            np.array([fit_mean_baseline(values, nodes.n_averaged) for values in nodes.edge_means]),
             np.array([degree_line(_root(sums, nodes.degrees), nodes.degrees) for sums in sums_over_triangles]),
             np.zeros((len(KINDS), len(fields(Tail)))),
             np.zeros((len(KINDS), len(fields(Tail)))),
@@ -136,7 +432,7 @@ class NodeLaws:
         return bool(self.counts[KINDS.index(kind)] > 0)
 
 
-def misfit(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+def misfit(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
     """Return how far away each node's neighbors look, in standard errors; NaN for a node without edges.
 
     For each of three readings of the edges (hop count, surprise, relative dissimilarity) the mean over a node's edges
@@ -150,7 +446,7 @@ def misfit(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
     return np.asarray(MISFIT_SHARES @ np.stack(z))
 
 
-def ring(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+def ring(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
     """Return how much each node's edges close triangles of strangers, for its degree; NaN for a node without edges.
 
     With T the sum over a node's triangles of the product of their sides' strangeness: √(2T / degree), minus a robust
@@ -159,7 +455,7 @@ def ring(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
     return _beyond_line(nodes.strangers, nodes.degrees, laws.lines[0])
 
 
-def outlier(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+def outlier(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
     """Return how unusual each node's own attributes are: ‖x − mean‖ / √columns of the transformed attributes.
 
     The transformation standardizes and clips ordinary columns, so that no value counts for more than 5 standard
@@ -168,7 +464,7 @@ def outlier(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
     return nodes.deviation
 
 
-def activity(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+def activity(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
     """Return how unusual each node's number of edges is for such a node: |log(1 + degree) − prediction|.
 
     The prediction is a ridge regression on the transformed attributes, fitted without the node's own fold.
@@ -176,7 +472,7 @@ def activity(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
     return np.abs(nodes.residual)
 
 
-def lockstep(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
+def lockstep(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
     """Return how densely each node is tied to nodes just like it, for its degree; NaN for a node without edges.
 
     As :func:`ring`, with the sides' alikeness in place of their strangeness.
@@ -184,7 +480,7 @@ def lockstep(nodes: NodeReadings, laws: NodeLaws) -> FloatArray:
     return _beyond_line(nodes.lookalikes, nodes.degrees, laws.lines[1])
 
 
-def raw_evidence(nodes: NodeReadings, laws: NodeLaws) -> dict[str, FloatArray]:
+def raw_evidence(nodes: NodeFeatures, laws: NodeBaseline) -> dict[str, FloatArray]:
     """Return every kind of evidence in its own unit, NaN where there is none.
 
     Between two kinds of nodes, such as users and items, no edges close a triangle: such a graph has neither ring nor
@@ -194,7 +490,7 @@ def raw_evidence(nodes: NodeReadings, laws: NodeLaws) -> dict[str, FloatArray]:
     return {kind: values if laws.knows(kind) else np.full_like(values, np.nan) for kind, values in found.items()}
 
 
-def weigh(nodes: NodeReadings, laws: NodeLaws) -> dict[str, FloatArray]:
+def weigh(nodes: NodeFeatures, laws: NodeBaseline) -> dict[str, FloatArray]:
     """Return every kind of evidence as w · (−¾ log₁₀ p − ¼ log₁₀ r), with p the cautious tail and r the rank.
 
     The fitted tail p keeps the magnitude; r, the share of nodes with stronger evidence of that kind, cannot be misled
@@ -220,7 +516,7 @@ def combine(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[
     return np.sqrt((weighted**2).sum(axis=0)), weighted.argmax(axis=0)
 
 
-def p_values(nodes: NodeReadings, laws: NodeLaws, chosen: Sequence[str]) -> FloatArray:
+def p_values(nodes: NodeFeatures, laws: NodeBaseline, chosen: Sequence[str]) -> FloatArray:
     """Return the chance that an ordinary node has some chosen evidence as strong as each node's strongest.
 
     With s the largest w_k · (−log₁₀ p_k) under the empirical nulls, of the kinds that a node has: p = 1 − Π_k (1 −
@@ -229,7 +525,7 @@ def p_values(nodes: NodeReadings, laws: NodeLaws, chosen: Sequence[str]) -> Floa
     return all_p_values(nodes, laws, [chosen])[0]
 
 
-def all_p_values(nodes: NodeReadings, laws: NodeLaws, choices: Sequence[Sequence[str]]) -> list[FloatArray]:
+def all_p_values(nodes: NodeFeatures, laws: NodeBaseline, choices: Sequence[Sequence[str]]) -> list[FloatArray]:
     """Return :func:`p_values` for several choices of kinds."""
     raw = raw_evidence(nodes, laws)
     evidence = _weighted(raw, [Null(*numbers) for numbers in laws.nulls])

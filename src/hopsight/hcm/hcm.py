@@ -15,11 +15,11 @@ from hopsight.checks import check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.folds import Fold, Sight
 from hopsight.hcm.hop_detector import HopDetector
-from hopsight.hcm.locality import adjacency_of
 from hopsight.hcm.network import GCNHopNetwork
-from hopsight.hops.pairs import HopPairs, hop_pairs
+from hopsight.hcm.splits import Fold, Sight
+from hopsight.hcm.views import adjacency_of
+from hopsight.hops.pool import HopPairs, hop_pairs
 from hopsight.nn.gcn import Propagation, normalized_adjacency, propagation, torch_csr
 
 

@@ -21,17 +21,33 @@ from torch import Tensor
 from hopsight.detectors.base import Callback, FloatArray, alone
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.edge_posterior import SINGLE_PRECISION_EDGES, EdgePosterior, as_tensor, edge_values
-from hopsight.hcm.folds import Fold, Sight, split_seed
-from hopsight.hcm.inputs import fit_inputs, inputs_of
-from hopsight.hcm.locality import edges_at
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.parameters import HopParameters
-from hopsight.hcm.scores import ahp, fill_unjudged, hav, inferred_variance
-from hopsight.hcm.stage_clock import StageClock
-from hopsight.hcm.steps import HopTask, Schedule, smaller_blocks
-from hopsight.hcm.training import Observer, Trained, judge_edges, predict, sample_weights
-from hopsight.hcm.training_state import Generators, torch_generator
+from hopsight.hcm.posterior import (
+    SINGLE_PRECISION_EDGES,
+    EdgePosterior,
+    ahp,
+    as_tensor,
+    edge_values,
+    fill_unjudged,
+    hav,
+    inferred_variance,
+)
+from hopsight.hcm.splits import Fold, Sight, split_seed
+from hopsight.hcm.train import (
+    Generators,
+    HopTask,
+    Observer,
+    Schedule,
+    StageClock,
+    Trained,
+    judge_edges,
+    predict,
+    sample_weights,
+    smaller_blocks,
+    torch_generator,
+)
+from hopsight.hcm.views import edges_at, fit_inputs, inputs_of
 from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import drop_edges, edge_similarity
@@ -87,14 +103,14 @@ class HopDetector(HopParameters):
         for blocks, then in attempts:
             try:
                 with blocks:
-                    return super().fit(source, callback=callback)
+                    return self._fit_with(self._fit, graph_of(source), callback)
             except torch.OutOfMemoryError:
                 warnings.warn(then, stacklevel=4)
             self._held.clear()  # once the error, which holds tensors, is gone
             torch.cuda.empty_cache()
         try:
             self.device, self._checkpoint = "cpu", None  # a checkpoint of the GPU is not one of the CPU
-            return super().fit(source, callback=callback)
+            return self._fit_with(self._fit, graph_of(source), callback)
         finally:
             self.device = device
 
@@ -354,7 +370,7 @@ class HopDetector(HopParameters):
         device = resolve_device(self.device)
         edges = as_tensor(graph.edges).to(device)
         copied = copy.copy(self)
-        vars(copied).pop("private_", None)  # the copy has the scores of a graph
+        vars(copied).pop("without_graph_", None)  # the copy has the scores of a graph
         copied.graph_ = graph
         posterior = self._replay(self._sight(graph, self._transformed(graph), device).judging(), edges)
         return copied._finish(copied._keep(graph, posterior, refit=False), keep_threshold=True)

@@ -11,9 +11,8 @@ import torch
 from hopsight.checks import check_choice, check_count, check_not_negative, check_positive, check_ratio
 from hopsight.detectors.base import Detector
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.edge_posterior import PREDICTIONS
-from hopsight.hcm.steps import AT_ONCE, OPTIMIZERS, Schedule
-from hopsight.hcm.training import PAIRS_IN_MEMORY
+from hopsight.hcm.posterior import PREDICTIONS
+from hopsight.hcm.train import AT_ONCE, OPTIMIZERS, PAIRS_IN_MEMORY, Schedule
 from hopsight.nn.device import resolve_device, training_dtype
 from hopsight.system.threads import n_threads
 

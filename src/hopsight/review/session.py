@@ -17,7 +17,7 @@ from hopsight.detectors.table import decided_by, evidence_of
 from hopsight.explanations import Explainer
 from hopsight.explanations.evidence import MEANINGS
 from hopsight.explanations.groups import shared
-from hopsight.hcm.taught import Taught
+from hopsight.hcm.feedback import Taught
 from hopsight.io.verdicts import VERDICTS, position_of
 from hopsight.metrics import ranking, ranks
 from hopsight.report.neighborhood import Neighborhoods, cut

@@ -10,7 +10,7 @@ import numpy as np
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.evidence import DEFAULT_EVIDENCE
-from hopsight.hcm.verdicts import in_words, learn
+from hopsight.hcm.feedback import in_words, learn
 from hopsight.io.verdicts import read_verdicts
 from hopsight.metrics import ranks
 from hopsight.runs.tables import read_table, table_of

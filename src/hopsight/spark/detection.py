@@ -15,10 +15,10 @@ from hopsight.checks import check_count
 from hopsight.detectors.base import Callback
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import NO_TRIANGLES, NodeLaws
-from hopsight.hcm.folds import Splits, pool_seed, split_seed
+from hopsight.hcm.evidence import NO_TRIANGLES, NodeBaseline
 from hopsight.hcm.groups import Group
 from hopsight.hcm.hop_detector import NO_EDGES
+from hopsight.hcm.splits import Splits, pool_seed, split_seed
 from hopsight.hops.pool import PairPool
 from hopsight.io.notices import notice, notice_merged
 from hopsight.preprocess import AttributeTransform
@@ -148,7 +148,7 @@ def _ranked(
     else:
         rows = ranking.score_rows(scores, graph.layout, detector.score, detector.evidence)
     rows = cached(rows)
-    laws = fitted["edge_laws_"], fitted["kind_thresholds_"]
+    laws = fitted["edge_baseline_"], fitted["kind_thresholds_"]
     groups = collect_groups(scores, judged.edges, graph.nodes, graph.layout, *laws, notices)
     nodes = computed(node_table(rows, graph.nodes, fitted["threshold_"]))
     edges = computed(edge_table(judged.edges, graph, rows, fitted))
@@ -260,7 +260,7 @@ class Engine:
             frame.unpersist()
         fitted = {
             "transform_": transform, "magnitude_": magnitude, "unit_": unit / magnitude, "references_": references,
-            "attribute_laws_": attribute_laws, "samples_": model.samples, "calibrations_": model.calibrations,
+            "attribute_baseline_": attribute_laws, "samples_": model.samples, "calibrations_": model.calibrations,
             "loss_": model.losses, "n_inputs_": model.n_inputs, "n_classes_": model.n_classes,
             "directed_": self.directed, "split_seed_": run_seed, "judging_seed_": 0, **found,
         }  # fmt: skip
@@ -279,7 +279,7 @@ class Engine:
         return judged.scores
 
     def _score(
-        self, graph: SparkGraph, judged: DataFrame, degrees: DataFrame, own: DataFrame, law_nodes: Array
+        self, graph: SparkGraph, judged: DataFrame, degrees: DataFrame, own: DataFrame, baseline_nodes: Array
     ) -> tuple[DataFrame, dict[str, Any]]:
         """Weigh the evidence, and return the blocks of scores, and the laws and thresholds by name."""
         detector, layout = self.detector, graph.layout
@@ -295,12 +295,12 @@ class Engine:
         triangles = readings.have_triangles(read, layout)
         if not triangles and graph.n_edges:
             notice(NO_TRIANGLES, self.notices)
-        chosen = readings.node_readings(gather_rows(read, layout, np.float64, law_nodes))
-        node_laws = NodeLaws.fit(chosen, triangles=triangles)
+        chosen = readings.node_readings(gather_rows(read, layout, np.float64, baseline_nodes))
+        node_laws = NodeBaseline.fit(chosen, triangles=triangles)
         scores = ranking.score_blocks(read, layout, node_laws, detector.evidence, detector.score)
         limit, kind_thresholds = ranking.score_thresholds(scores, layout, detector)
         read.unpersist()
-        fitted = {"edge_laws_": edge_laws, "node_laws_": node_laws, "edge_threshold_": edge_threshold}
+        fitted = {"edge_baseline_": edge_laws, "node_baseline_": node_laws, "edge_threshold_": edge_threshold}
         return scores, fitted | {"threshold_": limit, "kind_thresholds_": kind_thresholds}
 
     def _index(

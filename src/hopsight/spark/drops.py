@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.hcm.folds import drop_chances
+from hopsight.hcm.splits import drop_chances
 from hopsight.spark import quantiles
 from hopsight.spark.blocks import Array, sum_to_driver
 from hopsight.spark.cells import LATE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hopsight.hcm.folds import Splits, mix, parts_of
+from hopsight.hcm.splits import Splits, mix, parts_of
 from hopsight.preprocess import AttributeTransform
 from hopsight.spark.attributes import matrix_of, transformed
 from hopsight.spark.blocks import (

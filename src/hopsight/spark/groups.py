@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hopsight.hcm.edge_readings import EdgeLaws
-from hopsight.hcm.evidence import KINDS
+from hopsight.hcm.evidence import KINDS, EdgeBaseline
 from hopsight.hcm.groups import Group, find_groups
 from hopsight.spark.blocks import PIECE, Array, Layout, each_row, piece_matrix, sum_to_driver
 from hopsight.spark.judging import edge_readings
@@ -32,7 +31,7 @@ def collect_groups(
     judged: DataFrame,
     nodes: DataFrame,
     layout: Layout,
-    laws: EdgeLaws,
+    laws: EdgeBaseline,
     kind_thresholds: Array,
     notices: list[str],
 ) -> list[Group]:
@@ -107,7 +106,7 @@ def _n_edges(judged: DataFrame, layout: Layout, numbers: IntArray) -> int:
     return int(sum_to_driver(judged, count)[0][0])
 
 
-def _edges(judged: DataFrame, layout: Layout, numbers: IntArray, laws: EdgeLaws) -> tuple[IntArray, Array]:
+def _edges(judged: DataFrame, layout: Layout, numbers: IntArray, laws: EdgeBaseline) -> tuple[IntArray, Array]:
     """Return the edges among the suspects as (2, n_edges) numbers, and their strangeness and alikeness."""
     known = judged.sparkSession.sparkContext.broadcast(numbers)
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import torch
 
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.edge_posterior import EdgePosterior
-from hopsight.hcm.edge_readings import EdgeReadings
-from hopsight.hcm.folds import Splits
-from hopsight.hcm.training import predict
+from hopsight.hcm.evidence import EdgeFeatures
+from hopsight.hcm.posterior import EdgePosterior
+from hopsight.hcm.splits import Splits
+from hopsight.hcm.train import predict
 from hopsight.spark.blocks import SENT, Array, Layout, arrow_schema, each_row, one_row, rows_of
 from hopsight.spark.cells import SLICE, arc_ends, on_cells
 from hopsight.spark.graph import EDGE_TYPES
@@ -37,10 +37,10 @@ def edge_values(row: dict[str, Any]) -> dict[str, Array]:
     return dict(zip(VALUES, np.frombuffer(row["values"]).reshape(len(VALUES), -1), strict=True))
 
 
-def edge_readings(row: dict[str, Any]) -> EdgeReadings:
+def edge_readings(row: dict[str, Any]) -> EdgeFeatures:
     """Return the readings of the edges of a slice."""
     values = edge_values(row)
-    return EdgeReadings(values["hop"], values["surprise"], values["dissimilarity"])
+    return EdgeFeatures(values["hop"], values["surprise"], values["dissimilarity"])
 
 
 def judging_folds(splits: Splits) -> list[int]:

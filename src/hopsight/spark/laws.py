@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.hcm.edge_readings import EdgeLaws, EdgeReadings
-from hopsight.hcm.folds import LAW_EDGES, LAW_NODES, mix, parts_of
-from hopsight.hcm.laws import N_FOLDS, AttributeLaws
+from hopsight.hcm.evidence import N_FOLDS, AttributeBaseline, EdgeBaseline, EdgeFeatures
+from hopsight.hcm.splits import BASELINE_EDGES, BASELINE_NODES, mix, parts_of
 from hopsight.preprocess.references import References
 from hopsight.spark.attributes import matrix_of
 from hopsight.spark.blocks import Array, Layout, each_row, gather_rows
@@ -40,20 +39,20 @@ class LawNodes:
 
 
 def choose_law_nodes(nodes: DataFrame, layout: Layout, magnitude: float) -> LawNodes:
-    """Collect the nodes of :func:`hopsight.hcm.folds.law_nodes`."""
-    limit = int(hash_limit(LAW_NODES, layout.n_nodes) >> np.uint64(1))
+    """Collect the nodes of :func:`hopsight.hcm.splits.baseline_nodes`."""
+    limit = int(hash_limit(BASELINE_NODES, layout.n_nodes) >> np.uint64(1))
     chosen = nodes.filter(f"shiftrightunsigned(hash, 1) <= {limit}").select("block", "position", "hash", "x").toArrow()
     hashes = chosen.column("hash").to_numpy().view(np.uint64)
-    order = np.argsort(hashes, kind="stable")[:LAW_NODES]
+    order = np.argsort(hashes, kind="stable")[:BASELINE_NODES]
     numbers = layout.offsets[chosen.column("block").to_numpy()] + chosen.column("position").to_numpy()
     attributes = matrix_of(chosen.combine_chunks().to_batches()[0], "x")[order]
     return LawNodes(numbers[order], hashes[order], attributes if magnitude == 1.0 else attributes / magnitude)
 
 
-def fit_attribute_laws(chosen: LawNodes, degrees: DataFrame, layout: Layout) -> AttributeLaws:
+def fit_attribute_laws(chosen: LawNodes, degrees: DataFrame, layout: Layout) -> AttributeBaseline:
     """Fit the laws of attributes, given the blocks ``degree``."""
     degree = gather_rows(degrees, layout, np.int32, chosen.numbers)[:, 0].astype(np.int64)
-    return AttributeLaws.fit(chosen.attributes, degree, parts_of(mix(chosen.hashes), N_FOLDS))
+    return AttributeBaseline.fit(chosen.attributes, degree, parts_of(mix(chosen.hashes), N_FOLDS))
 
 
 def choose_references(chosen: LawNodes, similarity: str) -> References:
@@ -61,9 +60,9 @@ def choose_references(chosen: LawNodes, similarity: str) -> References:
     return References.choose(chosen.attributes, np.arange(chosen.numbers.size), cosine=similarity == "cosine")
 
 
-def fit_edge_laws(judged: DataFrame, n_edges: int) -> EdgeLaws:
-    """Fit the laws of edges to those of :func:`hopsight.hcm.folds.law_edges`."""
-    limit = hash_limit(LAW_EDGES, n_edges)
+def fit_edge_laws(judged: DataFrame, n_edges: int) -> EdgeBaseline:
+    """Fit the laws of edges to those of :func:`hopsight.hcm.splits.baseline_edges`."""
+    limit = hash_limit(BASELINE_EDGES, n_edges)
 
     def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         hashes = np.frombuffer(row["hash"], dtype=np.uint64)
@@ -74,5 +73,5 @@ def fit_edge_laws(judged: DataFrame, n_edges: int) -> EdgeLaws:
     schema = "payload binary"
     rows = judged.mapInArrow(each_row(choose, schema), schema).collect()
     found = np.concatenate([np.frombuffer(row["payload"]).reshape(4, -1) for row in rows], axis=1)
-    order = np.argsort(found[0].copy().view(np.uint64), kind="stable")[:LAW_EDGES]
-    return EdgeLaws.fit(EdgeReadings(*found[1:, order]))
+    order = np.argsort(found[0].copy().view(np.uint64), kind="stable")[:BASELINE_EDGES]
+    return EdgeBaseline.fit(EdgeFeatures(*found[1:, order]))

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.hcm.folds import Splits
-from hopsight.hops.kernels import below, count, scramble
+from hopsight.hcm.splits import Splits
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, PoolPlan, plan_pool, source_count, without
-from hopsight.hops.search import WORD
+from hopsight.hops.search import WORD, below, count, scramble
 from hopsight.preprocess import edge_similarity
 from hopsight.preprocess.references import References
 from hopsight.spark.blocks import (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import KINDS, NodeLaws, all_p_values, combine, weigh
+from hopsight.hcm.evidence import KINDS, NodeBaseline, all_p_values, combine, weigh
 from hopsight.spark.blocks import (
     BLOCK,
     PIECE,
@@ -36,7 +36,7 @@ SCORES = ("degree", *FROM_EDGES, *KINDS, "score", "decided_by", *P_VALUES)  # co
 
 
 def score_blocks(
-    readings: DataFrame, layout: Layout, laws: NodeLaws, evidence: Sequence[str], score: str = "evidence"
+    readings: DataFrame, layout: Layout, laws: NodeBaseline, evidence: Sequence[str], score: str = "evidence"
 ) -> DataFrame:
     """Return blocks ``scores`` with the columns of :data:`SCORES`; ``decided_by`` is a position in ``evidence``."""
     check_choice("score", score, CrossHCM.scores)

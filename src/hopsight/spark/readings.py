@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hopsight.hcm.evidence import NodeReadings
-from hopsight.hcm.folds import mix, parts_of
-from hopsight.hcm.laws import N_FOLDS, AttributeLaws
+from hopsight.hcm.evidence import N_FOLDS, AttributeBaseline, NodeFeatures
+from hopsight.hcm.splits import mix, parts_of
 from hopsight.spark.attributes import matrix_of
 from hopsight.spark.blocks import (
     BLOCK,
@@ -39,16 +38,16 @@ READINGS = ("degree", *MEANS, "strangers", "lookalikes", "deviation", "residual"
 WIDTHS = {"sums": 1 + len(MEANS), "ring": 2, "own": 2}  # of the blocks that readings are made from
 
 
-def node_readings(rows: Array) -> NodeReadings:
+def node_readings(rows: Array) -> NodeFeatures:
     """Return rows of the blocks ``readings`` in the form that evidence is computed from."""
     known = dict(zip(READINGS, rows.T, strict=True))
     means = np.stack([known[name] for name in ("hop", "surprise", "dissimilarity")])
     others = (known[name] for name in ("strangers", "lookalikes", "deviation", "residual"))
-    return NodeReadings(known["degree"].astype(np.int64), means, *others)
+    return NodeFeatures(known["degree"].astype(np.int64), means, *others)
 
 
 def have_triangles(readings: DataFrame, layout: Layout) -> bool:
-    """Return whether any edges close a triangle, as :meth:`NodeReadings.have_triangles` does."""
+    """Return whether any edges close a triangle, as :meth:`NodeFeatures.have_triangles` does."""
     columns = [READINGS.index(name) for name in ("strangers", "lookalikes")]
 
     def largest(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
@@ -57,7 +56,7 @@ def have_triangles(readings: DataFrame, layout: Layout) -> bool:
     return bool(sum_to_driver(readings, largest, op=np.maximum)[0].any())
 
 
-def own_blocks(nodes: DataFrame, laws: AttributeLaws, magnitude: float) -> DataFrame:
+def own_blocks(nodes: DataFrame, laws: AttributeBaseline, magnitude: float) -> DataFrame:
     """Return blocks ``own``: the deviation of each node's attributes, and the residual that a node of degree 0 has."""
     from pyspark.sql import functions as F  # noqa: N812
 

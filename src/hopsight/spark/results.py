@@ -71,7 +71,7 @@ class Detection:
         """Return a detector that judges other graphs on one machine, and can be saved.
 
         It has the scores of this graph as coarse quantiles, and explains nothing. It still reveals what every model
-        does that is not saved with ``private=True``: the extremes of some columns and the attributes of a few nodes.
+        does: the extremes of some columns and the attributes of a few nodes.
         After several fits it judges with the networks of the first and the threshold of the mean.
         """
         model = replace(self.detector)
@@ -80,7 +80,7 @@ class Detection:
         found = self.scores.approxQuantile("score", SHARES.tolist(), 1e-3)
         model.decision_score_ = np.interp(np.linspace(0.0, 1.0, 1001), SHARES, found)
         model.label_ = (model.decision_score_ > self.threshold).astype(np.int64)
-        vars(model)["private_"] = True
+        vars(model)["without_graph_"] = True
         return model
 
     @property
@@ -115,7 +115,7 @@ def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame
 
 def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dict[str, Any]) -> DataFrame:
     """Return the edges with ids, ranks and reasons, the highest score first; ``rows`` tell the hubs."""
-    layout, nodes, laws = graph.layout, graph.nodes, fitted["edge_laws_"]
+    layout, nodes, laws = graph.layout, graph.nodes, fitted["edge_baseline_"]
     reasons = EdgeReasons.of(edges, graph.n_edges)
     schema = f"one long, other long, {', '.join(f'{name} double' for name in EDGE_VALUES)}, about int"
     names = [part.split()[0] for part in schema.split(", ")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hopsight.hcm.edge_readings import EdgeLaws
+from hopsight.hcm.evidence import EdgeBaseline
 from hopsight.spark.blocks import (
     BLOCK,
     NO_FOLD,
@@ -39,7 +39,7 @@ ROUTED = "first int, second int, cell int, source binary, target binary, strange
 LIST_TYPES: dict[str, Any] = {"source": np.int64, "target": np.int64, **dict.fromkeys(SIDES, np.float64)}
 
 
-def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout, laws: EdgeLaws) -> DataFrame:
+def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout, laws: EdgeBaseline) -> DataFrame:
     """Return partial blocks ``ring``: for each node, two sums over its triangles.
 
     The first is that of the products of the sides' strangeness, the second that of their alikeness.
@@ -79,7 +79,7 @@ def ring_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout, laws: Edg
     return left.cogroup(right).applyInArrow(close, SENT)
 
 
-def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout, laws: EdgeLaws) -> DataFrame:
+def oriented(judged: DataFrame, degrees: DataFrame, layout: Layout, laws: EdgeBaseline) -> DataFrame:
     """Return the edges as lists that start at the end of smaller degree; nodes are numbered over all blocks."""
     first = layout.offsets
 

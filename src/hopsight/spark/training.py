@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from hopsight.detectors.base import Callback
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.folds import Fold
-from hopsight.hcm.training import Observer
+from hopsight.hcm.splits import Fold
+from hopsight.hcm.train import Observer
 from hopsight.hops.pool import PairPool
 from hopsight.nn.device import resolve_device
 from hopsight.spark.blocks import BLOCK, NO_FOLD, Array, Layout, chosen_rows, each_row

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from hopsight.hcm.folds import HALF_PRECISION_NODES, Splits
+from hopsight.hcm.splits import HALF_PRECISION_NODES, Splits
 from hopsight.nn.gcn import smoothed
 from hopsight.spark.blocks import BLOCK, SENT, Array, Layout, each_row, pieces, send, sum_over_cells
 from hopsight.spark.cells import first_arcs, on_cells

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.hops.kernels import scramble
 from hopsight.hops.pool import smallest
+from hopsight.hops.search import scramble
 from hopsight.system.threads import by_parts
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 HashArray = NDArray[np.uint64]
 
-LAW_NODES = 1 << 16  # laws are fitted to the nodes with the smallest hashes, at most this many
-LAW_EDGES = 1 << 20  # and to as many edges
+BASELINE_NODES = 1 << 16  # laws are fitted to the nodes with the smallest hashes, at most this many
+BASELINE_EDGES = 1 << 20  # and to as many edges
 EDGES_AT_ONCE = 1 << 20  # scrambled at a time
 HALF_PRECISION_NODES = 200_000  # in larger graphs the views of the folds are kept in half precision
 
@@ -87,7 +87,7 @@ class Splits:
         """Return the word that stands for the seed."""
         return mix(np.uint64(self.seed % 2**64))[0]
 
-    def of(self, edge_hashes: HashArray) -> Placed:
+    def of(self, edge_hashes: HashArray) -> FoldIndex:
         """Put edges into their parts and inner folds: ⌊mix(s + turn·φ) · n / 2⁶⁴⌋ with s = mix(hash ^ mix(seed))."""
         kind = np.uint8 if max(self.n_folds, self.n_inner) <= 256 else np.int32
         places = np.empty((2, edge_hashes.size), dtype=kind)
@@ -97,11 +97,11 @@ class Splits:
             words = scramble(edge_hashes[some] ^ key)
             places[0, some] = parts_of(scramble(words), self.n_folds)
             places[1, some] = parts_of(scramble(words + np.uint64(0x9E3779B97F4A7C15)), self.n_inner)
-        return Placed(places[0], places[1], self.n_inner)
+        return FoldIndex(places[0], places[1], self.n_inner)
 
 
 @dataclass(frozen=True)
-class Placed:
+class FoldIndex:
     """The part (the network that judges it) and the inner fold of each of some edges."""
 
     part: NDArray[Any]
@@ -161,11 +161,11 @@ def chances(graph: AttributedGraph, edges: NDArray[np.int64], seed: np.uint64) -
     return drop_chances(source + target, graph.directed & (source > target), seed)
 
 
-def law_nodes(graph: AttributedGraph) -> NDArray[np.int64]:
+def baseline_nodes(graph: AttributedGraph) -> NDArray[np.int64]:
     """Return the nodes that laws are fitted to, in the order of the hashes of their ids, whatever their positions."""
-    return smallest(graph.node_hashes, LAW_NODES)
+    return smallest(graph.node_hashes, BASELINE_NODES)
 
 
-def law_edges(graph: AttributedGraph) -> NDArray[np.int64] | slice:
+def baseline_edges(graph: AttributedGraph) -> NDArray[np.int64] | slice:
     """Return the edges that laws are fitted to; their order does not matter."""
-    return slice(None) if graph.n_edges <= LAW_EDGES else smallest(edge_hashes(graph), LAW_EDGES)
+    return slice(None) if graph.n_edges <= BASELINE_EDGES else smallest(edge_hashes(graph), BASELINE_EDGES)
