@@ -1,4 +1,4 @@
-"""The public names: all resolve, are imported on first use, and old ones warn."""
+"""The public names: all resolve and are imported on first use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from importlib.util import find_spec
 import pytest
 
 import hopsight
-from hopsight.graph import AttributedGraph
 
 HEAVY = ("torch", "polars", "scipy", "sklearn", "numba", "matplotlib", "pooch")
 
@@ -39,22 +38,6 @@ def test_the_version_is_that_of_the_package() -> None:
 @pytest.mark.parametrize("name", [name for name in hopsight.__all__ if name not in ("plot", "report")])
 def test_no_module_hides_a_public_name(name: str) -> None:
     assert find_spec(f"hopsight.{name}") is None
-
-
-@pytest.mark.parametrize(("old", "new"), [("as_graph", "load"), ("make_network", "make_graph")])
-def test_an_old_name_warns_and_works_every_time(old: str, new: str) -> None:
-    for _ in range(2):
-        with pytest.warns(DeprecationWarning, match=f"^{old} is now {new}$"):
-            assert getattr(hopsight, old) is getattr(hopsight, new)
-    assert old not in dir(hopsight)
-
-
-def test_explain_link_warns_and_explains_the_edge(random_graph: AttributedGraph) -> None:
-    model = hopsight.HCM(n_epochs=2, burn_in=1, n_units=4, seed=0).fit(random_graph)
-    source, target = random_graph.edges[:, 0].tolist()
-    with pytest.warns(DeprecationWarning, match=r"^explain_link is now explain\(model, source, target\)$"):
-        old = hopsight.explain_link(model, source, target)
-    assert str(old) == str(hopsight.explain(model, source, target))
 
 
 def test_importing_leaves_the_environment_alone() -> None:

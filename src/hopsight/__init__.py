@@ -5,8 +5,6 @@ The public names below are imported when they are first used, so that ``import h
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -69,14 +67,10 @@ _HOMES = {
     "make_textbook": "hopsight.datasets",
 }
 _MODULES = ("plot", "report")  # a namespace of functions, and a package that can be called
-_RENAMED = {"as_graph": "load", "make_network": "make_graph"}  # these warn in 0.2 and are gone in 0.3
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562)."""
-    if name in _RENAMED:
-        warnings.warn(f"{name} is now {_RENAMED[name]}", DeprecationWarning, stacklevel=2)
-        name = _RENAMED[name]
     if name == "__version__":
         from importlib.metadata import version
 
@@ -103,13 +97,3 @@ def _detector(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def explain_link(
-    model: Any, source: Hashable, target: Hashable, *, graph: AttributedGraph | None = None, top: int = 10
-) -> Any:
-    """Explain an edge; this is the old name of ``explain(model, source, target)``."""
-    from hopsight.explanations import explain
-
-    warnings.warn("explain_link is now explain(model, source, target)", DeprecationWarning, stacklevel=2)
-    return explain(model, source, target, graph=graph, top=top)

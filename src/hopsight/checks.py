@@ -1,47 +1,96 @@
-"""Refuse bad parameters: every message names the parameter, its range and the value; and word messages alike."""
+"""Refuse bad parameters: every message names the parameter, its range and the value; and word messages alike.
+
+A refusal knows the name of its parameter. How it is written depends on who called: ``drop_ratio`` in Python,
+``--set drop_ratio`` on the command line.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from numbers import Real
+
+Spelling = Callable[[str, object], str]  # of a parameter and its value, which is None if only the name is written
+
+
+def _in_python(name: str, value: object) -> str:
+    return name if value is None else f"{name}={value!r}"
+
+
+_spelling: ContextVar[Spelling] = ContextVar("spelling", default=_in_python)
+
+
+@contextmanager
+def spelling(spell: Spelling) -> Iterator[None]:
+    """Have messages write parameters in another way than Python's while the block runs."""
+    before = _spelling.set(spell)
+    try:
+        yield
+    finally:
+        _spelling.reset(before)
+
+
+def option(name: str, value: object = None) -> str:
+    """Return how the caller gives a parameter (a value).
+
+    >>> option("ignore", ["amount"]), option("directed", True), option("lr")
+    ("ignore=['amount']", 'directed=True', 'lr')
+    """
+    return _spelling.get()(name, value)
+
+
+class Refusal(ValueError):  # noqa: N818 (it is a ValueError, and reads better this way)
+    """The value of a parameter is refused.
+
+    >>> print(Refusal("drop_ratio", "must be at least 0 and below 1, got 2"))
+    drop_ratio must be at least 0 and below 1, got 2
+    """
+
+    def __init__(self, parameter: str, problem: str) -> None:
+        super().__init__(parameter, problem)
+        self.parameter, self.problem = parameter, problem
+
+    def __str__(self) -> str:
+        return f"{option(self.parameter)} {self.problem}"
 
 
 def check_positive(name: str, value: float) -> None:
     """Refuse a number that is not finite and above zero."""
     _check_number(name, value)
     if not value > 0:
-        raise ValueError(f"{name} must be above 0, got {value}")
+        raise Refusal(name, f"must be above 0, got {value}")
 
 
 def check_not_negative(name: str, value: float) -> None:
     """Refuse a number that is not finite or is below zero."""
     _check_number(name, value)
     if value < 0:
-        raise ValueError(f"{name} must be 0 or more, got {value}")
+        raise Refusal(name, f"must be 0 or more, got {value}")
 
 
 def check_ratio(name: str, value: float, *, low: float = 0.0, high: float = 1.0) -> None:
     """Refuse a number outside [low, high)."""
     _check_number(name, value)
     if not low <= value < high:
-        raise ValueError(f"{name} must be at least {low:g} and below {high:g}, got {value}")
+        raise Refusal(name, f"must be at least {low:g} and below {high:g}, got {value}")
 
 
 def check_count(name: str, value: int, *, low: int = 1, high: int | None = None) -> None:
     """Refuse anything but a whole number in [low, high]."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ValueError(f"{name} must be a whole number, got {value!r}")
+        raise Refusal(name, f"must be a whole number, got {value!r}")
     if value < low or (high is not None and value > high):
         upper = "" if high is None else f" and at most {high}"
-        raise ValueError(f"{name} must be at least {low}{upper}, got {value}")
+        raise Refusal(name, f"must be at least {low}{upper}, got {value}")
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Refuse a word that is not among the choices, and suggest the closest one."""
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}{suggest(value, choices)}")
+        raise Refusal(name, f"must be one of {', '.join(choices)}, got {value!r}{suggest(value, choices)}")
 
 
 def suggest(value: object, choices: Collection[str]) -> str:
@@ -75,7 +124,7 @@ def shortened(value: object, limit: int = 60) -> str:
 
 def _check_number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
+        raise Refusal(name, f"must be a finite number, got {value!r}")
 
 
 def duration(seconds: float) -> str:

@@ -2,56 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import glob
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from hopsight import io
-from hopsight.checks import suggest
+from hopsight.checks import Refusal, suggest
 from hopsight.graph import AttributedGraph
-from hopsight.io.notices import WORDS
-
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
-OPTION = re.compile(r"--([a-z][a-z-]*)( (?!(?:and|or|to|when|with)\b)(?=\S))?")
 
 
-def with_parameters(sentence: str) -> str:
-    """Name parameters of Python where a sentence names options of the command line.
-
-    >>> with_parameters("correct it, or pass --category amount or --ignore amount")
-    'correct it, or pass category=amount or ignore=amount'
-    >>> with_parameters("name the right columns with --id-column and --source-column; pass --directed to keep both")
-    'name the right columns with id_column and source_column; pass directed=True to keep both'
-    """
-    sentence = sentence.replace("--directed", "directed=True")
-    return OPTION.sub(lambda found: found[1].replace("-", "_") + ("=" if found[2] else ""), sentence)
-
-
-def _speaking_of_parameters(function: Callable[Given, Found]) -> Callable[Given, Found]:
-    """Have refusals and notices of a function speak of parameters; the command line calls what is wrapped here."""
-
-    @functools.wraps(function)
-    def called(*values: Given.args, **options: Given.kwargs) -> Found:
-        before = WORDS.set(with_parameters)
-        try:
-            return function(*values, **options)
-        except ValueError as error:
-            sentence = str(error)
-            if (told := with_parameters(sentence)) == sentence:
-                raise
-            raise ValueError(told) from error
-        finally:
-            WORDS.reset(before)
-
-    return called
-
-
-@_speaking_of_parameters
 def load(
     source: Any,
     nodes: Any = None,
@@ -152,7 +113,7 @@ def load(
     if isinstance(source, str | Path):
         return _from_catalog(str(source), given, directed=directed, data_dir=data_dir, notices=notices)
     if given is not None and given not in (*of_nodes, "derive"):
-        raise ValueError(f"{given} is for tables, and the source is not one but {type(source).__name__}")
+        raise Refusal(given, f"is for tables, and the source is not one but {type(source).__name__}")
     return io.graph_of(source, directed=directed, missing=missing, derive=derive, notices=notices, **of_nodes)
 
 
@@ -196,7 +157,7 @@ def _from_catalog(
     if not is_demo and not is_known(name):
         raise ValueError(_unknown(name, ("demo", *names)))
     if given:
-        raise ValueError(f"{given} is for your own files; leave it out for {name!r}, which is in the catalog")
+        raise Refusal(given, f"is for your own files; leave it out for {name!r}, which is in the catalog")
     if is_demo:
         return make_demo()
     graph = io.read(find(name, data_dir, notices=notices), directed=directed, notices=notices)

@@ -23,8 +23,8 @@ QUICK = ("--detector", "cross_hcm", "--quiet", *(
 def test_a_group_is_explained_or_refused(run: Run, tables: Path) -> None:
     assert detect(run, tables, *QUICK, "--out", "result")[0] == 0
     assert_refused(run("explain", "result", "--group", 99), "group")
-    assert_refused(run("explain", "result"), "--group NUMBER")
-    assert_refused(run("explain", "result", "p5", "--group", 1), "--group NUMBER")
+    assert_refused(run("explain", "result"), "--group")
+    assert_refused(run("explain", "result", "p5", "--group", 1), "--group")
     model = load_detector("result/model")
     model.kind_thresholds_ = np.full(5, -1.0)  # every node may belong to a group
     model.save("result/model")

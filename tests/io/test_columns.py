@@ -141,7 +141,7 @@ def test_a_column_that_looks_like_ground_truth_is_left_out(name: str, values: An
     names, _, notices = encoded(name, values)
     assert names == []
     assert notices == [
-        f"Column {name!r} looks like ground truth and is left out; pass --label {name} to evaluate with it."
+        f"Column {name!r} looks like ground truth and is left out; pass label={name!r} to evaluate with it."
     ]
 
 

@@ -81,7 +81,7 @@ def test_merged_and_removed_edges_are_reported(tmp_path: Path) -> None:
     (tmp_path / "e.nodes.csv").write_text("id,x\n1,0.5\n2,0.7\n")
     notices: list[str] = []
     io.read(tmp_path / "e.csv", notices=notices)
-    assert notices == ["Merged 1 pair of opposite edges; pass --directed to keep both.", "Removed 1 self-loop."]
+    assert notices == ["Merged 1 pair of opposite edges; pass directed=True to keep both.", "Removed 1 self-loop."]
 
 
 def test_asking_for_directions_that_a_file_does_not_have_gets_a_notice(

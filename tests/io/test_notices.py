@@ -54,5 +54,5 @@ def test_the_rule_for_duplicates_is_stated(rule: str, words: str) -> None:
     notice_merged(AttributedGraph.from_edges([0, 0, 1], [1, 1, 0], np.ones((2, 1)), **edges), kept, rule)
     assert kept == [
         f"Merged 1 duplicate edge and {words}.",
-        f"Merged 1 pair of opposite edges and {words}; pass --directed to keep both.",
+        f"Merged 1 pair of opposite edges and {words}; pass directed=True to keep both.",
     ]

@@ -84,12 +84,12 @@ def test_what_a_text_column_holds(cells: list[str | None], kind: str) -> None:
         (
             ["31", "42", "many"],
             "column 'x', row 3: 'many' is not a number, unlike the rest of the column; correct it, or pass "
-            "--category x or --ignore x",
+            "category=['x'] or ignore=['x']",
         ),
         (
             ["", "1,500", "2,500"],
             "column 'x', row 2: '1,500' has a comma that may stand for a decimal point or separate thousands; write "
-            "numbers with a decimal point, or pass --ignore x",
+            "numbers with a decimal point, or pass ignore=['x']",
         ),
     ],
 )
@@ -110,9 +110,9 @@ def test_numbers_are_checked_and_empty_cells_counted() -> None:
     notices: list[str] = []
     check_numbers("x", summary, "mean", notices)
     assert notices == ["Column 'x': filled 2 empty cells with the mean of the column."]
-    with pytest.raises(ValueError, match="column 'x', row 2 is empty or NaN; fill it in, pass --ignore x"):
+    with pytest.raises(ValueError, match="column 'x', row 2 is empty or NaN; fill it in, pass ignore="):
         check_numbers("x", summary, "refuse", notices)
-    with pytest.raises(ValueError, match="column 'x' is empty; pass --ignore x"):
+    with pytest.raises(ValueError, match="column 'x' is empty; pass ignore="):
         check_numbers("x", NumberSummary.of(pl.Series([None, np.nan], dtype=pl.Float64)), "mean", notices)
     with pytest.raises(ValueError, match="column 'x', row 2 is infinite"):
         check_numbers("x", NumberSummary.of(pl.Series([1.0, np.inf])), "mean", notices)
@@ -137,7 +137,7 @@ def test_what_looks_like_ground_truth_is_left_out_unless_it_holds_fractions() ->
     assert not leave_out_truth("y", False, notices)
     assert not leave_out_truth("age", True, notices)
     assert notices == [
-        "Column ' isFraud ' looks like ground truth and is left out; pass --label  isFraud  to evaluate with it."
+        "Column ' isFraud ' looks like ground truth and is left out; pass label=' isFraud ' to evaluate with it."
     ]
 
 

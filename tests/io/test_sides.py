@@ -45,7 +45,7 @@ def test_a_node_table_says_which_kind_a_node_is() -> None:
     graph = read(nodes=nodes, type_column="kind", derive="none")
     assert graph.node_ids.tolist() == ["user:1", "item:1", "user:2", "item:2", "user:3", "item:3"]
     assert graph.attribute_names == ("age",)
-    with pytest.raises(ValueError, match=r"user and item share ids.*pass --type-column"):
+    with pytest.raises(ValueError, match=r"user and item share ids.*pass type_column"):
         read(nodes=nodes.head(1).drop("kind"))
     with pytest.raises(ValueError, match="type 'shop' of a node is neither 'user' nor 'item'"):
         read(nodes=nodes.with_columns(kind=pl.lit("shop")), type_column="kind")

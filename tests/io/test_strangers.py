@@ -40,7 +40,7 @@ def test_numbers_and_zero_padded_text() -> None:
 
 def test_the_right_column_of_the_node_table_is_named() -> None:
     message = refusal(["a@x", "b@x", "c@x"], [1, 2, 3], email=["a@x", "b@x", "c@x"])
-    assert message.endswith("they are in its column 'email': pass id_column=email")
+    assert message.endswith("they are in its column 'email': pass id_column='email'")
 
 
 def test_tables_that_have_nothing_in_common() -> None:

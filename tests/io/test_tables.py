@@ -247,7 +247,7 @@ def test_missing_files_are_named(tmp_path: Path, tables: Path) -> None:
         read_tables(tables / "edges.csv", tmp_path / "nowhere.csv")
     with pytest.raises(ValueError, match=r"edges.csv: label names a column of the node table, and there is none"):
         read_tables(tables / "edges.csv", label="fraud")
-    with pytest.raises(ValueError, match=r"no attribute column.*--nodes"):
+    with pytest.raises(ValueError, match=r"no attribute column.*give a node table \(nodes\)"):
         read_tables(tables / "edges.csv", derive="none")
 
 

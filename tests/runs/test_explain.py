@@ -48,7 +48,7 @@ def test_a_group_is_explained_by_its_number(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"found no groups|group must be at least 1"):
         explain(tmp_path / "run", group=99)
     for arguments in ({}, {"node": "1-0", "group": 1}):
-        with pytest.raises(ValueError, match="explain takes a node, the two nodes of an edge, or --group NUMBER"):
+        with pytest.raises(ValueError, match="explain takes a node, the two nodes of an edge, or group"):
             explain(tmp_path / "run", **arguments)  # type: ignore[arg-type]
 
 

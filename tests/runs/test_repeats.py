@@ -97,7 +97,7 @@ def test_the_mean_p_value_decides_how_many_are_flagged() -> None:
 
 
 def test_repeating_a_detector_without_randomness_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="lof gives the same scores with every seed: leave out --repeat"):
+    with pytest.raises(ValueError, match="lof gives the same scores with every seed: leave out repeat"):
         detect(Request(detector="lof", repeat=2), tmp_path / "out")
     with pytest.raises(ValueError, match="repeat must be at least 1, got 0"):
         detect(Request(detector="hcm", repeat=0), tmp_path / "out")

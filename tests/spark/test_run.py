@@ -155,11 +155,11 @@ def test_both_engines_refuse_a_doubtful_comma_in_the_same_words(
     ("option", "message"),
     [
         (("--detector", "hcm"), "the Spark engine runs cross_hcm only, got 'hcm'"),
-        (("--resume",), "the Spark engine keeps no checkpoint to resume from; leave out --resume"),
+        (("--resume",), "--resume is for the local engine"),
         (("--repeat", "0"), "repeat must be at least 1, got 0"),
-        (("--weight-column", "amount"), "the Spark engine has no weights, times, kinds"),
+        (("--weight-column", "amount"), "Spark has no weights, times, kinds"),
         (("--derive", "sent"), "the Spark engine derives no attributes; pass --derive none"),
-        (("--memory-limit", "8GB"), "the Spark engine cannot enforce a memory limit; leave out --memory-limit"),
+        (("--memory-limit", "8GB"), "--memory-limit is for the local engine"),
     ],
 )
 def test_options_that_the_engine_does_not_support_are_refused(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hopsight.baselines.prepare import symmetric_adjacency, transformed
-from hopsight.checks import check_count, check_positive, check_ratio
+from hopsight.checks import Refusal, check_count, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector, Epoch
 from hopsight.graph import AttributedGraph
 from hopsight.io import graph_of
@@ -97,7 +97,7 @@ class NetworkDetector(Detector):
     def _check(self) -> torch.device:
         """Refuse wrong hyperparameters, and return the device to train on."""
         if not self.encoder_units:
-            raise ValueError("encoder_units must name at least one width, got none")
+            raise Refusal("encoder_units", "must name at least one width, got none")
         for name in (name for name in self.get_params() if name.endswith("_units")):
             for width in getattr(self, name):
                 check_count(name, width)

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 
 from hopsight.baselines.heat import SOLVERS, heat_kept
 from hopsight.baselines.prepare import column_extreme, symmetric_adjacency, transformed
-from hopsight.checks import check_choice, check_count, check_not_negative, check_positive
+from hopsight.checks import Refusal, check_choice, check_count, check_not_negative, check_positive
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
 from hopsight.nn.device import resolve_device
@@ -159,9 +159,10 @@ def edge_weights(graph: AttributedGraph, sigma: float | None = None) -> tuple[An
     if width > 0 and weights.size and _mostly_severed(weights, edges, graph.n_nodes):
         median = float(np.sqrt(np.median(distances)))
         if sigma is not None:
-            raise ValueError(
-                f"sigma must be larger: with {width:g} the edges of most nodes have weight 0, "
-                f"since the median distance of connected nodes is {median:.3g}"
+            raise Refusal(
+                "sigma",
+                f"must be larger: with {width:g} the edges of most nodes have weight 0, "
+                f"since the median distance of connected nodes is {median:.3g}",
             )
         warnings.warn(
             f"MADAN's default sigma, {width:.3g}, gives the edges of most nodes weight 0; using the median distance "

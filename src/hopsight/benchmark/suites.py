@@ -21,7 +21,7 @@ from hopsight.benchmark.recipes import (
 )
 from hopsight.benchmark.result_tables import ResultTable
 from hopsight.benchmark.results import Row
-from hopsight.checks import check_choice, check_count
+from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.datasets import find, get_entry
 
 Losses = Mapping[str, float]  # the loss at the end of a cell's fit, by the key of the cell
@@ -143,7 +143,7 @@ def make_suite(name: str, options: Options) -> Suite:
         from hopsight.benchmark.suite_files import read_suite
 
         return read_suite(Path(name), options)
-    raise ValueError(f"suite must be {QUICK!r} or a .toml file, got {name!r}")
+    raise Refusal("suite", f"must be {QUICK!r} or a .toml file, got {name!r}")
 
 
 def _quick(options: Options) -> Suite:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
@@ -15,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hopsight.checks import one_line
+from hopsight.checks import one_line, option, spelling
 from hopsight.cli.detection import detect, rerun, score
 from hopsight.cli.finished import compare, explain, review
 from hopsight.cli.graphs import bench, convert, data_fetch, data_info, data_list, inject
@@ -47,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(GARBAGE)
     atexit.register(gc.freeze)  # to search torch for garbage before the process ends would take a second
     _open_streams()
+    with spelling(_spelled):
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         with stopping():
             code = int(_command().main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)
@@ -96,35 +102,37 @@ def _sentence(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2
     if isinstance(error, ValueError | MemoryError):
-        return _with_options(str(error)) or "there is not enough memory", 2
+        return str(error) or "there is not enough memory", 2
     if "alloc" in str(error) or type(error).__name__ == "OutOfMemoryError":  # torch has its own
-        return "there is not enough memory: try --set max_pairs=... or another machine", 2
+        return f"there is not enough memory: try a smaller {option('max_pairs')} or another machine", 2
     return f"unexpected {type(error).__name__}: {error} ({DEBUG}=1 shows where)", 1
 
 
-def _with_options(sentence: str) -> str:
-    """Name the option where a sentence begins with the parameter that it sets.
+def _spelled(name: str, value: object) -> str:
+    """Write a parameter as an option of the command line.
 
-    >>> _with_options("memory_limit must be a size such as 8GB")
-    '--memory-limit must be a size such as 8GB'
+    >>> _spelled("memory_limit", None), _spelled("ignore", ["zip code"]), _spelled("directed", True)
+    ('--memory-limit', "--ignore 'zip code'", '--directed')
     """
-    word, space, rest = sentence.partition(" ")
-    if word in _hyperparameters():
-        return f"--set {sentence}"
     commands = _command().commands.values()
-    options = {each.name for command in commands for each in command.params if each.param_type_name == "option"}
-    return f"--{word.replace('_', '-')}{space}{rest}" if word in options else sentence
+    options = {each.name: each.opts[0] for each_command in commands for each in each_command.params}
+    if name in _hyperparameters() - set(options):
+        return f"--set {name}" if value is None else f"--set {name}={value}"
+    flag = options.get(name, name)
+    if value is None or value is True:
+        return flag
+    return " ".join(f"{flag} {shlex.quote(str(each))}" for each in (value if isinstance(value, list) else [value]))
 
 
 def _hyperparameters() -> set[str]:
-    """Return the names that ``--set`` takes, of the detectors that this process has loaded, without own options."""
+    """Return the fields of the detectors that this process has loaded."""
     base = sys.modules.get("hopsight.detectors.base")
     waiting, names = [base.Detector] if base else [], set()
     while waiting:
         kind = waiting.pop()
         waiting += kind.__subclasses__()
         names |= {field.name for field in fields(kind)}
-    return names - {"seed", "device", "contamination", "false_alarms", "evidence"}
+    return names
 
 
 def _complain(sentence: str, code: int) -> int:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from hopsight.checks import Refusal
 from hopsight.cli import options
 from hopsight.cli.support import StoppedError, show_progress, source_of
 
@@ -96,7 +97,7 @@ def detect(
 
         for name, reason in LOCAL_ONLY.items():
             if given[name] != signature(detect).parameters[name].default:
-                raise ValueError(f"{name} is for --engine local: {reason}")
+                raise Refusal(name, f"is for --engine local: {reason}")
         with show_progress(quiet) as progress:
             on_spark.detect_files(request, out, resume=resume, master=master, progress=progress)
         if verdicts is not None:
@@ -105,7 +106,7 @@ def detect(
             typer.echo(write_learned(out, verdicts, evidence or DEFAULT_EVIDENCE))
         return
     if master is not None:
-        raise ValueError(f"master is for --engine spark, got {master!r}")
+        raise Refusal("master", f"is for --engine spark, got {master!r}")
     try:
         with show_progress(quiet) as progress:
             result = run.detect(request, out, resume=resume, restart=restart, progress=progress)

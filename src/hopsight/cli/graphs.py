@@ -17,8 +17,7 @@ def inject(
     cliques: Annotated[int, typer.Option(help="Number of cliques.")] = 10,
     clique_size: Annotated[int, typer.Option(help="Nodes per clique.")] = 15,
     attribute_anomalies: Annotated[int, typer.Option(help="Nodes that get the attributes of another node.")] = 150,
-    attributes: Annotated[int | None, typer.Option(hidden=True, help="The old name of --attribute-anomalies.")] = None,
-    candidates: Annotated[int, typer.Option(help="Candidates, of which the one that differs most is copied.")] = 50,
+    candidates: Annotated[int, typer.Option(help="Number of candidates; the most dissimilar one is copied.")] = 50,
     protocol: Annotated[str, typer.Option(help="Injection protocol: dominant, hcm or leak-free.")] = "dominant",
     seed: Seed = 0,
     nodes: Nodes = None,
@@ -33,7 +32,7 @@ def inject(
         graph,
         n_cliques=cliques,
         clique_size=clique_size,
-        n_attribute=attribute_anomalies if attributes is None else attributes,
+        n_attribute=attribute_anomalies,
         n_candidates=candidates,
         protocol=protocol,
         seed=seed,
@@ -47,7 +46,6 @@ def bench(
     suite: Annotated[str, typer.Option(help="quick, or a TOML file that names graphs and detectors.")] = "quick",
     out: Annotated[Path, typer.Option(help="Folder to write; resumes if it has results.")] = Path("bench-out"),
     graphs: Annotated[list[str] | None, typer.Option(help="Only this graph or file; may be repeated.")] = None,
-    networks: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     detectors: Annotated[
         list[str] | None, typer.Option(help="Only this detector; 'hcm*' includes its presets; may be repeated.")
     ] = None,
@@ -69,7 +67,7 @@ def bench(
 
     limit = None if memory_limit is None else parse_size(memory_limit)
     options = Options(
-        graphs=[*(graphs or ()), *(networks or ())] or None, detectors=detectors, repetitions=repetitions,
+        graphs=graphs or None, detectors=detectors, repetitions=repetitions,
         seeds=seeds, protocol=protocol, data_dir=data_dir, device=device,
     )  # fmt: skip
     chosen = make_suite(suite, options)

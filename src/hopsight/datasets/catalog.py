@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.checks import suggest
+from hopsight.checks import Refusal, option, suggest
 from hopsight.datasets.published import ENTRIES, Entry
 from hopsight.graph import AttributedGraph
 from hopsight.io.notices import notice
@@ -195,13 +195,13 @@ def how_to_get(entry: Entry) -> str:
     """Return what to do to get a local copy, as part of a sentence."""
     if entry.can_be_fetched:
         return f"run `hopsight data fetch {entry.name}`"
-    return f"convert {entry.address()} to {entry.file_name} and pass its folder with --data-dir"
+    return f"convert {entry.address()} to {entry.file_name} and pass its folder with {option('data_dir')}"
 
 
 def _find_copy(entry: Entry, data_dir: str | Path | None) -> Path | None:
     """Return the first copy: in the given folder, in HOPSIGHT_DATA, or fetched and undamaged."""
     if data_dir is not None and not Path(data_dir).is_dir():
-        raise ValueError(f"data_dir must be a folder, and there is none at {data_dir}")
+        raise Refusal("data_dir", f"must be a folder, and there is none at {data_dir}")
     for folder in (data_dir, os.environ.get("HOPSIGHT_DATA")):
         file = _match(Path(folder), (*entry.conversions, entry.file_name)) if folder else None
         if file is not None:

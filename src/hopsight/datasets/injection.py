@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.checks import check_choice, check_count
+from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.datasets.balance import balanced_choice, share_below
 from hopsight.graph import AttributedGraph
 
@@ -144,10 +144,11 @@ def _check_degrees_can_hide(graph: AttributedGraph, n_cliques: int, clique_size:
 
     if n_cliques and not can_hide(clique_size):
         largest = next((size for size in range(clique_size - 1, 1, -1) if can_hide(size)), None)
-        allowed = "no clique_size is small enough" if largest is None else f"clique_size must be at most {largest}"
-        raise ValueError(
+        allowed = "is too large whatever it is" if largest is None else f"must be at most {largest}"
+        raise Refusal(
+            "clique_size",
             f"{allowed} for leak-free injection into this graph, whose median degree is "
-            f"{np.median(graph.degrees):g}, got {clique_size}"
+            f"{np.median(graph.degrees):g}, got {clique_size}",
         )
 
 

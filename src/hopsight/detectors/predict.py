@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, erf
 
-from hopsight.checks import check_choice, check_ratio
+from hopsight.checks import Refusal, check_choice, check_ratio
 from hopsight.detectors.tails import count_flagged, tail_probability
 
 FloatArray = NDArray[np.float64]
@@ -42,10 +42,10 @@ def threshold(
         place = scores.size - 1 - min(n_flagged, scores.size - 1)
         return float(np.partition(scores, place)[place])
     if isinstance(contamination, str):
-        raise ValueError(f"contamination must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
+        raise Refusal("contamination", f"must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
     check_ratio("contamination", contamination)
     if contamination > 0.5:
-        raise ValueError(f"contamination must be at most 0.5, got {contamination}")
+        raise Refusal("contamination", f"must be at most 0.5, got {contamination}")
     return float(np.percentile(scores, 100 * (1 - contamination)))
 
 

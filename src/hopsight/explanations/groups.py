@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.checks import plural
+from hopsight.checks import Refusal, plural
 from hopsight.explanations.attributes import category_columns
 from hopsight.explanations.cards import group_card
 from hopsight.explanations.derived import named, said
@@ -95,7 +95,7 @@ class Groups:
         if not self.found:
             raise ValueError(f"{type(self.model).__name__} found no groups in this graph")
         if not 1 <= number <= len(self.found):
-            raise ValueError(f"group must be at least 1 and at most {len(self.found)}, got {number}")
+            raise Refusal("group", f"must be at least 1 and at most {len(self.found)}, got {number}")
         group = self.found[number - 1]
         members = tuple(self._member(group.kind, position) for position in group.members.tolist())
         return GroupExplanation(

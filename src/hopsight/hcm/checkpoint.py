@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
 
+from hopsight.checks import option
 from hopsight.system.files import read_regular, replacing
 from hopsight.system.tensors import write_tensors
 
@@ -95,7 +96,7 @@ class Checkpoint:
         if header["key"] != self.key:
             raise ValueError(
                 f"cannot resume from {self.path.name}: it belongs to another graph or other parameters; run again with "
-                "those, or discard it (on the command line with --restart)"
+                f"those, or discard it with {option('restart', True)}"
             )
         return state
 
@@ -112,5 +113,5 @@ class Checkpoint:
             reason = " ".join(str(error.args[0] if error.args else error).split())[:200]
             raise ValueError(
                 f"cannot resume from {self.path.name}, which is damaged ({reason}) and is now called {aside.name}: run "
-                "again to start over (on the command line without --resume)"
+                f"again without {option('resume', True)} to start over"
             ) from None

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hopsight.checks import check_choice, check_count
+from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import FloatArray
 from hopsight.detectors.predict import threshold
 from hopsight.graph import AttributedGraph
@@ -147,7 +147,7 @@ class CrossHCM(Taught, HopDetector):
         check_count("n_folds", self.n_folds, low=2)
         check_count("n_inner", self.n_inner, low=2)
         if not isinstance(self.evidence, tuple) or not self.evidence:
-            raise ValueError(f"evidence must be a tuple of kinds such as {DEFAULT_EVIDENCE}, got {self.evidence!r}")
+            raise Refusal("evidence", f"must be a tuple of kinds such as {DEFAULT_EVIDENCE}, got {self.evidence!r}")
         for kind in self.evidence:
             check_choice("evidence", kind, KINDS)
 

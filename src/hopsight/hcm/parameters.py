@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from hopsight.checks import check_choice, check_count, check_not_negative, check_positive, check_ratio
+from hopsight.checks import Refusal, check_choice, check_count, check_not_negative, check_positive, check_ratio
 from hopsight.detectors.base import Detector
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.posterior import PREDICTIONS
@@ -64,8 +64,8 @@ class HopParameters(Detector):
         check_count("n_samples", self.samples_for(0.0))
         check_count("burn_in", self.burn_in, low=0)
         if self.burn_in >= self.n_epochs:
-            raise ValueError(
-                f"burn_in must be less than n_epochs, got burn_in {self.burn_in} and n_epochs {self.n_epochs}"
+            raise Refusal(
+                "burn_in", f"must be less than n_epochs, got burn_in {self.burn_in} and n_epochs {self.n_epochs}"
             )
         check_count("n_classes", self.n_classes, low=2)
         check_ratio("dropout", self.dropout)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hopsight.checks import Refusal
 from hopsight.graph import AttributedGraph
 from hopsight.io.convert import graph_of
 from hopsight.io.dataframes import is_frame
@@ -119,4 +120,4 @@ def _check_options(name: str, suffix: str, options: dict[str, Any]) -> None:
         known = option == "missing" or (suffix in DOCUMENTS and option in OF_DOCUMENTS)
         is_empty = value is None or (option in ("ignore", "category") and not value)
         if not (known or is_empty):
-            raise ValueError(f"{option} is for tables, and {name} is not one, got {value!r}")
+            raise Refusal(option, f"is for tables, and {name} is not one, got {value!r}")

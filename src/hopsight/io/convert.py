@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hopsight.checks import Refusal
 from hopsight.graph import AttributedGraph
 
 
@@ -33,7 +34,7 @@ def graph_of(
 
         return from_networkx(source, directed=directed, missing=missing, derive=derive, notices=notices, **of_nodes)
     if derive is not None:
-        raise ValueError(f"derive is for tables, and the source is not one but {type(source).__name__}")
+        raise Refusal("derive", f"is for tables, and the source is not one but {type(source).__name__}")
     if any(value not in (None, ()) for value in of_nodes.values()):
         raise ValueError(f"label, ignore and the like name columns, but a {type(source).__name__} has none")
     if isinstance(source, AttributedGraph):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hopsight.checks import option
 from hopsight.system.lazy_polars import pl
 
 SECONDS_PER_DAY = 86400.0
@@ -152,7 +153,7 @@ def ambiguous_date(name: str, value: str) -> str:
     """Return the message for a column of dates in which no row has a day after the 12th."""
     return (
         f"column {name!r}: {value} may have its day or its month first, and no row decides; write dates as 2024-05-31, "
-        f"or pass --category {name} or --ignore {name}"
+        f"or pass {option('category', [name])} or {option('ignore', [name])}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import suggest
+from hopsight.checks import Refusal, suggest
 from hopsight.system.lazy_polars import pl
 from hopsight.system.readonly import frozen
 from hopsight.system.threads import in_order
@@ -74,8 +74,8 @@ def parse_derive(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
         return ()
     for word in words:
         if word not in DERIVE:
-            raise ValueError(
-                f"derive must be 'none' or some of {', '.join(DERIVE)}, got {word!r}{suggest(word, DERIVE)}"
+            raise Refusal(
+                "derive", f"must be 'none' or some of {', '.join(DERIVE)}, got {word!r}{suggest(word, DERIVE)}"
             )
     return tuple(kind for kind in DERIVE if kind in words)
 

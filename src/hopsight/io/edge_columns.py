@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import plural
+from hopsight.checks import option, plural
 from hopsight.io import dates, rules
 from hopsight.io.end_words import is_amount_name
 from hopsight.io.notices import notice
@@ -241,7 +241,7 @@ def _finite(numbers: pl.Series) -> pl.Series:
         row = int(infinite.arg_true()[0])
         raise ValueError(
             f"column {numbers.name!r}, row {row + 1} is infinite; edges need finite numbers: correct it, or pass "
-            f"--ignore {numbers.name}"
+            f"{option('ignore', [numbers.name])}"
         )
     return numbers.fill_nan(None)
 

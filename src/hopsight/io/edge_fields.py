@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.checks import plural
+from hopsight.checks import option, plural
 from hopsight.graph import AttributedGraph
 from hopsight.io.columns import NO_ATTRIBUTES
 from hopsight.io.derive import DERIVE, EdgeRows, derive
@@ -75,7 +75,9 @@ def add_derived(
             matrix, names = stack, distinct([*fields["attribute_names"], *names])
         fields["attributes"], fields["attribute_names"] = matrix, names
     if "attributes" not in fields:
-        raise ValueError(f"{NO_ATTRIBUTES}; give a node table (--nodes), or leave out --derive none")
+        raise ValueError(
+            f"{NO_ATTRIBUTES}; give a node table ({option('nodes')}), or leave out {option('derive', 'none')}"
+        )
     if not fields["attributes"].shape[1]:
         raise ValueError("there is nothing to learn from: the nodes do not differ in any attribute")
     return edges

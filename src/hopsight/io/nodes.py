@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hopsight.checks import suggest
+from hopsight.checks import option, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io.columns import NO_ATTRIBUTES, encode, read_flags
 from hopsight.io.dates import is_time
@@ -136,7 +136,7 @@ def own_columns(graph: AttributedGraph) -> dict[str, list[Any]]:
 def check_column(parameter: str, name: str | None, names: Sequence[str]) -> None:
     """Refuse a column that does not exist, and suggest the closest one."""
     if name is not None and name not in names:
-        raise ValueError(f"{parameter}: there is no column {name!r}{suggest(name, names)}")
+        raise ValueError(f"{option(parameter)}: there is no column {name!r}{suggest(name, names)}")
 
 
 def distinct(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import scipy.sparse as sp
 
-from hopsight.checks import plural
+from hopsight.checks import option, plural
 
 MERGED = {
     "sum": "and added up their weights",
@@ -17,7 +15,6 @@ MERGED = {
     "last": "and kept the weight of the last one",
 }
 LOGGER = logging.getLogger("hopsight")
-WORDS: ContextVar[Callable[[str], str] | None] = ContextVar("words", default=None)  # Python speaks of parameters
 
 
 def notice(message: str, notices: list[str] | None) -> None:
@@ -30,8 +27,6 @@ def notice(message: str, notices: list[str] | None) -> None:
     >>> kept
     ["Column 'weight' is left out."]
     """
-    words = WORDS.get()
-    message = message if words is None else words(message)
     if notices is None:
         LOGGER.warning(message)
     else:
@@ -46,7 +41,7 @@ def notice_merged(graph: Any, notices: list[str] | None, duplicates: str | None 
     >>> kept: list[str] = []
     >>> notice_merged(AttributedGraph.from_edges([0, 1, 0], [1, 0, 0], [[1.0], [2.0]]), kept)
     >>> kept
-    ['Merged 1 pair of opposite edges; pass --directed to keep both.', 'Removed 1 self-loop.']
+    ['Merged 1 pair of opposite edges; pass directed=True to keep both.', 'Removed 1 self-loop.']
     """
     n_pairs = getattr(graph, "n_reciprocal", 0)
     rule = f" {MERGED[duplicates or 'sum']}" if getattr(graph, "edge_weight", None) is not None else ""
@@ -54,7 +49,7 @@ def notice_merged(graph: Any, notices: list[str] | None, duplicates: str | None 
         notice(f"Merged {plural(graph.n_duplicates - n_pairs, 'duplicate edge')}{rule}.", notices)
     if n_pairs:
         pairs = plural(n_pairs, "pair of opposite edges", "pairs of opposite edges")
-        notice(f"Merged {pairs}{rule}; pass --directed to keep both.", notices)
+        notice(f"Merged {pairs}{rule}; pass {option('directed', True)} to keep both.", notices)
     if graph.n_self_loops:
         notice(f"Removed {plural(graph.n_self_loops, 'self-loop')}.", notices)
 

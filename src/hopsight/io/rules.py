@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import plural, shortened
+from hopsight.checks import option, plural, shortened
 from hopsight.io.dates import (
     SECONDS_PER_DAY,
     SINCE_1970,
@@ -204,14 +204,15 @@ def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories
     if summary.all_point_numbers and summary.all_comma_numbers and summary.first_comma is not None:
         raise ValueError(
             f"{_place(name, summary.first_comma)}: {_value(summary.first_comma)} has a comma that may stand for a "
-            f"decimal point or separate thousands; write numbers with a decimal point, or pass --ignore {name}"
+            f"decimal point or separate thousands; write numbers with a decimal point, or pass "
+            f"{option('ignore', [name])}"
         )
     if summary.all_point_numbers or summary.all_comma_numbers:
         return "point numbers" if summary.all_point_numbers else "comma numbers"
     if summary.n_numbers >= summary.n_text:
         raise ValueError(
             f"{_place(name, summary.first_text)}: {_value(summary.first_text)} is not a number, unlike the rest of the "
-            f"column; correct it, or pass --category {name} or --ignore {name}"
+            f"column; correct it, or pass {option('category', [name])} or {option('ignore', [name])}"
         )
     if summary.all_booleans:
         return "booleans"
@@ -257,7 +258,7 @@ def check_numbers(
         return
     check_missing(name, summary.first_empty, missing)
     if not summary.n_known:
-        raise ValueError(f"column {name!r} is empty; pass --ignore {name}")
+        raise ValueError(f"column {name!r} is empty; pass {option('ignore', [name])}")
     flagged = f" and flagged them as {missing_name(name)!r}" if missing == "fill" else ""
     filled = plural(summary.n_empty, "empty cell")
     whose = "node's type" if typed else "column"
@@ -326,7 +327,7 @@ def leave_out_truth(name: str, all_whole: bool, notices: list[str] | None) -> bo
     """
     if not all_whole or not is_truth_name(name):
         return False
-    leave_out(name, "looks like ground truth", notices, f"; pass --label {name} to evaluate with it")
+    leave_out(name, "looks like ground truth", notices, f"; pass {option('label', name)} to evaluate with it")
     return True
 
 
@@ -356,8 +357,8 @@ def check_missing(name: str, first_empty: Cell | None, missing: str) -> None:
     """Refuse an empty cell unless it is to be imputed."""
     if missing == "refuse" and first_empty is not None:
         raise ValueError(
-            f"{_place(name, first_empty)} is empty or NaN; fill it in, pass --ignore {name}, or have empty cells "
-            "filled with --missing fill"
+            f"{_place(name, first_empty)} is empty or NaN; fill it in, pass {option('ignore', [name])}, or have empty "
+            f"cells filled with {option('missing', 'fill')}"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hopsight.checks import shortened
+from hopsight.checks import option, shortened
 from hopsight.io import ids
 from hopsight.io.notices import notice
 from hopsight.io.roles import normalized_name
@@ -62,7 +62,7 @@ class Sides:
         if known is None:
             raise ValueError(
                 f"{self.types[0]} and {self.types[1]} share ids, so that a node table needs a column with "
-                f"{self.types[0]!r} or {self.types[1]!r} for each node; add it and pass --type-column"
+                f"{self.types[0]!r} or {self.types[1]!r} for each node; add it and pass {option('type_column')}"
             )
         wrong = next((word for word in known if word not in self.types), None)
         if wrong is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import plural, shortened
+from hopsight.checks import option, plural, shortened
 from hopsight.system.lazy_polars import pl
 
 EXAMPLES = 3
@@ -47,7 +47,8 @@ def describe_strangers(
     unused = ids.filter(~ids.is_in(pl.concat([end.alias("id") for end in ends]).implode()))
     table = f"; it has {_listed(unused if len(unused) else ids)} instead"
     if len(unknown) > MOST * total:
-        return f"{start}{table}; name the right columns with --id-column, --source-column and --target-column"
+        columns = f"{option('id_column')}, {option('source_column')} and {option('target_column')}"
+        return f"{start}{table}; name the right columns with {columns}"
     return f"{start}{table if len(unused) else ''}; add rows for them, or remove their edges"
 
 
@@ -67,7 +68,7 @@ def _cause(unknown: pl.Series, ids: pl.Series, others: Mapping[str, pl.Series]) 
             continue
         values = column.head(LARGEST).cast(pl.String, strict=False)
         if int(words.is_in(values.implode()).sum()) >= MOST * len(words):
-            return f"they are in its column {name!r}: pass --id-column {name}"
+            return f"they are in its column {name!r}: pass {option('id_column', name)}"
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from hopsight.checks import check_choice, plural
+from hopsight.checks import Refusal, check_choice, option, plural
 from hopsight.edge_data import DUPLICATES
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
@@ -113,7 +113,9 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     table = pl.DataFrame(ends | {name: values for name, values in data.items() if values is not None})
     write_frame(table, path, notices)
     if graph.directed:
-        notice(f"{path} cannot say that its edges are directed; pass --directed when reading it.", notices)
+        notice(
+            f"{path} cannot say that its edges are directed; pass {option('directed', True)} when reading it.", notices
+        )
 
 
 def node_path(path: Path) -> Path:
@@ -201,9 +203,9 @@ def _check_without_nodes(names: Sequence[str], ends: tuple[str, str], **options:
     """Refuse options that name columns of the node table where there is none."""
     for parameter in ("label", "id_column", "type_column", "name_column"):
         if options.get(parameter) is not None:
-            raise ValueError(
-                f"{parameter} names a column of the node table, and there is none; pass --nodes, or leave out "
-                f"--{parameter.replace('_', '-')}"
+            raise Refusal(
+                parameter,
+                f"names a column of the node table, and there is none; pass {option('nodes')}, or leave it out",
             )
     for parameter in ("ignore", "category"):
         for name in options.get(parameter, ()):

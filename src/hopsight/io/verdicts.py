@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import check_choice, plural, shortened
+from hopsight.checks import Refusal, check_choice, plural, shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io.files import reading
 from hopsight.io.textfile import text_content
@@ -99,9 +99,10 @@ def _pairs(source: Any) -> Iterable[tuple[Hashable, Any]]:
         return zip(nodes, verdicts, strict=True)
     if isinstance(source, Mapping):
         return source.items()
-    raise ValueError(
-        "verdicts must be a mapping of node id to verdict, a table with the columns node and verdict, or the path of "
-        f"a CSV file, got {type(source).__name__}"
+    raise Refusal(
+        "verdicts",
+        "must be a mapping of node id to verdict, a table with the columns node and verdict, or the path of "
+        f"a CSV file, got {type(source).__name__}",
     )
 
 

@@ -6,7 +6,7 @@ import os
 
 import torch
 
-from hopsight.checks import check_choice
+from hopsight.checks import Refusal, check_choice
 
 
 def resolve_device(name: str) -> torch.device:
@@ -15,7 +15,7 @@ def resolve_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     check_choice("device", name.split(":")[0], ("auto", "cpu", "cuda"))
     if name != "cpu" and not torch.cuda.is_available():
-        raise ValueError(f"device {name!r} was requested, but this machine has no CUDA device: use 'cpu'")
+        raise Refusal("device", f"{name!r} was requested, but this machine has no CUDA device: use 'cpu'")
     return torch.device(name)
 
 
@@ -41,11 +41,12 @@ def training_dtype(precision: str, device: torch.device) -> torch.dtype:
 def _check_exact() -> None:
     """Refuse settings of the process that let float32 products use bfloat16 or TF32."""
     if torch.get_float32_matmul_precision() != "highest":
-        raise ValueError(
-            "precision 'float32' was requested, but torch rounds products to fewer digits: call "
-            "torch.set_float32_matmul_precision('highest') first"
+        raise Refusal(
+            "precision",
+            "'float32' was requested, but torch rounds products to fewer digits: call "
+            "torch.set_float32_matmul_precision('highest') first",
         )
     for name in ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"):
         mode = os.environ.get(name, "STRICT")
         if mode.upper() != "STRICT":
-            raise ValueError(f"precision 'float32' was requested, but {name}={mode} rounds products: unset it")
+            raise Refusal("precision", f"'float32' was requested, but {name}={mode} rounds products: unset it")

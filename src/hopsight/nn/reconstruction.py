@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hopsight.checks import check_count
+from hopsight.checks import Refusal, check_count
 from hopsight.nn.target import Block, Entries, Target
 from hopsight.system.threads import Run
 
@@ -85,7 +85,7 @@ def sample_rows(
     """
     if isinstance(n_rows, str):
         if n_rows != "auto":
-            raise ValueError(f"n_rows must be a whole number or 'auto', got {n_rows!r}")
+            raise Refusal("n_rows", f"must be a whole number or 'auto', got {n_rows!r}")
         n_rows = n_nodes if halved and n_nodes**2 <= 2 * MAX_PAIRS else max(1, MAX_PAIRS // n_nodes)
     check_count("n_rows", n_rows)
     if n_rows >= n_nodes:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from hopsight.checks import Refusal
+
 LOCAL = "127.0.0.1"
 
 
@@ -40,7 +42,7 @@ def serve(
     name = check_reviewer(reviewer)
     secret = secrets.token_urlsafe(24) if token is None else token
     if len(secret) < 16:
-        raise ValueError(f"token must have at least 16 characters, got {len(secret)}")
+        raise Refusal("token", f"must have at least 16 characters, got {len(secret)}")
     with _listen(host, port) as listener:
         say(f"Opening {folder}, which takes some seconds for a large graph.")
         session = open_session(folder, place)

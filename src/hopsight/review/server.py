@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hopsight.checks import shortened
+from hopsight.checks import Refusal, shortened
 from hopsight.report.shell import render_page
 from hopsight.review.session import VIEWS, Session
 from hopsight.review.storage import MAX_NOTE, MAX_REQUEST, MAX_REVIEWER
@@ -230,5 +230,5 @@ def check_reviewer(name: str) -> str:
     """Return the name of a reviewer without spaces around it; refuse an empty or very long one."""
     short = name.strip()
     if not short or len(short) > MAX_REVIEWER or not short.isprintable():
-        raise ValueError(f"reviewer must be a name of at most {MAX_REVIEWER} characters, got {name!r}")
+        raise Refusal("reviewer", f"must be a name of at most {MAX_REVIEWER} characters, got {name!r}")
     return short

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.checks import check_choice, check_count
+from hopsight.checks import check_choice, check_count, option
 from hopsight.graph import AttributedGraph
 from hopsight.runs.folder import Claim, claim
 from hopsight.runs.memory_need import Need, check_need, expected_need, limited, parse_size
@@ -40,16 +40,18 @@ def detect(
     )
     check_files(request, detector)
     if request.repeat > 1 and detector.deterministic:
-        raise ValueError(f"{request.detector} gives the same scores with every seed: leave out --repeat")
+        raise ValueError(f"{request.detector} gives the same scores with every seed: leave out {option('repeat')}")
     if resume and restart:
-        raise ValueError("--resume continues an interrupted run and --restart discards it: pass one of them")
+        raise ValueError(
+            f"{option('resume', True)} continues an interrupted run and {option('restart', True)} discards it: pass one"
+        )
     limit = None if request.memory_limit is None else parse_size(request.memory_limit)
     stages = Stages(show.begin, show.end)
     with claim(folder, REPLACED) as claimed, limited(limit), notices(show.say) as warnings:
         if claimed.has_checkpoint and not (resume or restart):
             raise ValueError(
-                f"{folder} has the checkpoint of an interrupted run: pass --resume to continue it, --restart to "
-                "discard it, or choose another folder"
+                f"{folder} has the checkpoint of an interrupted run: pass {option('resume', True)} to continue it, "
+                f"{option('restart', True)} to discard it, or choose another folder"
             )
         started = now()
         with stages.stage("load"):
@@ -93,7 +95,7 @@ def _check(request: Request) -> None:
     if request.scratch is not None:
         check_scratch(Path(request.scratch), 0)
     if request.engine == "spark":
-        raise ValueError("runs.detect is the local engine: call hopsight.spark.run for --engine spark")
+        raise ValueError("runs.detect is the local engine: call hopsight.spark.run for engine='spark'")
     if request.device != "auto":
         from hopsight.nn.device import resolve_device
 
@@ -127,7 +129,9 @@ def _fit(
     """Fit once or several times, with checkpoints if the detector supports them, and return what the run shows."""
     has_checkpoint = _keeps_checkpoints(detector)
     if resume and not has_checkpoint:
-        progress.say(f"{type(detector).__name__} keeps no checkpoint, so --resume starts from the beginning")
+        progress.say(
+            f"{type(detector).__name__} keeps no checkpoint, so {option('resume', True)} starts from the beginning"
+        )
 
     def fit(each: Any, number: int) -> None:
         if request.repeat > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hopsight.checks import option
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
 from hopsight.explanations.near import near_names, no_node
 from hopsight.graph import AttributedGraph
@@ -20,7 +21,7 @@ def explain(
 ) -> Explanation | EdgeExplanation | GroupExplanation:
     """Explain a node of a finished run, the edge from one node to another, or a group by its number."""
     if (node is None) == (group is None):
-        raise ValueError("explain takes a node, the two nodes of an edge, or --group NUMBER")
+        raise ValueError(f"explain takes a node, the two nodes of an edge, or {option('group')}")
     model, graph = open_run(folder)
     explainer = Explainer(model, graph)
     if node is None:

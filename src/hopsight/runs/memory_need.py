@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from hopsight.checks import duration
+from hopsight.checks import Refusal, duration, option
 from hopsight.graph import AttributedGraph
 from hopsight.system.memory import available_memory, own_memory
 
@@ -62,12 +62,14 @@ def check_need(need: Need, limit: int | None) -> None:
     """Refuse a run that needs more than ``limit`` bytes or, without a limit, more than the free memory."""
     free = available_memory()
     if limit is not None and need.memory > limit:
-        raise MemoryError(f"this run needs {need} but the limit is {size(limit)}: {SUGGESTION}")
+        raise MemoryError(f"this run needs {need} but the limit is {size(limit)}: {_advice()}")
     if limit is None and need.memory > free:
-        raise MemoryError(f"this run needs {need} but only {size(free)} are free: {SUGGESTION}")
+        raise MemoryError(f"this run needs {need} but only {size(free)} are free: {_advice()}")
 
 
-SUGGESTION = "try --set max_pairs=..., --set n_components=... or --detector lof, or use a machine with more memory"
+def _advice() -> str:
+    smaller = f"a smaller {option('max_pairs')} or {option('n_components')}, or {option('detector', 'lof')}"
+    return f"try {smaller}, or use a machine with more memory"
 
 
 @contextmanager
@@ -95,7 +97,7 @@ def limited(limit: int | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if exceeded.is_set():
-            raise MemoryError(f"the run exceeded the memory limit of {size(limit)}: {SUGGESTION}") from None
+            raise MemoryError(f"the run exceeded the memory limit of {size(limit)}: {_advice()}") from None
         raise
     finally:
         done.set()
@@ -117,7 +119,7 @@ def parse_size(text: str) -> int:
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", text.lower())
     if match is None or float(match[1]) == 0:
-        raise ValueError(f"memory_limit must be a size above 0 such as 8GB or 500MB, got {text!r}")
+        raise Refusal("memory_limit", f"must be a size above 0 such as 8GB or 500MB, got {text!r}")
     return int(float(match[1]) * UNITS[match[2]])
 
 

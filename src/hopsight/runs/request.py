@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,7 +59,7 @@ class Source:
         from hopsight.loading import load
 
         options = dataclasses.asdict(self)
-        graph: AttributedGraph = inspect.unwrap(load)(options.pop("path"), **options)  # refusals name options
+        graph: AttributedGraph = load(options.pop("path"), **options)
         return graph
 
     def files(self) -> list[str]:

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from hopsight.checks import check_choice, suggest
+from hopsight.checks import Refusal, check_choice, option, suggest
 from hopsight.detectors import get_detector
 
-OPTIONS = {"seed": "--seed", "device": "--device"}  # fields that have their own option
+OPTIONS = ("seed", "device")  # fields that have their own option
 KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
 
 
@@ -32,7 +32,7 @@ def make_detector(
     if preset is None:
         return cls(**values)
     if not cls.presets:
-        raise ValueError(f"{name} has no preset {preset!r}: leave out --preset")
+        raise ValueError(f"{name} has no preset {preset!r}: leave out {option('preset')}")
     check_choice("preset", preset, cls.presets)
     return getattr(cls, preset)(**values)
 
@@ -68,7 +68,7 @@ def with_options(
     {'lr': '0.1', 'evidence': 'misfit,ring', 'false_alarms': '0.2'}
     """
     if false_alarms is not None and contamination is not None:
-        raise ValueError("--false-alarms and --contamination exclude each other: use one of them")
+        raise ValueError(f"{option('false_alarms')} and {option('contamination')} exclude each other: use one of them")
     asked: dict[str, Any] = {
         "evidence": ",".join(evidence) or None,
         "false_alarms": false_alarms,
@@ -77,9 +77,9 @@ def with_options(
     options = {name: str(value) for name, value in asked.items() if value is not None}
     for name in options:
         if name in settings:
-            raise ValueError(f"{name} is given twice: by --set and by --{name.replace('_', '-')}")
+            raise Refusal(name, "is given twice: by its own option and by --set")
     if "false_alarms" in options and settings.get("contamination", "auto") != "auto":
-        raise ValueError("--false-alarms and --set contamination exclude each other: use one of them")
+        raise ValueError(f"{option('false_alarms')} and {option('contamination')} exclude each other: use one of them")
     return {**settings, **options}
 
 
@@ -89,7 +89,7 @@ def typed_settings(cls: type, settings: Mapping[str, str]) -> dict[str, Any]:
     names = [field.name for field in dataclasses.fields(cls) if field.name not in OPTIONS]
     for name in settings:
         if name in OPTIONS:
-            raise ValueError(f"{name} has its own option: use {OPTIONS[name]}")
+            raise ValueError(f"{name} has its own option: use {option(name)}")
         if name not in names:
             hint = suggest(name, names)
             more = hint or f"; it has {', '.join(names)}"
@@ -110,7 +110,7 @@ def _typed(name: str, text: str, hint: Any) -> Any:
             if value is not None:
                 return value
     allowed = " or ".join(words for kind, words in KINDS.items() if kind in kinds)
-    raise ValueError(f"{name} must be {allowed}{' or none' if NoneType in kinds else ''}, got {text!r}")
+    raise Refusal(name, f"must be {allowed}{' or none' if NoneType in kinds else ''}, got {text!r}")
 
 
 def _kinds(hint: Any) -> Collection[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hopsight.checks import option
 from hopsight.graph import AttributedGraph
 from hopsight.io.verdicts import count_words, read_nodes, read_verdicts
 from hopsight.runs.request import Request
@@ -18,9 +19,11 @@ def check_files(request: Request, detector: Any) -> None:
     """Refuse files that are not there, and verdicts for a detector that cannot learn, before anything is read."""
     for name, path in (("verdicts", request.verdicts), ("only", request.only)):
         if path is not None and not Path(path).is_file():
-            raise ValueError(f"there is no file {path} (--{name})")
+            raise ValueError(f"there is no file {path} ({option(name)})")
     if request.verdicts is not None and not hasattr(detector, "learn"):
-        raise ValueError(f"{request.detector} has no kinds of evidence to re-weigh: --verdicts is for cross_hcm")
+        raise ValueError(
+            f"{request.detector} has no kinds of evidence to re-weigh: {option('verdicts')} is for cross_hcm"
+        )
 
 
 def asked_for(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopsight.checks import check_choice, check_count, plural
+from hopsight.checks import Refusal, check_choice, check_count, option, plural
 from hopsight.io.ends import find_ends
 from hopsight.io.files import WRITTEN_SUFFIXES, reading
 from hopsight.io.frames import open_table
@@ -89,19 +89,20 @@ def _check(request: Request, resume: bool) -> None:
     check_count("repeat", request.repeat)
     check_choice("missing", request.source.missing, MISSING)
     if request.detector != DETECTOR:
-        raise ValueError(f"the Spark engine runs {DETECTOR} only, got {request.detector!r}; leave out --engine spark")
+        raise ValueError(
+            f"the Spark engine runs {DETECTOR} only, got {request.detector!r}; leave out {option('engine', 'spark')}"
+        )
     if resume:
-        raise ValueError("the Spark engine keeps no checkpoint to resume from; leave out --resume")
+        raise Refusal("resume", "is for the local engine: the Spark engine keeps no checkpoint")
     if request.memory_limit is not None:
-        raise ValueError("the Spark engine cannot enforce a memory limit; leave out --memory-limit")
+        raise Refusal("memory_limit", "is for the local engine: the Spark engine cannot enforce a memory limit")
     if request.source.path is None or request.source.nodes is None:
         raise ValueError("the Spark engine needs an edge list and a node table; pass EDGES --nodes NODES")
-    for option in LOCAL_ONLY:
-        if getattr(request.source, option) not in (None, (), False):
-            flag = f"--{option.replace('_', '-')}"
-            raise ValueError(f"the Spark engine has no weights, times, kinds or declared categories; leave out {flag}")
+    for name in LOCAL_ONLY:
+        if getattr(request.source, name) not in (None, (), False):
+            raise Refusal(name, "is for the local engine: Spark has no weights, times, kinds or declared categories")
     if request.source.derive not in (None, "none"):
-        raise ValueError("the Spark engine derives no attributes; pass --derive none")
+        raise ValueError(f"the Spark engine derives no attributes; pass {option('derive', 'none')}")
 
 
 def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
@@ -146,7 +147,7 @@ def _check_codes(nodes: Path, id_column: str | None, ignore: Sequence[str]) -> N
     if odd is not None:
         raise ValueError(
             f"cannot read {nodes}: the Spark engine has no categories such as the codes in column {odd!r}; pass "
-            f"--ignore {odd}"
+            f"{option('ignore', [odd])}"
         )
 
 
@@ -193,7 +194,7 @@ def _check_columns(names: Sequence[str], request: Request) -> None:
     if others and source.derive is None:
         raise ValueError(
             f"cannot read {source.path}: the Spark engine does not use its column {others[0]!r}, from which the local "
-            "engine derives attributes; pass --derive none to leave such columns out"
+            f"engine derives attributes; pass {option('derive', 'none')} to leave such columns out"
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import plural
+from hopsight.checks import Refusal, plural
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -79,8 +79,8 @@ def parse_window(text: str) -> Window:
     """
     match = _WINDOW.fullmatch(text)
     if not match or int(match[1]) == 0:
-        raise ValueError(
-            f"window must be a duration such as 30d, 12h or 15m, or a number of events such as 1000, got {text!r}"
+        raise Refusal(
+            "window", f"must be a duration such as 30d, 12h or 15m, or a number of events such as 1000, got {text!r}"
         )
     number, unit = int(match[1]), match[2]
     return Window(text.strip(), None if not unit else number * UNITS[unit], None if unit else number)

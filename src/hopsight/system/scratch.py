@@ -14,6 +14,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.checks import option
+
 ROWS_AT_ONCE = 1 << 20
 RELEASED = 256  # blocks after which the memory of what is on disk can be used for others
 _mapped: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address: a tensor does not say what it is made of
@@ -69,10 +71,12 @@ def release_all(tensors: Iterable[Any]) -> None:
 def check_scratch(folder: Path, n_bytes: int) -> None:
     """Refuse a folder that cannot hold temporary files of a size."""
     if not folder.is_dir():
-        raise ValueError(f"there is no folder {folder} for temporary files: create it, or name another with --scratch")
+        raise ValueError(
+            f"there is no folder {folder} for temporary files: create it, or name another with {option('scratch')}"
+        )
     free = shutil.disk_usage(folder).free
     if n_bytes > free:
         raise ValueError(
             f"temporary files of {n_bytes / 1e9:.1f} GB do not fit into {folder}, where {free / 1e9:.1f} GB are free: "
-            "name a folder on another disk with --scratch"
+            f"name a folder on another disk with {option('scratch')}"
         )
