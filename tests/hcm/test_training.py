@@ -25,7 +25,7 @@ from hopsight.hcm.train import (
     predict,
     sample_weights,
 )
-from hopsight.nn.adam import FusedAdam
+from hopsight.nn.adam import Adam
 
 CPU = torch.device("cpu")
 
@@ -106,9 +106,7 @@ def test_sampled_epochs_exist_and_follow_the_folds(n_epochs: int, burn_in: int, 
         assert set(np.bincount(np.array(epochs) % n_folds)) == {len(epochs) // n_folds}  # each fold as often
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("psgld", SGLD), ("sgld", SGLD), ("adam", FusedAdam), ("sgd", torch.optim.SGD)]
-)
+@pytest.mark.parametrize(("name", "kind"), [("psgld", SGLD), ("sgld", SGLD), ("adam", Adam), ("sgd", torch.optim.SGD)])
 def test_optimizers_by_name(name: str, kind: type) -> None:
     optimizer = make_optimizer(
         network(), schedule(optimizer=name, lr=0.2, weight_decay=0.3, temperature=0.4), 77, torch.Generator()

@@ -162,7 +162,7 @@ def train(
     optimizer = Adam(network.parameters(), lr=lr)
     losses: list[float] = []
     for epoch in range(1, n_epochs + 1):
-        optimizer.clear()
+        optimizer.zero_grad()
         value = loss()
         losses.append(float(value.detach()))
         if not math.isfinite(losses[-1]):

@@ -298,7 +298,6 @@ class HopDetector(HopParameters):
             scaling=self.resolve_scaling(graph),
             n_components=self.n_components,
             rng=rng,
-            device=resolve_device(self.device),
         )
         return attributes
 

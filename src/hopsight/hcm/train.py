@@ -23,7 +23,7 @@ from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.posterior import EdgePosterior
 from hopsight.hcm.splits import Fold
-from hopsight.nn.adam import FusedAdam
+from hopsight.nn.adam import Adam
 from hopsight.system.threads import Run, workers
 
 
@@ -153,7 +153,7 @@ class SGLD(Optimizer):
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
 AT_ONCE = 1 << 12  # pairs or edges: few enough for a cache
 AT_ONCE_ON_GPU = 1 << 20  # enough to fill it
-Mover = Optimizer | FusedAdam
+Mover = Optimizer | Adam
 _on_gpu = ContextVar("pairs on a GPU", default=AT_ONCE_ON_GPU)
 
 
@@ -212,7 +212,7 @@ def make_optimizer(network: HopNetwork, schedule: Schedule, n_observations: int,
     """Return the optimizer by name; ``psgld`` is preconditioned SGLD."""
     lr, decay = schedule.lr, schedule.weight_decay
     if schedule.optimizer == "adam":
-        return FusedAdam(network.parameters(), lr=lr, weight_decay=decay)
+        return Adam(network.parameters(), lr=lr, weight_decay=decay)
     if schedule.optimizer == "sgd":
         return SGD(network.parameters(), lr=lr, weight_decay=decay)
     return SGLD(

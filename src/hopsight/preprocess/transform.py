@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice, check_count, plural
-from hopsight.preprocess.pca import axes_and_places
+from hopsight.preprocess.pca import principal_axes
 from hopsight.preprocess.scale import (
     RANK_WEIGHT,
     SCALINGS,
@@ -72,14 +72,13 @@ class AttributeTransform:
         n_components: int | None = None,
         types: NDArray[np.object_] | None = None,
         rng: np.random.Generator,
-        device: Any = "cpu",
         out: Callable[[tuple[int, int]], NDArray[Any]] | None = None,
     ) -> tuple[Self, Any]:
         """Return the transformation and what it makes of the attributes, which are scaled only once for both.
 
         ``scaling="auto"`` standardizes all attributes except bags of words. ``types`` are those of the nodes; they do
-        not matter if attributes are not standardized. ``device`` is the torch device that finds the principal axes.
-        ``out`` makes an array of a shape, into which attributes are transformed some rows at a time.
+        not matter if attributes are not standardized. ``out`` makes an array of a shape, into which attributes are
+        transformed some rows at a time.
         """
         check_choice("scaling", scaling, SCALINGS)
         if n_components is not None:
@@ -102,12 +101,8 @@ class AttributeTransform:
         prepared, center, scale = scaled.prepared(attributes)
         if n_components is not None and projected:
             middle = center if scaling == "standard" else np.asarray(prepared.mean(axis=0), dtype=np.float64).ravel()
-            axes, places = axes_and_places(
-                prepared, middle, scale, n_components, rng=rng, device=device, places=out is None
-            )
+            axes = principal_axes(prepared, middle, scale, n_components, rng=rng)
             scaled = replace(scaled, axes=axes, origin=(axes / scale) @ middle)
-            if places is not None:
-                return scaled, places
         if out is not None:
             return scaled, scaled._by_rows(lambda rows: (prepared[rows], center, scale), out, prepared.shape[0])
         return scaled, scaled._finished(prepared, center, scale)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 from hopsight.preprocess import AttributeTransform, principal_axes
-from hopsight.preprocess.pca import SMALL
 from hopsight.preprocess.scale import SCALINGS, column_quantiles
 from hopsight.spark.blocks import arrow_schema, one_row
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+SMALL = 512  # columns up to which the covariance matrix is added up over the cluster
 SAMPLED_VALUES = 1 << 23  # nonzero numbers that the driver collects for ranks and for many principal axes
 
 
