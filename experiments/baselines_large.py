@@ -29,9 +29,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.io.npz import read_npz, write_npz
 from hopsight.loading import load
 from hopsight.metrics import roc_auc
-from hopsight.system.machine import machine
-from hopsight.system.memory import first_to_go
-from hopsight.system.versions import versions
+from hopsight.system.machine import first_to_go, machine, versions
 
 DETECTORS = ("LOF", "AMEN", "Radar", "ANOMALOUS", "DOMINANT", "MADAN", "ResGCN")
 GRAPHS = ("blogcatalog-raw", "generated", "generated-wide")

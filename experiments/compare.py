@@ -144,8 +144,7 @@ def description(options: argparse.Namespace) -> dict[str, Any]:
     """Describe a run: versions, machine, and how many cells ran at a time."""
     import torch
 
-    from hopsight.system.machine import machine
-    from hopsight.system.versions import versions
+    from hopsight.system.machine import machine, versions
 
     commit = options.commit or subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False

@@ -23,8 +23,7 @@ from scipy.stats import spearmanr
 
 import hopsight as hs
 from hopsight.metrics import roc_auc
-from hopsight.system.machine import machine
-from hopsight.system.versions import versions
+from hopsight.system.machine import machine, versions
 
 CLIQUES = {"blogcatalog": 10, "flickr": 15}
 SETTINGS = {"HCM": {"n_epochs": 100, "burn_in": 40, "n_samples": 60}, "CrossHCM": {}}

@@ -27,8 +27,7 @@ import polars as pl
 import psutil
 
 from hopsight.datasets import make_graph
-from hopsight.system.machine import machine
-from hopsight.system.versions import versions
+from hopsight.system.machine import machine, versions
 
 
 def main() -> None:

@@ -25,8 +25,7 @@ from torch.nn.functional import cross_entropy
 import hopsight as hs
 from hopsight.metrics import roc_auc
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
-from hopsight.system.machine import machine
-from hopsight.system.versions import versions
+from hopsight.system.machine import machine, versions
 
 N_CLASSES, SHARE, DROP = 4, 0.3, 0.2
 UNITS, HIDDEN = 128, 256

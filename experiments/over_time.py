@@ -32,7 +32,7 @@ from hopsight.streams.events import Columns, sorted_events
 from hopsight.streams.kernel import SCORE, SURPRISE
 from hopsight.streams.state import State
 from hopsight.streams.tally import new_laws
-from hopsight.system.memory import peak_memory
+from hopsight.system.machine import peak_memory
 
 SHARES = (0.01, 0.05, 0.1)
 SEEDS = (0, 1, 2)

@@ -30,9 +30,7 @@ from hopsight.io.npz import read_npz, write_npz
 from hopsight.loading import load
 from hopsight.metrics import roc_auc
 from hopsight.preprocess import AttributeTransform
-from hopsight.system.machine import machine
-from hopsight.system.memory import first_to_go, peak_memory, resident_memory, total_memory
-from hopsight.system.versions import versions
+from hopsight.system.machine import first_to_go, machine, peak_memory, resident_memory, total_memory, versions
 
 DETECTORS = ("DOMINANT", "DOMINANT.pygod", "Radar", "ANOMALOUS")
 LIBRARIES = ("hopsight", "pygod", "pyod")

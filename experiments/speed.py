@@ -28,8 +28,7 @@ from sklearn.decomposition import PCA
 import hopsight as hs
 from hcm_speed import DROP, N_CLASSES, SHARE, straightforward
 from hopsight.preprocess import principal_axes
-from hopsight.system.machine import machine
-from hopsight.system.versions import versions
+from hopsight.system.machine import machine, versions
 from peers_speed import scores_of
 
 RESULTS = Path(__file__).parent / "results" / "speed.json"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fair.plan import key
-from hopsight.system.plain import plain
+from hopsight.system.arrays import plain
 
 COLUMNS = (
     "run", "experiment", "row", "graph", "injection", "view", "detector", "changes", "seed", "device", "status",

@@ -22,7 +22,7 @@ from hopsight.benchmark.execute import fit
 from hopsight.benchmark.measure import measure
 from hopsight.benchmark.recipes import detector_class, detector_of, parameters_of
 from hopsight.benchmark.trivial import TRIVIAL
-from hopsight.system.memory import peak_memory, release_memory, reset_peak, resident_memory
+from hopsight.system.machine import peak_memory, release_memory, reset_peak, resident_memory
 
 FloatArray = NDArray[np.float64]
 

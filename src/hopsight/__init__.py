@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hopsight.system import forks as _forks  # noqa: F401 (notices when this process is forked)
+from hopsight.system import threads as _threads  # noqa: F401 (notices when this process is forked)
 
 if TYPE_CHECKING:
     from hopsight import plot

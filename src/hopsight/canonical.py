@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from hopsight.system.readonly import frozen, frozen_csr, is_simple, simple_csr, still_writeable
+from hopsight.system.arrays import frozen, frozen_csr, is_simple, simple_csr, still_writeable
 
 
 def canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:

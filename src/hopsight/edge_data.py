@@ -87,7 +87,7 @@ def _order(source: NDArray[Any], target: NDArray[Any], key: IntArray, time: Any,
     """Return the order of rows by source, target and time; rows that are alike stay in the order given."""
     if key.size < LARGE:
         return np.argsort(key, kind="stable") if time is None else np.lexsort([time, key])
-    from hopsight.system.segments import order_by  # a third of the time, and not worth compiling for less
+    from hopsight.system.kernels import order_by  # a third of the time, and not worth compiling for less
 
     order = np.arange(key.size) if time is None else np.argsort(time, kind="stable")
     order = order.astype(np.int32 if key.size < 2**31 else np.int64)

@@ -17,11 +17,8 @@ from hopsight.canonical import canonical_adjacency, canonical_attributes, canoni
 from hopsight.checks import plural
 from hopsight.edge_data import EdgeData, edge_names, merged
 from hopsight.markup import graph_card
-from hopsight.system.hashes import id_hashes
-from hopsight.system.id_order import in_order
-from hopsight.system.lookup import Positions
-from hopsight.system.readonly import frozen
-from hopsight.system.scratch import moved
+from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend
+from hopsight.system.files import moved
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -134,7 +131,7 @@ class AttributedGraph:
 
         In an undirected graph ``a, b`` and ``b, a`` are the same edge. Weights, times and attributes are in the order
         of the sources; ``duplicates`` says what those of a merged edge are (:func:`hopsight.edge_data.merged`). Who has
-        the undirected edges as :func:`hopsight.system.readonly.simple_csr` returns them, and the number of those that
+        the undirected edges as :func:`hopsight.system.arrays.simple_csr` returns them, and the number of those that
         rows give in both directions, passes both as ``known``.
         """
         source, target = _positions("sources", sources), _positions("targets", targets)
@@ -217,7 +214,7 @@ class AttributedGraph:
     @cached_property
     def ids_in_order(self) -> bool:
         """Whether the nodes are in the order of their ids, where p2 comes before p10."""
-        return in_order(self.node_ids)
+        return ids_ascend(self.node_ids)
 
     @cached_property
     def edge_starts(self) -> NDArray[np.int64]:

@@ -176,7 +176,7 @@ def test_callback_is_called_every_round(graph: AttributedGraph) -> None:
 def test_too_little_memory_is_refused_before_the_work(
     random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hopsight.system.memory.available_memory", lambda: 10_000)
+    monkeypatch.setattr("hopsight.system.machine.available_memory", lambda: 10_000)
     with pytest.raises(ValueError, match=r"ANOMALOUS would need about .* GB of memory.*0\.0 GB are available"):
         ANOMALOUS().fit(random_graph)
 

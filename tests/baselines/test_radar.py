@@ -154,6 +154,6 @@ def test_bad_parameters_are_refused(random_graph: AttributedGraph, changes: dict
 def test_too_little_memory_is_refused_before_the_work(
     random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hopsight.system.memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("hopsight.system.machine.available_memory", lambda: 1000)
     with pytest.raises(ValueError, match="Radar would need about"):
         Radar().fit(random_graph)

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.splits import Splits, edge_hashes, mix, node_folds, pool_seed, split_seed
-from hopsight.system.hashes import id_hashes
+from hopsight.system.arrays import id_hashes
 from toys import renumbered
 
 

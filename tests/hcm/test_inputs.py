@@ -67,7 +67,7 @@ def test_scores_of_a_large_graph_do_not_depend_on_where_it_is_kept(
     large(monkeypatch)
     kept = hs.CrossHCM(**settings).fit(graph)
     monkeypatch.setattr("hopsight.hcm.views.BLOCK_VALUES", 3000)
-    monkeypatch.setattr("hopsight.system.scratch.RELEASED", 2)
+    monkeypatch.setattr("hopsight.system.files.RELEASED", 2)
     monkeypatch.setattr("hopsight.hcm.network.ROWS_AT_ONCE", 50)
     monkeypatch.setattr("hopsight.preprocess.scale.MANY_VALUES", 5000)
     on_disk = hs.CrossHCM(**settings).fit(graph, scratch=tmp_path)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hopsight.graph import AttributedGraph
 from hopsight.io import arcs as module
 from hopsight.io.arcs import Arcs
-from hopsight.system.readonly import is_simple
+from hopsight.system.arrays import is_simple
 
 
 @pytest.fixture(scope="module")

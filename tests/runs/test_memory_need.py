@@ -24,8 +24,8 @@ from hopsight.runs.progress import Progress
 from hopsight.runs.record import read_record
 from hopsight.runs.request import Request, Source
 from hopsight.runs.settings import make_detector
-from hopsight.system import scratch
-from hopsight.system.memory import release_memory, resident_memory
+from hopsight.system import files as scratch
+from hopsight.system.machine import release_memory, resident_memory
 
 
 def ring(n_nodes: int) -> AttributedGraph:

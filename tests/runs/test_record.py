@@ -21,7 +21,7 @@ from hopsight.runs.record import (
     read_record,
     write_record,
 )
-from hopsight.system.versions import versions
+from hopsight.system.machine import versions
 
 
 def test_what_is_written_is_read_back_as_plain_json(tmp_path: Path) -> None:

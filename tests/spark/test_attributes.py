@@ -9,7 +9,7 @@ import pytest
 
 from hopsight.preprocess import AttributeTransform
 from hopsight.spark.attributes import fit_transform, transformed
-from hopsight.system.hashes import id_hashes
+from hopsight.system.arrays import id_hashes
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.system.forks import forked, safe_in_forks
+from hopsight.system.threads import forked, safe_in_forks
 
 PROGRAM = """
 import multiprocessing, sys
@@ -89,7 +89,7 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
         lambda: State.load(tmp_path / "state.npz"),
         lambda: run(make_suite("quick", Options(graphs=["generated"])), tmp_path / "bench"),
     ]
-    monkeypatch.setattr("hopsight.system.forks._process.lost_polars", True)
+    monkeypatch.setattr("hopsight.system.threads._process.lost_polars", True)
     for call in calls:
         with pytest.raises(ValueError, match="in a process that was forked after its parent did so: start processes"):
             call()

@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from hopsight.system.hashes import id_hashes
+from hopsight.system.arrays import id_hashes
 
 
 def test_an_id_is_hashed_as_the_text_it_is_written_as() -> None:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from hopsight.system.id_order import in_order, sorted_by_id
+from hopsight.system.arrays import ids_ascend, sorted_by_id
 
 
 def words_and_numbers(text: str) -> tuple[list[str | int], str]:
@@ -23,15 +23,15 @@ def test_texts_of_letters_and_digits_are_sorted_by_words_and_numbers(seed: int) 
     ids = np.array(rng.permutation(sorted(texts)).tolist(), dtype=object)
     order = sorted_by_id(ids)
     assert ids[order].tolist() == sorted(texts, key=words_and_numbers)
-    assert in_order(ids[order]) and not in_order(ids)
+    assert ids_ascend(ids[order]) and not ids_ascend(ids)
 
 
 def test_numbers_are_sorted() -> None:
     ids = np.array([5, -3, 9])
     assert sorted_by_id(ids).tolist() == [1, 0, 2]
-    assert in_order(np.array([-3, 5, 9])) and not in_order(ids)
+    assert ids_ascend(np.array([-3, 5, 9])) and not ids_ascend(ids)
 
 
 @pytest.mark.parametrize("kind", [object, np.int64])
 def test_no_id_and_one_id_are_in_order(kind: type) -> None:
-    assert in_order(np.array([], dtype=kind)) and in_order(np.array([7], dtype=kind))
+    assert ids_ascend(np.array([], dtype=kind)) and ids_ascend(np.array([7], dtype=kind))

@@ -25,6 +25,6 @@ def test_it_is_not_imported_before_it_is_used() -> None:
 
 
 def test_a_forked_process_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopsight.system.forks._process.lost_polars", True)
+    monkeypatch.setattr("hopsight.system.threads._process.lost_polars", True)
     with pytest.raises(ValueError, match="forked after its parent did so"):
         _ = pl.DataFrame

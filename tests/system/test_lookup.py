@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.system.lookup import Positions, find_edges
+from hopsight.system.arrays import Positions, find_edges
 
 
 @pytest.mark.parametrize("ascending", [True, False])

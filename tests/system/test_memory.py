@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from hopsight.system import memory
+from hopsight.system import machine as memory
 
 MB = 2**20
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hopsight.system.plain import plain
+from hopsight.system.arrays import plain
 
 
 def test_what_a_record_may_hold_becomes_json() -> None:

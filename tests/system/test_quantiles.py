@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopsight.system.quantiles import sorted_quantiles
+from hopsight.system.arrays import sorted_quantiles
 
 
 def test_quantiles_of_sorted_values_are_those_of_numpy(rng: np.random.Generator) -> None:

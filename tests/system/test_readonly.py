@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopsight.system.readonly import frozen, frozen_csr, is_simple, simple_csr, still_writeable
+from hopsight.system.arrays import frozen, frozen_csr, is_simple, simple_csr, still_writeable
 
 
 def test_a_frozen_array_refuses_changes_and_the_callers_stays_writeable() -> None:

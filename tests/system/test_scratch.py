@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from hopsight.system.scratch import check_scratch, moved, release_all, zeros
+from hopsight.system.files import check_scratch, moved, release_all, zeros
 
 
 def test_an_array_on_disk_holds_what_is_written_and_its_file_has_no_name(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_an_array_without_values_is_possible(tmp_path: Path, scratch: bool) -> N
 
 def test_a_folder_that_cannot_hold_the_files_is_refused(tmp_path: Path) -> None:
     check_scratch(tmp_path, 1000)
-    with pytest.raises(ValueError, match=r"temporary files of 1000000000.0 GB do not fit into .* --scratch"):
+    with pytest.raises(ValueError, match=r"temporary files of 1000000000.0 GB do not fit into .* scratch"):
         check_scratch(tmp_path, 10**18)
     with pytest.raises(ValueError, match=r"there is no folder .*missing for temporary files"):
         check_scratch(tmp_path / "missing", 0)

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.system.segments import number_summaries, order_by, sorted_segments, time_summaries
+from hopsight.system.kernels import number_summaries, order_by, sorted_segments, time_summaries
 
 RNG = np.random.default_rng(5)
 NODE = np.concatenate([RNG.integers(0, 300, 4000), np.full(200, 7)])  # one node has far more rows than others

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hopsight.system.sparse import csr_tensor
+from hopsight.system.arrays import csr_tensor
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load
 
-from hopsight.system import tensors
-from hopsight.system.tensors import write_tensors
+from hopsight.system import files as tensors
+from hopsight.system.files import write_tensors
 
 
 @pytest.mark.parametrize("at_once", [8, 1 << 26])

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from hopsight.system.triangles import meet, triangles_from
+from hopsight.system.kernels import meet, triangles_from
 from toys import called
 
 

@@ -25,8 +25,7 @@ from hopsight.nn.layers import Inputs
 from hopsight.nn.reconstruction import block_values, sample_rows
 from hopsight.nn.target import Target
 from hopsight.preprocess.scale import unit_of
-from hopsight.system.forks import safe_in_forks
-from hopsight.system.threads import Run, torch_threads, workers
+from hopsight.system.threads import Run, safe_in_forks, torch_threads, workers
 
 FloatArray = NDArray[np.float64]
 

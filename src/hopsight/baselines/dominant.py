@@ -17,8 +17,7 @@ from hopsight.checks import check_choice, check_ratio
 from hopsight.nn.layers import Inputs
 from hopsight.nn.reconstruction import EPSILON, row_errors, row_loss, sample_rows
 from hopsight.nn.target import Target
-from hopsight.system.forks import safe_in_forks
-from hopsight.system.threads import Run
+from hopsight.system.threads import Run, safe_in_forks
 
 FloatArray = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from scipy.special import ive
 from torch import Tensor
 
 from hopsight.nn.gcn import torch_csr
-from hopsight.system.memory import available_memory
+from hopsight.system.machine import available_memory
 from hopsight.system.threads import one_thread
 
 FloatArray = NDArray[np.float64]

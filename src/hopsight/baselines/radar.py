@@ -24,7 +24,7 @@ from hopsight.baselines.residuals import (
 from hopsight.checks import check_choice, check_count, check_not_negative, check_positive
 from hopsight.detectors.base import Callback, Detector, Epoch
 from hopsight.graph import AttributedGraph
-from hopsight.system.memory import check_memory
+from hopsight.system.machine import check_memory
 from hopsight.system.threads import few_threads
 
 FloatArray = NDArray[np.float64]

@@ -21,9 +21,7 @@ from hopsight.benchmark.measure import curve_point, measure, without_labels
 from hopsight.benchmark.recipes import detector_class, from_plain
 from hopsight.benchmark.trivial import TRIVIAL
 from hopsight.graph import AttributedGraph
-from hopsight.system.machine import machine
-from hopsight.system.memory import peak_memory, release_memory, reset_peak, resident_memory
-from hopsight.system.versions import versions
+from hopsight.system.machine import machine, peak_memory, release_memory, reset_peak, resident_memory, versions
 
 FloatArray = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hopsight.system.arrays import plain
 from hopsight.system.files import open_own, try_lock
-from hopsight.system.plain import plain
 
 FILE_NAME = "cells.jsonl"
 

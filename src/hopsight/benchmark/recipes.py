@@ -16,7 +16,7 @@ from hopsight.benchmark.trivial import RANDOM, TRIVIAL
 from hopsight.checks import check_choice
 from hopsight.detectors import DETECTORS, get_detector
 from hopsight.detectors.registry import load_class
-from hopsight.system.plain import plain
+from hopsight.system.arrays import plain
 
 
 def detector_class(name: str) -> Any:

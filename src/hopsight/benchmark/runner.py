@@ -14,9 +14,9 @@ from hopsight.benchmark.results import Row, task_rows, write_curves, write_resul
 from hopsight.benchmark.suites import Figure, Suite
 from hopsight.benchmark.worker_pool import Outcome, WorkerPool
 from hopsight.checks import plural
-from hopsight.system.forks import check_polars
 from hopsight.system.lazy_polars import pl
-from hopsight.system.memory import total_memory
+from hopsight.system.machine import total_memory
+from hopsight.system.threads import check_polars
 
 EXECUTE = "hopsight.benchmark.execute:execute"
 NO_COPY = "no copy"  # status of a cell whose graph was not found

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hopsight.detectors.registry import load_class
-from hopsight.system.memory import first_to_go
+from hopsight.system.machine import first_to_go
 
 READY = "ready"
 

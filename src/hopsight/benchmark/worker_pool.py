@@ -15,7 +15,7 @@ from typing import Any
 
 from hopsight.benchmark.worker import READY, serve
 from hopsight.checks import check_count, check_positive
-from hopsight.system.memory import resident_memory
+from hopsight.system.machine import resident_memory
 from hopsight.system.threads import n_threads
 
 _CHECK_EVERY = 0.05  # seconds between two checks of the time and memory of the workers

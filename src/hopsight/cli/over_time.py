@@ -89,7 +89,7 @@ def watch(
     from hopsight.checks import plural
     from hopsight.explanations.text import printable_json
     from hopsight.streams import run
-    from hopsight.system.plain import plain
+    from hopsight.system.arrays import plain
 
     def tell(row: dict[str, Any]) -> None:
         typer.echo(printable_json(plain(row), indent=None))

@@ -25,8 +25,8 @@ from hopsight.io import graph_of
 from hopsight.markup import card, paragraph, table
 from hopsight.metrics import ranking
 from hopsight.preprocess import AttributeTransform
-from hopsight.system.forks import safe_in_forks
-from hopsight.system.id_order import sorted_by_id
+from hopsight.system.arrays import sorted_by_id
+from hopsight.system.threads import safe_in_forks
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -19,8 +19,7 @@ from safetensors.numpy import load
 
 from hopsight.detectors.predict import threshold
 from hopsight.graph import AttributedGraph
-from hopsight.system.files import read_regular, replacing
-from hopsight.system.tensors import write_tensors
+from hopsight.system.files import read_regular, replacing, write_tensors
 
 EDGE_VALUES = ("edge_hop_", "edge_variance_", "edge_probability_", "edge_surprise_")  # a detector has all or none
 SCORED_EDGES = ("edge_score_", "edge_label_", "edge_dissimilarity_")  # of a detector that weighs evidence

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from hopsight.system.quantiles import sorted_quantiles
+from hopsight.system.arrays import sorted_quantiles
 from hopsight.system.threads import by_blocks
 
 FloatArray = NDArray[np.float64]

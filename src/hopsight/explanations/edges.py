@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
-from hopsight.system.lookup import find_edges
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import Any
 
 from hopsight.checks import plural
 from hopsight.checks import printable as printable
-from hopsight.system.plain import plain
+from hopsight.system.arrays import plain
 
 
 class Readable:

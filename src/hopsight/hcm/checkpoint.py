@@ -18,8 +18,7 @@ from safetensors.torch import load
 from torch import Tensor
 
 from hopsight.checks import option
-from hopsight.system.files import read_regular, replacing
-from hopsight.system.tensors import write_tensors
+from hopsight.system.files import read_regular, replacing, write_tensors
 
 INTERVAL = 10.0  # seconds between two checkpoints
 PATIENCE = 20  # and at least this many times the seconds that writing one takes

@@ -60,7 +60,7 @@ from hopsight.hops.pool import PairPool, pair_pool
 from hopsight.io.derive import COUNTS, STRUCTURE
 from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import choose_scaling
-from hopsight.system.scratch import release
+from hopsight.system.files import release
 from hopsight.system.threads import few_threads, in_order
 
 PRIOR_PAIRS = 10.0

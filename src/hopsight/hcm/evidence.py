@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
 from hopsight.hcm.posterior import effective_count, neighbor_means, neighbor_sum, triangle_sums
 from hopsight.io.notices import notice
-from hopsight.system.quantiles import sorted_quantiles
+from hopsight.system.arrays import sorted_quantiles
 from hopsight.system.threads import by_blocks, by_parts, few_threads, in_order
 
 FloatArray = NDArray[np.float64]

@@ -51,9 +51,8 @@ from hopsight.hcm.views import edges_at, fit_inputs, inputs_of
 from hopsight.io import graph_of
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import drop_edges, edge_similarity
-from hopsight.system.forks import safe_in_forks
-from hopsight.system.memory import release_memory
-from hopsight.system.threads import torch_threads
+from hopsight.system.machine import release_memory
+from hopsight.system.threads import safe_in_forks, torch_threads
 
 STATE = 2  # grows when a state of an earlier version would be continued differently
 NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"

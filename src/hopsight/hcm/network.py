@@ -14,7 +14,7 @@ from torch.nn.functional import embedding
 from hopsight.nn.gcn import GCN, Propagation, draw_weights
 from hopsight.nn.mlp import HopMLP
 from hopsight.system.compiled import compiled
-from hopsight.system.scratch import drain
+from hopsight.system.files import drain
 from hopsight.system.threads import Run
 
 ROWS_AT_ONCE = 2048  # mapped by one thread at a time

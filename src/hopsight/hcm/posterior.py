@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.system.compiled import compiled, frozen
+from hopsight.system.arrays import frozen
+from hopsight.system.compiled import compiled
+from hopsight.system.kernels import arcs_by_degree, each_once_in_order, triangles_from
 from hopsight.system.threads import in_order
-from hopsight.system.triangles import arcs_by_degree, each_once_in_order, triangles_from
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -282,7 +283,7 @@ def triangle_sums(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatA
 
 
 def _arcs(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int) -> tuple[Any, Any, Any]:
-    """Return the edges as lists of arcs (:mod:`hopsight.system.triangles`): starts, targets, and their numbers."""
+    """Return the edges as lists of arcs (:mod:`hopsight.system.kernels`): starts, targets, and their numbers."""
     degree = np.bincount(edges.ravel(), minlength=n_nodes)
     start, target, place = arcs_by_degree(edges[0], edges[1], degree)
     means = np.empty((target.size, len(sides)), dtype=np.asarray(sides[0]).dtype)

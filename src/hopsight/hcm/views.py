@@ -19,10 +19,9 @@ from hopsight.hops.pool import PairPool
 from hopsight.nn.gcn import smoothed_by
 from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.scale import unit_of
+from hopsight.system.arrays import csr_tensor, find_edges
 from hopsight.system.compiled import compiled
-from hopsight.system.lookup import find_edges
-from hopsight.system.scratch import drain, release, release_all, zeros
-from hopsight.system.sparse import csr_tensor
+from hopsight.system.files import drain, release, release_all, zeros
 from hopsight.system.threads import in_order
 
 ROWS_AT_ONCE = 1 << 16

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.system.arrays import simple_csr
 from hopsight.system.compiled import compiled
-from hopsight.system.readonly import simple_csr
-from hopsight.system.segments import sort_few
+from hopsight.system.kernels import sort_few
 from hopsight.system.threads import in_order, n_threads
 
 IntArray = NDArray[Any]  # int32, or int64 in a graph with more than a billion nodes

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, suggest
+from hopsight.system.arrays import frozen
 from hopsight.system.lazy_polars import pl
-from hopsight.system.readonly import frozen
 from hopsight.system.threads import in_order
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _known(node: NDArray[Any], column: pl.Series) -> tuple[NDArray[Any], FloatAr
 
 
 def _of_numbers(node: NDArray[Any], values: FloatArray, n_nodes: int) -> dict[str, FloatArray]:
-    from hopsight.system.segments import number_summaries, sorted_segments
+    from hopsight.system.kernels import number_summaries, sorted_segments
 
     found = number_summaries(*sorted_segments(node, values, n_nodes))
     names = (
@@ -179,7 +179,7 @@ def _of_numbers(node: NDArray[Any], values: FloatArray, n_nodes: int) -> dict[st
 
 def _of_times(node: NDArray[Any], values: FloatArray, n_nodes: int, unit: str) -> dict[str, FloatArray]:
     """Return first and last time, the median gap, and burstiness (deviation − mean) / (deviation + mean) of gaps."""
-    from hopsight.system.segments import sorted_segments, time_summaries
+    from hopsight.system.kernels import sorted_segments, time_summaries
 
     first, last, gap, mean, deviation = time_summaries(*sorted_segments(node, values, n_nodes)).T
     both = deviation + mean

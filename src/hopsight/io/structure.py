@@ -101,7 +101,7 @@ def _around(start: Any, neighbor: Any, degree: Any, logs: Any, low: int, high: i
 def _triangles(first: Any, later: Any, short: Any, low: int, high: int) -> Any:
     """Count the triangles whose first node is in a range: those after one of its nodes that are after it too.
 
-    It is :func:`hopsight.system.triangles.triangles_from` without weights, in a fraction of the time. ``short`` are the
+    It is :func:`hopsight.system.kernels.triangles_from` without weights, in a fraction of the time. ``short`` are the
     last bits of ``later``, which take half the memory and rule out nearly all nodes that are not after the first one.
     """
     total, after = np.zeros(first.size - 1), np.zeros(first.size - 1, dtype=np.bool_)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from hopsight.nn.dropout import relu_drop
-from hopsight.system.sparse import csr_tensor
+from hopsight.system.arrays import csr_tensor
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled, frozen
+from hopsight.system.arrays import frozen
+from hopsight.system.compiled import compiled
 from hopsight.system.threads import few_threads, in_order
 
 FloatArray = NDArray[np.float64]

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled, frozen
-from hopsight.system.quantiles import sorted_quantiles
+from hopsight.system.arrays import frozen, sorted_quantiles
+from hopsight.system.compiled import compiled
 from hopsight.system.threads import VALUES_AT_ONCE, in_order, n_threads
 
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
-from hopsight.system.compiled import compiled, frozen
+from hopsight.system.arrays import frozen
+from hopsight.system.compiled import compiled
 from hopsight.system.threads import in_order
 
 SIMILARITIES = ("auto", "jaccard", "cosine", "euclidean")

@@ -21,7 +21,7 @@ from hopsight.explanations.edges import JudgedEdges, edge_order
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
 from hopsight.report.neighborhood import cut
-from hopsight.system.segments import best_places
+from hopsight.system.kernels import best_places
 
 IntArray = NDArray[np.int64]
 

@@ -16,7 +16,7 @@ from hopsight.metrics import found_first, ranking, ranks
 from hopsight.report.page import SCRIPTS, full_data
 from hopsight.report.shell import render_page
 from hopsight.system.files import write_whole
-from hopsight.system.versions import versions
+from hopsight.system.machine import versions
 
 HEIGHT = 720  # pixels of the frame in a notebook
 

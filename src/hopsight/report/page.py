@@ -22,7 +22,7 @@ from hopsight.report.glossary import GLOSSARY
 from hopsight.report.neighborhood import MAX_DRAWN, MAX_DRAWN_FOR_OTHERS, Neighborhoods, cut
 from hopsight.report.shell import embedded_json, write_page
 from hopsight.report.words import details, summary
-from hopsight.system.plain import plain
+from hopsight.system.arrays import plain
 
 SCRIPTS = ("charts.js", "ego.js", "node.js", "overview.js", "archive.js", "report.js")
 SPACE = 4_850_000  # characters of the data of a page; scripts and styles take less than 100,000 more

@@ -12,8 +12,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from hopsight.system.arrays import plain
 from hopsight.system.files import write_whole
-from hopsight.system.plain import plain
 
 STYLES = ("tokens.css", "base.css", "parts.css", "overview.css", "print.css")
 SCRIPTS = ("dom.js", "table.js")

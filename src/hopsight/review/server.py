@@ -22,7 +22,7 @@ from hopsight.checks import Refusal, shortened
 from hopsight.report.shell import render_page
 from hopsight.review.session import VIEWS, Session
 from hopsight.review.storage import MAX_NOTE, MAX_REQUEST, MAX_REVIEWER
-from hopsight.system.plain import plain
+from hopsight.system.arrays import plain
 
 SCRIPTS = ("charts.js", "ego.js", "node.js", "review.js")
 MAX_BODY = 16 * 1024

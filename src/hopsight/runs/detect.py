@@ -20,7 +20,7 @@ from hopsight.runs.request import Request
 from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
 from hopsight.runs.settings import make_detector
 from hopsight.runs.subsets import asked_for, check_files
-from hopsight.system.scratch import check_scratch
+from hopsight.system.files import check_scratch
 
 ENGINES = ("local", "spark")
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from hopsight.checks import Refusal, duration, option
 from hopsight.graph import AttributedGraph
-from hopsight.system.memory import available_memory, own_memory
+from hopsight.system.machine import available_memory, own_memory
 
 LIBRARIES = 400e6  # Python, numpy, scipy, polars
 TORCH = 220e6

@@ -17,8 +17,8 @@ import numpy as np
 from hopsight.detectors.registry import CLASSES
 from hopsight.graph import AttributedGraph
 from hopsight.runs.folder import FORMAT, PUBLISHING, RECORD, STAGING, WRITTEN
+from hopsight.system.arrays import plain
 from hopsight.system.files import naming, read_regular
-from hopsight.system.plain import plain
 
 VERSION = 1
 NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)

@@ -10,8 +10,8 @@ from hopsight.runs.explain import open_run
 from hopsight.runs.folder import KEY, REDACTED
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
-from hopsight.system.forks import check_polars
 from hopsight.system.lazy_polars import pl
+from hopsight.system.threads import check_polars
 
 
 def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:

@@ -22,9 +22,7 @@ from hopsight.runs.outputs import write_edges, write_groups, write_scores
 from hopsight.runs.record import Stages, checksums, graph_statistics, write_record
 from hopsight.runs.request import Source
 from hopsight.system.files import write_whole
-from hopsight.system.machine import machine
-from hopsight.system.memory import peak_memory, release_memory
-from hopsight.system.versions import versions
+from hopsight.system.machine import machine, peak_memory, release_memory, versions
 
 TABLES = ("scores.csv", "edges.csv", "groups.csv")
 FILES = (*TABLES, "explanations.json", "report.html", "model", "graph.npz", RECORD)

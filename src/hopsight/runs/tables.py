@@ -11,8 +11,8 @@ from hopsight.io.reader import TableReader
 from hopsight.io.textfile import text_content
 from hopsight.system.cells import guarded_frame, unguarded_frame
 from hopsight.system.files import naming
-from hopsight.system.forks import check_polars
 from hopsight.system.lazy_polars import pl
+from hopsight.system.threads import check_polars
 
 MOST_CSV_ROWS = 1_000_000  # about what a spreadsheet opens; ten million edges would be 2 GB of text
 ROWS_AT_ONCE = 1 << 18  # so that the text of a file is never in memory as a whole

@@ -26,7 +26,7 @@ from hopsight.spark.blocks import (
     sum_over_cells,
 )
 from hopsight.spark.cells import BACK, LATE, by_cell, first_arcs, slices
-from hopsight.system.hashes import id_hashes
+from hopsight.system.arrays import id_hashes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -75,7 +75,7 @@ class SparkGraph:
 
 
 def with_hashes(nodes: DataFrame) -> DataFrame:
-    """Add a column ``hash``, the :func:`hopsight.system.hashes.id_hashes`."""
+    """Add a column ``hash``, the :func:`hopsight.system.arrays.id_hashes`."""
     from pyspark.sql.types import StructType
 
     schema = StructType(list(nodes.schema.fields)).add("hash", "long")

@@ -26,7 +26,7 @@ from hopsight.spark.blocks import (
 from hopsight.spark.cells import first_arcs, on_cells, slices
 from hopsight.spark.judging import edge_readings
 from hopsight.system.compiled import compiled
-from hopsight.system.triangles import meet
+from hopsight.system.kernels import meet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -23,8 +23,7 @@ from hopsight.runs.request import Request
 from hopsight.runs.results import now
 from hopsight.runs.settings import make_detector
 from hopsight.system.cells import guarded
-from hopsight.system.machine import machine
-from hopsight.system.versions import versions
+from hopsight.system.machine import machine, versions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopsight.system.memory import available_memory
+from hopsight.system.machine import available_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -25,9 +25,7 @@ from hopsight.streams.windows import parse_window
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
 from hopsight.system.lazy_polars import pl
-from hopsight.system.machine import machine
-from hopsight.system.memory import peak_memory
-from hopsight.system.versions import versions
+from hopsight.system.machine import machine, peak_memory, versions
 
 N_WINDOWS, N_ALERTS, N_TRAJECTORY = 400, 300, 120
 N_RECENT = 100_000  # rows per node and window from which trajectories are drawn

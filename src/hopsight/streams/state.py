@@ -15,8 +15,8 @@ from hopsight.runs.folder import STATE
 from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, SMALL_ARRAYS, TABLES, Memory, new_memory
 from hopsight.streams.network import Network, new_network
 from hopsight.system.files import read_regular, replacing
-from hopsight.system.forks import check_polars
 from hopsight.system.lazy_polars import pl
+from hopsight.system.threads import check_polars
 
 VERSION = 4
 

@@ -30,13 +30,3 @@ def inner(function: Callable[..., Any]) -> Any:
     both would take longer to make than the function.
     """
     return njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-
-
-def frozen(array: Any) -> Any:
-    """Return a view that nothing can be written to: compiled code exists once for both kinds of arrays.
-
-    Where functions get their arrays from the caller, for input and for output, they are compiled much sooner, too.
-    """
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -1,18 +1,30 @@
-"""Write files as a whole, and lock folders."""
+"""Files written as a whole, locked folders, and arrays in files."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
+import mmap
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from math import prod
 from pathlib import Path
 from typing import IO, Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.checks import option
 
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{12}\.part")
 YOUNG = 60.0  # seconds
@@ -147,3 +159,110 @@ else:
         except BlockingIOError:
             return False
         return True
+
+
+ROWS_AT_ONCE = 1 << 20
+RELEASED = 256  # blocks after which the memory of what is on disk can be used for others
+_mapped: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address: a tensor does not say what it is made of
+
+
+def zeros(shape: tuple[int, ...], dtype: Any, scratch: Path | None = None) -> NDArray[Any]:
+    """Return zeros that occupy memory, or disk space in the folder ``scratch``, once they are written to.
+
+    The file has no name (on Windows, it is removed when closed), so that nothing is left behind, however the process
+    ends. The system keeps as much of it in memory as is free, and takes it back when memory is scarce.
+    """
+    n_bytes = prod(shape) * np.dtype(dtype).itemsize
+    if scratch is None or n_bytes == 0:
+        return np.zeros(shape, dtype=dtype)
+    with tempfile.TemporaryFile(dir=scratch) as file:
+        file.truncate(n_bytes)
+        mapped = np.memmap(file, dtype=dtype, mode="r+", shape=shape)
+    _mapped[mapped.ctypes.data] = mapped
+    return np.asarray(mapped)
+
+
+def moved(array: NDArray[Any], scratch: Path) -> NDArray[Any]:
+    """Return a copy of an array in a temporary file."""
+    copied = zeros(array.shape, array.dtype, scratch)
+    for start in range(0, len(array), ROWS_AT_ONCE):
+        copied[start : start + ROWS_AT_ONCE] = array[start : start + ROWS_AT_ONCE]
+        release(copied)
+    return copied
+
+
+def release(array: NDArray[Any]) -> None:
+    """Let the memory that holds an array of :func:`zeros` on disk be used for something else; its values remain."""
+    mapped: Any = _mapped.get(array.ctypes.data)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped._mmap.madvise(mmap.MADV_DONTNEED)
+
+
+def drain(blocks: Iterable[Any], tensors: Sequence[Any]) -> None:
+    """Wait for blocks of work; release tensors that are on disk from time to time, and at the end."""
+    for number, _ in enumerate(blocks, start=1):
+        if number % RELEASED == 0:
+            release_all(tensors)
+    release_all(tensors)
+
+
+def release_all(tensors: Iterable[Any]) -> None:
+    """Release each of some tensors that is on disk."""
+    for tensor in tensors:
+        if tensor.device.type == "cpu":
+            release(tensor.numpy())
+
+
+def check_scratch(folder: Path, n_bytes: int) -> None:
+    """Refuse a folder that cannot hold temporary files of a size."""
+    if not folder.is_dir():
+        raise ValueError(
+            f"there is no folder {folder} for temporary files: create it, or name another with {option('scratch')}"
+        )
+    free = shutil.disk_usage(folder).free
+    if n_bytes > free:
+        raise ValueError(
+            f"temporary files of {n_bytes / 1e9:.1f} GB do not fit into {folder}, where {free / 1e9:.1f} GB are free: "
+            f"name a folder on another disk with {option('scratch')}"
+        )
+
+
+BYTES_AT_ONCE = 1 << 26
+NAMES = {
+    "bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "uint16": "U16", "float16": "F16", "int32": "I32",
+    "uint32": "U32", "float32": "F32", "float64": "F64", "int64": "I64", "uint64": "U64",
+}  # fmt: skip
+
+
+def write_tensors(
+    file: IO[bytes], arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None, digest: Any = None
+) -> Any:
+    """Write arrays to an open file and return the SHA-256 of what was written, added to ``digest`` if there is one.
+
+    Any reader of safetensors opens the file.
+    """
+    digest = hashlib.sha256() if digest is None else digest
+    for part in _parts(arrays, metadata):
+        digest.update(part)
+        file.write(part)
+    return digest
+
+
+def _parts(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None) -> Iterator[Any]:
+    """Yield the header and then the bytes of each array, some at a time."""
+    header: dict[str, Any] = {} if metadata is None else {"__metadata__": dict(metadata)}
+    end = 0
+    ordered = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # each at a multiple of its size
+    for name in ordered:
+        array = arrays[name]
+        start, end = end, end + array.nbytes
+        header[name] = {"dtype": NAMES[array.dtype.name], "shape": list(array.shape), "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in ordered:
+        values = np.ascontiguousarray(arrays[name]).reshape(-1)
+        values = values.astype(values.dtype.newbyteorder("<"), copy=False)
+        step = max(1, BYTES_AT_ONCE // values.dtype.itemsize)
+        for start in range(0, values.size, step):
+            yield values[start : start + step].view(np.uint8).data

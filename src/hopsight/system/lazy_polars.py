@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hopsight.system.forks import check_polars
+from hopsight.system.threads import check_polars
 
 __all__ = ["pl"]
 

@@ -1,4 +1,10 @@
-"""How many threads a computation may use."""
+"""How many threads a computation may use, and how it goes on in a forked process.
+
+The threads of a process do not exist in its forked child, and libraries that wait for them never return. In a child
+that was forked from a process with hopsight, a detector computes in a thread of its own, for which OpenMP starts anew,
+and uses one thread beside that; results do not depend on their number. Only polars cannot start anew: a child of a
+process that has used it gets a sentence instead.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +15,85 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache, partial
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, partial, wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
-from threadpoolctl import ThreadpoolController
+P = ParamSpec("P")
+R = TypeVar("R")
 
-from hopsight.system.forks import forked
+POLARS_THREADS = ("polars-0", "polars-1", "async-executor")  # as Linux names the threads of its pools
+
+
+@dataclass
+class _Process:
+    """What is known of this process; a fork changes it."""
+
+    forked: bool = False
+    lost_polars: bool = False
+    polars_at_fork: bool = False
+
+
+_process = _Process()
+
+
+def forked() -> bool:
+    """Return whether this process was forked from one that had imported hopsight."""
+    return _process.forked
+
+
+def safe_in_forks(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function compute in a new thread if this process was forked.
+
+    OpenMP keeps a pool of threads for each thread that has used it. The thread that forked has one whose threads are
+    gone, and would wait for them; a new thread gets a new pool. Some libraries ask for several threads whatever limit
+    is set (Arm Compute Library in torch), so that a limit of one is not enough.
+    """
+
+    @wraps(function)
+    def call(*arguments: P.args, **options: P.kwargs) -> R:
+        if not forked() or hasattr(_thread, "fresh"):
+            return function(*arguments, **options)
+        with ThreadPoolExecutor(1, initializer=setattr, initargs=(_thread, "fresh", True)) as pool:
+            return pool.submit(function, *arguments, **options).result()
+
+    return call
+
+
+def check_polars() -> None:
+    """Refuse to use polars in a forked process whose parent has used it: it would wait forever."""
+    if _process.lost_polars:
+        raise ValueError(
+            "tables cannot be read or written in a process that was forked after its parent did so: start processes "
+            'with multiprocessing.get_context("spawn"), or load the graph before you fork'
+        )
+
+
+def _polars_has_threads() -> bool:
+    if "polars" not in sys.modules:
+        return False
+    try:
+        tasks = list(Path("/proc/self/task").iterdir())
+        return any((task / "comm").read_text(encoding="utf-8").startswith(POLARS_THREADS) for task in tasks)
+    except (OSError, ValueError):  # not Linux, or a thread that has just ended
+        return True
+
+
+def _before_fork() -> None:
+    _process.polars_at_fork = _process.lost_polars or _polars_has_threads()
+
+
+def _in_child() -> None:
+    _process.forked, _process.lost_polars = True, _process.polars_at_fork
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "set_num_threads"):  # else it is being imported
+        torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_in_child)
+
 
 NARROW = 64  # columns up to which BLAS gains nothing from a second thread
 VALUES_AT_ONCE = 1 << 16  # numbers that one thread works on at a time
@@ -22,7 +101,7 @@ SHORT = 8192  # rows below which torch gains nothing from a second thread
 
 Run = Callable[..., Iterator[Any]]  # map, or a function like it that works on several items at once
 
-_thread = threading.local()  # has "kept" in a thread of the pool that is kept
+_thread = threading.local()  # has "kept" in a thread of the pool that is kept, "fresh" in one started after a fork
 
 
 def n_threads() -> int:
@@ -53,9 +132,10 @@ def blas_on_one_thread() -> AbstractContextManager[Any]:
 
 
 @cache
-def _libraries(with_torch: bool) -> ThreadpoolController:
+def _libraries(with_torch: bool) -> Any:
     """Return the loaded libraries that have threads; finding them takes milliseconds, and torch brings its own."""
     import scipy.linalg  # noqa: F401 (it has its own BLAS, which must not be loaded after the search)
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
