@@ -27,11 +27,10 @@ import numpy as np
 import polars as pl
 
 from hopsight.metrics import roc_auc
-from hopsight.streams.engine import advance
 from hopsight.streams.events import Columns, sorted_events
-from hopsight.streams.kernel import SCORE, SURPRISE
+from hopsight.streams.kernel import SCORE, SURPRISE, advance
 from hopsight.streams.state import State
-from hopsight.streams.tally import new_laws
+from hopsight.streams.tables import new_habits
 from hopsight.system.machine import peak_memory
 
 SHARES = (0.01, 0.05, 0.1)
@@ -41,7 +40,7 @@ FILES = {"uci": ("uci_messages.parquet", "ts"), "alpha": ("bitcoin_alpha.parquet
 
 def judge(frame: pl.DataFrame, window: str, *, seed: int = 0, hours: bool = False) -> tuple[Any, State]:
     """Return the readings of events, and the state after them."""
-    state = State.new({"window": window, "seed": seed, "hours": hours, "fits": [], "laws": new_laws()}, seed=seed)
+    state = State.new({"window": window, "seed": seed, "hours": hours, "fits": [], "habits": new_habits()}, seed=seed)
     with TemporaryDirectory() as folder, sorted_events(frame, Columns(time="time"), Path(folder)) as events:
         return np.concatenate([advance(state, chunk)[0] for chunk in events.chunks()]), state
 

@@ -109,7 +109,7 @@ def test_a_watched_file_is_read_like_the_first_even_if_it_could_not_tell(
         (["--window", "soon"], "window must be a duration"),
         (["--time-column", "when"], "when"),
         (["--ignore", "x"], "ignore"),
-        (["--ignore", "time"], "no column looks like the time of an event: pass --time-column"),
+        (["--ignore", "time"], "--time-column is needed: no column looks like the time of an event"),
         (["--alarm", "0"], "--alarm must be"),
         (["--detector", "lof"], "--detector"),
     ],

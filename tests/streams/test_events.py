@@ -1,7 +1,8 @@
-"""Reading events: times of every kind, order, and refusals that name the row."""
+"""Reading events: times and amounts of every kind, order, windows, and refusals that name the row."""
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,7 @@ import pytest
 from hopsight.io import pieces as io_pieces
 from hopsight.streams import events as module
 from hopsight.streams.events import Columns, keys_of, sorted_events
+from hopsight.streams.times import as_seconds, parse_window
 from stream_toys import read_events
 
 COLUMNS = Columns(time="when")
@@ -92,7 +94,7 @@ def test_a_time_that_is_not_named_is_recognized(columns: list[str], found: str) 
 
 
 def test_a_table_without_times_is_refused() -> None:
-    with pytest.raises(ValueError, match="no column looks like the time of an event: pass --time-column"):
+    with pytest.raises(ValueError, match="no column looks like the time of an event"):
         read_events(pl.DataFrame({"source": ["a"], "target": ["b"], "paid": [3]}), Columns())
 
 
@@ -149,3 +151,84 @@ def test_text_in_pieces_gives_the_events_of_a_whole_read(
     if isinstance(last[3], str):
         assert whole["amount"].max() == 999_000
         assert found.columns.amounts == "comma numbers"
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [86400, 90000],
+        [86400.0, 90000.0],
+        ["86400", "90000"],
+        ["1970-01-02 00:00:00", "1970-01-02 01:00:00"],
+        ["1970-01-02T00:00:00", "1970-01-02T01:00:00"],
+        [dt.datetime(1970, 1, 2), dt.datetime(1970, 1, 2, 1)],
+        [dt.datetime(1970, 1, 2, tzinfo=dt.UTC), dt.datetime(1970, 1, 2, 1, tzinfo=dt.UTC)],
+    ],
+    ids=["integer", "float", "text numbers", "text dates", "iso", "datetime", "zoned"],
+)
+def test_times_become_unix_seconds(times: list[object]) -> None:
+    assert as_seconds(pl.Series("when", times)).tolist() == [86400.0, 90000.0]
+
+
+def test_a_date_is_its_midnight() -> None:
+    assert as_seconds(pl.Series("when", [dt.date(1970, 1, 3)])).tolist() == [172800.0]
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds", "said"),
+    [
+        (["03/20/2024", "03/21/2024 12:00 PM"], [0, 129600], "such as 03/20/2024, as month/day/year."),
+        (["20/03/2024 00:00", "21/03/2024"], [0, 86400], "such as 20/03/2024 00:00, as day/month/year."),
+        ([1_710_892_800_000, 1_710_892_800_500], [0, 0.5], "such as 1710892800000, as milliseconds."),
+        ([1_710_892_800_000_000, 1_710_892_801_000_000], [0, 1], "such as 1710892800000000, as microseconds."),
+        ([20240320, 20240401], [0, 12 * 86400], "such as 20240320, as dates."),
+    ],
+)
+def test_other_times_are_read_and_it_is_said(
+    times: list[object], seconds: list[float], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    events = read_events(frame_of(times), COLUMNS)
+    assert (events["seconds"] - 1_710_892_800).to_list() == seconds
+    assert caplog.messages == [f"Read the times in column 'when', {said}"]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("30d", 2_592_000), ("12h", 43_200), ("15m", 900), ("1w", 604_800)])
+def test_durations(text: str, seconds: int) -> None:
+    assert parse_window(text).seconds == seconds
+
+
+def test_a_number_is_a_number_of_events() -> None:
+    window = parse_window("10")
+    np.testing.assert_array_equal(window.number(np.zeros(25), 5), np.arange(5, 30) // 10)
+
+
+def test_windows_of_a_duration_begin_at_midnight_utc() -> None:
+    window, moments = parse_window("1d"), np.array([0.0, 59.0, 60.0, 86399.0, 86400.0, -1.0])
+    assert window.number(moments, 0).tolist() == [0, 0, 0, 0, 1, -1]
+    assert window.number(moments, 0, window.n_ticks).tolist() == [0, 0, 1, 1439, 1440, -1]
+
+
+@pytest.mark.parametrize("text", ["", "0", "0d", "1 fortnight", "-3h", "1.5d"])
+def test_refuses_what_is_no_window(text: str) -> None:
+    with pytest.raises(ValueError, match="window must be a duration such as 30d"):
+        parse_window(text)
+
+
+def test_ticks_in_words() -> None:
+    assert parse_window("4d").span_words(dated=True) == ("1 minute", "1 day")
+    assert parse_window("1d").span_words(dated=True) == ("1 minute", "6 hours")
+    assert parse_window("1000").span_words(dated=False) == ("10 events", "250 events")
+    assert parse_window("1000").span_words(dated=True) == ("1 minute", "250 events")
+
+
+def test_where_times_are_dates_a_tick_is_a_minute_also_in_windows_of_events() -> None:
+    window, moments = parse_window("96"), np.array([0.0, 1.0, 59.0, 60.0, 200.0])
+    assert window.ticks(moments, 0, dated=True).tolist() == [0, 0, 0, 1, 3]
+    assert window.ticks(moments, 0, dated=False).tolist() == [0, 1, 2, 3, 4]
+    hour = parse_window("1h")
+    np.testing.assert_array_equal(hour.ticks(moments, 0, dated=True), hour.number(moments, 0, hour.n_ticks))
+
+
+@pytest.mark.parametrize(("text", "words"), [("1d", "1 day"), ("12h", "12 hours"), ("500", "500 events")])
+def test_the_length_is_told_in_words(text: str, words: str) -> None:
+    assert parse_window(text).words == words

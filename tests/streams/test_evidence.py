@@ -7,14 +7,16 @@ import pytest
 from scipy.stats import norm
 
 from hopsight.streams import evidence
+from hopsight.streams.memory import NUMBER, TOTAL
 from toys import called
 
 amount_surprise = called(evidence.amount_surprise)
 burst_evidence = called(evidence.burst_evidence)
-extend_tail = called(evidence.extend_tail)
+dispersion_of = called(evidence.dispersion_of)
 fill_tail = called(evidence.fill_tail)
 hour_surprise = called(evidence.hour_surprise)
 normal_tail = called(evidence.normal_tail)
+streak_evidence = called(evidence.streak_evidence)
 tail_evidence = called(evidence.tail_evidence)
 
 
@@ -33,13 +35,13 @@ def test_tails_are_shares_of_earlier_events_and_a_straight_line_beyond_the_last_
     edges = np.arange(65) / 2.0
     seen = 3000.0 * -np.diff(np.exp(-edges))  # an exponential distribution: −log of the tail is the edge itself
     tail = np.zeros(65)
-    fill_tail(seen, tail)
+    fill_tail(seen, tail, False)
     np.testing.assert_allclose(tail[:6], edges[:6], atol=0.02)
     assert tail[64] == pytest.approx(np.log(2.0 * 3001.0))  # a histogram knows no rarer events
     few = tail.copy()
-    extend_tail(seen / 2.0, few)
-    np.testing.assert_array_equal(few, tail)  # 1,500 events are too few to tell
-    extend_tail(seen, tail)
+    fill_tail(seen / 2.0, few, True)
+    assert few[64] == pytest.approx(np.log(2.0 * 1501.0))  # 1,500 events are too few to tell
+    fill_tail(seen, tail, True)
     np.testing.assert_allclose(tail, edges, rtol=0.05, atol=0.05)
 
 
@@ -119,3 +121,41 @@ def test_an_unusual_hour() -> None:
     for _ in range(300):
         assert hour_surprise(node, everyone, 10) == pytest.approx(0.0, abs=1e-9)
     assert hour_surprise(node, everyone, 3) > 5.0
+
+
+def streak(values: list[float], spans: list[int] | None = None) -> tuple[list[float], np.ndarray]:
+    row, seen = np.zeros(5), np.zeros(128)
+    spans = spans or [0] * len(values)
+    found = [streak_evidence(row, seen, *each)[0] for each in zip(spans, values, strict=True)]
+    return found, row
+
+
+def test_three_times_the_usual_ten_times_in_a_row() -> None:
+    found, _ = streak([3.0] * 10)
+    for number, value in enumerate(found, 1):
+        assert value == pytest.approx(number * (3.0 - 1.0 - np.log(3.0)))  # Chernoff's bound for n exponentials
+
+
+def test_an_ordinary_event_has_no_part_in_a_streak() -> None:
+    found, _ = streak([5.0, 5.0, 0.5, 5.0])
+    assert found[2] == 0.0
+    assert found[3] > found[0]
+    assert not any(streak([1.0, 0.9, 1.0])[0])
+
+
+def test_half_is_carried_over_to_the_next_span() -> None:
+    _, row = streak([4.0, 4.0, 1.0], [0, 0, 2])
+    assert row[[TOTAL, NUMBER]].tolist() == [8.0 / 4.0 + 1.0, 2.0 / 4.0 + 1.0]
+
+
+def test_a_node_that_is_always_so_is_usual_and_a_streak_does_not_hide_itself() -> None:
+    always = streak([2.0] * 400, [*range(400)])[0]
+    assert always[-1] < 0.2 * always[5]
+    sudden = streak([1.0] * 100 + [4.0] * 20, [*range(100), *[100] * 20])[0]
+    assert sudden[-1] == max(sudden) > 20.0
+
+
+def test_streaks_that_are_common_count_less() -> None:
+    edges = np.linspace(0.0, evidence.LARGEST_STREAK, 129)
+    assert dispersion_of(edges) == pytest.approx(1.0, abs=0.1)  # as chance alone has it
+    assert dispersion_of(edges / 3.0) == pytest.approx(3.0, abs=0.2)

@@ -1,86 +1,105 @@
-"""One pass over events: stops where a fit is due, and the strongest evidence decides."""
+"""Nothing of the future is used, to the bit; chunks change nothing; late events and drift follow their rules."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+import polars as pl
 import pytest
 
-from hopsight.streams.kernel import (
-    EV_AMOUNT,
-    EV_HOP,
-    EV_PAIR,
-    EV_RECEIVER,
-    EV_STREAK,
-    EV_TOGETHER,
-    FIRST_FIT,
-    KIND,
-    N_READINGS,
-    NEW_PAIR,
-    SCORE,
-    SURPRISE,
-    process,
-)
-from hopsight.streams.memory import EVENTS, N_TRAINED, SINCE_FIT, new_memory
-from hopsight.streams.network import new_network
+from hopsight.metrics import roc_auc
+from hopsight.streams.events import Columns
+from hopsight.streams.kernel import SCORE, advance
+from hopsight.streams.memory import N_LATE
+from hopsight.streams.state import State
+from hopsight.streams.tables import kind_names, new_habits
+from stream_toys import BURST, DAY, START, STRANGER, read_events, toy_events
+
+COLUMNS = Columns(time="time", amount="amount")
+NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits()}
 
 
-def test_what_is_a_little_unusual_three_times_is_more_so_together() -> None:
-    """Of 20,000 ordinary events, with hours and amounts, an event with a rare pair, hour and amount stands out."""
+def judged(*parts: pl.DataFrame, **notes: object) -> tuple[np.ndarray, State]:
+    state = State.new({**NOTES, **notes}, seed=0)
+    return np.concatenate([advance(state, part)[0] for part in parts]), state
+
+
+@pytest.fixture(scope="module")
+def frame() -> pl.DataFrame:
+    return toy_events()
+
+
+@pytest.fixture(scope="module")
+def readings(frame: pl.DataFrame) -> np.ndarray:
+    return judged(read_events(frame, COLUMNS))[0]
+
+
+@pytest.mark.parametrize("moment", [START + 12 * DAY, START + 22 * DAY + 40_000])
+def test_nothing_after_a_moment_changes_scores_up_to_it(frame: pl.DataFrame, readings: np.ndarray, moment: int) -> None:
+    before, after = frame.filter(pl.col("time") <= moment), frame.filter(pl.col("time") > moment)
+    shuffled = after.with_columns(pl.col(name).shuffle(seed=1) for name in ("source", "target", "amount"))
+    shuffled = shuffled.with_columns(pl.col("time") + 7 * DAY)
+    changed, _ = judged(read_events(pl.concat([before, shuffled]), COLUMNS))
+    np.testing.assert_array_equal(changed[: before.height], readings[: before.height])
+    assert not np.array_equal(changed[before.height :], readings[before.height :])
+
+
+def test_chunks_of_any_size_give_the_same_readings(frame: pl.DataFrame, readings: np.ndarray) -> None:
+    events = read_events(frame, COLUMNS)
+    cuts = [0, 1, 7, 500, 501, 1800, events.height]
+    parts = [events[low:high] for low, high in pairwise(cuts)]
+    np.testing.assert_array_equal(judged(*parts)[0], readings)
+
+
+def test_what_was_planted_is_found_by_the_right_kind(frame: pl.DataFrame, readings: np.ndarray) -> None:
+    late = frame["time"].to_numpy() > START + 20 * DAY
+    assert roc_auc(frame["label"].to_numpy()[late], readings[late, SCORE]) > 0.93
+    kinds = kind_names(readings)
+    burst = (frame["label"] == 1).to_numpy() & (frame["source"] == BURST[0]).to_numpy()
+    assert np.isin(kinds[burst][-50:], ("pair", "sender", "receiver")).all()
+    strangers = (frame["label"] == 1).to_numpy() & (frame["source"] == STRANGER).to_numpy()
+    assert kinds[strangers][0] == "hop"
+    assert np.isin(kinds[strangers], ("hop", "sender", "streak")).all()  # after some, too many at a time or in a row
+    assert (kinds[strangers] == "streak").any()
+
+
+def test_a_late_event_counts_as_of_the_newest_time(frame: pl.DataFrame) -> None:
+    head, tail = frame[:1000], frame[1000:1001]
+    as_of_now = tail.with_columns(time=head["time"].tail(1))
+    first = read_events(head, COLUMNS)
+    late, state = judged(first, read_events(tail.with_columns(time=pl.lit(START)), COLUMNS))
+    punctual, other = judged(first, read_events(as_of_now, COLUMNS))
+    np.testing.assert_array_equal(late, punctual)
+    assert (state.memory.clock[N_LATE], other.memory.clock[N_LATE]) == (1, 0)
+
+
+def test_the_network_is_fitted_first_on_schedule_and_when_it_drifts() -> None:
+    calm = toy_events(6000, n_days=60)
     rng = np.random.default_rng(0)
-    n_events = 6000
-    ends = rng.integers(0, 20, (n_events, 2)).astype(np.uint64)
-    ends[:, 1] = 1 + 20 * (ends[:, 0] // 5) + (ends[:, 0] + ends[:, 1] % 3) % 5
-    hours, amounts = 8 + rng.integers(0, 10, n_events), np.exp(rng.normal(3.0, 0.3, n_events))
-    tested = {"ordinary": n_events - 40, "amount": n_events - 30, "all": n_events - 20}
-    amounts[[tested["amount"], tested["all"]]] = np.exp(3.9)
-    hours[tested["all"]], ends[tested["all"], 1] = 7, 61
-    hours[::150] = 7
-    memory, readings = new_memory(256, 4096), np.zeros((n_events, N_READINGS), np.float32)
-    place = 0
-    while place < n_events:
-        place = process(
-            memory, new_network(0), ends[:, 0] + np.uint64(1), ends[:, 1], np.arange(n_events) // 10,
-            np.arange(n_events) // 100, hours, amounts, place, 0, readings,
-        )  # fmt: skip
-        memory.clock[SINCE_FIT] = 0
-    found = {name: readings[row, EV_TOGETHER] for name, row in tested.items()}
-    assert found["ordinary"] < found["amount"] < found["all"]
-    assert readings[tested["amount"], EV_AMOUNT] == pytest.approx(readings[tested["all"], EV_AMOUNT], abs=1.0)
+    upset = pl.DataFrame(  # everyone suddenly talks to anyone, and mostly to nodes never seen
+        {
+            "source": [f"c{number}" for number in rng.integers(0, 4000, 3000)],
+            "target": [f"a{number}" for number in rng.integers(0, 25, 3000)],
+            "time": START + 61 * DAY + np.arange(3000) * 300,
+            "amount": 20.0,
+        }
+    )
+    _, state = judged(read_events(pl.concat([calm.drop("label"), upset]), COLUMNS))
+    reasons = [fit["reason"] for fit in state.notes["fits"]]
+    assert reasons[0] == "first"
+    assert "schedule" in reasons
+    drift = [fit for fit in state.notes["fits"] if fit["reason"] == "drift" and fit["time"] > START + 61 * DAY]
+    assert drift
+    assert drift[0]["loss_before"] > drift[0]["loss_after"]
 
 
-def run(n_events: int) -> tuple[int, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    ends = rng.integers(1, 40, (n_events, 2)).astype(np.uint64)
-    ends[200:260, 0], ends[300:360, 1] = 7, 5  # one sends to many, and many send to one
-    memory, readings = new_memory(256, 4096), np.zeros((n_events, N_READINGS), np.float32)
-    stopped = process(
-        memory, new_network(0), ends[:, 0].copy(), ends[:, 1].copy(), np.arange(n_events) // 10,
-        np.arange(n_events) // 30, np.full(n_events, -1), np.full(n_events, np.nan), 0, 0, readings,
-    )  # fmt: skip
-    return stopped, readings, memory.clock
-
-
-def test_it_stops_at_the_first_tick_after_enough_examples() -> None:
-    stopped, readings, clock = run(2000)
-    assert FIRST_FIT < stopped < 2000
-    assert stopped % 10 == 0
-    assert clock[EVENTS] == stopped
-    assert clock[SINCE_FIT] == clock[N_TRAINED] >= FIRST_FIT
-    assert not readings[stopped:].any()
-
-
-def test_before_the_first_fit_no_pair_is_surprising() -> None:
-    stopped, readings, _ = run(300)
-    assert stopped == 300
-    np.testing.assert_allclose(readings[:, SURPRISE], np.log(2.0), rtol=1e-6)
-    assert not readings[:, EV_HOP].any()
-
-
-def test_the_strongest_evidence_is_the_score() -> None:
-    _, readings, _ = run(2000)
-    evidence = readings[:, [EV_TOGETHER, *range(EV_PAIR, EV_RECEIVER + 1), EV_STREAK]]
-    np.testing.assert_allclose(readings[:, SCORE], evidence.max(axis=1) / np.log(10.0), rtol=1e-5)
-    kinds = np.array([0, 1, 2, 3, 6])[evidence.argmax(axis=1)]  # without amounts and hours only the pair is together
-    np.testing.assert_array_equal(readings[:, KIND], kinds)
-    assert len(set(kinds)) > 2
-    assert set(np.unique(readings[:, NEW_PAIR])) == {0.0, 1.0}
+@pytest.mark.parametrize("step", [1, 60])
+def test_an_ordinary_first_day_has_no_false_alarm(step: int) -> None:
+    """Every hour is new on the first day, and after the first fit everything looks new, which is no evidence."""
+    rng = np.random.default_rng(3)
+    n_events = 1_400
+    customers, shops = rng.integers(0, 150, n_events), 1000 + rng.choice(40, n_events, p=np.arange(1, 41) / 820)
+    ends = {"source": customers, "target": shops, "time": START + 7 * 3600 + step * np.arange(n_events)}
+    found, _ = judged(read_events(pl.DataFrame(ends), Columns(time="time")))
+    assert (found[:, SCORE] >= 3.0).mean() <= 0.005

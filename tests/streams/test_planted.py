@@ -7,12 +7,10 @@ import polars as pl
 import pytest
 
 from hopsight.metrics import roc_auc
-from hopsight.streams.engine import advance
 from hopsight.streams.events import Columns
-from hopsight.streams.kernel import SCORE
-from hopsight.streams.outputs import event_frame
+from hopsight.streams.kernel import SCORE, advance
 from hopsight.streams.state import State
-from hopsight.streams.tally import new_laws, node_scores, node_tally, node_totals
+from hopsight.streams.tables import event_frame, new_habits, node_scores, node_tally, node_totals
 from stream_toys import DAY, START, read_events
 
 NOON = START + 45 * DAY + 12 * 3600
@@ -39,7 +37,7 @@ def planted(source: list[int], target: list[int], seconds: float) -> pl.DataFram
 
 
 def scores_of(frame: pl.DataFrame, window: str = "1d") -> np.ndarray:
-    state = State.new({"window": window, "seed": 0, "hours": True, "fits": [], "laws": new_laws()}, seed=0)
+    state = State.new({"window": window, "seed": 0, "hours": True, "fits": [], "habits": new_habits()}, seed=0)
     return advance(state, read_events(frame, Columns(time="time", amount="amount")))[0][:, SCORE]
 
 
@@ -94,7 +92,7 @@ def test_money_mules_are_named(traffic: pl.DataFrame) -> None:
 
 def nodes_of(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the nodes, most anomalous first."""
-    state = State.new({"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}, seed=0)
+    state = State.new({"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits()}, seed=0)
     events = read_events(frame, Columns(time="time", amount="amount"))
     rows = node_tally(event_frame(events, *advance(state, events), 3.0), None)
     return node_scores(node_totals(rows, None))

@@ -1,7 +1,8 @@
-"""The saved state: complete, small for a short stream, and refused when damaged."""
+"""The saved state: complete, small, refused when damaged; rows that were not committed are cut off."""
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 
@@ -10,14 +11,17 @@ import polars as pl
 import pytest
 
 from hopsight.runs.folder import STATE
-from hopsight.streams.engine import advance
+from hopsight.streams import memory
 from hopsight.streams.events import Columns
-from hopsight.streams.state import State
-from hopsight.streams.tally import new_laws
+from hopsight.streams.kernel import advance
+from hopsight.streams.results import unguarded_text
+from hopsight.streams.state import Journal, State, write_rows
+from hopsight.streams.tables import new_habits
 from stream_toys import read_events, toy_events
 from toys import called
 
-NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "laws": new_laws()}
+ONE = pl.DataFrame({"node": ["one"]})
+NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits()}
 
 
 def test_a_loaded_state_continues_to_the_bit(tmp_path: Path) -> None:
@@ -32,16 +36,14 @@ def test_a_loaded_state_continues_to_the_bit(tmp_path: Path) -> None:
     assert (tmp_path / STATE).stat().st_size < 5_000_000
 
 
-def test_the_state_stops_growing(tmp_path: Path) -> None:
-    """Saved after events between ever new nodes, it is not larger than its tables allow."""
-    from hopsight.streams import memory
-
+def test_the_tables_never_grow() -> None:
+    """After events between ever new nodes, the tables hold the most recently seen."""
     full = memory.new_memory(1024, 1024)
-    node_slot, pair_slot = called(memory.node_slot), called(memory.pair_slot)
+    entry, find = called(memory.entry), called(memory.find)
     for number in range(1, 20_000):
-        node_slot(full, np.uint64(number), number, number)
-        pair_slot(full, np.uint64(number), number, number)
-    assert np.count_nonzero(full.nodes.key) == np.count_nonzero(full.pairs.key) == 1024
+        entry(full.nodes, np.uint64(number), number, number)
+    assert np.count_nonzero(full.nodes.key) == 1024
+    assert find(full.nodes.key, np.uint64(19_999)) >= 0 > find(full.nodes.key, np.uint64(1))
 
 
 def test_refuses_a_missing_and_a_damaged_state(tmp_path: Path) -> None:
@@ -82,3 +84,45 @@ def test_a_state_with_a_flag_of_its_archive_changed_is_refused(tmp_path: Path) -
     (tmp_path / STATE).write_bytes(content)
     with pytest.raises(ValueError, match="damaged or of another version"):
         State.load(tmp_path / STATE)
+
+
+def test_what_was_not_committed_is_cut_off(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, State.new({"sizes": {}}, seed=0))
+    journal.append("a.csv", ONE)
+    journal.commit(("a.csv",))
+    journal.append("a.csv", ONE)  # and the process is killed
+    journal.recover()
+    assert (tmp_path / "a.csv").read_bytes() == b"node\none\n"
+
+
+def test_a_file_that_lost_rows_is_refused(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, State.new({"sizes": {}}, seed=0))
+    journal.append("a.csv", ONE)
+    journal.commit(("a.csv",))
+    (tmp_path / "a.csv").write_bytes(b"")
+    with pytest.raises(ValueError, match="shorter than it was"):
+        journal.recover()
+
+
+def test_a_link_in_the_folder_is_never_followed(tmp_path: Path) -> None:
+    elsewhere, folder = tmp_path / "precious", tmp_path / "run"
+    elsewhere.write_bytes(b"precious")
+    folder.mkdir()
+    (folder / "a.csv").symlink_to(elsewhere)
+    with pytest.raises(ValueError, match="not a file of this run"):
+        Journal(folder, State.new({"sizes": {}}, seed=0)).append("a.csv", ONE)
+    for name in ("a.csv", "../precious"):  # a state that somebody else wrote
+        with pytest.raises(ValueError, match="not a file of this run"):
+            Journal(folder, State.new({"sizes": {name: 0}}, seed=0)).recover()
+    assert elsewhere.read_bytes() == b"precious"
+
+
+def test_a_cell_that_looks_like_a_formula_is_guarded() -> None:
+    nodes = ["=1+1", "ann", "  ＝1+1", "\ufeff@x", "'tis", "-5"]
+    frame = pl.DataFrame({"node": nodes, "score": [-1.0, 2.0, 3.0, 4.0, 5.0, 6.0]})
+    file = io.BytesIO()
+    write_rows(file, frame, header=True)
+    lines = file.getvalue().decode().splitlines()
+    assert lines[:3] == ["node,score", "'=1+1,-1.0", "ann,2.0"]
+    assert [line.partition(",")[0] for line in lines[3:]] == ["'  ＝1+1", "'\ufeff@x", "''tis", "'-5"]
+    assert unguarded_text(pl.read_csv(file.getvalue())).equals(frame)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import shortened
+from hopsight.checks import Refusal, shortened
 from hopsight.io import ids
 from hopsight.io.columns import read_flags
 from hopsight.io.dates import is_time
@@ -148,7 +148,7 @@ def _find_time(table: Table, names: Sequence[str]) -> str:
     dated = [name for name in head.columns if is_time(head[name])]
     found = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(names, TIME_NAMES)
     if found is None:
-        raise ValueError("no column looks like the time of an event: pass --time-column")
+        raise Refusal("time_column", "is needed: no column looks like the time of an event")
     notice(f"Read column {found!r} as the time of each event.", None)
     return found
 

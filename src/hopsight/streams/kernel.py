@@ -1,4 +1,4 @@
-"""One pass over events in order: judge each by what was known, then remember it."""
+"""One pass over events in order: judge each by what was known, then remember it; fit the network when that is due."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.io.dates import SECONDS_PER_DAY
 from hopsight.streams import memory as at
+from hopsight.streams.events import keys_of
 from hopsight.streams.evidence import (
     PAIR,
     SENDER,
     amount_surprise,
     burst_evidence,
-    extend_tail,
+    dispersion_of,
     fill_tail,
     hour_surprise,
     spread_of,
+    streak_evidence,
+    streak_level,
     tail_evidence,
 )
-from hopsight.streams.features import describe
-from hopsight.streams.memory import Memory, mixed, node_slot, pair_key_of, pair_slot
-from hopsight.streams.network import Network, judge
-from hopsight.streams.streaks import dispersion_of, streak_evidence, streak_level
-from hopsight.streams.windows import SPANS
+from hopsight.streams.memory import Memory, entry, mixed, pair_key_of
+from hopsight.streams.network import Network, describe, fit, judge, loss_of
+from hopsight.streams.state import State
+from hopsight.streams.times import SPANS, parse_window
 from hopsight.system.compiled import compiled, inner
+from hopsight.system.lazy_polars import pl
 
 LARGEST_SURPRISE, LARGEST_OFF, LARGEST_TOGETHER = 16.0, 6.0, 32.0  # nats; the logarithm of 1 + standard deviations
 DENSE = 50_000  # examples after which only every tenth event is one
@@ -35,7 +39,7 @@ YOUNG = 10  # windows in which too little is known of who is popular for good
 NEW_END = 0.1  # share of the ends of random pairs that are nodes never seen
 LN10 = math.log(10.0)
 
-# Columns of the readings of one event.
+# Columns of the judgment of one event.
 (
     HOP,
     SURPRISE,
@@ -59,14 +63,71 @@ LN10 = math.log(10.0)
     SOURCE_SCORE,
     TARGET_SCORE,
 ) = range(21)
-N_READINGS = 21
+N_COLUMNS = 21
+MAX_FITS = 500  # fits that the record lists
+
+
+def advance(state: State, events: pl.DataFrame) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Judge events, which are in order of time, remember them, and return their judgments and windows.
+
+    An event that is older than the newest one so far is late: it counts as if it came at the newest time.
+    """
+    memory, window = state.memory, parse_window(state.notes["window"])
+    seed = int(state.notes["seed"])
+    seconds, amounts = events["seconds"].to_numpy(), events["amount"].to_numpy()
+    moments = np.maximum(np.maximum.accumulate(seconds), memory.sums[at.NEWEST])
+    memory.clock[at.N_LATE] += int((seconds < moments).sum())
+    first = int(memory.clock[at.EVENTS])
+    ticks = window.ticks(moments, first, dated=bool(state.notes["hours"]))
+    spans = window.number(moments, first, SPANS)
+    hours = _hours(state, moments)
+    sources, targets = keys_of(events)
+    judgments = np.zeros((events.height, N_COLUMNS), np.float32)
+    place = 0
+    while True:
+        place = process(memory, state.network, sources, targets, ticks, spans, hours, amounts, place, seed, judgments)
+        if place >= events.height:
+            break
+        refit(state, float(moments[place]), seed)
+    memory.sums[at.NEWEST] = moments[-1]
+    return judgments, window.number(moments, first)
+
+
+def _hours(state: State, moments: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the hour of each event: on the first day, when every hour is new, 24 more; −1 if times have none."""
+    if not state.notes["hours"]:
+        return np.full(moments.size, -1)
+    began = state.notes.setdefault("began", float(moments[0]))
+    return np.asarray(
+        (moments // 3600 % at.N_HOURS).astype(np.int64) + at.N_HOURS * (moments < began + SECONDS_PER_DAY)
+    )
+
+
+def refit(state: State, moment: float, seed: int) -> None:
+    """Fit the network to the most recent examples, and note when and why."""
+    memory = state.memory
+    examples = memory.examples[: min(int(memory.clock[at.N_TRAINED]), at.N_EXAMPLES)]
+    before = float(memory.sums[at.LOSS] / max(int(memory.clock[at.SINCE_FIT]), 1))
+    reason = "first" if memory.sums[at.FITTED] == 0.0 else "schedule"
+    if reason != "first" and before > memory.sums[at.BASE_LOSS] + DRIFT:
+        reason = "drift"
+    state.network = fit(state.network, examples, seed + int(memory.sums[at.FITTED]))
+    memory.sums[at.BASE_LOSS] = loss_of(state.network, examples)
+    memory.sums[at.LOSS] = 0.0
+    memory.sums[at.FITTED] += 1.0
+    memory.clock[at.SINCE_FIT] = 0
+    note: dict[str, Any] = {
+        "event": int(memory.clock[at.EVENTS]), "time": moment, "reason": reason,
+        "loss_before": before, "loss_after": float(memory.sums[at.BASE_LOSS]),
+    }  # fmt: skip
+    state.notes["fits"] = [*state.notes["fits"], note][-MAX_FITS:]
 
 
 @compiled()
 def process(
     memory: Memory, network: Network, sources: NDArray[np.uint64], targets: NDArray[np.uint64],
     ticks: NDArray[np.int64], spans: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
-    start: int, seed: int, readings: NDArray[np.float32],
+    start: int, seed: int, judgments: NDArray[np.float32],
 ) -> int:  # fmt: skip
     """Judge events from ``start`` on; return where it stopped: at the end, or where the network is to be fitted again.
 
@@ -82,9 +143,11 @@ def process(
             _open_tick(memory, tick, spans[event])
         clock[at.EVENTS] += 1
         now = clock[at.EVENTS]
-        source = node_slot(memory, sources[event], tick, now)
-        target = node_slot(memory, targets[event], tick, now)
-        pair = pair_slot(memory, pair_key_of(sources[event], targets[event]), tick, now)
+        source = _node(memory, sources[event], tick, now)
+        target = _node(memory, targets[event], tick, now)
+        pair, is_new = entry(memory.pairs, pair_key_of(sources[event], targets[event]), tick, now)
+        if is_new:
+            memory.judged[pair] = 0.0
         learns = clock[at.N_TRAINED] < DENSE or now % 10 == 0
         # What is known changes between ticks only, so that a pair is judged once per tick.
         again = memory.judged[pair, at.STEP_JUDGED] == clock[at.STEP]
@@ -98,11 +161,23 @@ def process(
                     memory, network, row, random_row, odds, sources[event], source, targets[event], target, tick, now,
                     seed,
                 )  # fmt: skip
-        _read(memory, readings[event], memory.judged[pair, at.ODDS], memory.judged[pair, at.PAST])
-        _remember(memory, readings[event], pair, source, target, hours[event], amounts[event])
-        _combine(memory, readings[event], source, target, again)
-        _decide(readings[event])
+        _look_at_pair(memory, judgments[event], memory.judged[pair, at.ODDS], memory.judged[pair, at.PAST])
+        _remember(memory, judgments[event], pair, source, target, hours[event], amounts[event])
+        _combine(memory, judgments[event], source, target, again)
+        _decide(judgments[event])
     return sources.size
+
+
+@inner
+def _node(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
+    """Return the slot of a node, with a new one if it is unknown, and bring it up to this tick."""
+    slot, is_new = entry(memory.nodes, key, tick, now)
+    if is_new:
+        memory.node_hours[slot] = np.float32(0.0)
+        memory.streaks[slot] = 0.0
+        memory.order[memory.clock[at.N_ORDER] % memory.order.size] = slot
+        memory.clock[at.N_ORDER] += 1
+    return slot
 
 
 @inner
@@ -127,12 +202,10 @@ def _open_tick(memory: Memory, tick: int, span: int) -> None:
     memory.clock[at.N_KNOWN] = memory.clock[at.N_ORDER]
     for level in range(3):
         for scale in range(at.N_SCALES):
-            law = memory.population[level, scale]
-            law[at.LAW_SPREAD] = spread_of(law, memory.offs[level, scale])
+            population = memory.population[level, scale]
+            population[at.ALL_SPREAD] = spread_of(population, memory.offs[level, scale])
     for kind in range(memory.seen.shape[0]):
-        fill_tail(memory.seen[kind], memory.tail[kind])
-    for kind in (at.SEEN_SUM, at.SEEN_STRONGEST, at.SEEN_TOGETHER):
-        extend_tail(memory.seen[kind], memory.tail[kind])
+        fill_tail(memory.seen[kind], memory.tail[kind], at.SEEN_SUM <= kind <= at.SEEN_TOGETHER)
     for place in range(2 * at.N_PARTS):
         memory.dispersion[place // at.N_PARTS, place % at.N_PARTS] = dispersion_of(memory.tail[at.SEEN_STREAKS + place])
 
@@ -175,28 +248,31 @@ def _learn(
 
 
 @inner
-def _read(memory: Memory, reading: NDArray[np.float32], odds: float, past: float) -> None:
+def _look_at_pair(memory: Memory, judgment: NDArray[np.float32], odds: float, past: float) -> None:
+    """Say how many hops apart the ends should have been, and how unusual the pair is."""
     near = 1.0 / (1.0 + math.exp(-min(max(odds, -50.0), 50.0)))
     surprise = min(_softplus(-odds), LARGEST_SURPRISE)
-    reading[HOP] = near + (1.0 - near) * past
-    reading[SURPRISE] = surprise
-    reading[PAST_HOP] = past
+    judgment[HOP] = near + (1.0 - near) * past
+    judgment[SURPRISE] = surprise
+    judgment[PAST_HOP] = past
     if memory.sums[at.FITTED] > 0.0:
-        reading[EV_HOP] = tail_evidence(memory.seen[at.SEEN_HOP], memory.tail[at.SEEN_HOP], surprise / LARGEST_SURPRISE)
+        judgment[EV_HOP] = tail_evidence(
+            memory.seen[at.SEEN_HOP], memory.tail[at.SEEN_HOP], surprise / LARGEST_SURPRISE
+        )
     else:
-        reading[EV_HOP] = 0.0
+        judgment[EV_HOP] = 0.0
 
 
 @inner
 def _remember(
-    memory: Memory, reading: NDArray[np.float32], pair: int, source: int, target: int, hour: int, amount: float
+    memory: Memory, judgment: NDArray[np.float32], pair: int, source: int, target: int, hour: int, amount: float
 ) -> None:
-    """Count the event, and read how unusual its count, its amount and its hour are."""
+    """Count the event, and say how unusual its count, its amount and its hour are."""
     nodes, pairs = memory.nodes, memory.pairs
     first = pairs.counts[pair, at.BEFORE] + pairs.counts[pair, at.WITHIN] == 0
     strongest = 0.0
     for level in range(3):
-        reading[EV_PAIR + level] = 0.0
+        judgment[EV_PAIR + level] = 0.0
         for scale in range(at.N_SCALES):
             if level == PAIR:
                 counts = pairs.bursts[pair, 0, scale]
@@ -204,26 +280,28 @@ def _remember(
                 counts = nodes.bursts[source, 0, scale] if level == SENDER else nodes.bursts[target, 1, scale]
             now = memory.clock[at.STEP] if scale == 0 else memory.clock[at.SPAN_STEP]
             young = scale == 1 and now <= YOUNG * SPANS
-            law, offs = memory.population[level, scale], memory.offs[level, scale]
-            found, seen, usual = burst_evidence(counts, law, offs, now, memory.clock[at.SPAN] // SPANS, young)
+            found, seen, usual = burst_evidence(
+                counts, memory.population[level, scale], memory.offs[level, scale], now, memory.clock[at.SPAN] // SPANS,
+                young,
+            )  # fmt: skip
             if scale == 1 and now <= SPANS:  # in the first window there is nothing to compare with
                 found = 0.0
-            reading[EV_PAIR + level] = max(reading[EV_PAIR + level], found)
+            judgment[EV_PAIR + level] = max(judgment[EV_PAIR + level], found)
             if found > strongest:
                 strongest = found
-                reading[COUNT_SEEN], reading[COUNT_USUAL], reading[SCALE] = seen, math.expm1(usual), scale
-    reading[EV_AMOUNT] = reading[EV_HOUR] = 0.0
+                judgment[COUNT_SEEN], judgment[COUNT_USUAL], judgment[SCALE] = seen, math.expm1(usual), scale
+    judgment[EV_AMOUNT] = judgment[EV_HOUR] = 0.0
     if not math.isnan(amount):
         off = amount_surprise(nodes.amount[source], pairs.amount[pair], memory.amounts, amount)
         share = math.log1p(off) / LARGEST_OFF
-        reading[EV_AMOUNT] = tail_evidence(memory.seen[at.SEEN_AMOUNT], memory.tail[at.SEEN_AMOUNT], share)
+        judgment[EV_AMOUNT] = tail_evidence(memory.seen[at.SEEN_AMOUNT], memory.tail[at.SEEN_AMOUNT], share)
     if hour >= 0:
         off = hour_surprise(memory.node_hours[source], memory.hours, hour % at.N_HOURS)
         if hour < at.N_HOURS:
-            reading[EV_HOUR] = tail_evidence(
+            judgment[EV_HOUR] = tail_evidence(
                 memory.seen[at.SEEN_HOUR], memory.tail[at.SEEN_HOUR], off / LARGEST_SURPRISE
             )
-    reading[NEW_PAIR] = 1.0 if first and reading[PAST_HOP] > 1.0 else 0.0
+    judgment[NEW_PAIR] = 1.0 if first and judgment[PAST_HOP] > 1.0 else 0.0
     pairs.counts[pair, at.WITHIN] += 1
     nodes.counts[source, at.SENT_NOW] += 1
     nodes.counts[target, at.RECEIVED_NOW] += 1
@@ -234,64 +312,60 @@ def _remember(
 
 
 @inner
-def _combine(memory: Memory, reading: NDArray[np.float32], source: int, target: int, again: bool) -> None:
-    """Read how unusual pair, amount and hour are together, and whether the event is part of a streak.
+def _combine(memory: Memory, judgment: NDArray[np.float32], source: int, target: int, again: bool) -> None:
+    """Say how unusual pair, amount and hour are together, and whether the event is part of a streak.
 
     Their sum is compared with that of earlier events, as three things that are a little unusual rarely come together,
     and so is the strongest of them, which the sum dilutes. A pair that comes again in the same tick is judged by the
     same past: it adds nothing to a streak.
     """
-    parts = (reading[EV_HOP], reading[EV_AMOUNT], reading[EV_HOUR])
-    total = _share_of(memory, at.SEEN_SUM, parts[0] + parts[1] + parts[2])
-    strongest = _share_of(memory, at.SEEN_STRONGEST, max(parts))
-    reading[EV_TOGETHER] = _share_of(memory, at.SEEN_TOGETHER, max(total, strongest))
-    reading[EV_STREAK] = reading[SOURCE_SCORE] = reading[TARGET_SCORE] = 0.0
+    parts = (judgment[EV_HOP], judgment[EV_AMOUNT], judgment[EV_HOUR])
+    seen, tail = memory.seen, memory.tail
+    together = 0.0
+    for kind, value in ((at.SEEN_SUM, parts[0] + parts[1] + parts[2]), (at.SEEN_STRONGEST, max(parts))):
+        together = max(together, tail_evidence(seen[kind], tail[kind], value / LARGEST_TOGETHER))
+    kind = at.SEEN_TOGETHER
+    judgment[EV_TOGETHER] = tail_evidence(seen[kind], tail[kind], together / LARGEST_TOGETHER)
+    judgment[EV_STREAK] = judgment[SOURCE_SCORE] = judgment[TARGET_SCORE] = 0.0
     for place in range(2 * at.N_PARTS):
         end, part = place // at.N_PARTS, place % at.N_PARTS
-        row, seen = memory.streaks[source if end == 0 else target, end, part], memory.seen[at.SEEN_STREAKS + place]
-        found = 0.0 if again else streak_evidence(row, seen, memory.clock[at.SPAN_STEP], parts[part])
+        row = memory.streaks[source if end == 0 else target, end, part]
+        found, level = 0.0, 0.0
+        if again:
+            level = streak_level(row)
+        else:
+            found, level = streak_evidence(row, seen[at.SEEN_STREAKS + place], memory.clock[at.SPAN_STEP], parts[part])
         found /= memory.dispersion[end, part]
-        if found > reading[EV_STREAK]:
-            reading[EV_STREAK], reading[STREAK_PLACE], reading[STREAK_COUNT] = found, place, row[at.NUMBER]
-        own = streak_level(row) / memory.dispersion[end, part]
-        reading[SOURCE_SCORE + end] = max(reading[SOURCE_SCORE + end], own)
+        if found > judgment[EV_STREAK]:
+            judgment[EV_STREAK], judgment[STREAK_PLACE], judgment[STREAK_COUNT] = found, place, row[at.NUMBER]
+        judgment[SOURCE_SCORE + end] = max(judgment[SOURCE_SCORE + end], level / memory.dispersion[end, part])
 
 
 @inner
-def _share_of(memory: Memory, kind: int, evidence: float) -> float:
-    return tail_evidence(memory.seen[kind], memory.tail[kind], evidence / LARGEST_TOGETHER)
+def _decide(judgment: NDArray[np.float32]) -> None:
+    """Let the strongest evidence decide; the score is −log₁₀ of the chance that an ordinary event has as much.
 
-
-@inner
-def _decide(reading: NDArray[np.float32]) -> None:
-    """Let the strongest evidence decide; the score is −log₁₀ of the chance that an ordinary event has as much."""
+    For each end it counts less by the evidence by which the other end alone is more unusual. Of an end alone speak the
+    burst of its own events, its streak and, of the source, the hour if that decided. So the targets of a scan are not
+    as suspicious as who scans, nor are the senders to an account that collects.
+    """
     best = EV_HOP
     for column in (EV_AMOUNT, EV_HOUR):
-        if reading[column] > reading[best]:
+        if judgment[column] > judgment[best]:
             best = column
-    strongest = reading[EV_TOGETHER]
+    strongest = judgment[EV_TOGETHER]
     for column in (EV_PAIR, EV_SENDER, EV_RECEIVER, EV_STREAK):
-        if reading[column] > strongest:
-            best, strongest = column, reading[column]
-    reading[SCORE] = strongest / LN10
-    reading[KIND] = best - EV_HOP
-    _share_out(reading)
-
-
-@inner
-def _share_out(reading: NDArray[np.float32]) -> None:
-    """Set what the event says of each end: its score, less the evidence by which the other end alone is more unusual.
-
-    Of an end alone speak the burst of its own events, its streak and, of the source, the hour if that decided. So the
-    targets of a scan are not as suspicious as who scans, nor are the senders to an account that collects.
-    """
-    reading[SOURCE_SCORE] = max(reading[SOURCE_SCORE], reading[EV_SENDER])
-    reading[TARGET_SCORE] = max(reading[TARGET_SCORE], reading[EV_RECEIVER])
-    if reading[KIND] == EV_HOUR - EV_HOP:
-        reading[SOURCE_SCORE] = max(reading[SOURCE_SCORE], reading[EV_TOGETHER])
-    more = (reading[SOURCE_SCORE] - reading[TARGET_SCORE]) / LN10
-    reading[SOURCE_SCORE] = max(0.0, reading[SCORE] - max(0.0, -more))
-    reading[TARGET_SCORE] = max(0.0, reading[SCORE] - max(0.0, more))
+        if judgment[column] > strongest:
+            best, strongest = column, judgment[column]
+    judgment[SCORE] = strongest / LN10
+    judgment[KIND] = best - EV_HOP
+    judgment[SOURCE_SCORE] = max(judgment[SOURCE_SCORE], judgment[EV_SENDER])
+    judgment[TARGET_SCORE] = max(judgment[TARGET_SCORE], judgment[EV_RECEIVER])
+    if judgment[KIND] == EV_HOUR - EV_HOP:
+        judgment[SOURCE_SCORE] = max(judgment[SOURCE_SCORE], judgment[EV_TOGETHER])
+    more = (judgment[SOURCE_SCORE] - judgment[TARGET_SCORE]) / LN10
+    judgment[SOURCE_SCORE] = max(0.0, judgment[SCORE] - max(0.0, -more))
+    judgment[TARGET_SCORE] = max(0.0, judgment[SCORE] - max(0.0, more))
 
 
 @inner

@@ -26,7 +26,7 @@ LOSS, BASE_LOSS, NEWEST, FITTED = range(4)
 # window in which a burst was last learned as usual, and the log count that the last ticks all reached.
 COUNT, CARRY, TICK, LOGS, TICKS, LEARNED_IN, LASTING = range(7)
 # Columns of a row of ``population``: sum of log counts, ticks, squares of residuals; mean and spread, which follow.
-LAW_LOGS, LAW_TICKS, LAW_SQUARES, LAW_USUAL, LAW_SPREAD = range(5)
+ALL_LOGS, ALL_TICKS, ALL_SQUARES, ALL_USUAL, ALL_SPREAD = range(5)
 LEAST_SPREAD, START_SPREAD = math.log(1.5), math.log(2.0)  # counts vary by a factor of 1.5 at least
 N_OFFS, LARGEST_LOG = 32, math.log(8.0)  # bins of the histograms of log(count / usual count), and their end
 N_SCALES = 2  # bursts are looked for within a tick, and within a span of many
@@ -139,11 +139,16 @@ def mixed(value: np.uint64) -> np.uint64:
 @inner
 def find(keys: NDArray[np.uint64], key: np.uint64) -> int:
     """Return the slot of a key, or −1."""
-    start: Any = np.int64(mixed(key) % np.uint64(keys.size // WAYS)) * WAYS
-    for slot in range(start, start + WAYS):
+    bucket = _bucket(keys, key)
+    for slot in range(bucket, bucket + WAYS):
         if keys[slot] == key:
             return slot
     return -1
+
+
+@inner
+def _bucket(keys: NDArray[np.uint64], key: np.uint64) -> Any:
+    return np.int64(mixed(key) % np.uint64(keys.size // WAYS)) * WAYS
 
 
 @inner
@@ -155,17 +160,18 @@ def entry(table: Table, key: np.uint64, tick: int, now: int) -> tuple[int, bool]
     slot = find(table.key, key)
     fresh = slot < 0
     if fresh:
-        slot = _place_for(table, key)
+        slot = bucket = _bucket(table.key, key)
+        for other in range(bucket, bucket + WAYS):
+            if table.key[other] == np.uint64(0):
+                slot = other
+                break
+            if table.seen[other] < table.seen[slot]:
+                slot = other
         table.key[slot] = key
-        table.tick[slot] = tick
-        table.active[slot] = tick
-        for column in range(table.counts.shape[1]):
-            table.counts[slot, column] = 0
-        for level in range(table.bursts.shape[1]):
-            for scale in range(table.bursts.shape[2]):
-                for column in range(table.bursts.shape[3]):
-                    table.bursts[slot, level, scale, column] = 0.0
-        table.amount[slot, 0] = table.amount[slot, 1] = 0.0
+        table.tick[slot] = table.active[slot] = tick
+        table.counts[slot] = 0
+        table.bursts[slot] = 0.0
+        table.amount[slot] = 0.0
     refresh(table, slot, tick)
     table.seen[slot] = now
     return slot, fresh
@@ -181,44 +187,6 @@ def refresh(table: Table, slot: int, tick: int) -> None:
             table.counts[slot, half + column] = 0
         table.active[slot] = table.tick[slot]
         table.tick[slot] = tick
-
-
-@inner
-def _place_for(table: Table, key: np.uint64) -> int:
-    start: Any = np.int64(mixed(key) % np.uint64(table.key.size // WAYS)) * WAYS
-    best = start
-    for slot in range(start, start + WAYS):
-        if table.key[slot] == np.uint64(0):
-            return slot
-        if table.seen[slot] < table.seen[best]:
-            best = slot
-    return best
-
-
-@inner
-def node_slot(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
-    """Return the slot of a node, with a new one if it is unknown, and bring it up to this tick."""
-    slot, fresh = entry(memory.nodes, key, tick, now)
-    if fresh:
-        for hour in range(N_HOURS):
-            memory.node_hours[slot, hour] = np.float32(0.0)
-        for end in range(memory.streaks.shape[1]):
-            for part in range(memory.streaks.shape[2]):
-                for column in range(memory.streaks.shape[3]):
-                    memory.streaks[slot, end, part, column] = 0.0
-        memory.order[memory.clock[N_ORDER] % memory.order.size] = slot
-        memory.clock[N_ORDER] += 1
-    return slot
-
-
-@inner
-def pair_slot(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
-    """Return the slot of a pair, with a new one if it is unknown, and bring it up to this tick."""
-    slot, fresh = entry(memory.pairs, key, tick, now)
-    if fresh:
-        for column in range(memory.judged.shape[1]):
-            memory.judged[slot, column] = 0.0
-    return slot
 
 
 @inner

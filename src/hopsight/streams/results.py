@@ -5,7 +5,9 @@ All of it comes from the state, which has a bounded size, so that ``watch`` can 
 
 from __future__ import annotations
 
+import datetime
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,10 @@ from hopsight.report.timeline import write_timeline
 from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS
 from hopsight.runs.record import write_record
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
-from hopsight.streams.outputs import unguarded_text, write_rows
-from hopsight.streams.reasons import moment_words, node_story
-from hopsight.streams.state import State
-from hopsight.streams.tally import node_scores, node_totals, score_windows
-from hopsight.streams.windows import parse_window
-from hopsight.system.cells import guarded
+from hopsight.streams.state import State, write_rows
+from hopsight.streams.tables import node_scores, node_totals, score_windows
+from hopsight.streams.times import parse_window
+from hopsight.system.cells import guarded, unguarded_frame
 from hopsight.system.files import replacing
 from hopsight.system.lazy_polars import pl
 from hopsight.system.machine import machine, peak_memory, versions
@@ -102,6 +102,11 @@ def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
     return {"source": source, "target": target, "score": score, "summary": summary.strip(), "events": shown.to_dicts()}
 
 
+def unguarded_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows that were read from a CSV file with their original text; an empty cell is an empty text."""
+    return unguarded_frame(frame).with_columns(pl.col(pl.String).fill_null(""))
+
+
 def evaluation(labels: list[Any]) -> dict[str, Any] | None:
     """Return ROC-AUC and the number of anomalies, from pairs of labels and scores, or None without both classes."""
     truth = np.concatenate([each for each, _ in labels]) if labels else np.zeros(0, np.int8)
@@ -120,8 +125,8 @@ def _strongest(frames: list[pl.DataFrame | None], number: int | None, key: str) 
 
 
 def _open_windows(state: State) -> pl.DataFrame:
-    laws = {key: list(law) for key, law in state.notes["laws"].items()}
-    return score_windows(state.tallies[WINDOWS], laws)
+    habits = {key: list(habit) for key, habit in state.notes["habits"].items()}
+    return score_windows(state.tallies[WINDOWS], habits)
 
 
 def _facts(state: State) -> dict[str, Any]:
@@ -182,3 +187,49 @@ def _summary(state: State, record: dict[str, Any]) -> list[str]:
     if record["n_late"]:
         summary.append(f"{plural(record['n_late'], 'event')} came late and counted as of the newest time so far.")
     return summary
+
+
+def node_story(node: dict[str, Any]) -> str:
+    """Return what a node did until its strongest window, and what it did then, from its row of :func:`node_totals`.
+
+    >>> peak = {"peak_start": 86400.0, "peak_events": 37, "peak_sent": 37, "peak_new_pairs": 30, "peak_far": 30}
+    >>> story = node_story({**peak, "before_events": 4, "before_windows": 1, "before_new_pairs": 3})
+    >>> for part in story.split("; "):
+    ...     print(part)
+    Until 1970-01-02 it had 4 events per window with 3 partners
+    in the window of 1970-01-02 it had 37 (37 sent, 0 received), with 30 new partners that it had no known path to.
+    """
+    when = moment_words(node["peak_start"])
+    events, sent = node["peak_events"], node["peak_sent"]
+    text = f"in the window of {when} it had {events:,} ({sent:,} sent, {events - sent:,} received)"
+    new, far = node["peak_new_pairs"], node["peak_far"]
+    if new:
+        text += f", with {plural(new, 'new partner')}"
+    if far:
+        text += f", {far:,} of which it had no known path to" if new != far else " that it had no known path to"
+    if not node["before_windows"]:
+        return f"It was new: {text}."
+    usual = plural_about(node["before_events"] / node["before_windows"], "event")
+    partners = plural(node["before_new_pairs"], "partner")
+    return f"Until {when} it had {usual} per window with {partners}; {text}."
+
+
+def plural_about(number: float, noun: str) -> str:
+    """Return a number with about three digits and its noun.
+
+    >>> plural_about(1.0, "event"), plural_about(4.256, "event"), plural_about(2841.2, "event")
+    ('1 event', '4.26 events', '2,841 events')
+    """
+    return f"{number:{',.0f' if number >= 100 else '.3g'}} {noun}{'' if number == 1 else 's'}"
+
+
+def moment_words(seconds: float) -> str:
+    """Return a time as a date, with the hour where there is one.
+
+    >>> moment_words(0.0), moment_words(5400.0)
+    ('1970-01-01', '1970-01-01 01:30')
+    """
+    if not math.isfinite(seconds) or abs(seconds) > 2.5e11:
+        return f"{seconds:g}"
+    text = (datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=math.floor(seconds))).isoformat(" ")[:16]
+    return text[:10] if text.endswith(" 00:00") else text

@@ -20,15 +20,21 @@ from hopsight.runs.record import Stages, checksums, notices, read_record
 from hopsight.runs.rerun import report_changes
 from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
-from hopsight.streams.engine import advance
 from hopsight.streams.events import Columns, SortedEvents, have_hours, sorted_events
-from hopsight.streams.journal import Journal
+from hopsight.streams.kernel import advance
 from hopsight.streams.memory import EVENTS, N_LATE
-from hopsight.streams.outputs import EDGE_COLUMNS, alert_frame, event_frame, unguarded_text
-from hopsight.streams.results import evaluation, keep, write_summary
-from hopsight.streams.state import State
-from hopsight.streams.tally import new_laws, node_tally, score_windows, window_tally
-from hopsight.streams.windows import parse_window
+from hopsight.streams.results import evaluation, keep, unguarded_text, write_summary
+from hopsight.streams.state import Journal, State
+from hopsight.streams.tables import (
+    EDGE_COLUMNS,
+    alert_frame,
+    event_frame,
+    new_habits,
+    node_tally,
+    score_windows,
+    window_tally,
+)
+from hopsight.streams.times import parse_window
 from hopsight.system.lazy_polars import pl
 
 APPENDED = ("edges.csv", ALERTS, WINDOWS, TRAJECTORIES)
@@ -177,7 +183,7 @@ def _counts(state: State) -> tuple[int, int, int]:
 def _first_notes(request: StreamRequest) -> dict[str, Any]:
     return {
         "window": request.window, "seed": request.seed, "alarm": request.alarm, "hours": None, "alerts": 0, "fits": [],
-        "sizes": {}, "pieces": [], "n_pieces": 0, "piece": None, "laws": new_laws(), "last_alerts": [0, 0],
+        "sizes": {}, "pieces": [], "n_pieces": 0, "piece": None, "habits": new_habits(), "last_alerts": [0, 0],
         "n_windows": 0,
     }  # fmt: skip
 
@@ -220,8 +226,8 @@ def _continue(
 def _step(state: State, journal: Journal, events: pl.DataFrame) -> tuple[pl.DataFrame, Any]:
     """Judge one chunk and append its rows; return its alerts and scores."""
     notes = state.notes
-    readings, windows = advance(state, events)
-    frame = event_frame(events, readings, windows, notes["alarm"])
+    judgments, windows = advance(state, events)
+    frame = event_frame(events, judgments, windows, notes["alarm"])
     words = parse_window(notes["window"]).span_words(dated=bool(notes["hours"]))
     alerts = alert_frame(frame, notes["alerts"] + 1, words)
     notes["alerts"] += alerts.height
@@ -231,7 +237,7 @@ def _step(state: State, journal: Journal, events: pl.DataFrame) -> tuple[pl.Data
         rows = tally(frame, state.tallies.get(name))
         closed[name] = rows.filter(pl.col("window") < last)  # late events fall into the open window
         state.tallies[name] = rows.filter(pl.col("window") >= last)
-    closed[WINDOWS] = score_windows(closed[WINDOWS], notes["laws"])
+    closed[WINDOWS] = score_windows(closed[WINDOWS], notes["habits"])
     for name, rows in (("edges.csv", frame.select(EDGE_COLUMNS)), (ALERTS, alerts), *closed.items()):
         journal.append(name, rows)
     keep(state, alerts, closed[TRAJECTORIES], closed[WINDOWS])

@@ -1,9 +1,13 @@
-"""The state of a stream: everything that the next events are judged by, saved as one file."""
+"""The state of a stream: everything that the next events are judged by, saved as one file, and the files beside it.
+
+Lengths of the output files are part of the state, so that a killed process leaves no trace in them.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +18,13 @@ import numpy as np
 from hopsight.runs.folder import STATE
 from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, SMALL_ARRAYS, TABLES, Memory, new_memory
 from hopsight.streams.network import Network, new_network
+from hopsight.system.cells import guarded_frame
 from hopsight.system.files import read_regular, replacing
 from hopsight.system.lazy_polars import pl
 from hopsight.system.threads import check_polars
 
-VERSION = 4
+VERSION = 5
+DATETIME = "%Y-%m-%dT%H:%M:%S%.f"
 
 
 @dataclass
@@ -88,6 +94,46 @@ class State:
         memory.examples[: len(values["examples"])] = values["examples"]
         network = Network(*(values[f"network_{name}"] for name in Network._fields))
         return cls(memory, network, notes, {name: _unpacked(values[f"tally_{name}"]) for name in notes.pop("tallies")})
+
+
+class Journal:
+    """The files of a run over time; what was appended counts from :meth:`commit` on."""
+
+    def __init__(self, folder: Path, state: State) -> None:
+        self.folder, self.state = folder, state
+
+    def recover(self) -> None:
+        """Cut off what a killed process appended after its last commit."""
+        for name, size in self.state.notes["sizes"].items():
+            path = self._own(name)
+            if not path.is_file() or path.stat().st_size < size:
+                raise ValueError(f"{path} is shorter than it was: restore it, or start again with hopsight stream")
+            if path.stat().st_size > size:
+                os.truncate(path, size)
+
+    def append(self, name: str, rows: pl.DataFrame) -> None:
+        """Append rows to a file, with a header at its beginning, and wait until they are on the disk."""
+        with self._own(name).open("ab") as file:
+            write_rows(file, rows, header=file.tell() == 0)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _own(self, name: str) -> Path:
+        """Return the path of a file in the folder; never through a link, which could lead anywhere."""
+        path = self.folder / name
+        if Path(name).name != name or path.is_symlink():
+            raise ValueError(f"{path} is not a file of this run: remove it, and start again with hopsight stream")
+        return path
+
+    def commit(self, names: tuple[str, ...]) -> None:
+        """Save the state with the present lengths of the files."""
+        self.state.notes["sizes"] = {name: (self.folder / name).stat().st_size for name in names}
+        self.state.save(self.folder / STATE)
+
+
+def write_rows(file: Any, frame: pl.DataFrame, *, header: bool = True) -> None:
+    """Write rows as CSV, in which no text cell can be taken for a formula."""
+    guarded_frame(frame).write_csv(file, include_header=header, datetime_format=DATETIME)
 
 
 def _as_written(content: bytes) -> io.BytesIO:

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from hopsight.streams import tally
-from hopsight.streams.tally import new_laws, node_scores, node_tally, node_totals, score_windows, window_tally
+from hopsight.streams import tables
+from hopsight.streams.tables import new_habits, node_scores, node_tally, node_totals, score_windows, window_tally
 
 
 def events() -> pl.DataFrame:
@@ -58,7 +58,7 @@ def test_totals_by_hand_and_the_same_in_parts() -> None:
 
 
 def test_totals_of_the_least_recent_nodes_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "MOST_NODES", 2)
+    monkeypatch.setattr(tables, "MOST_NODES", 2)
     rows = node_tally(events(), None)
     totals = node_totals(rows.filter(pl.col("window") == 1), node_totals(rows.filter(pl.col("window") == 0), None))
     assert set(totals["node"]) == {"b", "c"}
@@ -71,7 +71,7 @@ def test_a_window_unlike_the_ones_before_has_the_highest_score() -> None:
     rows = pl.DataFrame(
         {"window": np.arange(40), "events": counts, "surprise": counts * 1_000_000, "flagged": np.zeros(40, np.int64)}
     )
-    scored = score_windows(rows, new_laws())
+    scored = score_windows(rows, new_habits())
     assert scored["score"].arg_max() == 30
     assert scored["decided_by"][30] == "events"
     assert scored["score"].to_list()[:5] == [0.0] * 5  # too few to compare with

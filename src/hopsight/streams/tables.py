@@ -1,20 +1,114 @@
-"""What happened per window and per node and window; the open window waits in the state."""
+"""The tables of a run over time: one row per event, per alert with its reason, per window, and per node and window."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hopsight.streams import kernel as at
 from hopsight.streams.evidence import KINDS
 from hopsight.system.lazy_polars import pl
 
+EDGE_COLUMNS = ("source", "target", "time", "hop", "surprise", "score", "flagged", "decided_by", "window", "row")
+ALERT_COLUMNS = ("alert", "source", "target", "time", "window", "score", "decided_by", "hop", "surprise", "reason")
+FAR_HOP = 4.0
+LEAST_TOO = math.log(10.0)  # nats: what less than a tenth of events have is named besides what decided
+PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence that count together, in words
 LEAST_WINDOWS = 5.0
 LEAST_SPREAD = 0.1
 UNIT = 1e6  # surprise is summed as whole numbers of this fraction, so that no order of adding changes the sum
 MOST_NODES = 200_000  # of which totals are kept
 MEASURES = ("events", "surprise", "flagged")
+
+
+def event_frame(
+    events: pl.DataFrame, judgments: NDArray[np.float32], windows: NDArray[np.int64], alarm: float
+) -> pl.DataFrame:
+    """Return events with their judgments."""
+    score = np.ascontiguousarray(judgments[:, at.SCORE])
+    return pl.DataFrame(
+        {
+            "source": events["source"], "target": events["target"], "time": events["time"],
+            "hop": judgments[:, at.HOP], "surprise": judgments[:, at.SURPRISE], "score": score,
+            "flagged": (score >= alarm).astype(np.int8), "decided_by": kind_names(judgments),
+            "window": windows, "row": events["row"], "start": events["seconds"],
+            "new_pair": judgments[:, at.NEW_PAIR].astype(np.int64), "past_hop": judgments[:, at.PAST_HOP],
+            "far": ((judgments[:, at.PAST_HOP] >= FAR_HOP) & (judgments[:, at.NEW_PAIR] > 0)).astype(np.int64),
+            "count": judgments[:, at.COUNT_SEEN].astype(np.float64),
+            "usual": judgments[:, at.COUNT_USUAL].astype(np.float64),
+            "scale": judgments[:, at.SCALE].astype(np.int8),
+            "streak": judgments[:, at.STREAK_COUNT].astype(np.float64),
+            "streak_place": judgments[:, at.STREAK_PLACE].astype(np.int8),
+            "source_score": judgments[:, at.SOURCE_SCORE], "target_score": judgments[:, at.TARGET_SCORE],
+            "source_flagged": (judgments[:, at.SOURCE_SCORE] >= alarm).astype(np.int8),
+            "target_flagged": (judgments[:, at.TARGET_SCORE] >= alarm).astype(np.int8),
+            "hop_evidence": judgments[:, at.EV_HOP], "amount_evidence": judgments[:, at.EV_AMOUNT],
+            "hour_evidence": judgments[:, at.EV_HOUR],
+        }
+    )  # fmt: skip
+
+
+def alert_frame(frame: pl.DataFrame, first: int, spans: Sequence[str]) -> pl.DataFrame:
+    """Return the flagged events with a number, counted from ``first``, and a reason."""
+    flagged = frame.filter(pl.col("flagged") == 1)
+    return flagged.with_columns(
+        (pl.int_range(pl.len()) + first).alias("alert"), event_reasons(flagged, spans).alias("reason")
+    ).select(ALERT_COLUMNS)
+
+
+def kind_names(judgments: NDArray[np.float32]) -> Any:
+    """Return the names of the kinds of evidence that decided."""
+    return np.array(KINDS)[judgments[:, at.KIND].astype(np.int64)]
+
+
+def event_reasons(frame: pl.DataFrame, spans: Sequence[str]) -> pl.Series:
+    """Return one sentence per event, and what else is unusual; ``spans`` says over how long events are counted."""
+    chosen: Any = pl.when(pl.lit(False)).then(pl.lit(""))
+    for kind, sentence in _sentences(spans).items():
+        chosen = chosen.when(pl.col("decided_by") == kind).then(sentence)
+    together, reason = pl.col("decided_by").is_in(list(PARTS)), chosen.otherwise(pl.lit(""))
+    for kind, word in PARTS.items():
+        too = together & (pl.col("decided_by") != kind) & (pl.col(f"{kind}_evidence") >= LEAST_TOO)
+        reason = reason + pl.when(too).then(pl.lit(f" The {word} is unusual, too.")).otherwise(pl.lit(""))
+    return frame.select(reason.alias("reason"))["reason"]
+
+
+def _sentences(spans: Sequence[str]) -> dict[str, pl.Expr]:
+    """Return a sentence by kind of evidence."""
+    source, target = pl.col("source").cast(pl.String), pl.col("target").cast(pl.String)
+    count, usual = pl.col("count").round(0).cast(pl.Int64), pl.col("usual").clip(0.1).round(1)
+    chance = (100.0 * (-pl.col("surprise")).exp()).round(1)
+    path = (
+        pl.when(pl.col("past_hop") >= 4).then(pl.lit("had no known path of at most 3 edges"))
+        .when(pl.col("past_hop") >= 3).then(pl.lit("were 3 hops apart"))
+        .when(pl.col("past_hop") >= 2).then(pl.lit("had only common neighbors"))
+        .otherwise(pl.lit("had an edge already"))
+    )  # fmt: skip
+    within = pl.when(pl.col("scale") == 0).then(pl.lit(spans[0])).otherwise(pl.lit(spans[1]))
+    sent, received = pl.format("{} sent", source), pl.format("{} received", target)
+    streak, parts = pl.col("streak").round(0).cast(pl.Int64), pl.lit("pairs")
+    for place, word in enumerate(PARTS.values()):
+        parts = pl.when(pl.col("streak_place") % len(PARTS) == place).then(pl.lit(f"{word}s")).otherwise(parts)
+    return {
+        "hop": pl.format(
+            "{} and {} {} before; such a pair becomes an edge with a chance of {}%.", source, target, path, chance
+        ),
+        "pair": pl.format(
+            "{} events from {} to {} within {}, where {} are usual.", count, source, target, within, usual
+        ),
+        "sender": pl.format("{} {} events within {}, where {} are usual.", sent, count, within, usual),
+        "receiver": pl.format("{} {} events within {}, where {} are usual.", received, count, within, usual),
+        "amount": pl.format("The amount is unusual for {} and {}.", source, target),
+        "hour": pl.format("{} is seldom active at this hour of the day.", source),
+        "streak": pl.format(
+            "The {} of the last {} events that {} are unusual together.",
+            parts, streak, pl.when(pl.col("streak_place") < len(PARTS)).then(sent).otherwise(received),
+        ),
+    }  # fmt: skip
 
 
 def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame:
@@ -65,10 +159,10 @@ def window_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFr
     ).sort("window")  # fmt: skip
 
 
-def score_windows(closed: pl.DataFrame, laws: dict[str, list[float]]) -> pl.DataFrame:
+def score_windows(closed: pl.DataFrame, habits: dict[str, list[float]]) -> pl.DataFrame:
     """Return closed windows with a score: how unusual their events, surprise and flags are among earlier windows.
 
-    ``laws`` holds number, mean and sum of squares per measure, and is changed.
+    ``habits`` holds number, mean and sum of squares per measure, and is changed.
     """
     scores, reasons, means = [], [], []
     for row in closed.iter_rows(named=True):
@@ -77,7 +171,7 @@ def score_windows(closed: pl.DataFrame, laws: dict[str, list[float]]) -> pl.Data
             "surprise": row["surprise"] / UNIT / row["events"],
             "flagged": math.log1p(row["flagged"]),
         }
-        found = {name: _unusual(laws[name], value) for name, value in values.items()}
+        found = {name: _unusual(habits[name], value) for name, value in values.items()}
         means.append(values["surprise"])
         best = max(MEASURES, key=lambda name: found[name])
         scores.append(found[best] / math.log(10.0))
@@ -89,24 +183,24 @@ def score_windows(closed: pl.DataFrame, laws: dict[str, list[float]]) -> pl.Data
     )
 
 
-def new_laws() -> dict[str, list[float]]:
+def new_habits() -> dict[str, list[float]]:
     """Return what is known of windows before the first."""
     return {name: [0.0, 0.0, 0.0] for name in MEASURES}
 
 
-def _unusual(law: list[float], value: float) -> float:
+def _unusual(habit: list[float], value: float) -> float:
     """Return −log of the chance of a value as large by a heavy tail (Student's t, 4 degrees), and learn the value.
 
     What is learned is limited to 3 standard deviations.
     """
-    number, mean, squares = law
+    number, mean, squares = habit
     spread = max(math.sqrt(squares / max(number - 1.0, 1.0)), LEAST_SPREAD)
     off = (value - mean) / spread
     found = 2.0 * math.log1p(0.25 * off * off) if number >= LEAST_WINDOWS and off > 0 else 0.0
     learned = value if number < LEAST_WINDOWS else mean + spread * min(max(off, -3.0), 3.0)
-    law[0] = number + 1.0
-    law[1] = mean + (learned - mean) / law[0]
-    law[2] = squares + (learned - mean) * (learned - law[1])
+    habit[0] = number + 1.0
+    habit[1] = mean + (learned - mean) / habit[0]
+    habit[2] = squares + (learned - mean) * (learned - habit[1])
     return found
 
 
@@ -155,8 +249,3 @@ def node_scores(totals: pl.DataFrame) -> pl.DataFrame:
         pl.col("new_pairs").alias("degree"), "decided_by", "events", "sent", "far",
         pl.col("flagged").alias("flagged_events"), "windows", "peak_window", "peak_start",
     )  # fmt: skip
-
-
-def kind_names(numbers: Any) -> Any:
-    """Return the names of kinds of evidence by their numbers."""
-    return np.array(KINDS)[np.asarray(numbers, dtype=np.int64)]
