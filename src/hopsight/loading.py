@@ -129,8 +129,7 @@ def _is_name(source: Any) -> bool:
 def files_of(source: str | Path, nodes: str | Path | None = None, *, data_dir: str | Path | None = None) -> list[Path]:
     """Return the files that :func:`load` reads for a path or a name, including those it finds by itself."""
     if io.is_source(source) and not _is_name(source):
-        from hopsight.io.files import TABLE_SUFFIXES
-        from hopsight.io.sources import files
+        from hopsight.io.sources import TABLE_SUFFIXES, files
         from hopsight.io.tables import find_nodes
 
         if nodes is None and str(source).lower().endswith(TABLE_SUFFIXES):

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from hopsight.io.columns import encode, read_flags
+from hopsight.io.nodes import encode, read_flags
 from hopsight.io.rules import KINDS
 
 

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.convert import graph_of
+from hopsight.io import graph_of
 
 A = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
 X = np.array([[1.0], [2.0], [3.0]])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hopsight.io.databases import quoted_table
+from hopsight.io.frames import quoted_table
 from hopsight.loading import load
 from hopsight.runs.request import Source
 from postgres_server import postgres_server

@@ -13,20 +13,20 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from hopsight.io.dataframes import frame_of, is_frame
+from hopsight.io.frames import frame_of, is_frame
 
 
 def test_pandas_needs_no_pyarrow_and_is_not_imported_for_others() -> None:
     program = (
         "import sys; sys.modules['pyarrow'] = None; import pandas as pd; "
-        "from hopsight.io.dataframes import frame_of; "
+        "from hopsight.io.frames import frame_of; "
         "table = pd.DataFrame({'a': ['x', None], 'b': [1, 2], 't': pd.to_datetime(['2024-01-01', None])}); "
         "print(frame_of(table).rows())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[('x', 1, datetime.datetime(2024, 1, 1, 0, 0)), (None, 2, None)]"
     program = (
-        "import sys, polars; from hopsight.io.dataframes import frame_of; "
+        "import sys, polars; from hopsight.io.frames import frame_of; "
         "frame_of(polars.DataFrame({'a': [1]}).lazy()); "
         "assert 'pandas' not in sys.modules and 'torch' not in sys.modules"
     )

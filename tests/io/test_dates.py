@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from hopsight.io.dates import are_clocks, as_seconds, clock_seconds, is_time, number_seconds, number_unit, slashed_order
+from hopsight.io.rules import are_clocks, as_seconds, clock_seconds, is_time, number_seconds, number_unit, slashed_order
 
 LAST_OF_MAY = 1717113600.0  # 2024-05-31
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hopsight.io.edge_columns import EdgeColumns, edge_columns
+from hopsight.io.edges import EdgeColumns, edge_columns
 
 
 def sorted_in(columns: dict[str, Any], **options: Any) -> tuple[EdgeColumns, list[str]]:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.edge_fields import columns_of, derived, read_edges
+from hopsight.io.edges import columns_of, derived, read_edges
 
 
 def test_weights_default_to_one_and_ids_are_left_out() -> None:

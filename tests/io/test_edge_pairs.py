@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.edge_pairs import each_once, edge_weights, weight_matrix
+from hopsight.io.edges import each_once, edge_weights, weight_matrix
 
 
 def test_only_edges_that_are_stored_twice_with_the_same_values_are_halved() -> None:

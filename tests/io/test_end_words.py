@@ -2,7 +2,7 @@
 
 import pytest
 
-from hopsight.io.end_words import is_amount_name, paired
+from hopsight.io.edges import is_amount_name, paired
 
 
 @pytest.mark.parametrize(

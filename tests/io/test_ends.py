@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from hopsight.io.ends import find_ends, state_ends
+from hopsight.io.edges import find_ends, state_ends
 
 
 @pytest.mark.parametrize(

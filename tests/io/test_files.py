@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hopsight.io.files import check_unpacked, reading, writing
+from hopsight.io.sources import check_unpacked, reading, writing
 
 
 @pytest.mark.parametrize(

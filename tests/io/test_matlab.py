@@ -140,7 +140,7 @@ def test_a_truncated_file_is_refused_at_every_length(tmp_path: Path) -> None:
 
 
 def test_a_compressed_bomb_is_refused_before_it_unpacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopsight.io.files.UNPACKED_FREE", 2**20)
+    monkeypatch.setattr("hopsight.io.sources.UNPACKED_FREE", 2**20)
     bomb = zlib.compress(bytes(20 * 2**20), level=9)
     head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x0100) + b"IM"
     (tmp_path / "bomb.mat").write_bytes(head + struct.pack("<II", 15, len(bomb)) + bomb)

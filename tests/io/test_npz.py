@@ -125,7 +125,7 @@ def test_a_header_that_claims_too_much_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_zip_bomb_is_refused_before_it_unpacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopsight.io.files.UNPACKED_FREE", 2**20)
+    monkeypatch.setattr("hopsight.io.sources.UNPACKED_FREE", 2**20)
     with (
         zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive,
         archive.open("attributes.npy", "w") as member,

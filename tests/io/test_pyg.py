@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -132,31 +131,52 @@ def test_a_dictionary_of_tensors_a_dataset_and_an_old_data_are_read(tmp_path: Pa
             read_pt(tmp_path / "t.pt")
 
 
-def test_reading_a_file_needs_neither_torch_nor_pyg(tmp_path: Path) -> None:
-    torch.save(data(), tmp_path / "t.pt")
+def test_without_pyg_tensors_are_read_and_a_data_is_refused_with_what_to_install(tmp_path: Path) -> None:
+    torch.save(data(), tmp_path / "data.pt")
+    torch.save({"x": X, "edge_index": BOTH_WAYS}, tmp_path / "tensors.pt")
     program = (
-        "import sys; sys.modules['torch'] = sys.modules['torch_geometric'] = None\n"
+        "import sys; sys.modules['torch_geometric'] = None\n"
         "from pathlib import Path; from hopsight.io.pyg import read_pt\n"
-        f"print(read_pt(Path({str(tmp_path / 't.pt')!r})).n_edges)"
+        f"folder = Path({str(tmp_path)!r})\n"
+        "print(read_pt(folder / 'tensors.pt').n_edges)\n"
+        "try: read_pt(folder / 'data.pt')\n"
+        "except ValueError as error: print(error)"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert result.stdout == "2\n"
+    count, refusal = result.stdout.splitlines()
+    assert count == "2"
+    assert "objects of PyTorch Geometric; run pip install 'hopsight[pyg]'" in refusal
 
 
-def test_big_endian_archives_are_read(tmp_path: Path) -> None:
-    torch.save({"x": X, "edge_index": BOTH_WAYS}, tmp_path / "little.pt")
-    with zipfile.ZipFile(tmp_path / "little.pt") as little, zipfile.ZipFile(tmp_path / "big.pt", "w") as big:
-        for name in little.namelist():
-            content = little.read(name)
-            if name.endswith("byteorder"):
-                content = b"big"
-            elif "/data/" in name:
-                kind = "<f4" if len(content) == X.numel() * 4 else "<i8"
-                content = np.frombuffer(content, dtype=kind).byteswap().tobytes()
-            big.writestr(name, content)
-    graph = read_pt(tmp_path / "big.pt")
-    assert graph.attributes.tolist() == X.tolist()
-    assert graph.n_edges == 2
+class Evil:
+    """Writes a file when it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (Path(self.path),)
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+
+
+def test_code_in_a_file_never_runs(tmp_path: Path) -> None:
+    torch.save({"x": X, "edge_index": BOTH_WAYS, "more": Evil(tmp_path / "ran")}, tmp_path / "t.pt")
+    with pytest.raises(ValueError, match="code never runs"):
+        read_pt(tmp_path / "t.pt")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_zip_of_one_file_is_read_and_of_two_refused(tmp_path: Path) -> None:
+    torch.save({"x": X, "edge_index": BOTH_WAYS}, tmp_path / "t.pt")
+    for names in (["a.pt"], ["a.pt", "b.pt"]):
+        with zipfile.ZipFile(tmp_path / "t.pt.zip", "w") as archive:
+            for name in names:
+                archive.write(tmp_path / "t.pt", name)
+        if len(names) == 1:
+            graph = read_pt(tmp_path / "t.pt.zip")
+            assert (graph.n_edges, graph.name) == (2, "t")
+            continue
+        with pytest.raises(ValueError, match=r"holds 2 \.pt files"):
+            read_pt(tmp_path / "t.pt.zip")
 
 
 def test_weights_times_and_edge_attributes_come_along(as_read: Any) -> None:

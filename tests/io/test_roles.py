@@ -7,8 +7,7 @@ from datetime import UTC, date, datetime, time
 import polars as pl
 import pytest
 
-from hopsight.io.dates import as_seconds, is_time
-from hopsight.io.roles import first_known, is_row_id, is_truth_name
+from hopsight.io.rules import as_seconds, first_known, is_row_id, is_time, is_truth_name
 
 
 @pytest.mark.parametrize(

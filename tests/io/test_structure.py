@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopsight.io.arcs import Arcs
+from hopsight.graph import AttributedGraph
 from hopsight.io.derive import STRUCTURE
-from hopsight.io.structure import structure
+from hopsight.io.structure import Arcs, structure
+from hopsight.system.arrays import is_simple
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +90,45 @@ def test_core_numbers_skip_levels_and_reach_isolated_nodes() -> None:
     source, target = np.concatenate(cliques, axis=1)
     cores = structure(Arcs.of(source, target, 46))["core number"]
     assert cores.tolist() == [2.0] * 3 + [29.0] * 30 + [11.0] * 12 + [0.0]
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows with duplicates, opposite pairs, self-loops and nodes without rows; one has more than all others."""
+    rng = np.random.default_rng(1)
+    source, target = rng.integers(0, 60, 700), (rng.random(700) ** 2 * 60).astype(np.int64)
+    hub = np.concatenate([np.zeros(100, dtype=np.int64), np.full(9, 3)])
+    return np.concatenate([source, hub]), np.concatenate([target, np.arange(109) % 60])
+
+
+def test_neighbors_and_counts_of_rows_by_hand(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    arcs = Arcs.of(*rows, 62)
+    counts = sp.coo_array((np.ones(809, dtype=np.int64), rows), shape=(62, 62)).toarray()
+    other = counts - np.diag(np.diag(counts))
+    edges = sp.csr_array((other + other.T) > 0)
+    assert arcs.start.tolist() == edges.indptr.tolist()
+    assert arcs.neighbor.tolist() == edges.indices.tolist()
+    assert arcs.degree.tolist() == np.diff(edges.indptr).tolist()
+    assert arcs.n_sent.tolist() == counts.sum(axis=1).tolist()
+    assert arcs.n_received.tolist() == counts.sum(axis=0).tolist()
+    assert arcs.n_targets.tolist() == (other > 0).sum(axis=1).tolist()
+    assert arcs.n_sources.tolist() == (other > 0).sum(axis=0).tolist()
+    assert arcs.most_sent.tolist() == counts.max(axis=1).tolist()
+    assert arcs.most_received.tolist() == counts.max(axis=0).tolist()
+    assert arcs.n_loops == np.diag(counts).sum()
+    assert arcs.n_opposite == ((other > 0) & (other.T > 0)).sum() // 2
+
+
+def test_a_graph_from_known_edges_is_the_same(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    arcs, attributes = Arcs.of(*rows, 62), np.arange(62.0)[:, None]
+    weight = np.arange(809.0)
+    plain = AttributedGraph.from_edges(*rows, attributes, edge_weight=weight)
+    known = AttributedGraph.from_edges(*rows, attributes, edge_weight=weight, known=(arcs.adjacency(), arcs.n_opposite))
+    assert is_simple(known.adjacency)
+    for part in ("data", "indices", "indptr"):
+        one, other = getattr(plain.adjacency, part), getattr(known.adjacency, part)
+        assert one.dtype == other.dtype
+        assert one.tolist() == other.tolist()
+    for name in ("n_edges", "n_duplicates", "n_self_loops", "n_reciprocal"):
+        assert getattr(plain, name) == getattr(known, name)
+    assert plain.edge_weight.tolist() == known.edge_weight.tolist()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopsight.io.text import pack_text, unpack_text
+from hopsight.io.npz import pack_text, unpack_text
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=10))

@@ -17,18 +17,18 @@ NODES = pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
 
 def cells(path: Path, content: bytes | str, **options: object) -> dict[str, list[object]]:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    with open_table(path, notices=[], **options) as table:  # type: ignore[arg-type]
-        return table.read(table.names, text=()).to_dict(as_series=False)
+    table = open_table(path, notices=[], **options)  # type: ignore[arg-type]
+    return table.read(table.names, text=()).to_dict(as_series=False)
 
 
 def test_names_with_quotes_and_separators_are_restored(tmp_path: Path) -> None:
     frame = pl.DataFrame({'say "hi"': [1, 2], "a,b": ["x", "y"], "two\nlines": [0.5, 1.5], "": ["p", "q"]})
     for name in ("t.csv", "t.tsv", "t.csv.gz"):
         write_frame(frame, tmp_path / name)
-        with open_table(tmp_path / name) as table:
-            assert table.names == tuple(frame.columns)
-            assert table.read(table.names, text=()).equals(frame)
-            assert table.read(['say "hi"'], text=['say "hi"']).to_series().to_list() == ["1", "2"]
+        table = open_table(tmp_path / name)
+        assert table.names == tuple(frame.columns)
+        assert table.read(table.names, text=()).equals(frame)
+        assert table.read(['say "hi"'], text=['say "hi"']).to_series().to_list() == ["1", "2"]
 
 
 def test_single_nul_bytes_stay_in_cells(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from hopsight.io.unpack import unpacked
+from hopsight.io.sources import unpacked
 
 CONTENT = b"source,target\n" + b"".join(b"%d,%d\n" % (i, i * i % 97) for i in range(5000))
 PACKERS: dict[str, Any] = {
@@ -43,7 +43,7 @@ def test_a_file_that_is_not_compressed_stays_where_it_is(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("kind", [*PACKERS, "zip"])
 def test_bombs_are_refused(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopsight.io.files.UNPACKED_FREE", 2**20)
+    monkeypatch.setattr("hopsight.io.sources.UNPACKED_FREE", 2**20)
     path, content = tmp_path / "bomb", b"0" * 8 * 2**20
     if kind == "zip":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from hopsight.io.written import are_written, as_numbers, plain_numbers
+from hopsight.io.rules import are_written, as_numbers, plain_numbers
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.io.columns import encode
-from hopsight.io.nodes import node_fields
+from hopsight.io.nodes import encode, node_fields
 from hopsight.spark.columns import (
     encode_attributes,
     encode_column,

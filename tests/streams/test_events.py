@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.io import pieces as io_pieces
 from hopsight.streams import events as module
 from hopsight.streams.events import Columns, keys_of, sorted_events
 from hopsight.streams.times import as_seconds, parse_window
@@ -144,7 +143,6 @@ def test_text_in_pieces_gives_the_events_of_a_whole_read(
     (tmp_path / "e.csv").write_text(text)
     whole = read_events(tmp_path / "e.csv", PAID)
     monkeypatch.setattr(module, "CHUNK", 130)
-    monkeypatch.setattr(io_pieces, "PIECE", 2000)
     with sorted_events(tmp_path / "e.csv", PAID, tmp_path) as found:
         chunks = list(found.chunks())
     assert pl.concat(chunks).equals(whole)

@@ -7,8 +7,8 @@ from datetime import date, timedelta
 
 from hopsight.checks import plural
 from hopsight.explanations.text import number
-from hopsight.io.dates import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
 from hopsight.io.derive import FOR_COUNT
+from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
 
 LOGARITHMS = (", mean log", ", log", ", log count")  # ends of the names of attributes that are log(1 + count)
 UNITS = (

@@ -13,8 +13,8 @@ from hopsight.explanations.derived import named, said
 from hopsight.explanations.reasons import AttributeGap
 from hopsight.explanations.text import Readable, aligned, number, percent, printable
 from hopsight.graph import AttributedGraph
-from hopsight.io.dates import UNIX
 from hopsight.io.derive import FOR_COUNT
+from hopsight.io.rules import UNIX
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,9 @@ from typing import Any
 
 from hopsight.checks import Refusal
 from hopsight.graph import AttributedGraph
-from hopsight.io.convert import graph_of
-from hopsight.io.dataframes import is_frame
-from hopsight.io.files import TABLE_SUFFIXES, WRITTEN_SUFFIXES
+from hopsight.io.frames import is_frame
 from hopsight.io.notices import notice, notice_constant, notice_merged
-from hopsight.io.sources import is_source, resolve
+from hopsight.io.sources import TABLE_SUFFIXES, WRITTEN_SUFFIXES, is_source, resolve
 
 SUFFIXES = (*TABLE_SUFFIXES, ".mat", ".npz", ".graphml", ".gml", ".gexf", ".pt", ".pt.zip")
 LISTED = (
@@ -50,11 +48,7 @@ def read(
         from hopsight.io.npz import read_npz
 
         graph = read_npz(source)
-    elif suffix == ".graphml":
-        from hopsight.io.graphml import read_graphml
-
-        graph = read_graphml(source, **of_graph, **named)
-    elif suffix in (".gml", ".gexf"):
+    elif suffix in DOCUMENTS:
         from hopsight.io.networkx import read_document
 
         graph = read_document(source, suffix, notices=notices, **named)
@@ -90,7 +84,7 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
 
         write_npz(graph, path)
     elif suffix == ".graphml":
-        from hopsight.io.graphml import write_graphml
+        from hopsight.io.networkx import write_graphml
 
         write_graphml(graph, path)
     elif suffix in WRITTEN_SUFFIXES:
@@ -121,3 +115,51 @@ def _check_options(name: str, suffix: str, options: dict[str, Any]) -> None:
         is_empty = value is None or (option in ("ignore", "category") and not value)
         if not (known or is_empty):
             raise Refusal(option, f"is for tables, and {name} is not one, got {value!r}")
+
+
+def graph_of(
+    source: Any,
+    *,
+    directed: bool = False,
+    missing: str = "fill",
+    derive: Any = None,
+    notices: list[str] | None = None,
+    **of_nodes: Any,
+) -> AttributedGraph:
+    """Return an object that holds a graph as an AttributedGraph.
+
+    It may be an AttributedGraph (returned unchanged), a PyG ``Data`` or ``HeteroData``, a NetworkX graph, or a pair of
+    an adjacency and an attribute matrix, each dense or sparse. The parameters are those of :func:`hopsight.load`; a
+    NetworkX ``DiGraph`` is always directed, and only the nodes of a NetworkX graph have named data.
+
+    Examples
+    --------
+    >>> graph_of(([[0, 1], [1, 0]], [[0.5], [0.7]]))
+    AttributedGraph(2 nodes, 1 undirected edge, 1 attribute)
+    """
+    if all(hasattr(source, name) for name in ("nodes", "edges", "is_directed")):
+        from hopsight.io.networkx import from_networkx
+
+        return from_networkx(source, directed=directed, missing=missing, derive=derive, notices=notices, **of_nodes)
+    if derive is not None:
+        raise Refusal("derive", f"is for tables, and the source is not one but {type(source).__name__}")
+    if any(value not in (None, ()) for value in of_nodes.values()):
+        raise ValueError(f"label, ignore and the like name columns, but a {type(source).__name__} has none")
+    if isinstance(source, AttributedGraph):
+        return source
+    if all(hasattr(source, name) for name in ("node_types", "edge_types", "node_stores")):
+        from hopsight.io.pyg import from_hetero
+
+        return from_hetero(source, directed=directed, notices=notices)
+    if hasattr(source, "edge_index") and hasattr(source, "x"):
+        from hopsight.io.pyg import from_data
+
+        return from_data(source, directed=directed, notices=notices)
+    if isinstance(source, tuple | list) and len(source) == 2 and not any(isinstance(part, str) for part in source):
+        return AttributedGraph(source[0], source[1], directed=directed)
+    what = "a file" if isinstance(source, str | Path) else "a table of edges, as a data frame,"
+    hint = f"; read {what} with hopsight.load() first"
+    raise ValueError(
+        "a graph must be an AttributedGraph, a PyG Data, a NetworkX graph or a pair (adjacency, attributes), "
+        f"got {type(source).__name__}{hint}"
+    )

@@ -15,7 +15,7 @@ from hopsight.system.lazy_polars import pl
 from hopsight.system.threads import in_order
 
 if TYPE_CHECKING:
-    from hopsight.io.arcs import Arcs
+    from hopsight.io.structure import Arcs
 
 FloatArray = NDArray[np.float64]
 
@@ -95,8 +95,7 @@ def derive(
     undirected graph, either kind summarizes all edges of a node (``amount of edges, median``).
     ``arcs`` are those of the rows, if they are known.
     """
-    from hopsight.io.arcs import Arcs  # not at the top: most graphs have no need of compiled functions
-    from hopsight.io.structure import structure
+    from hopsight.io.structure import Arcs, structure  # not at the top: it compiles functions, which few graphs need
 
     found: dict[str, FloatArray] = {}
     rows = rows if rows.directed else rows.both_ways()

@@ -1,34 +1,47 @@
-"""Open tables: text, Parquet, workbooks, databases and data frames all become a :class:`Table`."""
+"""Open tables: text, JSON, Parquet, Arrow, workbooks, databases and data frames all become a :class:`Table`."""
 
 from __future__ import annotations
 
 import codecs
+import glob
 import gzip
+import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from hopsight.checks import plural, shortened
-from hopsight.io.dataframes import frame_of
-from hopsight.io.files import check_archive, check_file, check_filled, naming, writing
 from hopsight.io.notices import notice
-from hopsight.io.parts import TextParts, as_one, once
-from hopsight.io.pieces import JsonLines, open_lines, text_blocks
-from hopsight.io.reader import TableReader
-from hopsight.io.sources import Address, kind_of
-from hopsight.io.textfile import TextTable, open_text, text_content
+from hopsight.io.sources import Address, check_archive, check_file, check_filled, check_loaded, kind_of, naming, writing
+from hopsight.io.textfile import TextTable, as_one, check_parts, open_text, text_content
 from hopsight.system.cells import mark_guarded
 from hopsight.system.lazy_polars import pl
 
 MAX_COLUMNS = 100_000
-JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
 HEAD = 100  # rows that tell what a column holds
-_FIELD = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:', re.DOTALL)  # the name of a field in JSON
-_NESTED = re.compile(rb":\s*[\[{]")
+JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
 YES_NO = {"yes": True, "no": False, "true": True, "false": False}
+WORDS = {
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow or Feather file",
+    "excel": "an Excel workbook",
+    "sqlite": "an SQLite file",
+    "duckdb": "a DuckDB file",
+}
+ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how a file and a saved stream begin
+STARTS = {"excel": (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "sqlite": (b"SQLite format 3\0",)}
+EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}
+MOST_ABOVE, LONGEST_TITLE = 10, 200  # rows above the header of a sheet, and characters of each
+ROWS_FREE, ROWS_PER_BYTE = 200_000, 10  # of a database: a view can be endless
+BATCH = 50_000  # rows of a cursor that are Python objects at a time
+READ_ONLY = quote("-c default_transaction_read_only=on")
+NO_TABLE = "the query returns no table; it must be a SELECT statement"
 
 
 @dataclass(frozen=True)
@@ -36,189 +49,230 @@ class Table:
     """A table whose header has been read and whose rows may not have been."""
 
     names: tuple[str, ...]
-    text: TextTable | TextParts | None = None
-    reader: TableReader | None = None
-    frame: pl.DataFrame | None = None
-    lines: JsonLines | None = None
+    texts: Sequence[TextTable] = ()  # the text files of a table without types
+    rows: pl.LazyFrame | None = None  # of a table with types
+    kind: str = ""  # of the file, one of WORDS, if it is one
+    size: int = 0  # of the files, in bytes
 
     @property
     def typed(self) -> bool:
         """Whether the table itself says what is a number, unlike CSV, which is all text."""
-        return self.text is None
+        return self.rows is not None
 
     def read(self, columns: Sequence[str], *, text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, in this order; those named in ``text`` are never read as numbers."""
-        if self.frame is not None:
-            return self.frame.select(columns)
-        if self.reader is not None:
-            return self.reader.read(columns)
-        if self.lines is not None:
-            return self.lines.read(columns)
-        assert self.text is not None
-        return self.text.read(columns, text)
+        if self.rows is None:
+            return self._rows_of_text(columns, text, lambda rows: rows.collect())
+        with _decoding(self.kind):
+            if self.size:
+                n_rows = int(self.rows.select(pl.len()).collect().item())
+                check_loaded(self.size, n_nodes=n_rows, n_numbers=n_rows * len(columns))
+            return self.rows.select(columns).collect()
+
+    def scan(self, columns: Sequence[str], *, text: Sequence[str]) -> pl.LazyFrame:
+        """Return these columns as :meth:`read` does, but to be read when they are needed.
+
+        A large Parquet, text or JSON Lines file need then never be in memory as a whole.
+        """
+        if self.rows is not None:
+            return self.rows.select(columns)
+        return self._rows_of_text(columns, text, _checked_rows)
+
+    def blocks(self, columns: Sequence[str], size: int, *, text: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield these columns in blocks of at most ``size`` rows."""
+        with _decoding(self.kind):
+            for block in self.scan(columns, text=text).collect_batches(maintain_order=True):
+                yield from block.iter_slices(size)
 
     def codes(self) -> list[str]:
         """Return the columns of numbers with leading zeros; a table with types has them as text."""
-        return [] if self.text is None else self.text.codes()
+        found = {name for part in self.texts for name in part.codes()}
+        return [name for name in self.names if name in found]
 
     def head(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the first rows of these columns; of a text file as text."""
-        if self.frame is not None:
-            return self.frame.select(columns).head(HEAD)
-        if self.reader is not None:
-            return self.reader.read(columns, 0, HEAD)
-        if self.lines is not None:
-            return next(self.lines.blocks(columns)).head(HEAD)
-        assert self.text is not None
-        places = [self.text.names.index(name) for name in columns]
-        cells = zip(*([row[place] for place in places] for row in self.text.first_rows), strict=True)
+        if self.rows is not None:
+            with _decoding(self.kind):
+                return self.rows.select(columns).head(HEAD).collect()
+        first = self.texts[0]
+        places = [self.names.index(name) for name in columns]
+        rows = ([*row, *first.of_folders.values()] for row in first.first_rows)
+        cells = zip(*([row[place] for place in places] for row in rows), strict=True)
         return pl.DataFrame([pl.Series(n, list(c), dtype=pl.String) for n, c in zip(columns, cells, strict=False)])
 
-    def blocks(self, columns: Sequence[str], size: int, *, text: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Yield these columns in blocks of at most ``size`` rows; a large file is never in memory as a whole.
-
-        Parquet and text files are large files in this sense, and JSON Lines if the table was opened with ``by_blocks``;
-        workbooks, databases and data frames are in memory already.
-        """
-        if self.reader is not None:
-            for first in range(0, self.reader.n_rows(), size):
-                yield self.reader.read(columns, first, size)
-            return
-        if self.frame is not None:
-            blocks = iter([self.frame.select(columns)])
-        elif self.lines is not None:
-            blocks = self.lines.blocks(columns)
-        else:
-            assert self.text is not None
-            blocks = text_blocks(self.text, columns, text)
-        for block in blocks:
-            yield from block.iter_slices(size)
+    def _rows_of_text(self, columns: Sequence[str], text: Sequence[str], use: Callable[[pl.LazyFrame], Any]) -> Any:
+        """Use the rows with the types of the first ones or, where a later row does not fit, as text."""
+        for guess in (True, False):
+            rows = [part.scan(columns, text, guess=guess) for part in self.texts]
+            try:  # numbers in one file and text in another become text
+                return use(rows[0] if len(rows) == 1 else pl.concat(rows, how="vertical_relaxed"))
+            except pl.exceptions.PolarsError as error:
+                if not guess:
+                    raise ValueError(self.texts[0].refusal(error)) from None
+        return None
 
 
-@contextmanager
-def open_table(
-    source: Any, *, header: bool | None = None, notices: list[str] | None = None, by_blocks: bool = False
-) -> Iterator[Table]:
+def _checked_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Read all rows once, so that a row that does not fit is known before any is used."""
+    rows.select(pl.all().null_count()).collect(engine="streaming")
+    return rows
+
+
+def open_table(source: Any, *, header: bool | None = None, notices: list[str] | None = None) -> Table:
     """Read the header of a table, given as a path, an address or a data frame.
 
     A text file whose first line looks like all others has no header: its columns are then called
-    ``column1, column2, …``, unless a comment names them. ``header`` says whether there is one. With ``by_blocks``, a
-    large file of JSON Lines, which has no header, is not read as a whole.
+    ``column1, column2, …``, unless a comment names them. ``header`` says whether there is one.
     """
-    lines = open_lines(source) if by_blocks and isinstance(source, Path) and _is_plain_json(source) else None
-    if lines is not None:
-        yield Table(_checked_names(list(lines.types)), lines=lines)
-    elif isinstance(source, Path):
-        with _open_file(source, kind_of(source), {}, header, notices) as table:
-            yield table
-    elif isinstance(source, Address):
-        with naming(source), _open_address(source, header, notices) as table:
-            yield table
-    else:
-        frame = frame_of(source)
-        yield Table(_checked_names(frame.columns), frame=frame)
+    if isinstance(source, Path):
+        return _open_files((source,), kind_of(source), {}, header, notices)
+    if not isinstance(source, Address):
+        return _of_frame(frame_of(source))
+    options = source.options
+    if source.kind in ("postgresql", "connection"):
+        query = options["query"] if "query" in options else f"SELECT * FROM {quoted_table(options['table'])}"
+        if source.kind == "postgresql":
+            return _of_frame(read_postgresql(source.text, query))
+        return _of_frame(read_connection(source.connection, query))
+    for path in source.paths:
+        check_file(path)
+    return _open_files(source.paths, source.kind, options, header, notices)
 
 
-@contextmanager
-def _open_address(place: Address, header: bool | None, notices: list[str] | None) -> Iterator[Table]:
-    from hopsight.io.databases import quoted_table, read_connection, read_postgresql
-
-    if place.kind not in ("postgresql", "connection"):
-        for path in place.paths:
-            check_file(path)
-        with _open_file(place.paths, place.kind, place.options, header, notices) as table:
-            yield table
-        return
-    options = place.options
-    query = options["query"] if "query" in options else f"SELECT * FROM {quoted_table(options['table'])}"
-    if place.kind == "postgresql":
-        frame = read_postgresql(place.text, query)
-    else:
-        frame = read_connection(place.connection, query)
-    yield Table(_checked_names(frame.columns), frame=frame)
+def _of_frame(frame: pl.DataFrame) -> Table:
+    return Table(_checked_names(frame.columns), rows=frame.lazy())
 
 
-@contextmanager
-def _open_file(
-    paths: Path | Sequence[Path], kind: str, options: Any, header: bool | None, notices: list[str] | None
-) -> Iterator[Table]:
-    files = (paths,) if isinstance(paths, Path) else tuple(paths)
+def _open_files(
+    files: Sequence[Path], kind: str, options: Mapping[str, str], header: bool | None, notices: list[str] | None
+) -> Table:
     _check_options(kind, options)
     if kind == "text":
         if "header" in options:
             header = YES_NO[options["header"].lower()]
-        yield _open_texts(files, header, options.get("encoding"), notices)
-        return
-    if kind == "excel":
-        _check_workbook(files[0])
-    with TableReader(kind, files, table=options.get("table"), query=options.get("query")) as reader:
-        table = Table(_checked_names(reader.names()), reader=reader)
-        if title := reader.above() if kind == "excel" else []:
-            above = f"{plural(len(title), 'row')} above the table in {files[0].name}"
-            notice(f"Left out {above}: {shortened(title[0])}.", notices)
-        yield table
+        return _open_texts(files, header, options.get("encoding"), notices)
+    with _decoding(kind, query=options.get("query")):
+        for path in files:
+            _check_ends(path, kind)
+        if kind == "parquet":
+            rows = scan_parquet(files)
+        elif kind == "arrow":
+            rows = _arrow(files)
+        elif kind == "excel":
+            rows = _excel(files[0], options.get("table"), notices).lazy()
+        else:
+            read = _sqlite if kind == "sqlite" else _duckdb
+            rows = read(files[0], options.get("table"), options.get("query")).lazy()
+        names = _checked_names(rows.collect_schema().names())
+    return Table(names, rows=rows, kind=kind, size=sum(path.stat().st_size for path in files))
+
+
+@contextmanager
+def _decoding(kind: str, query: str | None = None) -> Iterator[None]:
+    """Say in one line what went wrong: a library that stumbles means a damaged file, unless over a query."""
+    try:
+        yield
+    except ImportError as error:
+        extra = EXTRAS.get(error.name or "")
+        if extra is None:
+            raise
+        raise ValueError(f"reading it needs the package {error.name}; run pip install 'hopsight[{extra}]'") from None
+    except (ValueError, MemoryError):
+        raise
+    except BaseException as error:
+        # A panic of polars is not an Exception, and its message can be very long.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        line = str(error).strip().partition("\n")[0][:200]
+        if kind not in WORDS or query is not None:
+            raise ValueError(line or "it is damaged") from None
+        raise ValueError(f"it is damaged, or not {WORDS[kind]} ({line})") from None
+
+
+def _check_ends(path: Path, kind: str) -> None:
+    """Refuse a file that cannot be of this kind, by its first bytes and, for Parquet, by its last ones."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        start = file.read(16)
+        file.seek(max(0, size - 8))
+        end = file.read(8)
+    if kind == "parquet":
+        fits = start[:4] == b"PAR1" and end[4:] == b"PAR1" and int.from_bytes(end[:4], "little") <= size - 12
+    elif kind == "arrow":
+        if start.startswith(b"FEA1"):
+            raise ValueError("it is of the first version of Feather; write it again with a current library")
+        fits = (start.startswith(ARROW) and end.endswith(ARROW)) or start.startswith(ARROW_STREAM)
+    elif kind == "duckdb":
+        fits = start[8:12] == b"DUCK"
+    else:
+        fits = start.startswith(STARTS[kind])
+    if not fits:
+        raise ValueError(f"it is damaged, or not {WORDS[kind]}")
 
 
 def _open_texts(files: Sequence[Path], header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
-    """Open text files with the same columns as one table."""
-    tables = [_open_text(files[0], header, encoding, notices)]
-    if len(files) == 1:
-        return tables[0]
-    pass_on = once(files[0].name, notices)
-    for file in files[1:]:
-        with naming(file):
-            found: list[str] = []
+    """Open text files with the same columns as one table; what is said of the first is not said of the others."""
+    tables: list[Table] = []
+    said: list[str] = []
+    for file in files:
+        found: list[str] = []
+        with naming(file) if len(files) > 1 else nullcontext():
             tables.append(_open_text(file, header, encoding, found))
-            pass_on(file.name, found)
-    texts = [table.text for table in tables if isinstance(table.text, TextTable)]
-    if len(texts) == len(tables):
-        whole = as_one(texts, files)
-        return Table(_checked_names(whole.names), text=whole)
-    frame = pl.concat([table.read(table.names, text=table.names) for table in tables], how="diagonal_relaxed")
-    return Table(_checked_names(frame.columns), frame=frame)
+        for sentence in found:
+            if (alike := sentence.replace(file.name, files[0].name)) not in said:
+                said.append(alike)
+                notice(sentence, notices)
+    if len(tables) == 1:
+        return tables[0]
+    if not any(table.typed for table in tables):
+        texts = as_one([text for table in tables for text in table.texts])
+        return Table(_checked_names([*texts[0].names, *texts[0].of_folders]), texts)
+    frames = [table.read(table.names, text=table.names) for table in tables]
+    return _of_frame(pl.concat(frames, how="diagonal_relaxed"))
 
 
 def _open_text(path: Path, header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
     if JSON.search(path.name.lower()) is None:
         text = open_text(path, header=header, encoding=encoding, notices=notices)
-        return Table(_checked_names(text.names), text=text)
-    frame = _flat(_read_json(path, text_content(path, encoding, notices)))
-    return Table(_checked_names(frame.columns), frame=frame)
+        return Table(_checked_names(text.names), [text])
+    rows = _json(path, text_content(path, encoding, notices))
+    return Table(_checked_names(rows.collect_schema().names()), rows=rows)
 
 
-def _is_plain_json(path: Path) -> bool:
-    return JSON.search(path.name.lower()) is not None and text_content(path, notices=[]) is None
-
-
-def _read_json(path: Path, content: bytes | None) -> pl.DataFrame:
-    """Read JSON Lines, or one array of objects."""
-    content = (path.read_bytes() if content is None else content).removeprefix(codecs.BOM_UTF8)
-    is_array = content[:1024].lstrip()[:1] == b"["
-    check_filled(path, content, b"{", len(set(_FIELD.findall(content))))
+def _json(path: Path, content: bytes | None) -> pl.LazyFrame:
+    """Return the rows of JSON Lines, or of one array of objects; nested objects become columns such as sender.id."""
+    with path.open("rb") as file:
+        start = file.read(1024) if content is None else content[:1024]
+    is_array = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
+    if content is None and (is_array or start.startswith(codecs.BOM_UTF8)):
+        content = path.read_bytes()
+    content = content if content is None else content.removeprefix(codecs.BOM_UTF8)
+    lines: Any = path if content is None else content
+    if is_array and content is not None:  # polars tells the fields of lines only
+        lines = b'{"":' + content.replace(b"\n", b" ").replace(b"\r", b" ") + b"}"
     try:
-        if _NESTED.search(content):
-            check_filled(path, content, b"{", _n_columns(content, is_array))
-        if is_array:
-            return pl.read_json(content, infer_schema_length=None)
-        return _unwrapped(pl.read_ndjson(content, infer_schema_length=None))
+        rows = pl.scan_ndjson(lines, infer_schema_length=None)
+        types = rows.collect_schema()
+        check_filled(path, content, b"{", sum(map(_n_leaves, types.values())))
+        if not is_array and not any(kind.is_nested() for kind in types.values()):
+            return rows
+        frame = pl.read_json(content, infer_schema_length=None) if is_array and content is not None else rows.collect()
     except pl.exceptions.PolarsError:
         raise ValueError(
             'it is not JSON Lines: every line must be one JSON object, such as {"source": 1}, or the whole file an '
             "array of them"
         ) from None
+    return _flat(frame if is_array else _unwrapped(frame)).lazy()
 
 
-def _n_columns(content: bytes, is_array: bool) -> int:
-    """Return how many columns nested objects become: a field of one may have as many fields as there are names."""
-
-    def leaves(kind: Any) -> int:
-        if isinstance(kind, pl.Struct):
-            return sum(leaves(field.dtype) for field in kind.fields)
-        return leaves(kind.inner) if isinstance(kind, pl.List) else 1
-
-    if is_array:  # polars tells the fields of lines only
-        content = b'{"":' + content.replace(b"\n", b" ").replace(b"\r", b" ") + b"}"
-    return sum(map(leaves, pl.scan_ndjson(content, infer_schema_length=None).collect_schema().values()))
+def _n_leaves(kind: Any) -> int:
+    """Return how many columns a field becomes: a nested one may have as many fields as there are names."""
+    if isinstance(kind, pl.Struct):
+        return sum(_n_leaves(field.dtype) for field in kind.fields)
+    return _n_leaves(kind.inner) if isinstance(kind, pl.List) else 1
 
 
 def _unwrapped(frame: pl.DataFrame) -> pl.DataFrame:
@@ -244,7 +298,7 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-def _check_options(kind: str, options: Any) -> None:
+def _check_options(kind: str, options: Mapping[str, str]) -> None:
     """Refuse an option that a kind of file does not have."""
     known = {"text": ("header", "encoding"), "parquet": (), "arrow": (), "excel": ("table",)}.get(
         kind, ("table", "query")
@@ -257,14 +311,286 @@ def _check_options(kind: str, options: Any) -> None:
             raise ValueError(f"header must be yes or no, got {value[:50]!r}")
 
 
-def _check_workbook(path: Path) -> None:
-    """Refuse a workbook that unpacks to too much; old workbooks are not zip archives."""
-    import zipfile
+def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of Parquet files with the same columns; folders such as ``year=2024`` name another one."""
+    if len(files) > 1:
+        _check_columns(files, [pl.scan_parquet(path, glob=False).collect_schema().names() for path in files])
+    return pl.scan_parquet(list(files), glob=False, hive_partitioning=len(files) > 1)
 
-    if path.name.lower().endswith(".xls") or not zipfile.is_zipfile(path):
-        return
-    with zipfile.ZipFile(path) as archive:
-        check_archive(archive, path.stat().st_size)
+
+def _arrow(files: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of Arrow files, or of streams that were saved with the same name."""
+    streams = []
+    for path in files:
+        with path.open("rb") as file:
+            streams.append(file.read(4) == ARROW_STREAM)
+    if not any(streams):
+        if len(files) > 1:
+            _check_columns(files, [list(pl.read_ipc_schema(path)) for path in files])
+        return pl.scan_ipc([glob.escape(str(path)) for path in files], hive_partitioning=len(files) > 1)
+    frames = [
+        pl.read_ipc_stream(path) if stream else pl.read_ipc(path) for path, stream in zip(files, streams, strict=True)
+    ]
+    _check_columns(files, [frame.columns for frame in frames])
+    return pl.concat(frames).lazy()
+
+
+def _check_columns(files: Sequence[Path], names: Sequence[Sequence[str]]) -> None:
+    for path, each in zip(files[1:], names[1:], strict=True):
+        check_parts(names[0], each, files[0].name, path.name)
+
+
+def _chosen(tables: list[str], table: str | None, path: Path, noun: str) -> str:
+    """Return the table to read: the one that was named, or the only one."""
+    listed = ", ".join(tables[:10]) + (", …" if len(tables) > 10 else "")
+    if table is None:
+        if len(tables) == 1:
+            return tables[0]
+        if not tables:
+            raise ValueError(f"it has no {noun}")
+        raise ValueError(f"it has {len(tables)} {noun}s ({listed}); name one, such as '{path.name}?table={tables[0]}'")
+    if table not in tables:
+        raise ValueError(f"it has no {noun} {table!r}, only {listed}")
+    return table
+
+
+def _excel(path: Path, table: str | None, notices: list[str] | None) -> pl.DataFrame:
+    """Read a sheet; rows above its header are left out with a notice."""
+    import fastexcel
+
+    if zipfile.is_zipfile(path):  # old workbooks are not
+        with zipfile.ZipFile(path) as archive:
+            check_archive(archive, path.stat().st_size)
+    book = fastexcel.read_excel(path)
+    sheets = list(book.sheet_names)
+    if table is None and len(sheets) > 1:  # new workbooks may have empty sheets
+        sheets = [
+            name for name in sheets if book.load_sheet(name, header_row=None, n_rows=1).to_polars().height
+        ] or sheets
+    chosen = _chosen(sheets, table, path, "sheet")
+    frame: pl.DataFrame = book.load_sheet(chosen).to_polars()
+    if not any(name.startswith("__UNNAMED__") for name in frame.columns[1:]):
+        return frame
+    first = book.load_sheet(chosen, header_row=None, n_rows=MOST_ABOVE + 1).to_polars()
+    filled = [sum(cell is not None for cell in cells) for cells in first.iter_rows()]
+    above = next((row for row, count in enumerate(filled) if 2 * count >= first.width), 0)  # below a title
+    if not above:
+        return frame
+    rows = [[str(cell) for cell in cells if cell is not None] for cells in first.head(above).iter_rows()]
+    title = [" ".join(row)[:LONGEST_TITLE] for row in rows if row]
+    if title:
+        notice(f"Left out {plural(len(title), 'row')} above the table in {path.name}: {shortened(title[0])}.", notices)
+    below: pl.DataFrame = book.load_sheet(chosen, header_row=above).to_polars()
+    return below
+
+
+def _duckdb(path: Path, table: str | None, query: str | None) -> pl.DataFrame:
+    import duckdb
+
+    settings = {
+        "enable_external_access": "false",  # a view in the file must not read other files, or the network
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "lock_configuration": "true",
+        "threads": "2",
+    }
+    with duckdb.connect(str(path), read_only=True, config=settings) as connection:
+        if query is None:
+            found = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
+            query = f"SELECT * FROM {_quoted(_chosen([row[0] for row in found], table, path, 'table'))}"
+        most = _most_rows(path)
+        frame = pl.DataFrame(connection.sql(query).limit(most + 1))
+    if frame.height > most:
+        raise ValueError(f"it has more than {most:,} rows, too many for its size")
+    return frame
+
+
+def _sqlite(path: Path, table: str | None, query: str | None) -> pl.DataFrame:
+    import sqlite3
+
+    address = path.resolve().as_uri() + "?mode=ro"
+    if not path.with_name(f"{path.name}-wal").exists():
+        with path.open("rb") as file:
+            logs = file.read(20)[18:] == b"\2\2"  # writes go to a log that reading would create beside the file
+        address += "&immutable=1" if logs else ""
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.text_factory = lambda text: text.decode(errors="replace")
+        if query is None:
+            found = connection.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
+                "ESCAPE '\\' ORDER BY name"
+            ).fetchall()
+            query = f"SELECT * FROM {_quoted(_chosen([row[0] for row in found], table, path, 'table'))}"
+        return _fetched(connection.execute(query), _most_rows(path))
+
+
+def _most_rows(path: Path) -> int:
+    return max(ROWS_FREE, ROWS_PER_BYTE * path.stat().st_size)
+
+
+def _fetched(cursor: Any, most: int = sys.maxsize) -> pl.DataFrame:
+    """Return the rows of a cursor as a data frame; a column of text and numbers becomes text."""
+    if cursor.description is None:
+        raise ValueError(NO_TABLE)
+    names = [str(column[0]) for column in cursor.description]
+    if len(set(names)) < len(names):
+        raise ValueError("two columns of the query have the same name; rename one with AS")
+    batches = [pl.DataFrame(schema=dict.fromkeys(names, pl.Null))]
+    while rows := cursor.fetchmany(BATCH):
+        if (len(batches) - 1) * BATCH > most:
+            raise ValueError(f"it has more than {most:,} rows, too many for its size")
+        batches.append(pl.DataFrame([_series(*each) for each in zip(names, zip(*rows, strict=True), strict=True)]))
+    return pl.concat(batches, how="vertical_relaxed")
+
+
+def _series(name: str, cells: Sequence[Any]) -> pl.Series:
+    """Return objects as a column; text and numbers mixed become text."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    mixed = len(kinds) > 1 and not kinds <= {int, float}
+    if mixed or any(kind.__name__ in ("Period", "UUID", "Interval") for kind in kinds):
+        cells = [None if cell is None else str(cell) for cell in cells]
+    return pl.Series(name, cells, strict=False)
+
+
+def read_postgresql(address: str, query: str) -> pl.DataFrame:
+    """Return the result of a query; the session is read-only. Passwords may be in ``PGPASSWORD`` or ``~/.pgpass``."""
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise ValueError(
+            "reading PostgreSQL needs the package adbc-driver-postgresql; run pip install 'hopsight[sql]'"
+        ) from None
+    if not re.search(r"[?&]options=", address):
+        address += f"{'&' if '?' in address else '?'}options={READ_ONLY}"
+    try:
+        with dbapi.connect(address) as connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return _without_extensions(cursor.fetch_polars())
+    except dbapi.Error as error:  # the server's message in one line, without the driver's words around it
+        text = " ".join(str(error).split())
+        text = re.sub(r"^[A-Z_]+: |\[libpq\] |Failed to execute query '.*': |\. SQLSTATE: \w+$|ERROR: +", "", text)
+        raise ValueError(text[:300]) from None
+
+
+def read_connection(connection: Any, query: str) -> pl.DataFrame:
+    """Return the result of a query over a connection of DuckDB, SQLAlchemy, ADBC or any DB-API library."""
+    if hasattr(connection, "sql"):  # DuckDB
+        relation = connection.sql(query)
+        if not is_frame(relation):
+            raise ValueError(NO_TABLE)
+        return frame_of(relation)
+    if not hasattr(connection, "cursor"):
+        return pl.read_database(query, connection)
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(query)
+        if cursor.description is not None and hasattr(cursor, "fetch_polars"):
+            return _without_extensions(cursor.fetch_polars())
+        return _fetched(cursor)
+
+
+def quoted_table(name: str) -> str:
+    """Return the name of a table, perhaps with its schema, in quotes.
+
+    >>> quoted_table('bank.pay"ments')
+    '"bank"."pay""ments"'
+    """
+    return ".".join(_quoted(part) for part in name.split(".", 1))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def is_frame(source: Any) -> bool:
+    """Return whether an object is a table in memory, of whatever library."""
+    if _library(source) in ("polars", "pandas"):
+        return type(source).__name__ in ("DataFrame", "LazyFrame")
+    if hasattr(source, "__arrow_c_stream__"):
+        return hasattr(source, "columns") or hasattr(source, "schema")
+    return hasattr(source, "columns") and any(
+        hasattr(source, name)
+        for name in ("__dataframe__", "__narwhals_dataframe__", "toArrow", "to_pyarrow", "compute")
+    )
+
+
+def frame_of(table: Any) -> pl.DataFrame:
+    """Return a data frame of polars, pandas, pyarrow, or any library that Arrow or narwhals can read, as polars'.
+
+    An index of pandas is a column if it has a name or holds text.
+    """
+    if not is_frame(table):
+        raise ValueError(f"a table must be a path or a data frame, got {type(table).__name__}")
+    if isinstance(table, pl.DataFrame):
+        return table
+    if isinstance(table, pl.LazyFrame):
+        return table.collect()
+    try:
+        if _library(table) == "pandas":
+            return _from_pandas(table)
+        if hasattr(table, "__arrow_c_stream__"):
+            return _without_extensions(pl.DataFrame(table))
+        return _by_narwhals(table)
+    except (pl.exceptions.PolarsError, TypeError) as error:
+        reason = str(error).strip().partition("\n")[0][:200]
+        raise ValueError(f"the {type(table).__name__} cannot be read as a table: {reason}") from None
+
+
+def _library(source: Any) -> str:
+    return type(source).__module__.partition(".")[0]
+
+
+def _by_narwhals(table: Any) -> pl.DataFrame:
+    try:
+        import narwhals
+    except ImportError:
+        raise ValueError(
+            f"reading a {type(table).__name__} needs the package narwhals; run pip install 'hopsight[frames]', or "
+            "convert it to polars or pandas first"
+        ) from None
+    frame: Any = narwhals.from_native(table)
+    frame = frame.collect() if hasattr(frame, "collect") else frame
+    return _without_extensions(frame.to_polars())
+
+
+def _from_pandas(table: Any) -> pl.DataFrame:
+    """Convert column by column: Arrow would refuse columns of mixed objects, and pyarrow may not be there."""
+    if getattr(table.columns, "nlevels", 1) > 1:
+        raise ValueError("the DataFrame has several levels of columns; join their names into one first")
+    index = table.index
+    if any(name is not None for name in index.names) or (index.nlevels == 1 and _is_text(index)):
+        table = table.reset_index()
+    names = [str(name) for name in table.columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"two columns of the DataFrame are called {twice!r}; rename one")
+    return pl.DataFrame([_pandas_series(name, table.iloc[:, place]) for place, name in enumerate(names)])
+
+
+def _is_text(column: Any) -> bool:
+    return column.dtype == object or str(column.dtype).startswith(("string", "str"))
+
+
+def _pandas_series(name: str, column: Any) -> pl.Series:
+    """Return a column of pandas; categories become their values."""
+    kind = str(column.dtype)
+    if kind.startswith("datetime64[") and "," in kind:  # with a time zone
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        kind = str(column.dtype)
+    is_nullable = kind[:1].isupper() or kind.endswith("[pyarrow]") or kind == "boolean"  # what NumPy cannot hold
+    if getattr(column.dtype, "kind", "") in "biufmM" and not is_nullable:
+        values = column.to_numpy()
+        return pl.Series(name, values, nan_to_null=values.dtype.kind == "f")
+    empty = column.isna().to_numpy(dtype=bool)
+    return _series(name, [None if gap else cell for cell, gap in zip(column.tolist(), empty, strict=True)])
+
+
+def _without_extensions(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose columns of an extension type, such as PostgreSQL's numeric, are as they are stored."""
+    for name, kind in frame.schema.items():
+        if hasattr(kind, "ext_storage") or "ext[" in str(kind):
+            frame = frame.with_columns(frame[name].ext.storage())
+    return frame
 
 
 def write_frame(frame: pl.DataFrame, path: Path, notices: list[str] | None = None) -> None:
@@ -274,22 +600,19 @@ def write_frame(frame: pl.DataFrame, path: Path, notices: list[str] | None = Non
     before it, which is taken off when hopsight reads the file.
     """
     name = path.name.lower()
-    if not name.endswith((".parquet", ".pq")):
-        safe = mark_guarded(frame)
-        if safe is not frame:
-            notice(
-                f"Put a ' before formulas of spreadsheets in {path.name}; hopsight removes it when reading.", notices
-            )
-        frame = safe
+    is_parquet = name.endswith((".parquet", ".pq"))
+    safe = frame if is_parquet else mark_guarded(frame)
+    if safe is not frame:
+        notice(f"Put a ' before formulas of spreadsheets in {path.name}; hopsight removes it when reading.", notices)
     with writing(path) as temporary:
-        if name.endswith((".parquet", ".pq")):
+        if is_parquet:
             frame.write_parquet(temporary)
             return
         separator = "\t" if name.endswith((".tsv", ".tsv.gz")) else ","
         if not name.endswith(".gz"):
-            frame.write_csv(temporary, separator=separator, quote_style="non_numeric")
+            safe.write_csv(temporary, separator=separator, quote_style="non_numeric")
             return
-        text = frame.write_csv(separator=separator, quote_style="non_numeric")
+        text = safe.write_csv(separator=separator, quote_style="non_numeric")
         temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 

@@ -1,14 +1,17 @@
-"""Node ids in tables: whole numbers stay numbers, everything else is text; and the position of each id."""
+"""Node ids in tables: their type, one or two kinds of nodes, and the position of each id."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import shortened
+from hopsight.checks import option, plural, shortened
+from hopsight.io.notices import notice
+from hopsight.io.rules import normalized_name
 from hopsight.system.lazy_polars import pl
 
 
@@ -85,8 +88,6 @@ def positions(
     look_up = _by_table if ids.dtype == pl.Int64 and len(ids) and _are_close(ids) else _by_hash
     found = tuple(look_up(ids, end) for end in ends)
     if any(place.size and place.min() < 0 for place in found):
-        from hopsight.io.strangers import describe_strangers
-
         raise ValueError(describe_strangers(ids, ends, found, others or {}))
     return found
 
@@ -125,3 +126,180 @@ def _join(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
     if found.height == len(ends):
         result[found["row"].to_numpy()] = found["position"].fill_null(-1).to_numpy()
     return result
+
+
+EXAMPLES = 3
+MOST = 0.5  # share of the unknown ids that a cause must explain
+LARGEST = 1_000_000  # values of a column that are compared; a cause shows in fewer
+
+
+def describe_strangers(
+    ids: pl.Series,
+    ends: Sequence[pl.Series],
+    found: Sequence[NDArray[np.int64]],
+    others: Mapping[str, pl.Series],
+) -> str:
+    """Return the message for edges whose ends have no row in the node table.
+
+    >>> import polars as pl
+    >>> ids, ends = pl.Series(["7", "8", "9"]), pl.Series(["007", "008", "9"])
+    >>> for part in describe_strangers(ids, [ends], [np.array([-1, -1, 2])], {}).split("; "):
+    ...     print(part)
+    2 of 3 node ids in the edges have no row in the node table: '007', '008'
+    it has '7', '8' instead, so they differ in leading zeros: write them alike in both tables
+    """
+    unknown = pl.concat([end.filter(place < 0).alias("id") for end, place in zip(ends, found, strict=True)])
+    unknown = unknown.unique(maintain_order=True)
+    total = pl.concat([end.alias("id") for end in ends]).n_unique()
+    cause = _cause(unknown, ids, others)
+    if len(unknown) == 1 and cause is None:
+        return (
+            f"node {shortened(unknown[0])} is in an edge but has no row in the node table; add one, or remove its edges"
+        )
+    start = (
+        f"{len(unknown):,} of {plural(total, 'node id')} in the edges {'has' if len(unknown) == 1 else 'have'} no row "
+        f"in the node table: {_listed(unknown)}"
+    )
+    if cause is not None:
+        return f"{start}; {cause}"
+    unused = ids.filter(~ids.is_in(pl.concat([end.alias("id") for end in ends]).implode()))
+    table = f"; it has {_listed(unused if len(unused) else ids)} instead"
+    if len(unknown) > MOST * total:
+        columns = f"{option('id_column')}, {option('source_column')} and {option('target_column')}"
+        return f"{start}{table}; name the right columns with {columns}"
+    return f"{start}{table if len(unused) else ''}; add rows for them, or remove their edges"
+
+
+def _cause(unknown: pl.Series, ids: pl.Series, others: Mapping[str, pl.Series]) -> str | None:
+    """Return what most unknown ids have in common, with the remedy, or None."""
+    words, known = (column.head(LARGEST).cast(pl.String) for column in (unknown, ids))
+    for difference, plain in _FORMS.items():
+        by_form = dict(zip(plain(known).to_list(), known.to_list(), strict=True))
+        alike = [by_form[form] for form in plain(words).to_list() if form in by_form]
+        if alike and len(alike) >= MOST * len(words):
+            return (
+                f"it has {_listed(pl.Series(alike))} instead, so they differ in {difference}: write them alike in both "
+                "tables"
+            )
+    for name, column in others.items():
+        if column.dtype.is_nested() or column.dtype.is_float():
+            continue
+        values = column.head(LARGEST).cast(pl.String, strict=False)
+        if int(words.is_in(values.implode()).sum()) >= MOST * len(words):
+            return f"they are in its column {name!r}: pass {option('id_column', name)}"
+    return None
+
+
+def _decimals(words: pl.Series) -> pl.Series:
+    return words.str.replace(r"^([+-]?\d+)\.0*$", "$1")
+
+
+_FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {
+    "spaces around them": lambda words: words.str.strip_chars(),
+    "upper and lower case": lambda words: words.str.strip_chars().str.to_lowercase(),
+    "a decimal point": lambda words: _decimals(words.str.strip_chars()),
+    "leading zeros": lambda words: _decimals(words.str.strip_chars()).str.replace(r"^0+(\d)", "$1"),
+}
+
+
+def _listed(values: pl.Series) -> str:
+    return ", ".join(shortened(value) for value in values.head(EXAMPLES)) + (", …" if len(values) > EXAMPLES else "")
+
+
+_ACTORS = (
+    "user", "customer", "client", "buyer", "reviewer", "author", "account", "card", "patient", "person", "actor",
+    "investor", "member", "viewer", "visitor",
+)  # fmt: skip
+_THINGS = (
+    "item", "product", "merchant", "shop", "store", "movie", "book", "song", "artist", "page", "paper", "venue",
+    "subreddit", "group", "event", "device", "ip", "provider", "company", "business", "asin",
+    "repo", "repository", "video", "channel", "track", "restaurant", "hotel", "domain", "project",
+)  # fmt: skip
+_ENDINGS = ("", "_id", "_name", "_number", "_no")
+PAIRS = tuple(
+    (f"{actor}{ending}", f"{thing}{other}")
+    for actor in _ACTORS for thing in _THINGS for ending in _ENDINGS for other in _ENDINGS
+)  # fmt: skip
+UNKNOWN = "(unknown)"
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The ids at both ends of every edge, and the types of nodes that they name, None if there is one type only."""
+
+    sources: pl.Series
+    targets: pl.Series
+    types: tuple[str, str] | None = None
+    prefixed: bool = False  # whether ids of both types overlap, so that each became type:id
+
+    def all_ids(self) -> pl.Series:
+        """Return every id once, sorted."""
+        if self.sources.dtype == self.targets.dtype == pl.Int64 and len(self.sources):
+            numbers = distinct_numbers(self.sources.to_numpy(), self.targets.to_numpy())
+            if numbers is not None:
+                return pl.Series("id", numbers)
+        first, second = same_type(self.sources.unique(), self.targets.unique())
+        return pl.concat([first.rename("id"), second.rename("id")]).unique().sort()
+
+    def types_of_all(self) -> list[str] | None:
+        """Return the type of every id of :meth:`all_ids`."""
+        return None if self.types is None else self._types_of(self.all_ids())
+
+    def ids_of_nodes(self, node_ids: pl.Series, fields: dict[str, Any]) -> pl.Series:
+        """Return the ids of a node table as the edges write them, and add the types of its nodes to the fields."""
+        if self.types is None:
+            return node_ids
+        if not self.prefixed:
+            if fields.get("node_types") is None:
+                fields["node_types"] = self._types_of(node_ids)
+            return node_ids
+        known = fields.get("node_types")
+        if known is None:
+            raise ValueError(
+                f"{self.types[0]} and {self.types[1]} share ids, so that a node table needs a column with "
+                f"{self.types[0]!r} or {self.types[1]!r} for each node; add it and pass {option('type_column')}"
+            )
+        wrong = next((word for word in known if word not in self.types), None)
+        if wrong is not None:
+            raise ValueError(
+                f"type {shortened(wrong)} of a node is neither {self.types[0]!r} nor {self.types[1]!r}, which the "
+                "columns of the edge list are called"
+            )
+        return pl.Series(node_ids.name, known, dtype=pl.String) + ":" + node_ids.cast(pl.String)
+
+    def _types_of(self, node_ids: pl.Series) -> list[str]:
+        assert self.types is not None
+        node_ids, sources, targets = same_type(node_ids, self.sources.unique(), self.targets.unique())
+        first, second = node_ids.is_in(sources.implode()), node_ids.is_in(targets.implode())
+        return [
+            self.types[0] if a else self.types[1] if b else UNKNOWN
+            for a, b in zip(first.to_list(), second.to_list(), strict=True)
+        ]
+
+
+def as_sides(
+    sources: pl.Series, targets: pl.Series, names: tuple[str, str], bipartite: bool | None, notices: list[str] | None
+) -> Sides:
+    """Return both ends; if they name different kinds of nodes, ids that overlap become ``type:id``.
+
+    ``bipartite`` None decides by the names of the two columns, such as ``user`` and ``item``.
+    """
+    known = (normalized_name(names[0]), normalized_name(names[1]))
+    if not (known in PAIRS if bipartite is None else bipartite):
+        return Sides(sources, targets)
+    types = (_without_ending(known[0]), _without_ending(known[1]))
+    sources, targets = same_type(sources, targets)
+    overlap = bool(sources.unique().is_in(targets.unique().implode()).any())
+    if overlap:
+        sources, targets = (
+            pl.select(pl.lit(f"{kind}:") + each.cast(pl.String)).to_series()
+            for kind, each in zip(types, (sources, targets), strict=True)
+        )
+    prefixed = ", and write their ids as type:id because they overlap" if overlap else ""
+    notice(f"Take {types[0]!r} and {types[1]!r} for two kinds of nodes{prefixed}.", notices)
+    return Sides(sources, targets, types, overlap)
+
+
+def _without_ending(name: str) -> str:
+    """Return what a column of ids is about: the user of ``user_id``."""
+    return next((name.removesuffix(ending) for ending in _ENDINGS[1:] if name.endswith(ending)), name)

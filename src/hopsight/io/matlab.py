@@ -14,10 +14,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.edge_pairs import edge_weights, weight_matrix
-from hopsight.io.files import check_loaded, check_unpacked, reading, writing
+from hopsight.io.edges import edge_weights, weight_matrix
 from hopsight.io.notices import notice
-from hopsight.io.text import pack_text, unpack_text
+from hopsight.io.npz import pack_text, unpack_text
+from hopsight.io.sources import check_loaded, check_unpacked, reading, writing
 
 ADJACENCY, ATTRIBUTES, TRUTH = ("Network", "A"), ("Attributes", "X", "Features"), ("Label", "gnd")
 STRUCTURAL, ATTRIBUTIVE = "str_anomaly_label", "attr_anomaly_label"  # as in the files of DOMINANT's authors

@@ -2,24 +2,260 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
-from hopsight.checks import option, suggest
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hopsight.checks import check_choice, option, suggest
 from hopsight.graph import AttributedGraph
-from hopsight.io.columns import NO_ATTRIBUTES, encode, read_flags
-from hopsight.io.dates import is_time
+from hopsight.io import rules
 from hopsight.io.notices import notice
-from hopsight.io.roles import (
+from hopsight.io.rules import (
+    KINDS,
     LEAST_ROWS,
     NAME_NAMES,
     TYPE_NAMES,
     first_known,
+    is_row_id,
     is_row_id_name,
+    is_time,
     normalized_name,
 )
-from hopsight.io.rules import KINDS
 from hopsight.system.lazy_polars import pl
+
+SPARSE_BELOW = 0.1  # share of nonzero cells below which a large matrix is kept sparse
+SPARSE_CELLS = 1_000_000
+NO_ATTRIBUTES = "there is no attribute column; every node needs at least one number or category"
+
+
+class Block(NamedTuple):
+    """The attributes made from one table column: their names, and a (n_rows, len(names)) array or CSC array."""
+
+    names: list[str]
+    values: Any
+
+
+def encode(
+    columns: Iterable[pl.Series],
+    n_rows: int,
+    *,
+    missing: str = "fill",
+    category: Collection[str] = (),
+    types: Sequence[str] | None = None,
+    notices: list[str] | None = None,
+) -> tuple[Any, list[str]]:
+    """Return the attribute matrix made from table columns, and the name of each attribute.
+
+    Numbers are kept, true and false become 1 and 0, a date becomes the number of days since 1970, and a text column
+    becomes one 0/1 attribute per value, called ``column=value``. A column of equally long lists of numbers becomes
+    one attribute per entry. Columns that look like ground truth or only tell rows apart, and those that cannot be
+    used, such as text with more than 50 different values, are left out with a notice.
+
+    Parameters
+    ----------
+    columns
+        Series of ``n_rows`` values each, consumed one at a time.
+    missing
+        How to treat empty cells: ``"fill"`` numbers with the mean of their column and flag them in an attribute
+        ``column=(missing)``, fill them without a flag (``"mean"``), or ``"refuse"`` them. Empty categories get a
+        category of their own.
+    category
+        Columns that are categories even if they hold numbers; beyond 50 values, the rarest ones share a category.
+    types
+        The type of each node, if there are several: empty cells are filled with the mean of the node's own type.
+    notices
+        List that receives the notices.
+
+    Returns
+    -------
+    matrix
+        (n_rows, n_attributes) array, or a CSR array if it is large and mostly zero.
+    names
+
+    Raises
+    ------
+    ValueError
+        If a cell is empty (unless imputed), infinite, or text in a column of numbers; or if no column is usable.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> matrix, names = encode([pl.Series("age", ["31", "42"]), pl.Series("city", ["Oslo", "Bern"])], 2)
+    >>> names, matrix.tolist()
+    (['age', 'city=Bern', 'city=Oslo'], [[31.0, 0.0, 1.0], [42.0, 1.0, 0.0]])
+    """
+    check_choice("missing", missing, rules.MISSING)
+    encoded = (
+        _declared(column, missing, notices) if column.name in category else _block(column, missing, notices, types)
+        for column in columns
+    )
+    blocks = [block for block in encoded if block is not None]
+    if not blocks:
+        raise ValueError(NO_ATTRIBUTES)
+    return _assemble(blocks, n_rows), [name for block in blocks for name in block.names]
+
+
+def read_flags(column: pl.Series, flags: rules.Flags = rules.LABELS) -> NDArray[np.int8]:
+    """Return a column of labels or kinds as numbers; true and false count as 1 and 0.
+
+    >>> import polars as pl
+    >>> read_flags(pl.Series("fraud", ["true", "False", "1", "0", "-1"])).tolist()
+    [1, 0, 1, 0, -1]
+    """
+    rules.check_flags(column.name, rules.first_cell(rules.wrong_flags(column, flags), column=column), flags)
+    return rules.flag_words(column, flags).replace_strict(flags.values, return_dtype=pl.Int8).to_numpy()
+
+
+def _block(
+    column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
+) -> Block | None:
+    """Return the attributes made from one column, or None if it is left out."""
+    kind = column.dtype
+    if column.null_count() == len(column) and len(column):
+        rules.leave_out(column.name, "has no value at all", notices)
+        return None
+    if kind in (pl.List, pl.Array):
+        return _vectors(column, missing, notices)
+    if kind in (pl.Categorical, pl.Enum):
+        column, kind = column.cast(pl.String), pl.String()
+    if is_row_id(column):
+        rules.leave_out_row_id(column.name, notices)
+        return None
+    if kind == pl.String:
+        return _text(column, missing, notices, types)
+    if kind.is_temporal():
+        block = _numbers(rules.as_days(column), missing, notices, types)
+        return _of_dates(block) if isinstance(kind, pl.Date | pl.Datetime) else block
+    if kind == pl.Boolean or kind.is_numeric():
+        return _numbers(column.cast(pl.Float32 if kind == pl.Float32 else pl.Float64), missing, notices, types)
+    rules.leave_out(column.name, f"holds neither numbers nor text but {kind}", notices)
+    return None
+
+
+def _text(
+    column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
+) -> Block | None:
+    numbers = column.cast(pl.Float64, strict=False)
+    if not numbers.null_count():  # most columns: no summary is needed
+        return _numbers(numbers, missing, notices, types)
+    known = column.str.strip_chars().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+    known = known[np.isfinite(known)]
+    if rules.leave_out_truth(column.name, rules.are_whole(known), notices):  # also 1, 0 and "unknown"
+        return None
+    summary = rules.TextSummary.of(column)
+    kind = rules.text_kind(column.name, summary)
+    if kind == "empty":
+        rules.leave_out(column.name, "has no value at all", notices)
+        return None
+    if kind == "categories":
+        return _categories(column.str.strip_chars(), summary, missing, notices)
+    rules.notice_written(column.name, kind, summary, notices)
+    block = _numbers(rules.text_numbers(column, kind), missing, notices, types)
+    return _of_dates(block) if rules.is_dates(kind) else block
+
+
+def _of_dates(block: Block | None) -> Block | None:
+    return block and block._replace(names=rules.names_of_dates(block.names))
+
+
+def _numbers(
+    numbers: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
+) -> Block | None:
+    """Check a column of numbers; null and NaN count as empty cells."""
+    known = numbers.fill_nan(None).drop_nulls().to_numpy()
+    if rules.leave_out_truth(numbers.name, rules.are_whole(known), notices):
+        return None
+    if known.size == len(numbers) and np.isfinite(known).all():
+        return Block([numbers.name], _compact(known[:, None]))
+    rules.check_numbers(numbers.name, rules.NumberSummary.of(numbers), missing, notices, typed=types is not None)
+    numbers = numbers.fill_nan(None)
+    mean = numbers.drop_nulls().mean()
+    filled = (numbers if types is None else _with_type_means(numbers, types)).fill_null(mean).to_numpy()
+    if missing != "fill":
+        return Block([numbers.name], _compact(filled[:, None]))
+    flags = numbers.is_null().to_numpy().astype(filled.dtype)
+    return Block([numbers.name, rules.missing_name(numbers.name)], _compact(np.column_stack([filled, flags])))
+
+
+def _with_type_means(numbers: pl.Series, types: Sequence[str]) -> pl.Series:
+    """Fill empty cells with the mean of the node's own type, if any node of that type has a number."""
+    frame = pl.DataFrame({"number": numbers, "type": pl.Series(types, dtype=pl.String)})
+    return frame.select(pl.col("number").fill_null(pl.col("number").mean().over("type"))).to_series()
+
+
+def _declared(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
+    """One-hot encode a column that the user declared to be a category, whatever it holds."""
+    if not column.dtype.is_nested():
+        words = column.cast(pl.String).str.strip_chars()
+        counts = words.drop_nulls().value_counts(sort=True)
+        if counts.height > rules.MAX_CATEGORIES:
+            frequent = counts.sort("count", column.name, descending=[True, False]).head(rules.MAX_CATEGORIES - 1)
+            rare = ~words.is_in(frequent[column.name].to_list())
+            words = pl.select(pl.when(rare).then(pl.lit(rules.OTHER_CATEGORY)).otherwise(words)).to_series()
+        return _categories(words.rename(column.name), rules.TextSummary.of(words), missing, notices)
+    rules.leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
+    return None
+
+
+def _categories(words: pl.Series, summary: rules.TextSummary, missing: str, notices: list[str] | None) -> Block | None:
+    """One-hot encode a text column with few different values."""
+    n_values = words.n_unique()
+    if not rules.check_categories(words.name, n_values, summary.n_empty, summary.first_empty, missing, notices):
+        return None
+    values = rules.ordered_categories(words.unique().to_list())
+    words = words.replace("", None).fill_null(rules.MISSING_CATEGORY)
+    codes = words.replace_strict(values, list(range(len(values))), return_dtype=pl.Int64).to_numpy()
+    ones, rows = np.ones(len(codes), dtype=np.float32), np.arange(len(codes))
+    matrix = sp.csc_array((ones, (rows, codes)), shape=(len(codes), len(values)))
+    return Block([f"{words.name}={value}" for value in values], matrix)
+
+
+def _vectors(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
+    """Spread a column of equally long lists of numbers over one attribute per entry."""
+    if not getattr(column.dtype, "inner", pl.String()).is_numeric():
+        rules.leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
+        return None
+    rules.check_missing(column.name, rules.first_cell(column.is_null()), "refuse")
+    lists = column.cast(pl.List(pl.Float64))
+    lengths = lists.list.len()
+    width = int(lengths[0])
+    if width == 0 or lengths.n_unique() > 1:
+        rules.leave_out(column.name, "holds lists of different lengths, or empty ones", notices)
+        return None
+    matrix = lists.list.explode().to_numpy().reshape(len(column), width)
+    entries = (pl.Series(f"{column.name}_{entry}", matrix[:, entry]) for entry in range(width))
+    blocks = [block for block in (_numbers(entry, missing, notices) for entry in entries) if block is not None]
+    names = [name for block in blocks for name in block.names]
+    return Block(names, _compact(np.column_stack([_dense(block.values) for block in blocks])))
+
+
+def _compact(values: NDArray[Any]) -> Any:
+    """Return mostly empty columns as CSC, so that thousands of them fit in memory."""
+    return sp.csc_array(values) if np.count_nonzero(values) < SPARSE_BELOW * values.size else values
+
+
+def _dense(values: Any) -> Any:
+    return values.toarray() if sp.issparse(values) else values
+
+
+def _assemble(blocks: list[Block], n_rows: int) -> Any:
+    """Put the blocks side by side, as CSR if the result is large and mostly zero, dense otherwise."""
+    dtype = np.result_type(*{block.values.dtype for block in blocks})
+    n_columns = sum(len(block.names) for block in blocks)
+    n_nonzero = sum(block.values.nnz if sp.issparse(block.values) else block.values.size for block in blocks)
+    if n_rows * n_columns > SPARSE_CELLS and n_nonzero < SPARSE_BELOW * n_rows * n_columns:
+        return sp.csr_array(sp.hstack([sp.csc_array(block.values) for block in blocks], format="csr", dtype=dtype))
+    matrix = np.empty((n_rows, n_columns), dtype=dtype)
+    start = 0
+    for block in blocks:
+        matrix[:, start : start + len(block.names)] = _dense(block.values)
+        start += len(block.names)
+    matrix.flags.writeable = False
+    return matrix
+
 
 MOST_WORDS = 6  # in a name
 LABEL_COLUMN, KIND_COLUMN = "hopsight_label", "hopsight_kind"  # in files that hopsight wrote

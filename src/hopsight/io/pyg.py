@@ -1,9 +1,14 @@
-"""Convert PyTorch Geometric's ``Data``, and read the ``.pt`` files that hold one."""
+"""Convert PyTorch Geometric's ``Data`` and ``HeteroData``, and read the ``.pt`` files that hold one."""
 
 from __future__ import annotations
 
+import io
+import re
+import warnings
+import zipfile
 from dataclasses import replace
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -11,11 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.edge_fields import derived
-from hopsight.io.edge_pairs import each_once
-from hopsight.io.files import check_loaded, reading
+from hopsight.io.edges import derived, each_once
 from hopsight.io.notices import notice
-from hopsight.io.torchfile import Record, read_torch
+from hopsight.io.sources import check_archive, check_loaded, reading
 
 TIMES = ("edge_time", "time", "timestamp", "t")
 FIELDS = ("edge_index", "num_nodes", "x", "y", "edge_weight", "edge_attr", *TIMES)
@@ -23,7 +26,9 @@ PYGOD_KINDS = np.array([0, 2, 1, 3])  # PyGOD: 1 attribute, 2 structure, 3 both;
 PYGOD_NORMAL = 0.75  # least share of zeros for which 0..3 are PyGOD's codes and not topics
 
 
-def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
+def from_data(
+    data: Any, *, directed: bool = False, notices: list[str] | None = None, size: int | None = None
+) -> AttributedGraph:
     """Convert a PyG ``Data`` to an AttributedGraph.
 
     ``x`` becomes the attributes and ``edge_index`` the edges, symmetrized unless ``directed``. ``y`` becomes the
@@ -34,43 +39,85 @@ def from_data(data: Any, *, directed: bool = False, notices: list[str] | None = 
     -----
     PyGOD codes injected anomalies in ``y`` as 1 (attribute), 2 (structure) and 3 (both). Whole numbers from 0 to 3
     of which at least three quarters are 0 are read that way, as labels and kinds; other values are topics and are
-    left out.
+    left out. ``size`` is that of the file, if the ``Data`` is from one.
     """
     content = {name: as_array(getattr(data, name, None)) for name in FIELDS}
-    return _graph(content, directed=directed, notices=notices)
+    return _graph(content, directed=directed, notices=notices, size=size)
 
 
 def read_pt(path: Path, *, directed: bool = False, notices: list[str] | None = None) -> AttributedGraph:
     """Read a ``.pt`` or ``.pt.zip`` file that holds a ``Data``, a ``HeteroData`` or a dictionary of tensors.
 
-    No code in the file runs. See :func:`from_data` for the meaning of ``y``.
+    No code in the file runs. A ``Data`` or ``HeteroData`` needs the extra ``hopsight[pyg]``. See :func:`from_data` for
+    the meaning of ``y``.
     """
-    name = path.name.removesuffix(".zip").removesuffix(".pt")
-    with reading(path):
-        content = read_torch(path)
+    size = path.stat().st_size
+    with reading(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what PyG infers where a file does not say
+        content = _load(path, size)
         if isinstance(content, tuple | list) and content:  # a dataset saves (data, slices)
-            if len(content) > 1 and isinstance(content[1], Record):
+            if len(content) > 1 and hasattr(content[1], "edge_index"):
                 notice(f"{path.name} holds {len(content):,} graphs; read the first.", notices)
             content = content[0]
-        if isinstance(content, Record) and content.kind == "HeteroData":
-            from hopsight.io.hetero import Stored, from_hetero
-
-            stored = Stored(content.state, path.stat().st_size)
-            return replace(from_hetero(stored, directed=directed, notices=notices), name=name)
-        return _graph(_mapping(content), directed=directed, notices=notices, name=name)
-
-
-def _mapping(content: Any) -> dict[Any, Any]:
-    """Return the dictionary in which a Data of PyG 1 or 2 keeps its tensors."""
-    if isinstance(content, Record):
-        store = content.state.get("_store")
-        content = store.state.get("_mapping") if isinstance(store, Record) else content.state
-    if not isinstance(content, dict):
-        raise ValueError("it does not hold a PyG Data")
-    return content
+        if hasattr(content, "node_stores") and hasattr(content, "edge_types"):
+            graph = from_hetero(content, directed=directed, notices=notices, size=size)
+        elif isinstance(content, dict):
+            arrays = {name: as_array(value) for name, value in content.items()}
+            graph = _graph(arrays, directed=directed, notices=notices, size=size)
+        elif hasattr(content, "edge_index"):
+            graph = from_data(content, directed=directed, notices=notices, size=size)
+        else:
+            raise ValueError("it does not hold a PyG Data")
+        return replace(graph, name=path.name.removesuffix(".zip").removesuffix(".pt"))
 
 
-def _graph(content: dict[Any, Any], *, directed: bool, notices: list[str] | None, name: str = "") -> AttributedGraph:
+def _load(path: Path, size: int) -> Any:
+    """Return the content of a ``.pt`` file or a zip of one; only tensors, plain containers and PyG's classes."""
+    import torch
+
+    source: Path | io.BytesIO = path
+    with zipfile.ZipFile(path) as outer:
+        check_archive(outer, size)
+        inside = [member for member in outer.namelist() if member.endswith(".pt") and not member.startswith("__MACOSX")]
+        if len(inside) > 1:
+            raise ValueError(f"it holds {len(inside)} .pt files instead of one")
+        if inside:
+            source = io.BytesIO(outer.read(inside[0]))
+            with zipfile.ZipFile(source) as archive:
+                check_archive(archive, size)
+            source.seek(0)
+    try:
+        with torch.serialization.safe_globals(_classes()):
+            return torch.load(source, map_location="cpu", weights_only=True)
+    except UnpicklingError as error:
+        named = re.search(r"GLOBAL ([\w.]+)", str(error))
+        if named and named[1].startswith("torch_geometric.") and not _classes():
+            raise ValueError(
+                "it holds objects of PyTorch Geometric; run pip install 'hopsight[pyg]', or save a dictionary with "
+                "edge_index and x"
+            ) from None
+        raise ValueError(
+            f"it refers to {named[1] if named else 'code'}; only tensors and PyG's Data and HeteroData can be read, "
+            "and code never runs"
+        ) from None
+    except RuntimeError:
+        raise ValueError("it is damaged, or not a .pt file of PyTorch 1.6 or newer") from None
+
+
+def _classes() -> list[Any]:
+    """Return the classes of PyTorch Geometric that a file may hold, none if it is not installed."""
+    try:
+        from torch_geometric.data import Data, HeteroData, data, feature_store, graph_store, storage
+    except ImportError:
+        return []
+    stores = [storage.BaseStorage, storage.NodeStorage, storage.EdgeStorage, storage.GlobalStorage]
+    names = [data.DataEdgeAttr, data.DataTensorAttr, graph_store.EdgeAttr, feature_store.TensorAttr]
+    return [Data, HeteroData, *stores, *names]
+
+
+def _graph(
+    content: dict[Any, Any], *, directed: bool, notices: list[str] | None, size: int | None = None
+) -> AttributedGraph:
     edge_index, attributes = content.get("edge_index"), content.get("x")
     if not isinstance(edge_index, np.ndarray) or edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise ValueError("a PyG Data needs edge_index of shape (2, n_edges)")
@@ -78,6 +125,8 @@ def _graph(content: dict[Any, Any], *, directed: bool, notices: list[str] | None
         raise ValueError(f"edge_index must hold whole numbers, got {edge_index.dtype}")
     if attributes is not None and len(getattr(attributes, "shape", ())) != 2:
         raise ValueError("the attributes x of a PyG Data need the shape (n_nodes, n_attributes)")
+    if size is not None and attributes is not None:  # a tensor can repeat one number without end
+        check_loaded(size, n_nodes=attributes.shape[0], n_columns=attributes.shape[1], n_numbers=attributes.size)
     n_nodes = _count(content, edge_index) if attributes is None else attributes.shape[0]
     if edge_index.size and not 0 <= edge_index.min() <= edge_index.max() < n_nodes:
         raise ValueError(f"edge_index has an end outside 0..{n_nodes - 1}")
@@ -87,9 +136,7 @@ def _graph(content: dict[Any, Any], *, directed: bool, notices: list[str] | None
     if not directed:
         source, target, fields = each_once(source, target, fields)
     fields |= derived(source, target, n_nodes, directed, notices) if attributes is None else {"attributes": attributes}
-    return AttributedGraph.from_edges(
-        source, target, labels=labels, kinds=kinds, directed=directed, name=name, **fields
-    )
+    return AttributedGraph.from_edges(source, target, labels=labels, kinds=kinds, directed=directed, **fields)
 
 
 def _count(content: dict[Any, Any], edge_index: NDArray[Any]) -> int:
@@ -149,3 +196,118 @@ def as_array(tensor: Any) -> Any:
         coo = tensor.to_sparse_coo().coalesce()
         return sp.csr_array((coo.values().numpy(), tuple(coo.indices().numpy())), shape=tuple(tensor.shape))
     return tensor.numpy()
+
+
+REVERSE = "rev_"  # how PyG's ToUndirected calls the same edges in the other direction
+
+
+def from_hetero(
+    data: Any, *, directed: bool = False, notices: list[str] | None = None, size: int | None = None
+) -> AttributedGraph:
+    """Convert a PyG ``HeteroData`` to an AttributedGraph with node types.
+
+    Node 3 of type ``user`` gets the id ``user:3``. Every type has attributes of its own, called ``user.x0`` and so on;
+    nodes of other types get the mean of the type that has the attribute, so that they are neither high nor low. ``y``
+    becomes labels as for a ``Data``, type by type. If there are several relations, they become 0/1 edge attributes.
+    ``size`` is that of the file, if the ``HeteroData`` is from one.
+    """
+    sizes = {kind: int(data[kind].num_nodes or 0) for kind in data.node_types}
+    starts = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
+    n_nodes = sum(sizes.values())
+    if not n_nodes:
+        raise ValueError("a HeteroData needs nodes; give each type x or num_nodes")
+    if size is not None:
+        widths = sum(_width(data[kind], "x") for kind in sizes)
+        n_edges = sum(_width(data[key], "edge_index") for key in data.edge_types)
+        check_loaded(size, n_nodes=n_nodes, n_numbers=n_nodes * widths + n_edges * len(_relations(data)))
+    source, target, fields = _edges(data, starts, sizes, notices)
+    if not directed:
+        source, target, fields = each_once(source, target, fields)
+    attributes = _attributes(data, sizes, starts, n_nodes)
+    fields |= attributes or derived(source, target, n_nodes, directed, notices)
+    return AttributedGraph.from_edges(
+        source,
+        target,
+        directed=directed,
+        node_ids=[f"{kind}:{place}" for kind, size in sizes.items() for place in range(size)],
+        node_types=[kind for kind, size in sizes.items() for _ in range(size)],
+        labels=_labels(data, sizes, starts, n_nodes, notices),
+        edge_attribute_names=_relations(data) if "edge_attributes" in fields else None,
+        **fields,
+    )
+
+
+def _width(store: Any, name: str) -> int:
+    """Return the number of columns of a tensor, 0 if there is none."""
+    shape: tuple[int, ...] = getattr(getattr(store, name, None), "shape", ())
+    return shape[1] if len(shape) == 2 else 0
+
+
+def _attributes(data: Any, sizes: dict[str, int], starts: dict[str, int], n_nodes: int) -> dict[str, Any]:
+    """Return the attributes and their names, or nothing if no type has any."""
+    blocks, names = [], []
+    for kind, size in sizes.items():
+        values = as_array(getattr(data[kind], "x", None))
+        if values is None:
+            continue
+        values = values.toarray() if sp.issparse(values) else np.asarray(values)
+        if values.ndim != 2 or values.shape[0] != size:
+            raise ValueError(f"x of type {kind!r} must have shape ({size}, n_attributes), got {values.shape}")
+        block = np.broadcast_to(values.mean(axis=0, dtype=np.float64), (n_nodes, values.shape[1])).copy()
+        block[starts[kind] : starts[kind] + size] = values
+        blocks.append(block)
+        names += [f"{kind}.x{column}" for column in range(values.shape[1])]
+    return {"attributes": np.column_stack(blocks), "attribute_names": names} if blocks else {}
+
+
+def _relations(data: Any) -> list[str]:
+    """Return the names of the relations, without those that repeat another one backwards."""
+    names = {relation for _, relation, _ in data.edge_types}
+    return [name for name in sorted(names) if not (name.startswith(REVERSE) and name.removeprefix(REVERSE) in names)]
+
+
+def _edges(
+    data: Any, starts: dict[str, int], sizes: dict[str, int], notices: list[str] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
+    relations = _relations(data)
+    ends, weights, kinds = [np.zeros((2, 0), dtype=np.int64)], [], []
+    for first, relation, second in data.edge_types:
+        if relation not in relations:
+            continue
+        store = data[first, relation, second]
+        pairs = as_array(getattr(store, "edge_index", None))
+        if not isinstance(pairs, np.ndarray) or pairs.ndim != 2 or pairs.shape[0] != 2 or pairs.dtype.kind not in "iu":
+            raise ValueError(f"the edges {first}-{relation}-{second} need edge_index of shape (2, n_edges)")
+        if pairs.size and (pairs.min() < 0 or pairs[0].max() >= sizes[first] or pairs[1].max() >= sizes[second]):
+            raise ValueError(f"the edges {first}-{relation}-{second} have an end that is not there")
+        ends.append(pairs.astype(np.int64) + np.array([[starts[first]], [starts[second]]]))
+        weights.append(_weight(store, pairs.shape[1]))
+        kinds.append(np.full(pairs.shape[1], relations.index(relation)))
+    source, target = np.concatenate(ends, axis=1)
+    fields: dict[str, Any] = {}
+    if any(weight is not None for weight in weights):
+        filled = [np.ones(kind.size) if weight is None else weight for weight, kind in zip(weights, kinds, strict=True)]
+        fields["edge_weight"] = np.concatenate(filled)
+    if len(relations) > 1:
+        fields["edge_attributes"] = np.eye(len(relations))[np.concatenate(kinds)]
+        notice(f"Kept the relation of each edge as an edge attribute: {', '.join(relations[:5])}.", notices)
+    return source, target, fields
+
+
+def _weight(store: Any, n_edges: int) -> NDArray[np.float64] | None:
+    for name in ("edge_weight", "edge_attr"):
+        values = as_array(getattr(store, name, None))
+        if isinstance(values, np.ndarray) and values.size == n_edges and np.isfinite(values).all():
+            return values.ravel().astype(np.float64)
+    return None
+
+
+def _labels(
+    data: Any, sizes: dict[str, int], starts: dict[str, int], n_nodes: int, notices: list[str] | None
+) -> NDArray[np.int8] | None:
+    labels = np.full(n_nodes, -1, dtype=np.int8)
+    for kind, size in sizes.items():
+        found, _ = read_truth(as_array(getattr(data[kind], "y", None)), size, notices)
+        if found is not None:
+            labels[starts[kind] : starts[kind] + size] = found
+    return labels if (labels >= 0).any() else None

@@ -7,6 +7,7 @@ as one that holds all of it.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -16,36 +17,367 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import option, plural, shortened
-from hopsight.io.dates import (
-    SECONDS_PER_DAY,
-    SINCE_1970,
-    SLASHED,
-    ambiguous_date,
-    are_dates,
-    are_slashed,
-    as_seconds,
-)
 from hopsight.io.notices import notice
-from hopsight.io.roles import LEAST_ROWS, is_truth_name
-from hopsight.io.written import WRITTEN, are_written, as_numbers, plain_numbers
 from hopsight.system.lazy_polars import pl
+
+TRUTH_NAMES = {"label", "labels", "y", "gnd", "truth", "ground_truth", "class", "isfraud", "is_sar", "is_bot"}
+_TRUTH = re.compile(
+    r"(is_)?(flagged_)?(fraud|fraudulent|anomaly|anomalous|outlier|attack|laundering|money_laundering|suspicious|"
+    r"phishing|scam|malicious|malware|spam|illicit)(_(type|category|cat|flag|label))?"
+)
+CODE_WORDS = {
+    "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "port", "zip", "zipcode", "postcode",
+    "plz", "code", "number", "ref", "reference", "block", "blockno", "nonce",
+}  # fmt: skip
+WEIGHT_NAMES = ("hopsight_weight", "weight", "weights", "edge_weight")
+TIME_NAMES = (
+    "hopsight_time", "timestamp", "time", "datetime", "date", "ts", "t", "unixtime", "unix_time", "epoch", "created_at",
+    "sent_at", "event_time", "datum", "fecha", "dato", "minute", "hour", "day", "step",
+)  # fmt: skip
+TYPE_NAMES = ("hopsight_type", "node_type")
+NAME_NAMES = ("hopsight_name", "name", "full_name", "display_name", "title")
+FEWEST_ROWS = 3  # of a table in which an id that differs in every row tells rows apart
+LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
+_ROW_ID = re.compile(r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|row_number|mid|tid|txid|msgid|key)")
+_EVENT = re.compile(
+    r"(booking|transaction|trans|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref)"
+    r"_?(id|uid|no|nr|number|hash|index|key|date|time)|id|uuid|guid|index|row|date|datetime|timestamp"
+)
+
+
+def normalized_name(name: str) -> str:
+    """Return a column name in lower case, with underscores between its words.
+
+    >>> normalized_name(" Node-ID "), normalized_name("isFraud"), normalized_name("FromNodeId")
+    ('node_id', 'is_fraud', 'from_node_id')
+    """
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[\s\-_.]+", "_", parted.lower())
+
+
+def is_truth_name(name: str) -> bool:
+    """Return whether a column is called like a ground-truth label.
+
+    >>> [is_truth_name(name) for name in ("Label", "label_source", "isFraud", "Laundering_type", "y", "labor", "age")]
+    [True, True, True, True, True, False, False]
+    """
+    known = normalized_name(name)
+    return known in TRUTH_NAMES or known.startswith("label_") or _TRUTH.fullmatch(known) is not None
+
+
+def is_row_id_name(name: str) -> bool:
+    """Return whether a column is called like a number that only tells rows apart.
+
+    >>> [is_row_id_name(name) for name in ("tx_id", "mid", "transactionID", "uuid", "paid", "amount")]
+    [True, True, True, True, False, False]
+    """
+    return _ROW_ID.fullmatch(normalized_name(name)) is not None
+
+
+def is_code_name(name: str) -> bool:
+    """Return whether whole numbers of this name are ids or codes, of which no mean can be taken.
+
+    >>> [is_code_name(name) for name in ("IMEI", "cell_id", "A_NUMBER", "id.orig_p", "number", "paid", "amount")]
+    [True, True, True, True, False, False, False]
+    """
+    words = normalized_name(name).split("_")
+    if words == ["number"]:  # of what?
+        return False
+    return words[-1] in CODE_WORDS or (words[0] == "id" and len(words) > 1)
+
+
+def is_event_name(name: str) -> bool:
+    """Return whether a column is called like the number or the time of an event, which is no end of an edge.
+
+    >>> [is_event_name(name) for name in ("Booking ID", "tx_id", "Date", "account_id", "shop")]
+    [True, True, True, False, False]
+    """
+    known = normalized_name(name)
+    return _EVENT.fullmatch(known) is not None
+
+
+def is_row_id(column: pl.Series) -> bool:
+    """Return whether whole numbers or text only tell rows apart.
+
+    Such a column is called like an id and differs in most rows, or it numbers the rows without a gap.
+    """
+    known = column.drop_nulls()
+    n_rows = len(known)
+    if n_rows < FEWEST_ROWS or not (known.dtype.is_integer() or known.dtype in (pl.String, pl.Categorical)):
+        return False
+    if is_row_id_name(column.name):
+        return known.n_unique() > (n_rows / 2 if n_rows >= LEAST_ROWS else n_rows - 1)
+    return known.dtype.is_integer() and n_rows >= 2 * LEAST_ROWS and is_gapless(known)
+
+
+def is_gapless(numbers: pl.Series) -> bool:
+    """Return whether whole numbers are those from the lowest to the highest, each once."""
+    low, high = numbers.min(), numbers.max()
+    return int(high) - int(low) == len(numbers) - 1 and numbers.n_unique() == len(numbers)  # type: ignore[arg-type]
+
+
+def first_known(names: Sequence[str], known: Sequence[str]) -> str | None:
+    """Return the first of some known names that a table has, as the table writes it.
+
+    >>> first_known(["Amount", "Created-At", "T"], TIME_NAMES)
+    'T'
+    """
+    by_name = {normalized_name(name): name for name in reversed(names)}
+    return next((by_name[name] for name in known if name in by_name), None)
+
+
+SECONDS_PER_DAY = 86400.0
+IN_DAYS, IN_SECONDS = " in days", " in seconds"  # in the names of attributes derived from times whose unit is known
+SINCE_1970 = ", days since 1970"  # ends the name of an attribute that holds dates
+_DATE = r"^\s*(\d{4})[-/](\d{1,2})[-/](\d{1,2})"
+_GERMAN_DATE = r"^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})"
+_SLASHED_DATE = r"^\s*(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})"
+SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 and 12/31/2024
+_TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([AaPp][Mm])?"
+_CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-]\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
+_WEEKDAY = r"(?i)^\s*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
+_ENGLISH = {  # 31 May 2024, 31-May-2024 and May 31, 2024
+    rf"{_WEEKDAY}(\d{{1,2}})[ -]+({'|'.join(_MONTHS)}){_REST}\.?[ ,-]+(\d{{4}})": "${1}.#${2}#.${3}",
+    rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
+}
+_EAST_ASIAN = r"^\s*(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*"  # 2024年5月31日
+COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
+UNIX = (3e8, 5e9)  # seconds from 1979 to 2128
+UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
+
+
+def is_time(column: pl.Series) -> bool:
+    """Return whether a column holds dates or times, as such or as text."""
+    if column.dtype.is_temporal():
+        return True
+    if column.dtype != pl.String:
+        return False
+    words = column.drop_nulls()
+    return bool(len(words)) and (are_dates(words) or any(are_slashed(words, kind) for kind in SLASHED))
+
+
+def are_dates(words: pl.Series) -> bool:
+    """Return whether every text that is not blank is a date such as 2024-05-31, 2024-05-31 17:30 or 31.5.2024."""
+    stripped = in_figures(words.str.strip_chars())
+    filled = stripped.filter(stripped != "")
+    either = filled.str.contains(_DATE + _CLOCK) | filled.str.contains(_GERMAN_DATE + _CLOCK)
+    return bool(either.fill_null(True).all())
+
+
+def are_slashed(words: pl.Series, kind: str) -> bool:
+    """Return whether every text that is not blank is a date with slashes, its day or its month first.
+
+    >>> import polars as pl
+    >>> dates = pl.Series(["01/02/2024", "31/12/2024 17:30"])
+    >>> are_slashed(dates, "day-first dates"), are_slashed(dates, "month-first dates")
+    (True, False)
+    """
+    stripped = _with_slashes(words.str.strip_chars())
+    filled = stripped.filter(stripped != "")
+    parts = [filled.str.extract(_SLASHED_DATE + _CLOCK, number).cast(pl.Int32) for number in (1, 2)]
+    day, month = (parts[SLASHED[kind].index(part)] for part in "dm")
+    return bool((day.is_between(1, 31) & month.is_between(1, 12)).fill_null(False).all())
+
+
+def in_figures(words: pl.Series) -> pl.Series:
+    """Return dates with the English name of a month, or written in East Asia, in figures; other texts as they are.
+
+    >>> import polars as pl
+    >>> in_figures(pl.Series(["31 May 2024 17:30", "Mon, Jan 1, 2024", "Mayor", "2024年5月31日"])).to_list()
+    ['31.05.2024 17:30', '1.01.2024', 'Mayor', '2024-5-31']
+    """
+    if words.head(100).str.contains(_EAST_ASIAN).any():
+        words = words.str.replace(_EAST_ASIAN, "${1}-${2}-${3} ").str.strip_chars()
+    if not words.head(100).str.contains(r"[A-Za-z]{3}").any():
+        return words
+    for pattern, figures in _ENGLISH.items():
+        words = words.str.replace(pattern, figures)
+    numbers = [f"{number + 1:02}" for number in range(12)]
+    return words.str.replace_many([f"#{month}#" for month in _MONTHS], numbers, ascii_case_insensitive=True)
+
+
+def _with_slashes(words: pl.Series) -> pl.Series:
+    """Return dates such as 31-12-2024 with slashes."""
+    return words.str.replace(r"^\s*(\d{1,2})-(\d{1,2})-(\d{4})\b", "${1}/${2}/${3}")
+
+
+def are_clocks(words: pl.Series) -> bool:
+    """Return whether every text that is not blank is a time of day such as 17:30."""
+    stripped = words.drop_nulls().str.strip_chars()
+    filled = stripped.filter(stripped != "")
+    return bool(len(filled)) and bool(filled.str.contains(rf"^{_TIME}$").all())
+
+
+def clock_seconds(words: pl.Series) -> pl.Series:
+    """Return times of day as seconds since midnight.
+
+    >>> import polars as pl
+    >>> clock_seconds(pl.Series(["00:01", "01:00 pm"])).to_list()
+    [60.0, 46800.0]
+    """
+    return as_seconds("1970-01-01 " + words.str.strip_chars())
+
+
+def number_seconds(numbers: pl.Series) -> tuple[pl.Series, str | None]:
+    """Return numeric times as seconds, and what they were if not seconds: 20240531, milliseconds and finer units.
+
+    >>> import polars as pl
+    >>> number_seconds(pl.Series([19700102, 19700103]))[0].to_list()
+    [86400.0, 172800.0]
+    >>> seconds, unit = number_seconds(pl.Series([1.7e12, 1.8e12]))
+    >>> seconds.to_list(), unit
+    ([1700000000.0, 1800000000.0], 'milliseconds')
+    """
+    unit = number_unit(numbers)
+    return in_seconds(numbers, unit), unit
+
+
+def number_unit(numbers: pl.Series) -> str | None:
+    """Return what numeric times are if not seconds, judged by their size: dates, or a finer unit."""
+    known = numbers.drop_nulls().cast(pl.Float64)
+    if not len(known) or not known.is_finite().all():
+        return None
+    low, high = float(known.min()), float(known.max())  # type: ignore[arg-type]
+    if COMPACT[0] <= low and high <= COMPACT[1] and bool((known == known.floor()).all()):
+        return None if in_seconds(known, "dates").null_count() else "dates"
+    return next((name for least, _, name in UNITS if low > least), None)
+
+
+def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
+    """Return numeric times of a unit that :func:`number_unit` returned as seconds."""
+    if unit == "dates":
+        text = numbers.cast(pl.Int64, strict=False).cast(pl.String).str.replace(r"^(\d{4})(\d\d)(\d\d)$", "$1-$2-$3")
+        return as_seconds(text.rename(numbers.name))
+    factor = next((factor for _, factor, name in UNITS if name == unit), 1.0)
+    return numbers.cast(pl.Float64) / factor
+
+
+def slashed_order(words: pl.Series) -> str | None:
+    """Return the order of day and month in dates with slashes, or None if they are other dates.
+
+    Dates of which no row decides between both orders are refused.
+    """
+    found = slashed_orders(words)
+    if len(found) > 1 and not as_seconds(words, found[0]).equals(as_seconds(words, found[1])):
+        raise ValueError(ambiguous_date(words.name, words.drop_nulls()[0]))
+    return found[0] if found else None
+
+
+def slashed_orders(words: pl.Series) -> list[str]:
+    """Return the orders of day and month in which dates with slashes can be read; none if they are other dates."""
+    return [order for kind, order in SLASHED.items() if are_slashed(words, kind)]
+
+
+def ambiguous_date(name: str, value: str) -> str:
+    """Return the message for a column of dates in which no row has a day after the 12th."""
+    return (
+        f"column {name!r}: {value} may have its day or its month first, and no row decides; write dates as 2024-05-31, "
+        f"or pass {option('category', [name])} or {option('ignore', [name])}"
+    )
+
+
+def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
+    """Return dates and times as seconds since 1970 (of a time of day: since midnight), null where there is none.
+
+    ``order`` is that of dates with slashes, ``"dmy"`` or ``"mdy"``; without it they are not read.
+
+    >>> import polars as pl
+    >>> as_seconds(pl.Series(["1970-01-02", "1970-01-01 00:01:30", "1970-01-01T01:00+01:00", "2.1.1970"])).to_list()
+    [86400.0, 90.0, 0.0, 86400.0]
+    """
+    kind = column.dtype
+    if kind == pl.Date:
+        return column.cast(pl.Int32).cast(pl.Float64) * SECONDS_PER_DAY
+    if kind == pl.Time:
+        return column.cast(pl.Int64).cast(pl.Float64) / 1e9
+    if isinstance(kind, pl.Datetime | pl.Duration):
+        return column.cast(pl.Int64).cast(pl.Float64) / {"ns": 1e9, "us": 1e6, "ms": 1e3}[kind.time_unit]
+    frame = pl.DataFrame({"text": in_figures(column.cast(pl.String))})
+    if order is not None:
+        frame = pl.DataFrame({"text": _with_slashes(frame["text"])})
+        return frame.select(_parts(_SLASHED_DATE, order)).to_series().rename(column.name)
+    iso, german = _parts(_DATE, "ymd"), _parts(_GERMAN_DATE, "dmy")
+    return frame.select(pl.coalesce(iso, german)).to_series().rename(column.name)
+
+
+def _parts(pattern: str, order: str) -> pl.Expr:
+    """Return the seconds of dates written by a pattern whose first groups are year, month and day in some order."""
+
+    def group(number: int, default: float | None = 0.0) -> pl.Expr:
+        found = pl.col("text").str.extract(pattern + _CLOCK, number).cast(pl.Float64, strict=False)
+        return found if default is None else found.fill_null(default)
+
+    year, month, day = (group(order.index(part) + 1, None).cast(pl.Int32) for part in "ymd")
+    year = pl.when(year < 70).then(year + 2000).when(year < 100).then(year + 1900).otherwise(year)
+    right = month.is_between(1, 12) & day.is_between(1, 31)
+    first = pl.date(year, pl.when(right).then(month).otherwise(1), 1).cast(pl.Int32).cast(pl.Float64)
+    offset = group(8) * 3600.0 + group(8).sign() * group(9) * 60.0
+    half = pl.col("text").str.extract(pattern + _CLOCK, 7).str.to_lowercase()
+    hour = pl.when(half.is_null()).then(group(4)).otherwise(group(4) % 12 + pl.when(half == "pm").then(12).otherwise(0))
+    clock = hour * 3600.0 + group(5) * 60.0 + group(6) - offset
+    return pl.when(right).then((first + day - 1) * SECONDS_PER_DAY + clock)
+
+
+WRITTEN = {"point numbers": ".", "comma numbers": ","}  # what a column of such numbers holds, and its decimal mark
+_MONEY = r"(?:[$€£¥₹₽₩₺฿]|(?i:USD|EUR|GBP|CHF|JPY|CNY|INR|NOK|SEK|DKK|PLN|CZK|CAD|AUD|NZD|BRL|MXN|ZAR|kr\.?|zł))"
+_SPACE = "\u00a0\u202f '’"  # between thousands
+_AROUND = rf"^({_MONEY}|[\s\u00a0])+|(?:{_MONEY}|%|[\s\u00a0])+$"
+_SIGNED_MONEY = rf"^([+-])\s*{_MONEY}\s*"
+
+
+def plain_numbers(words: pl.Series) -> pl.Series:
+    """Return written numbers without currency, percent sign and parentheses; separators remain.
+
+    >>> import polars as pl
+    >>> plain_numbers(pl.Series(["$1,234.50", "(5,00) €", "-$7", "12%", "3.5-"])).to_list()
+    ['1,234.50', '-5,00', '-7', '12', '-3.5']
+    """
+    return (
+        words.str.replace_all(_AROUND, "")
+        .str.replace(_SIGNED_MONEY, "$1")
+        .str.replace(rf"^\((?:{_MONEY})?\s*(.+?)\s*(?:{_MONEY})?\)$", "-$1")
+        .str.replace(r"^([^+-].*)-$", "-$1")
+    )
+
+
+def are_written(plain: pl.Series, mark: str) -> bool:
+    """Return whether every text is a number with this decimal mark; ``plain`` is what ``plain_numbers`` gives.
+
+    >>> import polars as pl
+    >>> [are_written(pl.Series(["1.234,56", "7"]), mark) for mark in ".,"]
+    [False, True]
+    """
+    return bool(plain.str.contains(_pattern(mark)).fill_null(True).all())
+
+
+def as_numbers(words: pl.Series, mark: str) -> pl.Series:
+    """Return written numbers with this decimal mark as numbers, null where there is none.
+
+    >>> import polars as pl
+    >>> as_numbers(pl.Series(["1.234,56 €", "(7)", None]), ",").to_list()
+    [1234.56, -7.0, None]
+    """
+    plain = plain_numbers(words.str.strip_chars())
+    bare = plain.str.replace_all(f"[{_SPACE}{'.' if mark == ',' else ','}]", "").str.replace(",", ".", literal=True)
+    frame = pl.DataFrame({"bare": bare.cast(pl.Float64, strict=False), "known": plain.str.contains(_pattern(mark))})
+    return frame.select(pl.when("known").then("bare")).to_series().rename(words.name)
+
+
+def _pattern(mark: str) -> str:
+    """Return what matches a number with a decimal mark and separators of thousands."""
+    thousands, decimal = (".", ",") if mark == "," else (",", ".")
+    whole = rf"(?:\d{{1,3}}(?:[{thousands}{_SPACE}]\d{{3}})+|\d+)"
+    return rf"^[+-]?\s?(?:{whole}(?:[{decimal}]\d*)?|[{decimal}]\d+)$"
+
 
 MAX_CATEGORIES = 50
 MISSING = ("fill", "refuse", "mean")
 MISSING_CATEGORY = "(missing)"
-EMPTY_NUMBERS = (
-    "",
-    "na",
-    "n/a",
-    "#n/a",
-    "nan",
-    "null",
-    "(null)",
-    "none",
-    "-",
-    "--",
-    "\\n",
-)  # what people and programs write into an empty number cell
+EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
+    "", "na", "n/a", "#n/a", "nan", "null", "(null)", "none", "-", "--", "\\n",
+)  # fmt: skip
 OTHER_CATEGORY = "(other)"
 UNLABELED = (*EMPTY_NUMBERS, "unknown", "unlabeled", "unlabelled", "?")  # words for a node without ground truth
 BOOLEANS = {"true": 1.0, "false": 0.0}

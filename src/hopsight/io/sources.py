@@ -1,4 +1,6 @@
-"""Where a table is: a file, several files, a table of a workbook or database, or a query of a connection.
+"""Where a table is, and how much a file may unpack to.
+
+A table is a file, several files, a table of a workbook or database, or a query of a connection:
 
 | source | means |
 |---|---|
@@ -14,15 +16,243 @@
 
 from __future__ import annotations
 
+import bz2
 import glob
+import gzip
+import io
+import lzma
 import re
-from collections.abc import Mapping
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import unquote, unquote_plus
 
-from hopsight.io.files import KINDS, PACKINGS, TEXT_KINDS
+from hopsight.system.files import replacing
+
+WRITTEN_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")  # of the tables that hopsight writes
+TEXT_KINDS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".jsonl", ".ndjson", ".json")
+PACKINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
+KINDS = {  # of tables that are not text
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+    "sqlite": (".db", ".sqlite", ".sqlite3"),
+    "duckdb": (".duckdb", ".ddb"),
+}
+TABLE_SUFFIXES = (
+    *WRITTEN_SUFFIXES,
+    *(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS)),
+    ".zip",
+    *(suffix for suffixes in KINDS.values() for suffix in suffixes),
+)
+UNPACKED_FREE = 256 * 2**20  # bytes that every file may unpack to
+UNPACKED_RATIO = 200  # a larger result may be at most this many times the size of the file
+LOADED_RATIO = 800  # likewise for the graph in memory, where one byte may become a number of eight bytes
+NODE_BYTES, COLUMN_BYTES, NUMBER_BYTES = 64, 128, 8  # the least that a node, a column name and a number take
+_SCAN = 2**24  # bytes of a file that are read at once
+_DAMAGE = (zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError, LookupError, RecursionError, TypeError)
+
+
+@contextmanager
+def reading(source: Any) -> Iterator[None]:
+    """Turn every error inside into one sentence that names the file or address; other sources have no name.
+
+    A parser that meets bytes it was not made for can fail in any way; the user needs to know which file it was.
+    """
+    if not isinstance(source, Path | Address):
+        yield
+        return
+    with naming(source):
+        if isinstance(source, Path):
+            check_file(source)
+        yield
+
+
+@contextmanager
+def naming(place: object) -> Iterator[None]:
+    """Turn every error inside into one sentence that names the place, which need not be a file."""
+    try:
+        yield
+    except BaseException as error:
+        # A panic of polars is not an Exception; a KeyboardInterrupt must pass.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(f"cannot read {place}: {_sentence(error)}") from error
+
+
+def check_file(path: Path) -> None:
+    """Refuse anything but a regular file that is not empty; a pipe or a device could be endless."""
+    if not path.exists():
+        raise ValueError("there is no such file")
+    if path.is_dir():
+        raise ValueError("it is a folder, not a file")
+    if not path.is_file():
+        raise ValueError("it is not a regular file")
+    if path.stat().st_size == 0:
+        raise ValueError("it is empty")
+
+
+def check_unpacked(n_bytes: int, packed: int) -> None:
+    """Refuse a decompression bomb, which unpacks to far more bytes than real data of its size would."""
+    if n_bytes > unpacked_limit(packed):
+        raise ValueError(
+            f"its {packed:,} bytes unpack to {n_bytes:,}, more than {UNPACKED_RATIO} times as many; "
+            "store a matrix of zeros as a sparse matrix"
+        )
+
+
+def unpacked_limit(packed: int) -> int:
+    """Return how many bytes a file of that size may unpack to."""
+    return max(UNPACKED_FREE, UNPACKED_RATIO * packed)
+
+
+def loaded_limit(packed: int) -> int:
+    """Return how many bytes of memory the graph in a file of that size may take."""
+    return max(UNPACKED_FREE, LOADED_RATIO * packed)
+
+
+def check_loaded(packed: int, *, n_nodes: int = 0, n_columns: int = 0, n_numbers: int = 0) -> None:
+    """Refuse a small file that claims a huge graph, before any memory is allocated.
+
+    >>> check_loaded(1_000, n_nodes=10**9)
+    Traceback (most recent call last):
+    ValueError: its 1,000 bytes claim a graph of 64,000,000,000 bytes, which is too large to be true
+    """
+    n_bytes = NODE_BYTES * n_nodes + COLUMN_BYTES * n_columns + NUMBER_BYTES * n_numbers
+    if n_bytes > loaded_limit(packed):
+        raise ValueError(f"its {packed:,} bytes claim a graph of {n_bytes:,} bytes, which is too large to be true")
+
+
+def check_filled(path: Path, content: bytes | None, mark: bytes, n_columns: int) -> None:
+    """Refuse a table most of whose cells are empty because its rows lack them: each takes memory, but no byte.
+
+    ``content`` is the text of the file, None if it is the file itself; every row has a ``mark``.
+    """
+    packed = path.stat().st_size
+    if n_columns * NUMBER_BYTES <= LOADED_RATIO and content is None:
+        return  # a row has at least one byte
+    if content is not None:
+        n_rows = content.count(mark)
+    else:
+        with path.open("rb") as file:
+            n_rows = sum(piece.count(mark) for piece in iter(lambda: file.read(_SCAN), b""))
+    check_loaded(packed, n_numbers=n_rows * n_columns)
+
+
+def check_archive(archive: zipfile.ZipFile, packed: int) -> None:
+    """Refuse a zip archive whose members together would unpack to too much."""
+    check_unpacked(sum(member.file_size for member in archive.infolist()), packed)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Path]:
+    """Yield a temporary file that replaces ``path`` on success; an error becomes one sentence that names the file."""
+    try:
+        with replacing(path) as temporary:
+            yield temporary
+    except Exception as error:
+        raise ValueError(f"cannot write {path}: {_sentence(error)}") from error
+
+
+def _sentence(error: BaseException) -> str:
+    """Return the first line of an error message, without a library's advice to programmers."""
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is"
+    if isinstance(error, UnicodeDecodeError):
+        return f"its text is not {error.encoding.upper()}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    lines = str(error).strip().splitlines()
+    if not lines or isinstance(error, _DAMAGE):
+        return "it is damaged, or its format is not what its name says"
+    return lines[0][:500].rstrip(".")
+
+
+_PIECE = 16 * 2**20  # bytes unpacked at a time
+_ZSTD_PIECE = 2**12  # packed bytes at a time, each of which may unpack to 32,768
+GZIP, ZSTD, BZIP2, XZ, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04"
+ZLIB = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")
+
+
+def unpacked(path: Path) -> bytes | None:
+    """Return what a compressed file holds, or None if it is not compressed.
+
+    A zip archive must hold one file. Zstandard needs the package of the extra ``hopsight[zstd]``.
+    """
+    with path.open("rb") as file:
+        start = file.read(6)
+    if start.startswith(GZIP):
+        with gzip.open(path) as packed:
+            return _read(packed, path)
+    if start.startswith(BZIP2):
+        with bz2.open(path) as packed:
+            return _read(packed, path)
+    if start.startswith(XZ):
+        try:
+            with lzma.open(path) as packed:
+                return _read(packed, path)
+        except lzma.LZMAError:
+            raise ValueError("it is damaged, or its format is not what its name says") from None
+    if start.startswith(ZSTD):
+        return _unzstd(path)
+    if start.startswith(ZIP):
+        return _unzip(path)
+    return None
+
+
+def _read(packed: IO[bytes] | Any, path: Path) -> bytes:
+    size, unpacked = path.stat().st_size, io.BytesIO()
+    while piece := packed.read(_PIECE):
+        unpacked.write(piece)
+        check_unpacked(unpacked.tell(), size)
+    return unpacked.getvalue()
+
+
+def _unzstd(path: Path) -> bytes:
+    try:
+        import zstandard
+    except ImportError:
+        raise ValueError("reading Zstandard needs the package zstandard; run pip install 'hopsight[zstd]'") from None
+    size, unpacked = path.stat().st_size, io.BytesIO()
+    tool = zstandard.ZstdDecompressor(max_window_size=2**27)
+    frame = tool.decompressobj()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_ZSTD_PIECE):
+                while piece:
+                    frame = tool.decompressobj() if frame.eof else frame  # a file may hold several frames
+                    unpacked.write(frame.decompress(piece))
+                    check_unpacked(unpacked.tell(), size)
+                    piece = frame.unused_data if frame.eof else b""
+    except zstandard.ZstdError:
+        raise ValueError("it is damaged, or its format is not what its name says") from None
+    if not frame.eof:  # the streaming reader of the package would not notice
+        raise ValueError("it is truncated")
+    return unpacked.getvalue()
+
+
+def _unzip(path: Path) -> bytes:
+    with zipfile.ZipFile(path) as archive:
+        check_archive(archive, path.stat().st_size)
+        members = [
+            member
+            for member in archive.infolist()
+            if not member.is_dir() and not member.filename.startswith("__MACOSX")
+        ]
+        if len(members) != 1:
+            raise ValueError(f"it holds {len(members)} files instead of one; unpack it, or zip the table alone")
+        if members[0].flag_bits & 1:
+            raise ValueError("it is protected by a password; unpack it first")
+        try:
+            with archive.open(members[0]) as packed:
+                return _read(packed, path)
+        except NotImplementedError:
+            raise ValueError("it uses a compression that Python cannot read; unpack it first") from None
+
 
 OPTIONS = ("table", "query", "header", "encoding")
 SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")

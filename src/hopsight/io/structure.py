@@ -1,22 +1,87 @@
-"""Attributes that the edges alone give a node: degrees, reciprocity, clustering, core number and what lies around."""
+"""The edges of a table by node, and the attributes that they alone give it, such as degree and clustering."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.io.arcs import Arcs
 from hopsight.io.derive import STRUCTURE
+from hopsight.system.arrays import simple_csr
 from hopsight.system.compiled import compiled
+from hopsight.system.kernels import arcs_by_degree, triangles_from
 from hopsight.system.threads import in_order
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[Any]
 PARTS = 4  # ranges of nodes that threads share
-LAST_BITS = 0xFFFF  # what a list of 16-bit numbers keeps of node numbers
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """What the rows of an edge table say about the neighbors of each node."""
+
+    start: IntArray  # as in a CSR matrix, with ``neighbor``
+    neighbor: IntArray  # the neighbors of each node in order, in either direction, without the node itself
+    n_sent: IntArray  # rows of each node
+    n_received: IntArray
+    n_targets: IntArray  # different nodes that rows lead to, without the node itself
+    n_sources: IntArray  # and that they come from
+    most_sent: IntArray  # rows of each node with one and the same node, itself included, at most
+    most_received: IntArray
+    n_loops: int  # rows that lead from a node to itself
+
+    @classmethod
+    def of(cls, source: IntArray, target: IntArray, n_nodes: int) -> Arcs:
+        """Count the rows of each node.
+
+        >>> arcs = Arcs.of(np.array([0, 0, 1, 2]), np.array([1, 1, 0, 2]), 3)
+        >>> arcs.start.tolist(), arcs.neighbor.tolist(), arcs.most_sent.tolist()
+        ([0, 1, 2, 2], [1, 0], [2, 1, 1])
+        """
+        kind = np.int32 if max(n_nodes, source.size) < 2**30 else np.int64
+        source, target = source.astype(kind, copy=False), target.astype(kind, copy=False)
+        apart, shape = source != target, (n_nodes, n_nodes)
+        ones = np.ones(int(apart.sum()), dtype=kind)
+        counts = sp.coo_array((ones, (source[apart], target[apart])), shape=shape).tocsr()
+        loops = np.bincount(source[~apart], minlength=n_nodes)
+        both = sp.csr_array(counts + counts.T.tocsr())
+        most_sent, most_received = (
+            np.maximum(counts.max(axis=axis).toarray().ravel() if n_nodes else loops, loops) for axis in (1, 0)
+        )
+        return cls(
+            both.indptr,
+            both.indices,
+            np.bincount(source, minlength=n_nodes),
+            np.bincount(target, minlength=n_nodes),
+            np.diff(counts.indptr),
+            np.bincount(counts.indices, minlength=n_nodes),
+            most_sent,
+            most_received,
+            int(loops.sum()),
+        )
+
+    @property
+    def degree(self) -> IntArray:
+        """Number of neighbors of each node."""
+        degree: IntArray = np.diff(self.start)
+        return degree
+
+    @property
+    def n_opposite(self) -> int:
+        """Number of pairs of nodes with rows in both directions."""
+        return int(self.n_targets.sum() + self.n_sources.sum() - self.neighbor.size) // 2
+
+    def adjacency(self) -> Any:
+        """Return the undirected adjacency matrix, in the form that an AttributedGraph keeps."""
+        shape = (self.start.size - 1,) * 2
+        ones = np.ones(self.neighbor.size, dtype=np.float32)
+        return simple_csr(sp.csr_array((ones, self.neighbor, self.start), shape=shape))
 
 
 def structure(arcs: Arcs) -> dict[str, FloatArray]:
@@ -28,22 +93,20 @@ def structure(arcs: Arcs) -> dict[str, FloatArray]:
     >>> found["clustering"].tolist(), found["core number"].tolist()
     ([1.0, 1.0, 0.3333333333333333, 0.0], [2.0, 2.0, 2.0, 1.0])
     """
-    degree = arcs.degree
-    (near, squares, beyond), first, later = _surroundings(arcs, degree)
-    count = partial(_triangles, first, later, later.astype(np.uint16))
-    work = [partial(_cores, arcs.start, arcs.neighbor), *(partial(count, *part) for part in _parts(first))]
-    cores, *counts = in_order(lambda task: task(), work)
-    triangles = sum(counted for counted, _ in counts)
+    degree, adjacency = arcs.degree, arcs.adjacency()
+    logs = np.log1p(degree, dtype=np.float64)
+    near, squares, beyond = (adjacency @ np.column_stack([logs, logs**2, degree - 1.0])).T
+    triangles = _triangles(adjacency, degree)
     some = np.maximum(degree, 1.0)
-    near /= some
+    near = near / some
     spread = np.sqrt(np.maximum(squares / some - near**2, 0.0))
-    beyond -= 2.0 * triangles  # paths of two edges that leave the neighborhood
+    beyond = beyond - 2.0 * triangles  # paths of two edges that leave the neighborhood
     values = (
         np.log1p(arcs.n_targets, dtype=np.float64),
         np.log1p(arcs.n_sources, dtype=np.float64),
         (arcs.n_targets + arcs.n_sources - degree) / some,
         2.0 * triangles / np.maximum(degree * (degree - 1.0), 1.0),
-        cores.astype(np.float64),
+        _cores(arcs.start, arcs.neighbor).astype(np.float64),
         near,
         spread,
         np.log1p(np.maximum(beyond, 0.0) / some),
@@ -51,79 +114,14 @@ def structure(arcs: Arcs) -> dict[str, FloatArray]:
     return dict(zip(STRUCTURE, values, strict=True))
 
 
-def _parts(start: NDArray[Any]) -> list[tuple[int, int]]:
-    """Return ranges of nodes with about as many entries each."""
+def _triangles(adjacency: Any, degree: IntArray) -> FloatArray:
+    """Return the number of triangles of each node."""
+    upper = sp.coo_array(sp.triu(adjacency, k=1, format="csr"))
+    start, heads, _ = arcs_by_degree(upper.row, upper.col, degree)
     bounds = np.searchsorted(start, np.linspace(0, start[-1], PARTS + 1)[1:-1])
-    places = [0, *bounds.tolist(), start.size - 1]
-    return list(pairwise(places))
-
-
-def _surroundings(arcs: Arcs, degree: NDArray[Any]) -> tuple[FloatArray, NDArray[Any], NDArray[Any]]:
-    """Return three sums over the neighbors of each node, and its later neighbors as lists."""
-    logs = np.log1p(np.arange(degree.max(initial=0) + 1, dtype=np.float64))
-    look = partial(_around, arcs.start, arcs.neighbor, degree, logs)
-    sums, counts, lists = zip(*in_order(lambda part: look(*part), _parts(arcs.start)), strict=True)
-    first = np.zeros_like(arcs.start)
-    np.cumsum(np.concatenate(counts), out=first[1:])
-    return np.concatenate(sums, axis=1), first, np.concatenate(lists)
-
-
-@compiled(nogil=True)
-def _around(start: Any, neighbor: Any, degree: Any, logs: Any, low: int, high: int) -> Any:
-    """Look at the degrees around a range of nodes.
-
-    It returns three sums over the neighbors of each node (the logarithm of their degrees, its square, and their
-    degrees without the edge to the node), the number of its later neighbors and a list of all of these. Later are
-    those of a larger degree, or of the same and with a larger number.
-    """
-    sums = np.zeros((3, high - low))
-    counts = np.zeros(high - low, dtype=start.dtype)
-    later, free = np.empty(start[high] - start[low], dtype=neighbor.dtype), 0
-    near = np.empty(logs.size, dtype=degree.dtype)
-    for node in range(low, high):
-        mine = neighbor[start[node] : start[node + 1]]
-        for place in range(mine.size):  # a loop of its own, so that the processor waits for all at once
-            near[place] = degree[mine[place]]
-        total, squares, beyond, before = 0.0, 0.0, 0.0, free
-        for place in range(mine.size):
-            its, other = near[place], mine[place]
-            total += logs[its]
-            squares += logs[its] ** 2
-            beyond += its - 1
-            later[free] = other
-            free += (its > mine.size) | ((its == mine.size) & (other > node))
-        sums[0, node - low], sums[1, node - low], sums[2, node - low] = total, squares, beyond
-        counts[node - low] = free - before
-    return sums, counts, later[:free]
-
-
-@compiled(nogil=True)
-def _triangles(first: Any, later: Any, short: Any, low: int, high: int) -> Any:
-    """Count the triangles whose first node is in a range: those after one of its nodes that are after it too.
-
-    It is :func:`hopsight.system.kernels.triangles_from` without weights, in a fraction of the time. ``short`` are the
-    last bits of ``later``, which take half the memory and rule out nearly all nodes that are not after the first one.
-    """
-    total, after = np.zeros(first.size - 1), np.zeros(first.size - 1, dtype=np.bool_)
-    likely, touched = np.zeros(LAST_BITS + 1, dtype=np.bool_), 0
-    for u in range(low, high):
-        mine = later[first[u] : first[u + 1]]
-        if mine.size < 2:
-            continue
-        for w in mine:
-            likely[w & LAST_BITS] = after[w] = True
-            touched += short[min(first[w], short.size - 1)]  # fetch all lists at once, before each is needed
-        for v in mine:
-            count = 0
-            for at in range(first[v], first[v + 1]):
-                if likely[short[at]] and after[later[at]]:
-                    total[later[at]] += 1.0
-                    count += 1
-            total[u] += count
-            total[v] += count
-        for w in mine:
-            likely[w & LAST_BITS] = after[w] = False
-    return total, touched  # unused, the compiler would not fetch anything
+    count = partial(triangles_from, start, heads, np.ones((heads.size, 1)))
+    found: FloatArray = sum(in_order(lambda part: count(*part), pairwise([0, *bounds.tolist(), degree.size])))
+    return found.ravel()
 
 
 @compiled(nogil=True)

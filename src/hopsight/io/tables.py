@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,13 @@ from hopsight.edge_data import DUPLICATES
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
 from hopsight.io.derive import EdgeRows, parse_derive
-from hopsight.io.edge_columns import EdgeColumns, edge_columns
-from hopsight.io.edge_fields import add_derived, kinds_to_derive
-from hopsight.io.ends import find_ends, state_ends
-from hopsight.io.files import TABLE_SUFFIXES, reading
+from hopsight.io.edges import EdgeColumns, add_derived, edge_columns, find_ends, kinds_to_derive, state_ends
 from hopsight.io.frames import Table, open_table, write_frame
+from hopsight.io.ids import Sides, as_sides
 from hopsight.io.nodes import OWN_COLUMNS, check_column, distinct, node_fields, own_columns
 from hopsight.io.notices import notice
-from hopsight.io.roles import normalized_name
-from hopsight.io.sides import Sides, as_sides
+from hopsight.io.rules import normalized_name
+from hopsight.io.sources import TABLE_SUFFIXES, reading
 from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
@@ -52,7 +49,7 @@ def read_tables(
     The columns with the two ends of an edge and with the id of a node are recognized by their names (``source`` and
     ``target``, ``src`` and ``dst``, ``from`` and ``to``, …; ``id``, ``node``, ``name``, …); without such names they
     are the first columns. All other columns of the node table are attributes, see
-    :func:`hopsight.io.columns.encode`; for those of the edge list see :func:`hopsight.io.edge_columns.edge_columns`.
+    :func:`hopsight.io.nodes.encode`; for those of the edge list see :func:`hopsight.io.edges.edge_columns`.
 
     The parameters are those of :func:`hopsight.load`; ``options`` are those of
     :func:`hopsight.io.nodes.node_fields`.
@@ -62,7 +59,8 @@ def read_tables(
     kinds = parse_derive(derive)
     if nodes is None and isinstance(edges, Path):
         nodes = find_nodes(edges)
-    with _reading(edges), open_table(edges, header=header, notices=notices) as table:
+    with reading(edges):
+        table = open_table(edges, header=header, notices=notices)
         ends = find_ends(table.names, source_column, target_column, head=table.head)
         if nodes is None:
             _check_without_nodes(table.names, ends, id_column=id_column, **options)
@@ -77,7 +75,7 @@ def read_tables(
     else:
         found = _NodeTable.read(nodes, id_column, table.names, sides, may_lack=kinds != (), notices=notices, **options)
     node_ids, sources, targets = ids.same_type(found.ids, sides.sources, sides.targets)
-    with _reading(edges):
+    with reading(edges):
         source, target = ids.positions(node_ids, sources, targets, others=found.others)
     fields = found.fields
     ours = any(name in OUR_COLUMNS for name in table.names)
@@ -148,11 +146,6 @@ def notice_unused(names: Sequence[str], notices: list[str] | None) -> None:
         listed = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
         columns = "column" if len(names) == 1 else "columns"
         notice(f"Left out the {columns} {listed} of the edge list: edges have no attributes.", notices)
-
-
-def _reading(source: Any) -> AbstractContextManager[None]:
-    """Name the file in errors, if the table is a file."""
-    return reading(source) if isinstance(source, Path) else nullcontext()
 
 
 @dataclass(frozen=True)
@@ -232,7 +225,8 @@ class _NodeTable:
         **options: Any,
     ) -> _NodeTable:
         """Read a node table; options that name columns of the edge list only are not for it."""
-        with _reading(nodes), open_table(nodes, notices=notices) as table:
+        with reading(nodes):
+            table = open_table(nodes, notices=notices)
             id_name = find_id(table.names, id_column)
             names = [name for name in table.names if name != id_name]
             for parameter in ("ignore", "category"):

@@ -8,16 +8,14 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hopsight.checks import plural, shortened
-from hopsight.io.files import check_filled, check_loaded
-from hopsight.io.header import has_header
 from hopsight.io.notices import notice
-from hopsight.io.unpack import ZLIB, unpacked
-from hopsight.system.cells import unguarded_frame, unguarded_names
+from hopsight.io.sources import ZLIB, check_filled, check_loaded, unpacked
+from hopsight.system.cells import unguarded_names
 from hopsight.system.lazy_polars import pl
 
 SEPARATORS = (",", "\t", ";", "|", " ")
@@ -30,6 +28,10 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
 _NUMBERS = re.compile(r"[\d\s]+")
 _SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")
+
+
+_NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
+_YEAR = re.compile(r"\s*(19|20)[0-9]{2}\s*")
 
 
 @dataclass(frozen=True)
@@ -46,39 +48,43 @@ class TextTable:
     guarded: bool = False  # whether hopsight put a ' before texts that spreadsheets take for formulas
     first_rows: Sequence[Sequence[str]] = ()  # cells of the first rows, without the header
     padded: bool = False  # whether spaces around cells mean nothing, as in "ann, bo, 7"
+    of_folders: Mapping[str, str] = field(default_factory=dict)  # columns that folders such as year=2024 name
 
-    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns; those named in ``text`` are never read as numbers, and empty rows are left out."""
-        try:  # letting polars infer the types saves much memory, but it looks at the first rows only
-            frame = self.parse(self.source, dict.fromkeys(text, pl.String), guess=True)
-        except pl.exceptions.PolarsError:
-            frame = self._read_as_text()
-        return self.cleaned(frame, columns)
+    def scan(self, columns: Sequence[str], text: Sequence[str], *, guess: bool = True) -> pl.LazyFrame:
+        """Return these columns, to be read when they are needed; empty rows are left out.
 
-    def cleaned(self, frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-        """Return these columns of parsed rows with the text that was meant; empty rows are left out."""
+        Columns named in ``text`` are never read as numbers. With ``guess``, polars infers the types of the others from
+        the first rows, which saves much memory, and fails where a later row does not fit; otherwise all are text.
+        """
+        options: dict[str, Any] = {
+            "separator": self.separator, "comment_prefix": self.comment, "has_header": self.has_header, "glob": False,
+        }  # fmt: skip
+        source = self.path if self.content is None else self.content
+        # polars does not undouble the quotes in a name, so columns are matched by position.
+        theirs = pl.scan_csv(source, infer_schema=False, **options).collect_schema().names()
+        if len(theirs) != len(self.names):
+            raise ValueError("its first line is not the header of a table")
+        types = {their: pl.String for their, name in zip(theirs, self.names, strict=True) if name in text}
+        rows = pl.scan_csv(source, infer_schema=guess, schema_overrides=types, **options)
+        rows = rows.rename(dict(zip(theirs, self.names, strict=True)))
+        rows = rows.with_columns(pl.lit(value).alias(name) for name, value in self.of_folders.items()).select(columns)
         if self.guarded:
-            frame = unguarded_frame(frame)
+            rows = rows.with_columns(pl.col(pl.String).str.strip_prefix("'"))
         if self.padded:
-            frame = frame.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
-        return frame.select(columns).filter(~pl.all_horizontal(pl.all().is_null()))
-
-    def _read_as_text(self) -> pl.DataFrame:
-        try:
-            return self.parse(self.source, dict.fromkeys(self.names, pl.String))
-        except pl.exceptions.NoDataError:
-            return pl.DataFrame(schema=dict.fromkeys(self.names, pl.String))
-        except pl.exceptions.PolarsError as error:
-            if "more fields" in str(error):
-                raise ValueError(
-                    f"{self._long_row()} has more cells than its header; put cells that contain the separator in quotes"
-                ) from None
-            raise ValueError("one of its quotes is never closed; double the quotes inside a quoted cell") from None
+            rows = rows.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
+        own = [name for name in columns if name not in self.of_folders]
+        return rows.filter(~pl.all_horizontal(pl.col(name).is_null() for name in own)) if own else rows
 
     def codes(self) -> list[str]:
         """Return the columns of codes with leading zeros, such as zip codes, which numbers would lose."""
         columns = zip(self.names, zip(*self.first_rows, strict=True), strict=False)
         return [name for name, cells in columns if _are_codes([cell.strip() for cell in cells if cell.strip()])]
+
+    def refusal(self, error: Exception) -> str:
+        """Say why the rows cannot be read, not even as text."""
+        if "more fields" in str(error):
+            return f"{self._long_row()} has more cells than its header; put cells that contain the separator in quotes"
+        return "one of its quotes is never closed; double the quotes inside a quoted cell"
 
     def _long_row(self) -> str:
         """Return the number and the beginning of the first row with too many cells."""
@@ -90,38 +96,6 @@ class TextTable:
                 if len(row) > len(self.names):
                     return f"row {number} ({shortened(self.separator.join(row))})"
         return "one of its rows"
-
-    @property
-    def source(self) -> Path | bytes:
-        """The table in UTF-8."""
-        return self.path if self.content is None else self.content
-
-    @property
-    def n_bytes(self) -> int:
-        """The size of the table in UTF-8."""
-        return self.path.stat().st_size if self.content is None else len(self.content)
-
-    def parse(
-        self, source: Path | bytes, types: Mapping[str, Any], *, guess: bool = False, is_first: bool = True
-    ) -> pl.DataFrame:
-        """Return the rows of the table, or of a piece of it, of which only the first one has the header.
-
-        Columns that ``types`` does not name are text, or with ``guess`` what polars infers from the first rows.
-        """
-        options: dict[str, Any] = {"separator": self.separator, "comment_prefix": self.comment, "glob": False}
-        given: Any = source if isinstance(source, bytes) else str(source)
-        if is_first:
-            options["has_header"] = self.has_header
-        else:
-            given = self.separator.join(map(str, range(len(self.names)))).encode() + b"\n" + given
-        # polars does not undouble the quotes in a name, so columns are matched by position.
-        theirs = pl.read_csv(given, n_rows=0, infer_schema=False, **options).columns
-        if len(theirs) != len(self.names):
-            raise ValueError("its first line is not the header of a table")
-        overrides = {their: types[name] for their, name in zip(theirs, self.names, strict=True) if name in types}
-        frame = pl.read_csv(given, infer_schema=guess, schema_overrides=overrides, **options)
-        frame.columns = list(self.names)
-        return frame
 
 
 def open_text(
@@ -346,3 +320,63 @@ def _remark_names(remarks: list[str], separator: str, count: int) -> tuple[str, 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+
+
+def has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row holds names, judged by the rows below it.
+
+    A row of numbers is data. So is a row with a number above numbers (unless the numbers are years), and a row of text,
+    one of whose first two cells returns below, as the ids of an edge list do.
+
+    >>> has_header([["payer", "amount"], ["ann", "5"]])
+    True
+    >>> has_header([["ann", "7"], ["bo", "5"]])
+    False
+    >>> has_header([["ann", "bo"], ["bo", "cy"]])
+    False
+    >>> has_header([["country", "2019", "2020"], ["NO", "1.5", "2.5"]])
+    True
+    """
+    first, rest = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    if all(_NUMBER.fullmatch(cell) for cell in first):
+        return False
+    if not rest:
+        return True
+    above = [
+        cell for column, cell in enumerate(first)
+        if cell.strip() and all(_NUMBER.fullmatch(row[column]) for row in rest if row[column])
+    ]  # fmt: skip
+    if any(not _NUMBER.fullmatch(cell) for cell in above):
+        return True
+    if above:
+        return all(_YEAR.fullmatch(cell) for cell in above) and len(above) > 1
+    if not all(cell.strip() for cell in first):
+        return True
+    below = {cell for row in rest for cell in row[:2]}
+    return not any(cell in below for cell in first[:2])
+
+
+def as_one(parts: Sequence[TextTable]) -> list[TextTable]:
+    """Return text files as parts of one table, with the columns that their folders name; refuse other columns."""
+    first = parts[0]
+    for part in parts[1:]:
+        check_parts(first.names, part.names, first.path.name, part.path.name)
+    found = []
+    for part in parts:
+        pairs = (folder.partition("=") for folder in part.path.parts[:-1])
+        found.append({name: value for name, mark, value in pairs if mark and name and name not in first.names})
+    if any(each.keys() != found[0].keys() for each in found):  # they must name the same columns for all files
+        return list(parts)
+    return [replace(part, of_folders=each) for part, each in zip(parts, found, strict=True)]
+
+
+def check_parts(first: Sequence[str], names: Sequence[str], one: str, other: str) -> None:
+    """Refuse two files whose columns differ; the columns of folders such as ``year=2024`` are in neither.
+
+    >>> check_parts(["a", "b"], ["a", "c"], "1.csv", "2.csv")
+    Traceback (most recent call last):
+    ValueError: its parts differ: column 'b' is not in both 1.csv and 2.csv
+    """
+    if set(names) != set(first):
+        odd = sorted(set(names) ^ set(first))[0]
+        raise ValueError(f"its parts differ: column {odd!r} is not in both {one} and {other}")

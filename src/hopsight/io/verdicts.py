@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, check_choice, plural, shortened
 from hopsight.graph import AttributedGraph
-from hopsight.io.files import reading
+from hopsight.io.sources import reading
 from hopsight.io.textfile import text_content
 from hopsight.system.lazy_polars import pl
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from hopsight.io.files import check_file
-from hopsight.io.files import naming as refusing
-from hopsight.io.reader import TableReader
+from hopsight.io.frames import open_table
+from hopsight.io.sources import Address, check_file
+from hopsight.io.sources import naming as refusing
 from hopsight.io.textfile import text_content
 from hopsight.system.cells import guarded_frame, unguarded_frame
 from hopsight.system.files import naming
@@ -65,8 +65,8 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pl.DataFra
 
 
 def _parquet(files: Sequence[Path], columns: Collection[str] | None) -> pl.DataFrame:
-    with TableReader("parquet", files) as reader:
-        found = reader.read(reader.names() if columns is None else list(columns))
+    table = open_table(Address(str(files[0]), "parquet", tuple(files)))
+    found = table.read(table.names if columns is None else list(columns), text=())
     return found.with_columns(pl.col("node").cast(pl.String)).sort("rank")
 
 

@@ -18,10 +18,19 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 from hopsight.io import rules
-from hopsight.io.columns import NO_ATTRIBUTES
-from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, check_column
-from hopsight.io.roles import FEWEST_ROWS, LEAST_ROWS, TYPE_NAMES, first_known, is_row_id_name
-from hopsight.io.rules import Cell, Flags, NumberSummary, Summary, TextSummary
+from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NO_ATTRIBUTES, check_column
+from hopsight.io.rules import (
+    FEWEST_ROWS,
+    LEAST_ROWS,
+    TYPE_NAMES,
+    Cell,
+    Flags,
+    NumberSummary,
+    Summary,
+    TextSummary,
+    first_known,
+    is_row_id_name,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -274,7 +283,7 @@ def _plan_numbers(
 
 
 def _is_row_id(name: str, kind: pl.DataType, facts: Facts, n_values: Callable[[str], int]) -> bool:
-    """Return whether a column only tells rows apart, as :func:`hopsight.io.roles.is_row_id` does."""
+    """Return whether a column only tells rows apart, as :func:`hopsight.io.rules.is_row_id` does."""
     n_rows, is_text = facts["cells"].n_rows - facts["cells"].n_nulls, "text" in facts
     if n_rows < FEWEST_ROWS or not (is_text or kind.is_integer()):
         return False

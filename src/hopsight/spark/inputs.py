@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopsight.checks import shortened
-from hopsight.io.ends import find_ends
+from hopsight.io.edges import find_ends
 from hopsight.io.tables import find_id, notice_unused
 
 if TYPE_CHECKING:

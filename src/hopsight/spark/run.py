@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import Refusal, check_choice, check_count, option, plural
-from hopsight.io.ends import find_ends
-from hopsight.io.files import WRITTEN_SUFFIXES, reading
+from hopsight.io.edges import find_ends
 from hopsight.io.frames import open_table
 from hopsight.io.rules import MISSING
-from hopsight.io.sources import files, kind_of
+from hopsight.io.sources import WRITTEN_SUFFIXES, files, kind_of, reading
 from hopsight.io.tables import find_id
-from hopsight.io.textfile import TextTable
 from hopsight.runs.console import console, show_ranking
 from hopsight.runs.folder import RECORD, claim
 from hopsight.runs.progress import Progress
@@ -119,28 +117,28 @@ def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
             raise ValueError(
                 f"on Spark its name must end in one of {', '.join(WRITTEN_SUFFIXES)}; use hopsight convert"
             )
-        with open_table(local) as table:
-            if table.typed:
-                return spark.read.parquet(str(local.resolve())), True
-            text = table.text
-            assert isinstance(text, TextTable)
-            gzipped = local.name.lower().endswith(".gz")
-            if text.comment is not None or text.is_changed or (text.content is not None and not gzipped):
-                raise ValueError("Spark reads UTF-8 text without comments; convert it with hopsight convert first")
-            rows = spark.read.csv(
-                str(local.resolve()), header=text.has_header, sep=text.separator, quote='"', escape='"',
-                multiLine=True, inferSchema=False,
-            )  # fmt: skip
-            if text.guarded:
-                rows = _unguarded(rows)
-            return rows.toDF(*table.names).dropna(how="all"), False
+        table = open_table(local)
+        if table.typed:
+            return spark.read.parquet(str(local.resolve())), True
+        (text,) = table.texts
+        gzipped = local.name.lower().endswith(".gz")
+        if text.comment is not None or text.is_changed or (text.content is not None and not gzipped):
+            raise ValueError("Spark reads UTF-8 text without comments; convert it with hopsight convert first")
+        rows = spark.read.csv(
+            str(local.resolve()), header=text.has_header, sep=text.separator, quote='"', escape='"',
+            multiLine=True, inferSchema=False,
+        )  # fmt: skip
+        if text.guarded:
+            rows = _unguarded(rows)
+        return rows.toDF(*table.names).dropna(how="all"), False
 
 
 def _check_codes(nodes: Path, id_column: str | None, ignore: Sequence[str]) -> None:
     """Refuse codes with leading zeros, which the local engine reads as categories and Spark would read as numbers."""
     if not nodes.is_file():
         return
-    with reading(nodes), open_table(nodes) as table:
+    with reading(nodes):
+        table = open_table(nodes)
         known = {find_id(table.names, id_column), *ignore}
         odd = next((name for name in table.codes() if name not in known), None)
     if odd is not None:

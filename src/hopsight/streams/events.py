@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,12 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, shortened
 from hopsight.io import ids
-from hopsight.io.columns import read_flags
-from hopsight.io.dates import is_time
-from hopsight.io.ends import find_ends
-from hopsight.io.files import reading
+from hopsight.io.edges import find_ends
 from hopsight.io.frames import Table, open_table
-from hopsight.io.nodes import check_column
+from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
-from hopsight.io.roles import TIME_NAMES, first_known
-from hopsight.io.rules import TextSummary, text_kind, text_numbers
-from hopsight.io.written import WRITTEN
+from hopsight.io.rules import TIME_NAMES, WRITTEN, TextSummary, first_known, is_time, text_kind, text_numbers
+from hopsight.io.sources import reading
 from hopsight.streams.times import NO_EVENTS, PLAIN, as_seconds, time_form
 from hopsight.system.lazy_polars import pl
 
@@ -88,10 +84,8 @@ def sorted_events(source: Any, columns: Columns, folder: Path) -> Iterator[Sorte
     shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
     place.mkdir()
     try:
-        with (
-            reading(source) if isinstance(source, Path) else nullcontext(),
-            open_table(source, header=columns.header, by_blocks=True) as table,
-        ):
+        with reading(source):
+            table = open_table(source, header=columns.header)
             columns = _find(table, columns)
             size, kinds = 0, {"source": pl.Int64, "target": pl.Int64}
             for part, rows in enumerate(_blocks(table, columns)):

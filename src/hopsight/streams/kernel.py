@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.io.dates import SECONDS_PER_DAY
+from hopsight.io.rules import SECONDS_PER_DAY
 from hopsight.streams import memory as at
 from hopsight.streams.events import keys_of
 from hopsight.streams.evidence import (

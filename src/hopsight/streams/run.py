@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hopsight.checks import check_count, check_positive, plural
-from hopsight.io.files import check_file, naming
-from hopsight.io.sources import Address, resolve
+from hopsight.io.sources import Address, check_file, naming, resolve
 from hopsight.runs.folder import ALERTS, STATE, TRAJECTORIES, WINDOWS, claim, locked
 from hopsight.runs.progress import Progress
 from hopsight.runs.record import Stages, checksums, notices, read_record

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, plural, shortened
-from hopsight.io import dates
+from hopsight.io import rules
 from hopsight.io.frames import Table
 from hopsight.io.notices import notice
 from hopsight.system.lazy_polars import pl
@@ -37,12 +37,12 @@ def time_form(table: Table, name: str) -> str:
     first = head[name]
     numbers = _as_numbers(first)
     if numbers is not None:
-        return _stated(dates.number_unit(numbers) or PLAIN, first)
-    orders = [] if first.dtype.is_temporal() else dates.slashed_orders(first.drop_nulls().cast(pl.String))
+        return _stated(rules.number_unit(numbers) or PLAIN, first)
+    orders = [] if first.dtype.is_temporal() else rules.slashed_orders(first.drop_nulls().cast(pl.String))
     if len(orders) < 2:
         return _stated(orders[0] if orders else PLAIN, first)
     for block in table.blocks([name], 200_000, text=[name]):
-        found = dates.slashed_orders(block[name].drop_nulls())
+        found = rules.slashed_orders(block[name].drop_nulls())
         if len(found) == 1:
             return _stated(found[0], first)
     raise ValueError(
@@ -59,8 +59,8 @@ def as_seconds(column: pl.Series, form: str | None = None) -> NDArray[np.float64
     numbers = _as_numbers(column)
     if numbers is not None:
         if form is None:
-            form = dates.number_unit(numbers)
-        return _checked(dates.in_seconds(numbers, form), column)
+            form = rules.number_unit(numbers)
+        return _checked(rules.in_seconds(numbers, form), column)
     if column.dtype == pl.String:
         seconds = _text_seconds(column, form)
         if seconds.null_count():  # of a few words among numbers, the words are wrong
@@ -86,7 +86,7 @@ def _cast(column: pl.Series) -> pl.Series:
 
 def _text_seconds(column: pl.Series, form: str | None) -> pl.Series:
     """Return dates in text as seconds, exact to the microsecond, null where there is none."""
-    order = form if form in WORDS else dates.slashed_order(column) if form is None else None
+    order = form if form in WORDS else rules.slashed_order(column) if form is None else None
     if order is None:
         try:  # several times as fast, for the forms that polars knows
             found = column.str.to_datetime(strict=False, time_unit="us")
@@ -94,7 +94,7 @@ def _text_seconds(column: pl.Series, form: str | None) -> pl.Series:
                 return found.dt.epoch("us") / 1e6
         except pl.exceptions.PolarsError:
             pass
-    return (dates.as_seconds(column, order) * 1e6).round() / 1e6
+    return (rules.as_seconds(column, order) * 1e6).round() / 1e6
 
 
 def _checked(seconds: pl.Series, column: pl.Series) -> NDArray[np.float64]:

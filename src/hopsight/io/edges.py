@@ -1,0 +1,660 @@
+"""Decide what the columns of an edge table are: ends, weight, time, numbers, categories, or nothing to learn from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hopsight.checks import option, plural
+from hopsight.graph import AttributedGraph
+from hopsight.io import rules
+from hopsight.io.derive import DERIVE, EdgeRows, derive
+from hopsight.io.ids import PAIRS
+from hopsight.io.nodes import NO_ATTRIBUTES, check_column, distinct
+from hopsight.io.notices import notice
+from hopsight.io.rules import (
+    FEWEST_ROWS,
+    TIME_NAMES,
+    WEIGHT_NAMES,
+    WRITTEN,
+    are_clocks,
+    are_written,
+    first_known,
+    is_code_name,
+    is_event_name,
+    is_row_id,
+    is_time,
+    is_truth_name,
+    normalized_name,
+    number_unit,
+    plain_numbers,
+)
+from hopsight.system.lazy_polars import pl
+
+WORDS = (
+    ("source", "target"), ("source", "destination"), ("source", "dest"), ("src", "dst"), ("src", "dest"),
+    ("from", "to"), ("sender", "receiver"), ("sender", "recipient"), ("sender", "beneficiary"),
+    ("sending", "receiving"), ("payer", "payee"), ("payer", "beneficiary"), ("originator", "beneficiary"),
+    ("remitter", "beneficiary"), ("ordering", "beneficiary"), ("debtor", "creditor"), ("debit", "credit"),
+    ("buyer", "seller"), ("caller", "callee"), ("calling", "called"), ("origin", "destination"), ("orig", "dest"),
+    ("orig", "resp"), ("client", "server"), ("employee", "manager"), ("child", "parent"), ("citing", "cited"),
+    ("follower", "followee"), ("follower", "followed"), ("lender", "borrower"), ("referrer", "referred"), ("a", "b"),
+    ("auftraggeber", "empfänger"), ("auftraggeber", "begünstigter"), ("absender", "empfänger"),
+    ("zahler", "empfänger"), ("ordenante", "beneficiario"), ("remitente", "destinatario"), ("emisor", "receptor"),
+    ("mittente", "destinatario"), ("ordinante", "beneficiario"), ("débiteur", "créditeur"),
+    ("débiteur", "créancier"), ("émetteur", "destinataire"), ("expéditeur", "destinataire"),
+    ("pagador", "recebedor"), ("remetente", "destinatário"), ("rekening", "tegenrekening"),
+    ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
+    ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
+)  # fmt: skip
+ALONE = {"a", "b", "debit", "credit"}  # words that mean an end only beside another word
+NO_ENDS = {
+    "amount", "balance", "currency", "value", "fee", "port", "bank", "location", "country", "city", "state", "type",
+    "date", "time", "bytes", "packets", "pkts", "lat", "lon", "latitude", "longitude", "mac", "name",
+}  # fmt: skip
+ID_WORDS = {"id", "account", "iban", "address", "ip", "h", "host", "number", "acct", "user", "node", "账号", "口座"}
+AMOUNTS = {
+    "amount", "amt", "value", "price", "currency", "quantity", "qty", "fee", "total", "sum", "balance", "weight",
+    "score", "rating", "count", "duration", "type", "status", "year", "month", "hour", "betrag", "währung", "summe",
+    "importe", "importo", "montant", "devise", "moneda", "bedrag", "valuta", "saldo", "金额", "金額", "币种", "通貨",
+}  # fmt: skip
+_LATIN = re.compile(r"[a-zà-žß]+")
+
+
+def paired(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return two columns whose names differ by words for the two ends, the most likely ids first; None without any.
+
+    >>> paired(["Time", "Sender_bank_location", "Receiver_bank_location", "Sender_account", "Receiver_account"])
+    ('Sender_account', 'Receiver_account')
+    >>> paired(["A_NUMBER", "B_NUMBER"]), paired(["a", "b"]), paired(["debit", "credit"])
+    (('A_NUMBER', 'B_NUMBER'), None, None)
+    """
+    known = {normalized_name(name): name for name in reversed(names)}
+    found: list[tuple[int, int, str, str]] = []
+    for name in names:
+        words = normalized_name(name).split("_")
+        for first, second in WORDS:
+            other = _other(words, first, second, known)
+            rest = [word for word in words if word != first]
+            if other is not None and other != name and not NO_ENDS.intersection(rest):
+                found.append((not ID_WORDS.intersection(rest), len(found), name, other))
+    return min(found)[2:] if found else None
+
+
+def _other(words: list[str], first: str, second: str, known: Mapping[str, str]) -> str | None:
+    """Return the column that has the second word where this one has the first."""
+    if not _LATIN.fullmatch(first):  # without spaces between words
+        name = "_".join(words)
+        return known.get(name.replace(first, second)) if first in name else None
+    if first not in words or (first in ALONE and len(words) < 2):
+        return None
+    place = words.index(first)
+    return known.get("_".join([*words[:place], second, *words[place + 1 :]]))
+
+
+def is_amount_name(name: str) -> bool:
+    """Return whether a column is called like a measure or a property of an edge, which is no end of it.
+
+    >>> [is_amount_name(name) for name in ("Amount", "raised_amount", "currency", "account", "Betrag")]
+    [True, True, True, False, True]
+    """
+    words = normalized_name(name).split("_")
+    return words[-1] in AMOUNTS or words[0] in {"amount", "betrag"}
+
+
+END_NAMES = (
+    ("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("source_id", "target_id"), ("src_id", "dst_id"),
+    ("from_id", "to_id"), ("sourceid", "targetid"), ("node1", "node2"), ("node_1", "node_2"), ("id1", "id2"),
+    ("id_1", "id_2"), ("start", "end"), ("head", "tail"), ("sender", "receiver"), ("sender", "recipient"),
+    ("sender_id", "receiver_id"), ("sender_id", "recipient_id"), ("from_node_id", "to_node_id"),
+    ("from_node", "to_node"), ("from_address", "to_address"), ("from_account", "to_account"),
+    ("source_node", "target_node"), ("payer", "payee"), ("payer_id", "payee_id"), ("buyer", "seller"),
+    ("buyer_id", "seller_id"), ("origin", "destination"), ("orig", "dest"), ("name_orig", "name_dest"),
+    ("rater", "ratee"), ("caller", "callee"), ("giver", "taker"), ("follower", "followee"),
+    ("auftraggeber", "empfänger"), ("absender", "empfänger"), ("i", "j"),
+    *PAIRS,
+)  # fmt: skip
+FEW_ROWS = 5  # below which a rule about values may hold by chance
+SHARED = 0.3  # of the values of two columns of text, if they name the same nodes
+MOST_LOOKED_AT = 20  # columns whose first values are looked at
+
+
+def find_ends(
+    names: Sequence[str],
+    source: str | None,
+    target: str | None,
+    head: Callable[[Sequence[str]], pl.DataFrame] | None = None,
+) -> tuple[str, str]:
+    """Return the names of the two columns of an edge list that hold the ends of an edge.
+
+    Without known names, or names that differ by known words, they are the first two columns, except for columns that
+    are called like the number, the date or the amount of an event or hold dates, amounts, one value or nothing, and
+    for a second name of the first. Columns of text that share values come before others. ``head`` returns the first
+    rows of some columns.
+
+    >>> find_ends(["amount", "Sender", "Receiver"], None, None)
+    ('Sender', 'Receiver')
+    >>> find_ends(["Booking ID", "Date", "Account", "Shop", "Amount"], None, None)
+    ('Account', 'Shop')
+    """
+    check_column("source_column", source, names)
+    check_column("target_column", target, names)
+    if len(names) < 2:
+        raise ValueError(f"an edge list needs two columns, but there is only one{f', {names[0]!r}' if names else ''}")
+    known = {normalized_name(name): name for name in reversed(names)}
+    guess = next(((known[a], known[b]) for a, b in END_NAMES if a in known and b in known), None) or paired(names)
+    if guess is None:
+        guess = (source, target) if source is not None and target is not None else _first(names, head)
+    if source is None:
+        source = next(name for name in (*guess, *names) if name != target)
+    if target is None:
+        target = next(name for name in (guess[1], *names) if name != source)
+    if source == target:
+        raise ValueError(f"source_column and target_column must differ, but both are {source!r}")
+    return source, target
+
+
+def state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], notices: list[str] | None) -> None:
+    """Say which columns are read as the ends of an edge, unless they are named or called source and target."""
+    if None in given and tuple(map(normalized_name, ends)) != END_NAMES[0]:
+        notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
+
+
+def _first(names: Sequence[str], head: Callable[[Sequence[str]], pl.DataFrame] | None) -> tuple[str, str]:
+    """Return the first two columns that may hold node ids."""
+    rows = None if head is None else head(names[:MOST_LOOKED_AT])
+    if rows is not None and rows.height:
+        _check_matrix(names, rows)
+    likely = [name for name in names if not is_event_name(name)]
+    if rows is not None:
+        likely = [name for name in likely if name not in rows.columns or _may_be_ids(rows[name])]
+    for unlikely in (is_amount_name, lambda name: rows is not None and name in rows.columns and _is_one(rows[name])):
+        rest = [name for name in likely if not unlikely(name)]
+        likely = rest if len(rest) > 1 else likely
+    first = likely if len(likely) > 1 else list(names)
+    return (first[0], first[1]) if rows is None or len(likely) < 2 else _apart(first, rows)
+
+
+def _apart(names: Sequence[str], rows: pl.DataFrame) -> tuple[str, str]:
+    """Return the first two columns that are not two names of the same nodes, or else columns of text that share ids."""
+    shown = [name for name in names if name in rows.columns]
+    others = [name for name in names[1:] if name not in shown or not _say_the_same(rows[names[0]], rows[name])]
+    first = (names[0], others[0] if others else names[1])
+    texts = [name for name in shown if _is_text(rows[name])]
+    if all(name in texts for name in first) and _shared(rows, *first):
+        return first
+    pairs = ((a, b) for place, a in enumerate(texts) for b in texts[place + 1 :])
+    shares = {pair: _shared(rows, *pair) for pair in pairs if not _say_the_same(rows[pair[0]], rows[pair[1]])}
+    best = max(shares, key=lambda pair: shares[pair], default=first)
+    return best if shares.get(best, 0.0) >= SHARED else first
+
+
+def _is_one(values: pl.Series) -> bool:
+    """Return whether several rows have one and the same value."""
+    return len(values) >= FEW_ROWS and values.n_unique() == 1
+
+
+def _is_text(values: pl.Series) -> bool:
+    """Return whether values are text and not figures."""
+    if values.dtype in (pl.Categorical, pl.Enum):
+        return True
+    return values.dtype == pl.String and not bool(values.drop_nulls().str.contains(r"^[\d.,+-]*$").any())
+
+
+def _say_the_same(one: pl.Series, other: pl.Series) -> bool:
+    """Return whether each value of a column goes with one value of another, as an account goes with its owner."""
+    n_values = one.n_unique()
+    if not 1 < n_values < len(one) or other.n_unique() != n_values or other.dtype.is_nested():
+        return False
+    return pl.DataFrame({"one": one, "other": other}).n_unique() == n_values
+
+
+def _shared(rows: pl.DataFrame, one: str, other: str) -> float:
+    """Return the share of the values of a column that another has too."""
+    first, second = ({*rows[name].drop_nulls().cast(pl.String)} for name in (one, other))
+    return len(first & second) / max(1, min(len(first), len(second)))
+
+
+def _may_be_ids(values: pl.Series) -> bool:
+    """Return whether values may be node ids: neither dates, nor amounts, nor true and false, nor all empty."""
+    known = values.drop_nulls()
+    if values.dtype == pl.String:
+        known = known.str.strip_chars()
+        known = known.filter(known != "")
+    if not len(known) or is_time(known) or known.dtype == pl.Boolean or known.dtype.is_nested():
+        return False
+    if known.dtype == pl.String:
+        if are_clocks(known) or _are_compact_dates(known.cast(pl.Float64, strict=False)):
+            return False
+        plain = plain_numbers(known)
+        if not any(are_written(plain, mark) for mark in WRITTEN.values()):
+            return True
+        return not bool(known.str.contains(r"[^\d+-]").any())
+    if known.dtype.is_numeric() and _are_compact_dates(known.cast(pl.Float64)):
+        return False
+    return not known.dtype.is_float() or bool((known == known.floor()).all())
+
+
+def _are_compact_dates(numbers: pl.Series) -> bool:
+    """Return whether numbers are dates such as 20240531."""
+    return len(numbers) >= FEW_ROWS and not numbers.null_count() and number_unit(numbers) == "dates"
+
+
+def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
+    """Refuse an adjacency matrix, whose first column repeats the header."""
+    if rows.dtypes[0].is_nested():
+        return
+    labels = rows.to_series(0).cast(pl.String, strict=False).str.strip_chars().to_list()
+    count = min(len(labels), len(names) - 1)
+    if count > 2 and labels[:count] == [name.strip() for name in names[1 : count + 1]]:
+        raise ValueError(
+            "it is an adjacency matrix, with the same names across and down: write one row per edge instead, or pass "
+            "the pair (matrix, attributes) to hopsight.load() in Python"
+        )
+
+
+NUMBERED = re.compile(r"column\d+")  # names of columns in a file without a header
+
+
+@dataclass(frozen=True)
+class EdgeColumns:
+    """The usable columns of an edge table, one cell per row."""
+
+    weight: str | None = None  # names of the columns among the others that hold the weight and the time of an edge
+    time: str | None = None
+    numbers: dict[str, pl.Series] = field(default_factory=dict)  # null where a cell is empty
+    times: dict[str, pl.Series] = field(default_factory=dict)  # seconds since 1970, or the table's own numbers
+    categories: dict[str, pl.Series] = field(default_factory=dict)  # text
+    dated: set[str] = field(default_factory=set)  # names of the columns of times that hold dates
+
+    def summarized(self) -> tuple[list[pl.Series], ...]:
+        """Return the columns of numbers, of times and of categories, with dates in days, as people count."""
+        days = [column / rules.SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
+        return [*self.numbers.values()], days, [*self.categories.values()]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of the summarized columns of times; numbers that are no UNIX seconds have one of their own."""
+        known = {name: rules.IN_SECONDS for name, column in self.times.items() if _are_unix(column)}
+        return known | dict.fromkeys(self.dated, rules.IN_DAYS)
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.times or self.categories)
+
+    def edge_fields(self, notices: list[str] | None) -> dict[str, Any]:
+        """Return weight, time and attributes of every row, empty cells filled, for ``AttributedGraph.from_edges``."""
+        weight = None if self.weight is None else _filled(self.numbers[self.weight], notices)
+        time = None if self.time is None else _filled(self.times[self.time], notices)
+        names = [name for name in self.numbers if name != self.weight]
+        columns = [_filled(self.numbers[name], notices) for name in names]
+        return {
+            "edge_weight": weight,
+            "edge_time": time,
+            "edge_attributes": np.column_stack(columns) if columns else None,
+            "edge_attribute_names": names,
+        }
+
+
+def edge_columns(
+    frame: pl.DataFrame,
+    names: Sequence[str],
+    *,
+    weight_column: str | None = None,
+    time_column: str | None = None,
+    category: Collection[str] = (),
+    notices: list[str] | None = None,
+) -> EdgeColumns:
+    """Return what these columns of an edge table hold.
+
+    A column called ``weight`` is the weight of an edge, and the first column of dates, or called ``timestamp``,
+    ``time``, ``date`` and the like, is its time, unless others are named. Columns that look like ground truth, only
+    tell rows apart, or cannot be used are left out with a notice.
+    """
+    weight = weight_column or first_known(names, WEIGHT_NAMES)
+    time = time_column or _find_time(frame, [name for name in names if name != weight])
+    found = EdgeColumns(weight, time)
+    named = {weight_column, time_column, *category}
+    clock = _find_clock(frame, names, time) if time is not None and time not in category else None
+    for name in names:
+        column = frame[name]
+        if name == clock:
+            continue
+        if column.null_count() == len(column):
+            rules.leave_out(name, "has no value at all", notices)
+        elif name in category:
+            found.categories[name] = _words(column)
+        elif name == time:
+            _put_times(column, found, notices)
+        elif name == weight:
+            found.numbers[name] = _weights(column, notices)
+        elif name not in named and not _is_left_out(column, notices):
+            _sort_in(column, found, notices)
+    if clock is not None and time is not None and time in found.dated:
+        found.times[time] += _clock(frame[clock])
+        notice(f"Add the time of day in column {clock!r} to the date in column {time!r}.", notices)
+    for guessed, role, given in ((weight, "weight", weight_column), (time, "time", time_column)):
+        if guessed is not None and given is None:
+            notice(f"Read column {guessed!r} as the {role} of each edge.", notices)
+    return found
+
+
+def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
+    moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration)]
+    dated = [name for name in moments if rules.is_time(frame[name].head(100)) and rules.is_time(frame[name])]
+    numeric = [name for name in names if frame[name].dtype.is_numeric()]
+    named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
+    return named or next((name for name in numeric if NUMBERED.fullmatch(name) and _are_unix(frame[name])), None)
+
+
+def _are_unix(column: pl.Series) -> bool:
+    """Return whether numbers look like UNIX seconds of our time."""
+    known = column.drop_nulls()
+    return len(known) > 1 and bool(known.is_between(*rules.UNIX).all()) and known.n_unique() > 1
+
+
+def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
+    """Return a column of times of day beside a column of days without them."""
+    days = frame[date]
+    if days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
+        return None
+    others = [frame[name] for name in names if name != date]
+    return next((each.name for each in others if each.dtype == pl.Time or _is_clock_text(each)), None)
+
+
+def _is_clock_text(column: pl.Series) -> bool:
+    return column.dtype == pl.String and rules.are_clocks(column.head(100)) and rules.are_clocks(column)
+
+
+def _clock(column: pl.Series) -> pl.Series:
+    """Return seconds since midnight, 0 where a cell is empty."""
+    return (rules.as_seconds(column) if column.dtype == pl.Time else rules.clock_seconds(column)).fill_null(0.0)
+
+
+def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
+    """Return whether a column looks like ground truth or only tells rows apart, with a notice if so."""
+    fractions = column.dtype.is_float() and bool((column != column.floor()).any())
+    if is_truth_name(column.name) and not fractions:
+        rules.leave_out(column.name, "of the edge list looks like ground truth", notices)
+        return True
+    if is_row_id(column) and not is_amount_name(column.name):
+        rules.leave_out_row_id(column.name, notices)
+        return True
+    return False
+
+
+def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
+    """Put a column where it belongs by its type and its values."""
+    name, kind = column.name, column.dtype
+    if isinstance(kind, pl.Duration):
+        found.numbers[name] = rules.as_seconds(column)
+    elif kind.is_temporal():
+        _put_times(column, found, notices)
+    elif kind.is_integer() and is_code_name(name):
+        notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)
+        found.categories[name] = _words(column)
+    elif _is_clock_text(column):
+        found.numbers[name] = rules.clock_seconds(column).rename(name)
+    elif kind == pl.Boolean or kind.is_numeric():
+        found.numbers[name] = _finite(column.cast(pl.Float64))
+    elif kind in (pl.Categorical, pl.Enum, pl.String):
+        column = column.cast(pl.String)
+        summary = rules.TextSummary.of(column)
+        holds = rules.text_kind(name, summary) if kind == pl.String else "categories"
+        if holds == "categories" and FEWEST_ROWS <= len(column) == column.n_unique():
+            rules.leave_out_row_id(name, notices)
+        elif holds == "categories":
+            found.categories[name] = _words(column)
+        elif holds == "dates" or holds in rules.SLASHED:
+            _put_times(column, found, notices)
+        elif holds == "empty":
+            rules.leave_out(name, "has no value at all", notices)
+        else:
+            rules.notice_written(name, holds, summary, notices)
+            found.numbers[name] = _finite(rules.text_numbers(column, holds))
+    else:
+        rules.leave_out(name, f"holds neither numbers nor text but {kind}", notices)
+
+
+def _weights(column: pl.Series, notices: list[str] | None) -> pl.Series:
+    if column.dtype == pl.String and (holds := _written_kind(column)) is not None:
+        rules.notice_written(column.name, holds, rules.TextSummary.of(column), notices)
+        return _finite(rules.text_numbers(column, holds))
+    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    numbers = column.cast(pl.Float64) if column.dtype.is_numeric() else numbers
+    wrong = rules.first_cell(numbers.is_null() & column.is_not_null(), column=column)
+    if wrong is not None:
+        raise ValueError(f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a number, so no weight")
+    return _finite(numbers)
+
+
+def _written_kind(column: pl.Series) -> rules.TextKind | None:
+    """Return how the numbers of a text column are written if not as programs write them."""
+    summary = rules.TextSummary.of(column)
+    if not summary.n_text or not (summary.all_point_numbers or summary.all_comma_numbers):
+        return None
+    kind = rules.text_kind(column.name, summary)
+    return kind if kind in ("point numbers", "comma numbers") else None
+
+
+def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
+    """Add a column of times: numbers as they are, dates and finer units than seconds as seconds."""
+    is_text = column.dtype in (pl.String, pl.Categorical)
+    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
+    if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
+        seconds, unit = rules.number_seconds(_finite(numbers.cast(pl.Float64)))
+        found.times[column.name] = seconds
+        if unit is not None:
+            found.dated.add(column.name)
+            notice_unit(column, unit, notices)
+        return
+    seconds = rules.as_seconds(column, rules.slashed_order(column) if column.dtype == pl.String else None)
+    wrong = rules.first_cell(seconds.is_null() & column.is_not_null(), column=column)
+    if wrong is not None:
+        raise ValueError(
+            f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a time; write numbers, or dates such "
+            "as 2024-05-31 17:30"
+        )
+    found.times[column.name] = seconds
+    found.dated.add(column.name)
+
+
+def notice_unit(column: pl.Series, unit: str, notices: list[str] | None) -> None:
+    """Say that numeric times were taken for dates, or for a unit other than seconds."""
+    first = column.drop_nulls()[0]
+    shown = first if isinstance(first, str) else f"{first:.0f}"
+    notice(f"Read the times in column {column.name!r}, such as {shown}, as {unit}.", notices)
+
+
+def _words(column: pl.Series) -> pl.Series:
+    words = column.cast(pl.String).str.strip_chars()
+    return words.replace("", None)
+
+
+def _finite(numbers: pl.Series) -> pl.Series:
+    """Refuse infinite numbers, and return NaN as null."""
+    infinite = numbers.is_infinite().fill_null(False)
+    if infinite.any():
+        row = int(infinite.arg_true()[0])
+        raise ValueError(
+            f"column {numbers.name!r}, row {row + 1} is infinite; edges need finite numbers: correct it, or pass "
+            f"{option('ignore', [numbers.name])}"
+        )
+    return numbers.fill_nan(None)
+
+
+def _filled(column: pl.Series, notices: list[str] | None) -> NDArray[np.float64]:
+    """Return numbers with the median in empty cells."""
+    n_empty = column.null_count()
+    if n_empty:
+        median = column.median()
+        notice(
+            f"Column {column.name!r} of the edge list: filled {plural(n_empty, 'empty cell')} with the median, "
+            f"{float(median):.6g}.",  # type: ignore[arg-type]
+            notices,
+        )
+        column = column.fill_null(median)
+    return column.to_numpy()
+
+
+WEIGHT, TIME = "weight", "time"
+LEFT_OUT = ("id", "key")  # what files and multigraphs call edges
+
+
+def read_edges(columns: Mapping[str, pl.Series], notices: list[str] | None) -> EdgeColumns:
+    """Return what columns with one value per edge hold, read like the columns of an edge list.
+
+    Unlike there, an edge without a weight has weight 1.
+
+    >>> import polars as pl
+    >>> fields = read_edges({"weight": pl.Series([2.0, None]), "calls": pl.Series([3, 5])}, []).edge_fields([])
+    >>> fields["edge_weight"].tolist(), fields["edge_attributes"].tolist(), fields["edge_attribute_names"]
+    ([2.0, 1.0], [[3.0], [5.0]], ['calls'])
+    """
+    used = {name: column for name, column in columns.items() if name.strip().lower() not in LEFT_OUT}
+    weight = used.get(WEIGHT)
+    if weight is not None and weight.dtype.is_numeric():
+        used[WEIGHT] = weight.fill_null(1.0)
+    return edge_columns(pl.DataFrame(used), list(used), notices=notices)
+
+
+def kinds_to_derive(kinds: Sequence[str] | None, fields: Mapping[str, Any], *, some: bool, ours: bool) -> Sequence[str]:
+    """Return the kinds of attributes to derive from edges if the user names none.
+
+    They are all kinds if nodes have no attributes; otherwise what edges with data (``some``) say about their nodes,
+    unless hopsight wrote the file (``ours``), with all attributes.
+    """
+    if kinds is not None:
+        return kinds
+    return DERIVE if "attributes" not in fields else DERIVE[1:] if some and not ours else ()
+
+
+def add_derived(
+    fields: dict[str, Any], rows: EdgeRows, n_nodes: int, kinds: Sequence[str], notices: list[str] | None
+) -> tuple[Any, int] | None:
+    """Put derived attributes beside the others, and return what is known of directed edges thereby.
+
+    It is what :meth:`hopsight.graph.AttributedGraph.from_edges` takes as ``known``.
+    """
+    edges = arcs = None
+    if kinds:
+        from hopsight.io.structure import Arcs  # not at the top: most graphs have no need of compiled functions
+
+        if rows.directed:
+            arcs = Arcs.of(rows.source, rows.target, n_nodes)
+            edges = arcs.adjacency(), arcs.n_opposite
+        matrix, names = derive(rows, n_nodes, kinds, arcs)
+        if names:
+            words = kinds if rows.directed else dict.fromkeys(kind if kind == DERIVE[0] else "data" for kind in kinds)
+            notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(words)}.", notices)
+        known = fields.get("attributes")
+        if known is not None:
+            stack = sp.csr_array(sp.hstack([known, matrix])) if sp.issparse(known) else np.hstack([known, matrix])
+            matrix, names = stack, distinct([*fields["attribute_names"], *names])
+        fields["attributes"], fields["attribute_names"] = matrix, names
+    if "attributes" not in fields:
+        raise ValueError(
+            f"{NO_ATTRIBUTES}; give a node table ({option('nodes')}), or leave out {option('derive', 'none')}"
+        )
+    if not fields["attributes"].shape[1]:
+        raise ValueError("there is nothing to learn from: the nodes do not differ in any attribute")
+    return edges
+
+
+def complete(
+    fields: dict[str, Any],
+    rows: EdgeRows,
+    n_nodes: int,
+    columns: Mapping[str, pl.Series],
+    *,
+    kinds: Sequence[str] | None,
+    ours: bool = False,
+    notices: list[str] | None,
+) -> dict[str, Any]:
+    """Return the fields of a graph from a document or object: those of its nodes, of its edges, and what they derive.
+
+    ``rows`` are the ends of the edges, ``columns`` their data.
+    """
+    others = read_edges(columns, notices)
+    chosen = kinds_to_derive(kinds, fields, some=bool(others), ours=ours)
+    if not others and kinds is None:
+        chosen = [kind for kind in chosen if kind == "structure"]  # counts would repeat degrees
+    numbers, times, categories = others.summarized()
+    rows = replace(rows, numbers=numbers, times=times, categories=categories, units=others.units)
+    add_derived(fields, rows, n_nodes, chosen, notices)
+    return fields | others.edge_fields(notices)
+
+
+def columns_of(graph: AttributedGraph) -> dict[str, NDArray[np.float64]]:
+    """Return the weights, times and attributes of the edges as named columns, to write them to a file."""
+    columns = {WEIGHT: graph.edge_weight, TIME: graph.edge_time}
+    columns = {name: values for name, values in columns.items() if values is not None}
+    if graph.edge_attributes is not None:
+        names = distinct(graph.edge_attribute_names, (WEIGHT, TIME, *LEFT_OUT))
+        columns |= dict(zip(names, graph.edge_attributes.T, strict=True))
+    return columns
+
+
+def derived(
+    source: NDArray[Any], target: NDArray[Any], n_nodes: int, directed: bool, notices: list[str] | None
+) -> dict[str, Any]:
+    """Return structural attributes for a graph whose nodes have no data."""
+    fields: dict[str, Any] = {}
+    add_derived(fields, EdgeRows(source, target, directed=directed), n_nodes, ("structure",), notices)
+    return fields
+
+
+IntArray = NDArray[np.int64]
+
+
+def each_once(source: IntArray, target: IntArray, fields: dict[str, Any]) -> tuple[IntArray, IntArray, dict[str, Any]]:
+    """Return the edges of an undirected graph once each if all are stored in both directions with the same values.
+
+    Otherwise a weight would count twice. Edges of which some are stored in one direction only are returned unchanged.
+
+    >>> each_once(np.array([0, 1, 2]), np.array([1, 0, 2]), {"edge_weight": np.array([5.0, 5.0, 1.0])})
+    (array([0, 2]), array([1, 2]), {'edge_weight': array([5., 1.])})
+    """
+    forth, back = np.flatnonzero(source < target), np.flatnonzero(source > target)
+    if forth.size != back.size:
+        return source, target, fields
+    forth_order = forth[np.lexsort([target[forth], source[forth]])]
+    back_order = back[np.lexsort([source[back], target[back]])]
+    pairs = [(source, target), (target, source), *((values, values) for values in fields.values())]
+    if not all(np.array_equal(first[forth_order], second[back_order]) for first, second in pairs):
+        return source, target, fields
+    kept = np.flatnonzero(source <= target)
+    return source[kept], target[kept], {name: values[kept] for name, values in fields.items()}
+
+
+def edge_weights(matrix: Any, graph: AttributedGraph) -> NDArray[np.float64] | None:
+    """Return the weights in an adjacency matrix, in the order of the edges of its graph, or None if all are 1.
+
+    An undirected edge has the number of a symmetric matrix, and the sum of both directions otherwise.
+    """
+    numbers = matrix.data if sp.issparse(matrix) else matrix
+    if numbers.dtype.kind == "b" or np.isin(numbers, (0, 1)).all():
+        return None
+    weights = sp.csr_array(matrix).astype(np.float64)
+    weights.sum_duplicates()
+    if not graph.directed and (weights != weights.T).nnz:
+        weights = sp.csr_array(weights + weights.T)
+    found = np.asarray(weights[graph.edges[0], graph.edges[1]], dtype=np.float64).ravel()
+    return found if np.isfinite(found).all() else None
+
+
+def weight_matrix(graph: AttributedGraph) -> Any:
+    """Return the adjacency matrix with the weights of the edges in place of 1.
+
+    A matrix cannot hold an edge of weight 0, so that with such an edge it holds 1 for every edge.
+    """
+    if graph.edge_weight is None or not graph.edge_weight.all():
+        return graph.adjacency.astype(np.float64)
+    source, target = graph.edges
+    matrix = sp.coo_array((graph.edge_weight, (source, target)), shape=graph.adjacency.shape).tocsr()
+    return matrix if graph.directed else matrix + matrix.T
