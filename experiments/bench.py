@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hopsight.benchmark import CellEvent, run
 from hopsight.runs.console import show_benchmark
-from hopsight.runs.memory_need import parse_size
+from hopsight.runs.memory import parse_size
 from paper.suites import STUDIES, SUITES, PaperOptions, make_paper_suite
 
 

@@ -13,7 +13,7 @@ import pytest
 from hopsight.cli import main
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
-from hopsight.runs.explain import open_run
+from hopsight.runs.finished import open_run
 from processes import COMMAND, start
 
 

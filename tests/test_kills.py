@@ -18,7 +18,7 @@ import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
-from hopsight.runs.explain import open_run
+from hopsight.runs.finished import open_run
 from processes import HCM, finish, kill_during, killed, start
 
 CONTENT = bytes(range(256)) * 2000

@@ -21,7 +21,7 @@ from hopsight.detectors import DETECTORS, get_detector, registry
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
-from hopsight.runs.memory_need import expected_need
+from hopsight.runs.memory import expected_need
 from toys import two_groups
 
 

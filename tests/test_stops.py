@@ -104,7 +104,7 @@ def test_ctrl_c_while_libraries_are_imported_is_one_word() -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_that_a_library_swallows_is_repeated(number: int) -> None:
     program = (
-        "import sys, time, hopsight.runs.explain as room\n"
+        "import sys, time, hopsight.runs.finished as room\n"
         "def deaf(*_, **__):\n"
         "    try:\n"
         "        print('ready', flush=True); time.sleep(60)\n"

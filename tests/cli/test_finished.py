@@ -13,7 +13,7 @@ from commands import Run, assert_refused, detect
 from hopsight.cli import main
 from hopsight.detectors import DETECTORS
 from hopsight.detectors.storage import load_detector
-from hopsight.runs.record import write_record
+from hopsight.runs.folder import write_record
 
 QUICK = ("--detector", "cross_hcm", "--quiet", *(
     word for name, value in DETECTORS["cross_hcm"].quick.items() for word in ("--set", f"{name}={value}")

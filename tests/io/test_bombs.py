@@ -18,7 +18,7 @@ from scipy.io import savemat
 from hopsight.graph import AttributedGraph
 from hopsight.io import read
 from hopsight.io.verdicts import read_nodes, read_verdicts
-from hopsight.runs.tables import read_table
+from hopsight.runs.results import read_table
 
 from .test_damage import MEMORY, within
 

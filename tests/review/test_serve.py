@@ -19,7 +19,7 @@ import pytest
 
 from hopsight.review.serve import serve
 from hopsight.review.storage import FILE
-from hopsight.runs.explain import open_run
+from hopsight.runs.finished import open_run
 from review_served import TOKEN
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hopsight.runs.comparison import Move, compare
-from hopsight.runs.record import write_record
+from hopsight.runs.finished import Move, compare
+from hopsight.runs.folder import write_record
 
 
 def run_folder(folder: Path, rows: str, **record: object) -> Path:

@@ -13,10 +13,9 @@ import pytest
 from hopsight.explanations import Explainer
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
+from hopsight.runs.console import Progress
 from hopsight.runs.detect import detect
-from hopsight.runs.folder import CHECKPOINT, claim
-from hopsight.runs.progress import Progress
-from hopsight.runs.record import read_record
+from hopsight.runs.folder import CHECKPOINT, claim, read_record
 from hopsight.runs.request import Request, Source
 from hopsight.runs.results import FILES
 

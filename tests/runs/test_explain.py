@@ -12,7 +12,7 @@ from hopsight.explanations import EdgeExplanation, Explanation, GroupExplanation
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
 from hopsight.runs.detect import detect
-from hopsight.runs.explain import explain, find_node, open_run
+from hopsight.runs.finished import explain, find_node, open_run
 from hopsight.runs.request import Request, Source
 from run_tables import scores
 from toys import two_groups

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hopsight.runs.folder import CHECKPOINT, FORMAT, LOCK, RECORD, STAGING, claim
-from hopsight.runs.record import write_record
+from hopsight.runs.folder import CHECKPOINT, FORMAT, LOCK, RECORD, STAGING, claim, write_record
 
 NAMES = ("scores.csv", "model", RECORD)
 

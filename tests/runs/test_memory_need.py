@@ -18,12 +18,11 @@ from hopsight.datasets import make_graph
 from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
+from hopsight.runs.console import Progress
 from hopsight.runs.detect import detect
-from hopsight.runs.memory_need import Need, check_need, expected_need, limited, parse_size, size
-from hopsight.runs.progress import Progress
-from hopsight.runs.record import read_record
-from hopsight.runs.request import Request, Source
-from hopsight.runs.settings import make_detector
+from hopsight.runs.folder import read_record
+from hopsight.runs.memory import Need, check_need, expected_need, limited, parse_size, size
+from hopsight.runs.request import Request, Source, make_detector
 from hopsight.system import files as scratch
 from hopsight.system.machine import release_memory, resident_memory
 
@@ -155,7 +154,7 @@ def test_an_interrupt_at_the_last_moment_does_not_hide_the_reason(monkeypatch: p
         time.sleep(0.3)
         interrupt()
 
-    monkeypatch.setattr("hopsight.runs.memory_need._thread.interrupt_main", late)
+    monkeypatch.setattr("hopsight.runs.memory._thread.interrupt_main", late)
     with pytest.raises(ValueError, match="refused"), limited(1):
         time.sleep(0.15)  # the limit is exceeded by now, but the interrupt is still on its way
         raise ValueError("refused")
@@ -174,7 +173,7 @@ def test_views_on_disk_and_smaller_blocks_give_the_same_scores(tmp_path: Path, m
     in_memory = detect(request, tmp_path / "memory")
     assert in_memory.record["expected"]["disk"] == 0 and "temporary files" not in " ".join(said)
     needed = in_memory.record["expected"]["memory"]
-    monkeypatch.setattr("hopsight.runs.memory_need.available_memory", lambda: needed - 1_000_000)
+    monkeypatch.setattr("hopsight.runs.memory.available_memory", lambda: needed - 1_000_000)
     monkeypatch.setattr("hopsight.hcm.views.BLOCK_VALUES", 5000)
     folders: list[Path | None] = []
     kept = scratch.zeros

@@ -12,7 +12,7 @@ import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import Group
-from hopsight.runs.outputs import write_edges, write_groups, write_scores
+from hopsight.runs.results import write_edges, write_groups, write_scores
 from hopsight.system.cells import guarded, unguarded
 
 STRANGE = [

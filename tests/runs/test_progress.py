@@ -10,7 +10,7 @@ import pytest
 
 from hopsight.checks import duration
 from hopsight.detectors.base import Epoch
-from hopsight.runs.progress import BarProgress, LineProgress, Progress, make_progress, one_line
+from hopsight.runs.console import BarProgress, LineProgress, Progress, make_progress, one_line
 
 
 def epoch(number: int) -> Epoch:

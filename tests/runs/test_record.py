@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.runs.record import (
+from hopsight.runs.folder import (
     Stages,
     checksums,
     graph_statistics,

@@ -10,7 +10,7 @@ import pytest
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
 from hopsight.runs.detect import detect
-from hopsight.runs.redaction import write_redacted
+from hopsight.runs.finished import write_redacted
 from hopsight.runs.request import Request, Source
 
 

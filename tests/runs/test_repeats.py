@@ -12,13 +12,11 @@ import pytest
 from hopsight.detectors import DETECTORS
 from hopsight.detectors.storage import load_detector
 from hopsight.io.npz import write_npz
-from hopsight.runs.detect import detect
-from hopsight.runs.explain import explain, open_run
-from hopsight.runs.folder import CHECKPOINT
-from hopsight.runs.record import read_record
-from hopsight.runs.repeats import Values, averaged
+from hopsight.runs.detect import detect, rerun
+from hopsight.runs.finished import explain, open_run
+from hopsight.runs.folder import CHECKPOINT, read_record
+from hopsight.runs.rankings import Values, averaged
 from hopsight.runs.request import Request, Source
-from hopsight.runs.rerun import rerun
 from toys import quick, two_groups
 
 

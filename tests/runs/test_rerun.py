@@ -11,12 +11,10 @@ import pytest
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
 from hopsight.io.npz import write_npz
-from hopsight.runs.detect import detect
-from hopsight.runs.progress import LineProgress
-from hopsight.runs.record import read_record, write_record
+from hopsight.runs.console import LineProgress
+from hopsight.runs.detect import detect, rerun, score
+from hopsight.runs.folder import read_record, write_record
 from hopsight.runs.request import Request, Source
-from hopsight.runs.rerun import rerun
-from hopsight.runs.score import score
 from run_tables import scores
 from toys import two_groups
 

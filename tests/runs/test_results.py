@@ -10,7 +10,7 @@ import numpy as np
 
 from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
-from hopsight.runs.record import Stages, read_record
+from hopsight.runs.folder import Stages, read_record
 from hopsight.runs.request import Source
 from hopsight.runs.results import FILES, compare_with_labels, record_of, write_results
 from toys import quick, two_groups

@@ -14,11 +14,10 @@ from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
 from hopsight.io.npz import write_npz
-from hopsight.runs.detect import detect
-from hopsight.runs.explain import explain, open_run
+from hopsight.runs.detect import detect, score
+from hopsight.runs.finished import explain, open_run
 from hopsight.runs.request import Request, Source
 from hopsight.runs.results import FILES
-from hopsight.runs.score import score
 from run_tables import scores
 from toys import two_groups
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from hopsight.runs.settings import make_detector, split_settings, typed_settings, with_options
+from hopsight.runs.request import make_detector, split_settings, typed_settings, with_options
 
 
 @dataclass(kw_only=True)

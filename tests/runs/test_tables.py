@@ -8,15 +8,11 @@ import polars as pl
 import pytest
 
 from hopsight.io.npz import write_npz
-from hopsight.runs import tables
-from hopsight.runs.comparison import compare
-from hopsight.runs.detect import detect
-from hopsight.runs.explain import explain
-from hopsight.runs.learned_table import learn_scores
+from hopsight.runs import results as tables
+from hopsight.runs.detect import detect, rerun, score
+from hopsight.runs.finished import compare, explain
 from hopsight.runs.request import Request, Source
-from hopsight.runs.rerun import rerun
-from hopsight.runs.score import score
-from hopsight.runs.tables import read_table, table_of, write_table
+from hopsight.runs.results import read_table, table_of, write_table
 
 FAST = {"n_epochs": "6", "burn_in": "3", "min_class_pairs": "10"}
 STRANGE = pl.DataFrame({"node": ["=1+1", "'tis", "-2"], "rank": [1, 2, 3], "name": ["@sum", None, "Ada"]})
@@ -64,18 +60,12 @@ def test_a_long_table_is_a_parquet_file_unless_csv_is_asked_for(both: tuple[Path
     assert "scores.parquet" in (as_parquet / "report.html").read_text(encoding="utf-8")
 
 
-def test_every_command_reads_both_kinds(both: tuple[Path, Path], tmp_path: Path) -> None:
+def test_every_command_reads_both_kinds(both: tuple[Path, Path]) -> None:
     found = compare(*both)
     assert found.correlation == pytest.approx(1.0) and not found.moves
     first = read_table(table_of(both[0], "scores"))["node"][0]
     explained = [explain(folder, first).score for folder in both]  # repeated fits: scores come from the table
     assert explained[0] == pytest.approx(explained[1], rel=1e-12)
-    verdicts = tmp_path / "verdicts.csv"
-    table = read_table(table_of(both[0], "scores"))
-    rows = [f"{node},anomalous" for node in table["node"][:4]] + [f"{node},normal" for node in table["node"][-4:]]
-    verdicts.write_text("\n".join(["node,verdict", *rows]), encoding="utf-8")
-    learned = [learn_scores(table_of(folder, "scores"), verdicts)[0]["score"].to_list() for folder in both]
-    assert learned[0] == pytest.approx(learned[1], rel=1e-9)
 
 
 @pytest.mark.parametrize("csv", [True, False])

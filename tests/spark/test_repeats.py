@@ -9,8 +9,8 @@ import pytest
 
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
-from hopsight.runs.repeats import Values
-from hopsight.runs.repeats import averaged as local_average
+from hopsight.runs.rankings import Values
+from hopsight.runs.rankings import averaged as local_average
 from hopsight.spark.blocks import BLOCK, Layout
 from hopsight.spark.detection import detect
 from hopsight.spark.graph import SparkGraph

@@ -64,11 +64,8 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
     """As in a child of a process that has used polars: each of these would wait forever."""
     from hopsight.benchmark import Options, make_suite, run
     from hopsight.io.verdicts import read_verdicts
-    from hopsight.runs.comparison import compare
-    from hopsight.runs.folder import FORMAT
-    from hopsight.runs.learned_table import learn_scores
-    from hopsight.runs.record import VERSION
-    from hopsight.runs.redaction import write_redacted
+    from hopsight.runs.finished import compare, write_redacted
+    from hopsight.runs.folder import FORMAT, VERSION
     from hopsight.streams.events import Columns
     from hopsight.streams.run import StreamRequest, stream
     from hopsight.streams.state import State
@@ -83,7 +80,6 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
     calls: list[Callable[[], object]] = [
         lambda: compare(finished, finished),
         lambda: read_verdicts(table, AttributedGraph.from_edges([0], [1], [[0.0], [1.0]])),
-        lambda: learn_scores(table, {}),
         lambda: write_redacted(tmp_path),
         lambda: stream(StreamRequest(path=events, columns=Columns(time="time"), window="1d"), tmp_path / "out"),
         lambda: State.load(tmp_path / "state.npz"),

@@ -20,12 +20,12 @@ from hopsight.checks import one_line, option, spelling
 from hopsight.cli.detection import detect, rerun, score
 from hopsight.cli.finished import compare, explain, review
 from hopsight.cli.graphs import bench, convert, data_fetch, data_info, data_list, inject
-from hopsight.cli.help_texts import decorate
+from hopsight.cli.options import decorate
 from hopsight.cli.over_time import stream, watch
-from hopsight.cli.support import Forgiving, StoppedError, stopping
+from hopsight.cli.support import IgnoreWriteErrors, StoppedError, stopping
 
 app = typer.Typer(
-    help="Find the nodes and edges of an attributed graph that do not belong where they are.",
+    help="Find the nodes and edges of an attributed graph that look out of place.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -67,7 +67,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 @app.callback(invoke_without_command=True)
 def version(show: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False) -> None:
-    """Find the nodes and edges of an attributed graph that do not belong where they are."""
+    """Find the nodes and edges of an attributed graph that look out of place."""
     if show:
         import hopsight
 
@@ -90,7 +90,7 @@ def _open_streams() -> None:
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if isinstance(sys.stderr, TextIOWrapper) and sys.stderr is sys.__stderr__:
-        sys.stderr = Forgiving(sys.stderr)
+        sys.stderr = IgnoreWriteErrors(sys.stderr)
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

@@ -13,12 +13,12 @@ from hopsight.cli import options
 from hopsight.cli.support import StoppedError, show_progress, source_of
 
 DEFAULT_DETECTOR = "cross_hcm"
-DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
 LOCAL_ONLY = {
     "only": "filter the table of scores of a Spark run instead",
     "redact": "Spark keeps no model to write another report from",
     "scratch": "Spark has its own temporary folders (spark.local.dir)",
     "restart": "the Spark engine keeps no checkpoint",
+    "verdicts": "Spark keeps no graph and no model to learn with",
 }
 
 
@@ -48,25 +48,21 @@ def detect(
     no_header: options.NoHeader = False,
     missing: options.Missing = "fill",
     data_dir: options.DataDir = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter as name=value.")] = None,
-    evidence: Annotated[
-        list[str] | None, typer.Option(help="Evidence that counts: misfit, ring, outlier, activity or lockstep.")
-    ] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter; repeatable.")] = None,
+    evidence: Annotated[list[str] | None, typer.Option(help="misfit, ring, outlier, activity or lockstep.")] = None,
     false_alarms: Annotated[
-        float | None, typer.Option(help="Expected share of false alarms among the flagged nodes.", show_default="0.1")
+        float | None, typer.Option(help="Share of false alarms to expect.", show_default="0.1")
     ] = None,
-    contamination: Annotated[float | None, typer.Option(help="Flag this share of the nodes instead.")] = None,
+    contamination: Annotated[float | None, typer.Option(help="Flag this share of nodes instead.")] = None,
     verdicts: Annotated[
         str | None, typer.Option(help="Learn from this CSV file with the columns node and verdict.")
     ] = None,
     only: Annotated[str | None, typer.Option(help="Rank only the nodes that this file lists.")] = None,
-    repeat: Annotated[int, typer.Option(help="Number of fits, each with another seed; nodes rank by the mean.")] = 1,
+    repeat: Annotated[int, typer.Option(help="Number of fits to average.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Discard an interrupted run and start over.")] = False,
-    memory_limit: Annotated[str | None, typer.Option(help="Refuse or stop a run above this size, such as 8GB.")] = None,
-    scratch: Annotated[
-        str | None, typer.Option(help="Folder for temporary files of a run that exceeds the memory. Default: --out.")
-    ] = None,
+    memory_limit: Annotated[str | None, typer.Option(help="Stop if memory would exceed this (8GB).")] = None,
+    scratch: Annotated[str | None, typer.Option(help="Folder for temporary files.", show_default="--out")] = None,
     csv: options.Csv = False,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
     master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
@@ -74,14 +70,14 @@ def detect(
         bool, typer.Option("--redact", help="Also write a report without ids and names, and the key to it.")
     ] = False,
     quiet: options.Quiet = False,
+    help_all: options.HelpAll = False,
 ) -> None:
     """Fit a detector to a graph, rank and explain its nodes, write a report."""
     given = locals()
-    from hopsight.runs import detect as run
     from hopsight.runs.console import show_result
+    from hopsight.runs.detect import detect as run
     from hopsight.runs.folder import CHECKPOINT
-    from hopsight.runs.request import Request
-    from hopsight.runs.settings import split_settings, with_options
+    from hopsight.runs.request import Request, split_settings, with_options
 
     where = source_of(given)
     request = Request(
@@ -100,23 +96,19 @@ def detect(
                 raise Refusal(name, f"is for --engine local: {reason}")
         with show_progress(quiet) as progress:
             on_spark.detect_files(request, out, resume=resume, master=master, progress=progress)
-        if verdicts is not None:
-            from hopsight.runs.learned_table import write_learned
-
-            typer.echo(write_learned(out, verdicts, evidence or DEFAULT_EVIDENCE))
         return
     if master is not None:
         raise Refusal("master", f"is for --engine spark, got {master!r}")
     try:
         with show_progress(quiet) as progress:
-            result = run.detect(request, out, resume=resume, restart=restart, progress=progress)
+            result = run(request, out, resume=resume, restart=restart, progress=progress)
     except KeyboardInterrupt:
         if not (out / CHECKPOINT).exists():
             raise
         raise StoppedError("stopped; run the same command with --resume to continue") from None
     show_result(result, top=top, files=("report.html", "scores"))
     if redact:
-        from hopsight.runs.redaction import write_redacted
+        from hopsight.runs.finished import write_redacted
 
         page, key = write_redacted(out, top=top)
         typer.echo(f"To share: {page}. To keep: {key}, which says who is who.")
@@ -147,15 +139,16 @@ def score(
     data_dir: options.DataDir = None,
     csv: options.Csv = False,
     quiet: options.Quiet = False,
+    help_all: options.HelpAll = False,
 ) -> None:
     """Score a new graph with a saved model."""
     given = locals()
-    from hopsight.runs import score as run
     from hopsight.runs.console import show_result
+    from hopsight.runs.detect import score as run
 
     where = source_of(given)
     with show_progress(quiet) as progress:
-        result = run.score(model, where, out, top=top, csv=csv, progress=progress)
+        result = run(model, where, out, top=top, csv=csv, progress=progress)
     show_result(result, top=top, files=("report.html", "scores"))
 
 
@@ -165,9 +158,9 @@ def rerun(
     quiet: options.Quiet = False,
 ) -> None:
     """Repeat a finished run."""
-    from hopsight.runs import rerun as again
+    from hopsight.runs import detect as again
     from hopsight.runs.console import show_result
-    from hopsight.runs.record import read_record
+    from hopsight.runs.folder import read_record
 
     before = read_record(record)
     with show_progress(quiet) as progress:

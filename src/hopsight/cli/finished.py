@@ -22,7 +22,7 @@ def explain(
 ) -> None:
     """Explain a node, the edge between two nodes, or a group of a finished run."""
     from hopsight.explanations.text import printable, printable_json
-    from hopsight.runs.explain import explain as explain_run
+    from hopsight.runs.finished import explain as explain_run
     from hopsight.runs.folder import OVER_TIME
 
     if (folder / OVER_TIME).is_file():
@@ -45,7 +45,7 @@ def compare(
 ) -> None:
     """Show what changed between two runs: nodes, flags, ranks and settings."""
     from hopsight.explanations.text import printable_json
-    from hopsight.runs.comparison import compare as compare_runs
+    from hopsight.runs.finished import compare as compare_runs
 
     found = compare_runs(first, second, top=top)
     typer.echo(printable_json(found.to_dict()) if as_json else str(found))

@@ -63,7 +63,7 @@ def bench(
     """Compare detectors on graphs with known anomalies, or resume a comparison."""
     from hopsight.benchmark import Options, make_suite, run
     from hopsight.runs.console import show_benchmark
-    from hopsight.runs.memory_need import parse_size
+    from hopsight.runs.memory import parse_size
 
     limit = None if memory_limit is None else parse_size(memory_limit)
     options = Options(

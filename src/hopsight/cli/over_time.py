@@ -12,7 +12,7 @@ from hopsight.cli import options
 from hopsight.cli.support import show_progress
 
 if TYPE_CHECKING:
-    from hopsight.runs.progress import Progress
+    from hopsight.runs.console import Progress
     from hopsight.streams.run import StreamRequest
 
 

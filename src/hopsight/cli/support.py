@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 if TYPE_CHECKING:
-    from hopsight.runs.progress import Progress
+    from hopsight.runs.console import Progress
     from hopsight.runs.request import Source
 
 
@@ -25,8 +25,8 @@ class StoppedError(Exception):
     """The user stopped a run that can be resumed."""
 
 
-class Forgiving:
-    """Standard error that nobody can read any more (a full disk, a closed pipe) does not end a good run."""
+class IgnoreWriteErrors:
+    """Standard error whose write errors (a full disk, a closed pipe) do not end a good run."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -61,7 +61,7 @@ def source_of(given: Mapping[str, Any]) -> Source:
 
 def load_graph(source: str, nodes: str | None, data_dir: str | None, **options: Any) -> Any:
     """Read a graph for a command without a run folder; messages go to standard error."""
-    from hopsight.runs.record import notices
+    from hopsight.runs.folder import notices
     from hopsight.runs.request import Source
 
     with notices(lambda text: typer.echo(text, err=True)):
@@ -100,7 +100,7 @@ def stopping() -> Iterator[None]:
 @contextmanager
 def show_progress(quiet: bool) -> Iterator[Progress]:
     """Show progress on standard error."""
-    from hopsight.runs.progress import make_progress
+    from hopsight.runs.console import make_progress
 
     progress = make_progress(sys.stderr, quiet=quiet)
     try:

@@ -24,8 +24,8 @@ from hopsight.report.neighborhood import Neighborhoods, cut
 from hopsight.report.page import hop_range, node_reasons
 from hopsight.review.storage import UNDO, Decision, Store, current
 from hopsight.review.words import group_words, sentences
-from hopsight.runs.explain import open_run
-from hopsight.runs.outputs import write_scores
+from hopsight.runs.finished import open_run
+from hopsight.runs.results import write_scores
 from hopsight.system.cells import guarded
 from hopsight.system.files import replacing
 from hopsight.system.lazy_polars import pl

@@ -1,9 +1,10 @@
-"""One detection from a source to a folder of results: load, fit, rank, explain, write."""
+"""Detect, score and rerun: from a source to a folder of results; load, fit or judge, rank, explain, write."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,12 @@ import numpy as np
 
 from hopsight.checks import check_choice, check_count, option
 from hopsight.graph import AttributedGraph
-from hopsight.runs.folder import Claim, claim
-from hopsight.runs.memory_need import Need, check_need, expected_need, limited, parse_size
-from hopsight.runs.progress import Progress
-from hopsight.runs.record import Stages, notices
-from hopsight.runs.repeats import fit_repeats
-from hopsight.runs.request import Request
+from hopsight.runs.console import Progress
+from hopsight.runs.folder import OVER_TIME, Claim, Stages, checksums, claim, detector_name, notices, read_record
+from hopsight.runs.memory import Need, check_need, expected_need, limited, parse_size
+from hopsight.runs.rankings import asked_for, check_files, fit_repeats
+from hopsight.runs.request import Request, Source, make_detector
 from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
-from hopsight.runs.settings import make_detector
-from hopsight.runs.subsets import asked_for, check_files
 from hopsight.system.files import check_scratch
 
 ENGINES = ("local", "spark")
@@ -148,3 +146,90 @@ def _fit(
 
 def _keeps_checkpoints(detector: Any) -> bool:
     return "checkpoint" in inspect.signature(detector.fit).parameters
+
+
+def score(
+    model_path: Path,
+    source: Source,
+    folder: Path,
+    *,
+    top: int = 20,
+    csv: bool = False,
+    progress: Progress | None = None,
+) -> Result:
+    """Score a graph with a saved model and write the same files as a detection.
+
+    ``model_path`` is the folder that ``save`` wrote, or the folder of a finished run. The threshold is the one the
+    model was fitted with. ``top`` is the number of nodes to explain. With ``csv``, long tables are CSV files, too.
+    """
+    from hopsight.detectors.storage import load_detector
+
+    check_count("top", top)
+    show = progress or Progress()
+    stages = Stages(show.begin, show.end)
+    if (model_path / OVER_TIME).is_file():
+        raise ValueError(f"{model_path} is a run over time: pass new events to hopsight watch {model_path}")
+    inside = model_path / "model"
+    model = load_detector(inside if inside.is_dir() else model_path)
+    with claim(folder, REPLACED) as claimed, notices(show.say) as warnings:
+        started = now()
+        with stages.stage("load"):
+            graph = source.read()
+        show.say(str(graph))
+        with stages.stage("score"):
+            judged = model.judge(graph)
+        record = record_of(source, graph, judged, scored=True) | {
+            "command": "score",
+            "model": str(model_path.resolve()),
+            "source": dataclasses.asdict(source.repeatable()),
+            "detector": detector_name(type(model).__name__),
+            "top": top,
+            "csv": csv,
+            "started": started,
+            "warnings": warnings,
+        }
+        write_results(claimed.staging, graph, judged, top, record, stages, csv=csv)
+        claimed.publish()
+    return Result.of(folder, graph, judged, record)
+
+
+def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress | None = None) -> Result:
+    """Repeat the run of a ``run.json``, into ``folder`` or next to the first one with ``-rerun`` after its name."""
+    record = read_record(record_path)
+    target = folder or default_folder(record_path)
+    if record.get("command") != "score":
+        return detect(request_of(record, progress), target, progress=progress)
+    source = Source.from_record(record.get("source"))
+    if not isinstance(record.get("model"), str):
+        raise ValueError("the record does not say how to repeat the run: no model")
+    report_changes(record, progress)
+    return score(
+        Path(record["model"]),
+        source,
+        target,
+        top=record.get("top", 20),
+        csv=record.get("csv", False),
+        progress=progress,
+    )
+
+
+def request_of(record: Mapping[str, Any], progress: Progress | None = None) -> Request:
+    """Return the request of a finished detection, and say which of its files have changed since."""
+    request = Request.from_record(record)
+    report_changes(record, progress)
+    return request
+
+
+def default_folder(record_path: Path) -> Path:
+    """Return where a run is repeated if no folder is given."""
+    run = record_path.resolve()
+    run = run if run.is_dir() else run.parent
+    return run.with_name(f"{run.name}-rerun")
+
+
+def report_changes(record: Mapping[str, Any], progress: Progress | None) -> None:
+    """Say which files of a finished run have changed since."""
+    before = record["inputs"] if isinstance(record.get("inputs"), dict) else {}
+    for path, checksum in checksums(*before).items():
+        if progress is not None and checksum != before[path]:
+            progress.say(f"{path} has changed since the first run, so the result will differ")

@@ -1,11 +1,14 @@
-"""The files of a run that has scores: tables, model, graph, explanations, report and record."""
+"""The files of a run that has scores: tables, model, graph, explanations, report and record.
+
+Tables are CSV, which everything opens, or Parquet beyond a million rows.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,23 +16,157 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.table import own_columns, shown_order
+from hopsight.detectors.table import own_columns, score_table, shown_order
+from hopsight.explanations.edges import Alike, edge_order, edge_reasons
+from hopsight.explanations.groups import Shared
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
+from hopsight.io.frames import open_table
+from hopsight.io.sources import Address, check_file
+from hopsight.io.sources import naming as refusing
+from hopsight.io.textfile import text_content
 from hopsight.metrics import found_first
-from hopsight.runs.folder import LATER, RECORD
-from hopsight.runs.outputs import write_edges, write_groups, write_scores
-from hopsight.runs.record import Stages, checksums, graph_statistics, write_record
+from hopsight.runs.folder import LATER, RECORD, Stages, checksums, graph_statistics, write_record
 from hopsight.runs.request import Source
-from hopsight.system.files import write_whole
+from hopsight.system.cells import guarded, guarded_frame, unguarded_frame
+from hopsight.system.files import naming, write_whole
+from hopsight.system.lazy_polars import pl
 from hopsight.system.machine import machine, peak_memory, release_memory, versions
+from hopsight.system.threads import check_polars
 
+MOST_CSV_ROWS = 1_000_000  # about what a spreadsheet opens; ten million edges would be 2 GB of text
+ROWS_AT_ONCE = 1 << 18  # so that the text of a file is never in memory as a whole
 TABLES = ("scores.csv", "edges.csv", "groups.csv")
 FILES = (*TABLES, "explanations.json", "report.html", "model", "graph.npz", RECORD)
 LONG = ("scores.parquet", "edges.parquet")  # instead of the CSV files
 LINKED = (*TABLES, *LONG, "explanations.json", RECORD)  # from the report
 MANY_EDGES = 1 << 20  # below, what tables leave in memory is small
 REPLACED = (*FILES, *LONG, *LATER)  # a new run also removes what was added to the old one
+
+
+def write_table(path: Path, table: pl.DataFrame, *, csv: bool = True, but: Collection[str] = ()) -> Path:
+    """Write ``path`` as CSV, or a Parquet file beside it if the table is long and ``csv`` is not asked for.
+
+    Text in a CSV file is guarded against spreadsheets, except in the columns ``but``; Parquet has it as it is.
+    """
+    return write_rows(path, table.height, lambda rows: table[rows], csv=csv, but=but)
+
+
+def write_rows(
+    path: Path, n_rows: int, make: Callable[[slice], pl.DataFrame], *, csv: bool = True, but: Collection[str] = ()
+) -> Path:
+    """Do the same for a table of which some rows are made at a time; with ``slice(0, 0)``, its columns alone."""
+    check_polars()
+    parts = (make(slice(start, min(n_rows, start + ROWS_AT_ONCE))) for start in range(0, max(1, n_rows), ROWS_AT_ONCE))
+    if not csv and n_rows > MOST_CSV_ROWS:
+        from polars.io.plugins import register_io_source
+
+        path = path.with_suffix(".parquet")
+        with naming(path):
+            register_io_source(lambda *_: parts, schema=make(slice(0, 0)).schema).sink_parquet(path)
+        return path
+    with naming(path), path.open("wb") as file:
+        for number, part in enumerate(parts):
+            guarded_frame(part, but=list(but)).write_csv(file, include_header=number == 0)
+    return path
+
+
+def table_of(folder: Path, name: str) -> Path:
+    """Return the file of a table such as ``scores``: the Parquet file if there is one, else the CSV file."""
+    parquet = folder / f"{name}.parquet"
+    return parquet if parquet.exists() else folder / f"{name}.csv"
+
+
+def read_table(path: Path, columns: Collection[str] | None = None) -> pl.DataFrame:
+    """Return (some columns of) a table with one row per node; ids are text, as they are in the graph.
+
+    Spark writes a folder of Parquet files.
+    """
+    check_polars()
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    with refusing(path):
+        for file in files:
+            check_file(file)
+        return _parquet(files, columns) if path.suffix == ".parquet" else _csv(path, columns)
+
+
+def _parquet(files: Sequence[Path], columns: Collection[str] | None) -> pl.DataFrame:
+    table = open_table(Address(str(files[0]), "parquet", tuple(files)))
+    found = table.read(table.names if columns is None else list(columns), text=())
+    return found.with_columns(pl.col("node").cast(pl.String)).sort("rank")
+
+
+def _csv(path: Path, columns: Collection[str] | None) -> pl.DataFrame:
+    content = text_content(path)  # polars itself would unpack a file of any size
+    found = pl.read_csv(
+        path if content is None else content,
+        columns=None if columns is None else list(columns),
+        schema_overrides={"node": pl.String},
+        glob=False,
+    )
+    guarded = [name for name in ("node", "name") if name in found.columns]
+    return found.with_columns(unguarded_frame(found.select(pl.col(guarded).cast(pl.String))).get_columns())
+
+
+def write_scores(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
+    """Write one row per node, most anomalous first: node, rank, score, flagged, judged, degree, the detector's own.
+
+    Without ``csv``, more than a million rows are written as Parquet, as :func:`write_table` says.
+    """
+    return write_table(path, _frame(score_table(model, graph)), csv=csv)
+
+
+def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
+    """Write one row per edge, the most out of place first, with what the detector knows of it and a reason."""
+    order, alike = edge_order(model), Alike.of(model)
+    names = _series(graph.node_ids)  # text is repeated by polars, not as Python objects
+    known = {"hop": "edge_hop_", "probability": "edge_probability_", "variance": "edge_variance_"}
+    optional = {"surprise": "edge_surprise_", "score": "edge_score_", "flagged": "edge_label_"}
+    known |= {name: value for name, value in optional.items() if hasattr(model, value)}
+
+    def rows(places: slice) -> pl.DataFrame:
+        edges = order[places]
+        source, target = model.edge_index_[:, edges]
+        table = {
+            "source": names.gather(source),
+            "target": names.gather(target),
+            "rank": np.arange(places.start + 1, places.stop + 1),
+        }
+        table |= {name: _double(getattr(model, value)[edges]) for name, value in known.items()}
+        return _frame(table | {"reason": edge_reasons(model, edges, alike)})
+
+    return write_rows(path, order.size, rows, csv=csv)
+
+
+def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
+    """Write one row per group: group, kind, members (separated by ``; ``), density, score, shared."""
+    groups, shared = model.groups_, Shared(graph)
+    table = {
+        "group": np.arange(1, len(groups) + 1),
+        "kind": [group.kind for group in groups],
+        "members": [
+            "; ".join(guarded(str(node)) for node in graph.node_ids[group.members].tolist()) for group in groups
+        ],
+        "density": [group.density for group in groups],
+        "score": [group.score for group in groups],
+        "shared": [shared.among(group.members) for group in groups],
+    }
+    write_table(path, _frame(table), but=["members"])  # each member is guarded already
+
+
+def _double(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(np.float64) if values.dtype == np.float32 else values
+
+
+def _frame(table: Mapping[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame({name: _series(values) for name, values in table.items()})
+
+
+def _series(values: Any) -> pl.Series:
+    """Return values as a column; polars takes Python objects from a list only."""
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        values = values.tolist()
+    return values if isinstance(values, pl.Series) else pl.Series(values)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from hopsight.hcm.evidence import KINDS
 from hopsight.hcm.groups import Group
 from hopsight.report.page import SCRIPTS, report_data
 from hopsight.report.shell import write_page
-from hopsight.runs.outputs import write_groups
+from hopsight.runs.results import write_groups
 from hopsight.spark.excerpt import NEIGHBORS, Excerpt
 from hopsight.spark.results import EDGE_VALUES
 

@@ -13,13 +13,10 @@ from hopsight.io.frames import open_table
 from hopsight.io.rules import MISSING
 from hopsight.io.sources import WRITTEN_SUFFIXES, files, kind_of, reading
 from hopsight.io.tables import find_id
-from hopsight.runs.console import console, show_ranking
-from hopsight.runs.folder import RECORD, claim
-from hopsight.runs.progress import Progress
-from hopsight.runs.record import checksums, notices, write_record
-from hopsight.runs.request import Request
+from hopsight.runs.console import Progress, console, show_ranking
+from hopsight.runs.folder import RECORD, checksums, claim, notices, write_record
+from hopsight.runs.request import Request, make_detector
 from hopsight.runs.results import now
-from hopsight.runs.settings import make_detector
 from hopsight.system.cells import guarded
 from hopsight.system.machine import machine, versions
 

@@ -16,8 +16,7 @@ import numpy as np
 from hopsight.checks import plural, shortened
 from hopsight.metrics import roc_auc
 from hopsight.report.timeline import write_timeline
-from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS
-from hopsight.runs.record import write_record
+from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, write_record
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
 from hopsight.streams.state import State, write_rows
 from hopsight.streams.tables import node_scores, node_totals, score_windows

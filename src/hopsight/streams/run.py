@@ -13,10 +13,20 @@ from typing import Any
 
 from hopsight.checks import check_count, check_positive, plural
 from hopsight.io.sources import Address, check_file, naming, resolve
-from hopsight.runs.folder import ALERTS, STATE, TRAJECTORIES, WINDOWS, claim, locked
-from hopsight.runs.progress import Progress
-from hopsight.runs.record import Stages, checksums, notices, read_record
-from hopsight.runs.rerun import report_changes
+from hopsight.runs.console import Progress
+from hopsight.runs.detect import report_changes
+from hopsight.runs.folder import (
+    ALERTS,
+    STATE,
+    TRAJECTORIES,
+    WINDOWS,
+    Stages,
+    checksums,
+    claim,
+    locked,
+    notices,
+    read_record,
+)
 from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
 from hopsight.streams.events import Columns, SortedEvents, have_hours, sorted_events

@@ -15,6 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+NUMBER = re.compile("[0-9]+")
+
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only view; the array of the caller stays writeable.
@@ -111,9 +113,6 @@ def find_edges(edges: IntArray, starts: IntArray, source: IntArray, target: IntA
         smaller = open_ & (edges[1, np.where(open_, middle, 0)] < target)
         low, high = np.where(smaller, middle + 1, low), np.where(open_ & ~smaller, middle, high)
     return low
-
-
-NUMBER = re.compile("[0-9]+")
 
 
 def ids_ascend(ids: NDArray[Any]) -> bool:

@@ -29,6 +29,13 @@ from hopsight.checks import option
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{12}\.part")
 YOUNG = 60.0  # seconds
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+ROWS_AT_ONCE = 1 << 20
+RELEASED = 256  # blocks after which the memory of what is on disk can be used for others
+BYTES_AT_ONCE = 1 << 26
+NAMES = {
+    "bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "uint16": "U16", "float16": "F16", "int32": "I32",
+    "uint32": "U32", "float32": "F32", "float64": "F64", "int64": "I64", "uint64": "U64",
+}  # fmt: skip
 
 
 @contextmanager
@@ -161,8 +168,6 @@ else:
         return True
 
 
-ROWS_AT_ONCE = 1 << 20
-RELEASED = 256  # blocks after which the memory of what is on disk can be used for others
 _mapped: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address: a tensor does not say what it is made of
 
 
@@ -225,13 +230,6 @@ def check_scratch(folder: Path, n_bytes: int) -> None:
             f"temporary files of {n_bytes / 1e9:.1f} GB do not fit into {folder}, where {free / 1e9:.1f} GB are free: "
             f"name a folder on another disk with {option('scratch')}"
         )
-
-
-BYTES_AT_ONCE = 1 << 26
-NAMES = {
-    "bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "uint16": "U16", "float16": "F16", "int32": "I32",
-    "uint32": "U32", "float32": "F32", "float64": "F64", "int64": "I64", "uint64": "U64",
-}  # fmt: skip
 
 
 def write_tensors(

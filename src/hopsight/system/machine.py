@@ -12,6 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+_PACKAGES = (
+    "hopsight", "torch", "numpy", "scipy", "scikit-learn", "numba", "polars", "pygod", "pyod", "torch_geometric",
+)  # fmt: skip
+
 
 def available_memory() -> int:
     """Return the bytes that a new computation may use: what the machine has free, or less where a container says so."""
@@ -110,11 +114,6 @@ def _accelerator() -> str:
     """Name the accelerator that ``device="auto"`` would use, without importing torch for it."""
     torch = sys.modules.get("torch")
     return str(torch.cuda.get_device_name()) if torch is not None and torch.cuda.is_available() else "cpu"
-
-
-_PACKAGES = (
-    "hopsight", "torch", "numpy", "scipy", "scikit-learn", "numba", "polars", "pygod", "pyod", "torch_geometric",
-)  # fmt: skip
 
 
 def versions() -> dict[str, str]:

@@ -24,6 +24,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 POLARS_THREADS = ("polars-0", "polars-1", "async-executor")  # as Linux names the threads of its pools
+NARROW = 64  # columns up to which BLAS gains nothing from a second thread
+VALUES_AT_ONCE = 1 << 16  # numbers that one thread works on at a time
+SHORT = 8192  # rows below which torch gains nothing from a second thread
 
 
 @dataclass
@@ -94,10 +97,6 @@ def _in_child() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_child=_in_child)
 
-
-NARROW = 64  # columns up to which BLAS gains nothing from a second thread
-VALUES_AT_ONCE = 1 << 16  # numbers that one thread works on at a time
-SHORT = 8192  # rows below which torch gains nothing from a second thread
 
 Run = Callable[..., Iterator[Any]]  # map, or a function like it that works on several items at once
 

@@ -1,9 +1,9 @@
-"""Repeated fits: rank by the mean score over several seeds, and say how stable each node's place is.
+"""What a run shows beside a single fit: the mean of several seeds, what verdicts teach, a ranking of some nodes only.
 
-The seeds are s, s + 1, s + 2, … . What the run shows of nodes (scores, evidence, p-values) are means over the fits; the
-rule for flagging is applied to the mean scores, with the mean p-values where the detector has its own. Groups are found
-among the edges of the first fit with the mean evidence. Everything else (edges, explanations of neighbors, scores
-without some edges, the saved model) is that of the first fit.
+The seeds of repeated fits are s, s + 1, s + 2, … . What the run shows of nodes (scores, evidence, p-values) are means
+over the fits; the rule for flagging is applied to the mean scores, with the mean p-values where the detector has its
+own. Groups are found among the edges of the first fit with the mean evidence. Everything else (edges, explanations of
+neighbors, scores without some edges, the saved model) is that of the first fit.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.checks import option
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import KINDS
 from hopsight.graph import AttributedGraph
+from hopsight.io.verdicts import count_words, read_nodes, read_verdicts
 from hopsight.metrics import ranks
-from hopsight.runs.tables import read_table
+from hopsight.runs.request import Request
+from hopsight.runs.results import read_table
 
 FloatArray = NDArray[np.float64]
 
@@ -111,3 +114,34 @@ def _decide(model: Any) -> None:
     """Set which of the chosen kinds of evidence is strongest."""
     if hasattr(model, "decided_by_"):
         model.decided_by_ = np.stack([model.evidence_[kind] for kind in model.evidence]).argmax(axis=0)
+
+
+def check_files(request: Request, detector: Any) -> None:
+    """Refuse files that are not there, and verdicts for a detector that cannot learn, before anything is read."""
+    for name, path in (("verdicts", request.verdicts), ("only", request.only)):
+        if path is not None and not Path(path).is_file():
+            raise ValueError(f"there is no file {path} ({option(name)})")
+    if request.verdicts is not None and not hasattr(detector, "learn"):
+        raise ValueError(
+            f"{request.detector} has no kinds of evidence to re-weigh: {option('verdicts')} is for cross_hcm"
+        )
+
+
+def asked_for(
+    request: Request, graph: AttributedGraph, shown: Any, fitted: Any, say: Callable[[str], None]
+) -> tuple[Any, Any]:
+    """Return what the run shows and the detector that it saves, given what the fit shows and the detector itself."""
+    saved = fitted
+    if request.verdicts is not None:
+        verdicts = read_verdicts(request.verdicts, graph)
+        words = {graph.node_ids[place]: word for place, word in verdicts.items()}
+        alone = shown is fitted
+        shown = shown.learn(words, graph=graph)
+        saved = shown if alone else fitted.learn(words, graph=graph)
+        learned = shown.learned_words
+        say(f"Verdicts: {count_words(verdicts)}. {learned or 'Nothing is learned before there are both kinds.'}")
+    if request.only is not None:
+        shown = copy.copy(shown)
+        shown.only_ = np.zeros(graph.n_nodes, dtype=np.bool_)
+        shown.only_[read_nodes(request.only, graph)] = True
+    return shown, saved
