@@ -53,7 +53,7 @@ def test_a_scored_graph_is_compared_with_the_run_that_fitted_the_model(tmp_path:
     rows = "x,1,9.0,1,1\n"
     read = {"path": "march.csv", "missing": "fill"}
     first = run_folder(tmp_path / "a", rows, detector="cross_hcm", request={"source": read})
-    second = run_folder(tmp_path / "b", rows, detector="CrossHCM", source={**read, "path": "april.csv"})
+    second = run_folder(tmp_path / "b", rows, detector="cross_hcm", source={**read, "path": "april.csv"})
     assert compare(first, second).settings == {"source": ("march.csv", "april.csv")}
 
 

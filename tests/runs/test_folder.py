@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hopsight.runs.folder import CHECKPOINT, FORMAT, LOCK, RECORD, STAGING, claim, write_record
+from hopsight.runs.folder import CHECKPOINT, LOCK, RECORD, STAGING, claim, write_record
 
 NAMES = ("scores.csv", "model", RECORD)
 
@@ -79,13 +79,6 @@ def test_a_killed_run_does_not_make_other_files_ours(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("mine")
     with pytest.raises(ValueError, match=r"already has a scores\.csv"):
         write_run(tmp_path, "ours")
-
-
-def test_a_run_of_an_older_version_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "scores.csv").write_text("old")
-    (tmp_path / RECORD).write_text(f'{{"format": "{FORMAT}"}}')
-    write_run(tmp_path, "new")
-    assert (tmp_path / "scores.csv").read_text() == "new"
 
 
 def test_a_second_run_into_the_folder_is_refused_and_the_first_continues(tmp_path: Path) -> None:
