@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from hopsight.datasets import inject
-from hopsight.edge_data import EdgeData, merged
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import read_npz, write_npz
 
@@ -115,18 +114,3 @@ def test_planted_edges_get_the_median_and_the_others_keep_their_data() -> None:
 def test_edge_data_that_do_not_match_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         built(**options)
-
-
-@pytest.mark.parametrize("timed", [True, False])
-def test_many_rows_are_merged_like_few(timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(2)
-    source, target = rng.integers(0, 40, 3000), rng.integers(0, 40, 3000)
-    data = EdgeData(rng.normal(size=3000), rng.integers(0, 50, 3000) if timed else None, rng.normal(size=(3000, 2)))
-    for rule in ("sum", "last"):
-        few = merged(source, target, 40, data, rule)
-        monkeypatch.setattr("hopsight.edge_data.LARGE", 10)
-        many = merged(source, target, 40, data, rule)
-        monkeypatch.undo()
-        np.testing.assert_array_equal(few.weight, many.weight)
-        np.testing.assert_array_equal(few.attributes, many.attributes)
-        assert not timed or np.array_equal(few.time, many.time)

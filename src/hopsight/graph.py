@@ -13,9 +13,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from hopsight.canonical import canonical_adjacency, canonical_attributes, canonical_ids, canonical_names, flags, texts
+from hopsight.canonical import (
+    EdgeData,
+    canonical_adjacency,
+    canonical_attributes,
+    canonical_ids,
+    canonical_names,
+    edge_names,
+    flags,
+    merged,
+    texts,
+)
 from hopsight.checks import plural
-from hopsight.edge_data import EdgeData, edge_names, merged
 from hopsight.markup import graph_card
 from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend
 from hopsight.system.files import moved
@@ -130,7 +139,7 @@ class AttributedGraph:
         """Build a graph from two arrays of node positions; duplicate edges are merged and counted.
 
         In an undirected graph ``a, b`` and ``b, a`` are the same edge. Weights, times and attributes are in the order
-        of the sources; ``duplicates`` says what those of a merged edge are (:func:`hopsight.edge_data.merged`). Who has
+        of the sources; ``duplicates`` says what those of a merged edge are (:func:`hopsight.canonical.merged`). Who has
         the undirected edges as :func:`hopsight.system.arrays.simple_csr` returns them, and the number of those that
         rows give in both directions, passes both as ``known``.
         """

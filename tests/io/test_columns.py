@@ -1,17 +1,34 @@
-"""Columns become attributes: numbers, booleans, categories; what is left out, and what is refused."""
+"""What columns hold: numbers, dates, categories, labels and names; and the attributes that they become."""
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, time
+from time import process_time
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hopsight.io.nodes import encode, read_flags
-from hopsight.io.rules import KINDS
+from hopsight.io.nodes import distinct, encode, node_fields, read_flags
+from hopsight.io.rules import (
+    KINDS,
+    NumberSummary,
+    TextSummary,
+    are_clocks,
+    as_seconds,
+    clock_seconds,
+    is_row_id,
+    is_time,
+    number_seconds,
+    number_unit,
+    slashed_order,
+    text_kind,
+    text_numbers,
+)
 
 
 def encoded(name: str, values: Any, **options: Any) -> tuple[list[str], list[list[float]], list[str]]:
@@ -98,10 +115,6 @@ def test_empty_categories_are_refused_or_get_a_category_of_their_own(values: Any
     names, columns, _ = encoded("city", values)
     assert names == ["city=(missing)", "city=a", "city=b"]
     assert columns[0] == [0, 1, 0]
-
-
-def test_a_category_may_have_the_name_of_an_empty_number() -> None:
-    assert encoded("country", ["NA", "CH", "DE"])[0] == ["country=CH", "country=DE", "country=NA"]
 
 
 @pytest.mark.parametrize("missing", ["refuse", "mean"])
@@ -241,13 +254,6 @@ def test_numbers_are_read_as_people_write_them(cells: list[str], numbers: list[f
     assert notices == [f"Column 'size': {said}."]
 
 
-def test_a_comma_that_may_mean_two_things_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"column 'size', row 2: '1,234' has a comma that may stand for a decimal point"
-    ):
-        encoded("size", ["", "1,234", "2,500"], missing="mean")
-
-
 def test_currencies_without_amounts_are_categories() -> None:
     assert encoded("currency", ["USD", "EUR", "$"])[0] == ["currency=$", "currency=EUR", "currency=USD"]
 
@@ -265,3 +271,233 @@ def test_empty_cells_get_the_mean_of_their_own_type() -> None:
     assert names == ["price", "price=(missing)"]
     assert matrix[:, 0].tolist() == [1.0, 3.0, 2.0, 100.0, 100.0, 104.0 / 3.0]  # no free node has a price
     assert "with the mean of the node's type" in notices[0]
+
+
+CELLS = st.sampled_from(["1", " 2.5", "-3e2", "nan", "NA", "", None, "true", "False", "1,5", "Oslo", "7 apples"])
+NUMBERS = st.sampled_from([0.0, 1.0, 2.5, np.nan, np.inf, None])
+
+
+@settings(max_examples=80, deadline=None)
+@given(cells=st.lists(CELLS, min_size=2, max_size=12), data=st.data())
+def test_the_parts_of_a_text_column_add_up_to_the_whole(cells: list[str | None], data: Any) -> None:
+    column = pl.Series("x", cells, dtype=pl.String)
+    cut = data.draw(st.integers(1, len(cells) - 1))
+    rows = np.arange(len(cells))
+    parts = TextSummary.of(column[:cut], rows[:cut]) + TextSummary.of(column[cut:], rows[cut:])
+    assert parts == TextSummary.of(column)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    numbers=st.lists(st.sampled_from([0.0, 1.0, 2.5, np.nan, np.inf, None]), min_size=2, max_size=12), data=st.data()
+)
+def test_the_parts_of_a_number_column_add_up_to_the_whole(numbers: list[float | None], data: Any) -> None:
+    column = pl.Series("x", numbers, dtype=pl.Float64)
+    cut = data.draw(st.integers(1, len(numbers) - 1))
+    rows = np.arange(len(numbers))
+    parts = NumberSummary.of(column[:cut], rows[:cut]) + NumberSummary.of(column[cut:], rows[cut:])
+    assert parts == NumberSummary.of(column)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2.5", "-3e2"], "numbers"),
+        ([" 1", "", "NA"], "numbers"),
+        (["nan", "nan"], "numbers"),
+        (["true", "False", ""], "booleans"),
+        (["a", "7", "b"], "categories"),
+        (["1,5", "a,b", "2,5"], "categories"),
+        (["", "n/a", None], "empty"),
+    ],
+)
+def test_what_a_text_column_holds(cells: list[str | None], kind: str) -> None:
+    assert text_kind("x", TextSummary.of(pl.Series("x", cells, dtype=pl.String))) == kind
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            ["31", "42", "many"],
+            "column 'x', row 3: 'many' is not a number, unlike the rest of the column; correct it, or pass "
+            "category=['x'] or ignore=['x']",
+        ),
+        (
+            ["", "1,500", "2,500"],
+            "column 'x', row 2: '1,500' has a comma that may stand for a decimal point or separate thousands; write "
+            "numbers with a decimal point, or pass ignore=['x']",
+        ),
+    ],
+)
+def test_text_among_numbers_and_doubtful_commas_are_refused(cells: list[str], message: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        text_kind("x", TextSummary.of(pl.Series("x", cells)))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("words", "days"),
+    [(["02/01/1970", "31/01/1970"], [1.0, 30.0]), (["01/02/1970 12:00", "", "1/31/1970"], [1.5, None, 30.0])],
+)
+def test_dates_with_slashes_are_read_in_the_order_that_some_row_decides(
+    words: list[str], days: list[float | None]
+) -> None:
+    column = pl.Series("when", words)
+    kind = text_kind("when", TextSummary.of(column))
+    assert kind in ("day-first dates", "month-first dates")
+    assert text_numbers(column, kind).to_list() == days
+
+
+def test_dates_with_slashes_that_no_row_decides_are_refused() -> None:
+    with pytest.raises(ValueError, match="may have its day or its month first, and no row decides; write dates as"):
+        text_kind("when", TextSummary.of(pl.Series("when", ["01/02/2024", "03/04/2024"])))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("mid", [1, 1, 2, 3, 4, 5, 6, 7, 8, 9], True),  # a message to two people has two rows
+        ("tx_id", [f"t{i}" for i in range(10)], True),
+        ("txId", [3, 9, 4, 7, 11, 30, 2, 1, 50, 8], True),
+        ("customer_id", [1, 2] * 5, False),
+        ("paid", [3, 9, 4, 7, 11, 30, 2, 1, 50, 8], False),
+        ("row", [1.5 * i for i in range(10)], False),
+        ("tx_id", [4, 2, 3], True),
+        ("tx_id", [4, 2, 4], False),
+        ("tx_id", [4, 2], False),
+    ],
+)
+def test_row_ids_are_called_so_and_differ(name: str, values: list[object], expected: bool) -> None:
+    assert is_row_id(pl.Series(name, values)) is expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "seconds"),
+    [
+        ("1970-01-02", 86400.0),
+        ("1970/1/2", 86400.0),
+        ("1970-01-01 00:00:01.5", 1.5),
+        ("1970-01-01T01:00:00Z", 3600.0),
+        ("1970-01-01T00:00:00-01:30", 5400.0),
+        ("2.1.1970 00:01", 86460.0),
+        ("2024-02-29", 1709164800.0),
+        (date(1970, 1, 3), 172800.0),
+        (datetime(1970, 1, 1, 0, 1, tzinfo=UTC), 60.0),
+        (time(0, 2), 120.0),
+    ],
+)
+def test_dates_become_seconds(cell: object, seconds: float) -> None:
+    column = pl.Series("when", [cell, None])
+    assert is_time(column)
+    assert as_seconds(column).to_list() == [pytest.approx(seconds), None]
+
+
+LAST_OF_MAY = 1717113600.0  # 2024-05-31
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2024-05-31", 0),
+        ("2024/5/31 17:30", 63000),
+        ("2024-05-31T17:30:15.5+02:00", 55815.5),
+        ("31.5.2024", 0),
+        ("31 May 2024 05:30 pm", 63000),
+        ("Friday, May 31st, 2024", 0),
+        ("31-MAY-2024", 0),
+        ("2024-05-31 12:15 AM", 900),
+    ],
+)
+def test_dates_become_seconds_dates(text: str, seconds: float) -> None:
+    assert is_time(pl.Series([text]))
+    assert as_seconds(pl.Series([text])).to_list() == [LAST_OF_MAY + seconds]
+
+
+@pytest.mark.parametrize("text", ["31 Mai 2024", "May", "2024", "31.5", "Maynard 3, 2024", "12:30"])
+def test_other_texts_are_no_dates(text: str) -> None:
+    assert not is_time(pl.Series([text]))
+
+
+def test_slashed_dates_may_have_short_years() -> None:
+    words = pl.Series(["5/31/24", "1/2/99 1:00 PM"])
+    assert slashed_order(words) == "mdy"
+    assert as_seconds(words, "mdy").to_list() == [LAST_OF_MAY, 915282000.0]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "unit"),
+    [
+        ([20240531, 20240601], "dates"),
+        ([20240531, 20240632], None),  # there is no 32 June
+        ([1717113600, 1717113601], None),
+        ([1717113600000, 1717113601000], "milliseconds"),
+        ([1717113600000000], "microseconds"),
+        ([1717113600000000000], "nanoseconds"),
+        ([0, 1717113600000], None),  # numbers from 0 on have no date
+    ],
+)
+def test_units_of_numbers(numbers: list[int], unit: str | None) -> None:
+    assert number_unit(pl.Series(numbers)) == unit
+    assert number_seconds(pl.Series(numbers))[0][0] == (LAST_OF_MAY if unit or numbers[0] == 1717113600 else numbers[0])
+
+
+def test_times_of_day() -> None:
+    assert are_clocks(pl.Series(["17:30", " 5:30 pm", None, "00:00:01.5"]))
+    assert not are_clocks(pl.Series(["17:30", "noon"]))
+    assert clock_seconds(pl.Series(["17:30", "5:30 pm"])).to_list() == [63000.0, 63000.0]
+
+
+FRAME = pl.DataFrame(
+    {"age": [31, 42], "fraud": ["true", "false"], "hopsight_label": [0, 1], "hopsight_kind": [0, 3], "note": ["a", "b"]}
+)
+
+
+def test_our_own_columns_become_labels_and_kinds() -> None:
+    fields = node_fields(FRAME.columns, FRAME.__getitem__, 2, ignore=["note", "fraud"])
+    assert fields["attribute_names"] == ["age"]
+    assert fields["labels"].tolist() == [0, 1]
+    assert fields["kinds"].tolist() == [0, 3]
+
+
+def test_a_label_that_is_named_takes_precedence_over_our_own() -> None:
+    fields = node_fields(FRAME.columns, FRAME.__getitem__, 2, label="fraud", ignore=["note"])
+    assert fields["attribute_names"] == ["age"]
+    assert fields["labels"].tolist() == [1, 0]
+
+
+def test_labels_may_be_partial() -> None:
+    column = pl.Series("fraud", ["1", "", "unknown", "-1", "0", None, "?"])
+    fields = node_fields(["fraud"], {"fraud": column}.__getitem__, 7, label="fraud", may_lack=True)
+    assert fields["labels"].tolist() == [1, -1, -1, -1, 0, -1, -1]
+    assert "attributes" not in fields
+
+
+def test_a_text_that_differs_for_every_node_is_its_name() -> None:
+    frame = pl.DataFrame({"who": [f"Person {i}" for i in range(12)], "x": range(12), "team": ["a", "b", "c"] * 4})
+    notices: list[str] = []
+    fields = node_fields(frame.columns, frame.__getitem__, 12, notices=notices, category=["x"])
+    assert fields["node_names"][3] == "Person 3"
+    assert notices == ["Show column 'who' as the name of each node."]
+    assert not any(name.startswith("who") for name in fields["attribute_names"])
+    typed = node_fields(frame.columns, frame.__getitem__, 12, name_column="team", type_column="team", ignore=["who"])
+    assert typed["node_types"] == typed["node_names"] == ["a", "b", "c"] * 4
+
+
+def test_a_missing_column_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(ValueError, match=r"label: there is no column 'frod'; did you mean fraud\?"):
+        node_fields(FRAME.columns, FRAME.__getitem__, 2, label="frod")
+    with pytest.raises(ValueError, match=r"ignore: there is no column 'zzz'$"):
+        node_fields(FRAME.columns, FRAME.__getitem__, 2, ignore=["note", "zzz"])
+
+
+def test_names_become_distinct_without_clashes() -> None:
+    assert distinct(["x", "x", "x_2", "x"]) == ["x", "x_2", "x_2_2", "x_3"]
+    assert distinct(["id"], taken=["id"]) == ["id_2"]
+
+
+def test_many_columns_with_one_name_are_renamed_fast() -> None:
+    start = process_time()
+    names = distinct(["x"] * 100_000 + ["x_7"])
+    assert process_time() - start < 5  # counting from two for each would take an hour
+    assert names[:3] == ["x", "x_2", "x_3"] and len(set(names)) == 100_001

@@ -1,19 +1,32 @@
-"""Table files: headers, separators, compression, quoting, and files that are not tables."""
+"""Tables of every kind: text, Parquet, Arrow, databases, folders of files and data frames."""
 
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import sqlite3
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
+import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
-from hopsight.io.frames import open_table, write_frame
-from hopsight.io.sources import reading, resolve
+from hopsight.io.frames import frame_of, is_frame, open_table, quoted_table, write_frame
+from hopsight.io.sources import files, reading, resolve
+from hopsight.loading import files_of, load
+from hopsight.runs.request import Source
+from postgres_server import postgres_server
 
 
 def read(path: Path, text: tuple[str, ...] = ()) -> dict[str, list[object]]:
@@ -54,13 +67,6 @@ def test_text_columns_are_never_read_as_numbers(tmp_path: Path) -> None:
     assert read(path, text=("id",)) == {"id": ["007", "008"], "x": [1, 2]}
     bare = write(tmp_path, b"007,1\n008,2\n")
     assert read(bare, text=("column1",)) == {"column1": ["007", "008"], "column2": [1, 2]}
-
-
-def test_an_inferred_type_that_later_rows_contradict_is_dropped(tmp_path: Path) -> None:
-    rows = "\n".join(f"{i},{i}" for i in range(500))
-    frame = read(write(tmp_path, f"id,x\n{rows}\n500,oops\n".encode()))
-    assert frame["x"][:2] == ["0", "1"]
-    assert frame["x"][-1] == "oops"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +142,7 @@ def test_columns_of_parquet_come_unchanged_in_the_requested_order(tmp_path: Path
 def test_an_implausible_number_of_rows_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"x": pl.repeat(0, 5_000_000, eager=True)}).write_parquet(tmp_path / "bomb.parquet")
     assert (tmp_path / "bomb.parquet").stat().st_size < 100_000
-    with pytest.raises(ValueError, match="claim a graph of 360,000,"):  # 64 bytes a row and 8 a number
+    with pytest.raises(ValueError, match="declare a graph of 360,000,"):  # 64 bytes a row and 8 a number
         read(tmp_path / "bomb.parquet")
 
 
@@ -236,3 +242,372 @@ def test_nested_json_becomes_columns(tmp_path: Path) -> None:
     lines = "".join(f'{{"from": {{"id": {n}}}, "to": 1}}\n' for n in range(300))
     (tmp_path / "p.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
     assert in_blocks(tmp_path / "p.jsonl.gz").columns == ["from.id", "to"]
+
+
+def test_pandas_needs_no_pyarrow_and_is_not_imported_for_others() -> None:
+    program = (
+        "import sys; sys.modules['pyarrow'] = None; import pandas as pd; "
+        "from hopsight.io.frames import frame_of; "
+        "table = pd.DataFrame({'a': ['x', None], 'b': [1, 2], 't': pd.to_datetime(['2024-01-01', None])}); "
+        "print(frame_of(table).rows())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[('x', 1, datetime.datetime(2024, 1, 1, 0, 0)), (None, 2, None)]"
+    program = (
+        "import sys, polars; from hopsight.io.frames import frame_of; "
+        "frame_of(polars.DataFrame({'a': [1]}).lazy()); "
+        "assert 'pandas' not in sys.modules and 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_columns_of_pandas() -> None:
+    frame = frame_of(
+        pd.DataFrame(
+            {
+                "zone": pd.to_datetime(["2024-01-01T01:00:00+01:00"]).tz_convert("Europe/Oslo"),
+                "text": pd.array(["x"], dtype="string"),
+                "arrow": pd.array([None], dtype="int64[pyarrow]"),
+                "float": [np.nan],
+                "decimal": [1],
+            }
+        )
+    )
+    assert frame.row(0) == (datetime(2024, 1, 1), "x", None, None, 1)
+
+
+def test_objects_that_are_no_tables() -> None:
+    for thing in (7, [1, 2], {"a": 1}, np.eye(2), pd.Series([1]), pl.Series([1]), pa.chunked_array([[1]])):
+        assert not is_frame(thing)
+        with pytest.raises(ValueError, match="a table must be a path or a data frame, got"):
+            frame_of(thing)
+
+
+def test_without_narwhals_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "narwhals", None)
+    with pytest.raises(ValueError, match=r"needs the package narwhals; run pip install 'hopsight\[frames\]'"):
+        frame_of(SimpleNamespace(columns=["a"], __dataframe__=None))
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="cannot be read as a table"):
+        frame_of(SimpleNamespace(columns=["a"], __dataframe__=None))
+
+
+def test_names_of_tables_cannot_end_the_query() -> None:
+    assert quoted_table('x"; DROP TABLE y; --') == '"x""; DROP TABLE y; --"'
+
+
+def test_run_records_keep_no_password() -> None:
+    source = Source(
+        path="postgresql://ann:secret@host/bank?table=pay", nodes="postgresql://ann:secret@host/bank?table=p"
+    )
+    assert "secret" not in repr(source.repeatable())
+    assert source.repeatable().path == "postgresql://ann@host/bank?table=pay"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with postgres_server(tmp_path_factory.mktemp("postgres")) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def bank(server: str) -> str:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(server) as connection, connection.cursor() as cursor:
+        for statement in (
+            "CREATE SCHEMA bank",
+            'CREATE TABLE bank."Payments" (payer bigint, payee bigint, amount numeric(10, 2), at timestamptz)',
+            'INSERT INTO bank."Payments" VALUES (7, 8, 1.50, now()), (8, 9, 20, now()), (9, 10, 3.25, now())',
+            "CREATE TABLE people (id bigint, age numeric(5, 1), city text, member boolean, born date)",
+            "INSERT INTO people VALUES (7, 31.5, 'Oslo', true, '1990-01-02'), (8, 42, 'Bern', false, '1980-01-02'), "
+            "(9, 27, 'Oslo', true, '1999-01-02'), (10, 50, 'Zürich', false, '1970-01-02')",
+        ):
+            cursor.execute(statement)
+        connection.commit()
+    return server
+
+
+@pytest.mark.postgres
+def test_tables_and_queries_of_a_server(bank: str) -> None:
+    for edges, nodes in (
+        (f"{bank}?table=bank.Payments", f"{bank}?table=people"),
+        (f'{bank}?query=SELECT payer, payee FROM bank."Payments"', (bank, "SELECT * FROM people WHERE age > 0")),
+        (f"{bank}?connect_timeout=5&table=bank.Payments", f"{bank}?table=public.people"),
+    ):
+        graph = load(edges, nodes=nodes, notices=[])
+        assert graph.node_ids.tolist() == [7, 8, 9, 10]
+        assert graph.edges.tolist() == [[0, 1, 2], [1, 2, 3]]
+        assert {"age", "city=Zürich", "member"} <= set(graph.attribute_names)
+        assert graph.attributes[:, graph.attribute_names.index("age")].tolist() == [31.5, 42, 27, 50]
+
+
+@pytest.mark.postgres
+def test_a_connection_to_a_server(bank: str) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(bank) as connection:
+        edges, nodes = (connection, 'SELECT * FROM bank."Payments"'), (connection, "SELECT * FROM people")
+        assert load(edges, nodes=nodes, notices=[]).n_edges == 3
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("?table=nowhere", "nowhere"),
+        ("?query=SELEKT 1", "syntax error"),
+        ("?query=DROP TABLE people", "read-only transaction"),
+    ],
+)
+def test_what_the_server_refuses_is_one_sentence(bank: str, options: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words) as caught:
+        load(f"{bank}{options}", nodes=f"{bank}?table=people")
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("cannot read postgresql://ann@127.0.0.1")
+
+
+@pytest.mark.postgres
+def test_a_server_that_is_not_there(bank: str) -> None:
+    with pytest.raises(ValueError, match="refused") as caught:
+        load("postgresql://ann:secret@127.0.0.1:1/bank?table=x", nodes=f"{bank}?table=people")
+    assert "secret" not in str(caught.value)
+
+
+NODES = pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
+
+
+def cells(path: Path, content: bytes | str, **options: object) -> dict[str, list[object]]:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    table = open_table(path, notices=[], **options)  # type: ignore[arg-type]
+    return table.read(table.names, text=()).to_dict(as_series=False)
+
+
+def test_names_with_quotes_and_separators_are_restored(tmp_path: Path) -> None:
+    frame = pl.DataFrame({'say "hi"': [1, 2], "a,b": ["x", "y"], "two\nlines": [0.5, 1.5], "": ["p", "q"]})
+    for name in ("t.csv", "t.tsv", "t.csv.gz"):
+        write_frame(frame, tmp_path / name)
+        table = open_table(tmp_path / name)
+        assert table.names == tuple(frame.columns)
+        assert table.read(table.names, text=()).equals(frame)
+        assert table.read(['say "hi"'], text=['say "hi"']).to_series().to_list() == ["1", "2"]
+
+
+def test_single_nul_bytes_stay_in_cells(tmp_path: Path) -> None:
+    assert cells(tmp_path / "t.csv", "id,note\na\0b,plain text\n") == {"id": ["a\0b"], "note": ["plain text"]}
+
+
+def test_short_rows_are_filled_and_long_ones_refused(tmp_path: Path) -> None:
+    assert cells(tmp_path / "t.csv", "id,x,y\na,1\nb,2,3\n") == {"id": ["a", "b"], "x": [1, 2], "y": [None, 3]}
+    with pytest.raises(ValueError, match="more cells than its header; put cells that contain the separator in quotes"):
+        cells(tmp_path / "t.csv", "id,x\na,1\nb,2,3,4\n")
+
+
+def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="one of its quotes is never closed"):
+        cells(tmp_path / "t.csv", 'id,x\n"a,1\nb,2\n')
+
+
+def test_a_huge_cell_is_read(tmp_path: Path) -> None:
+    found = cells(tmp_path / "t.csv", "id,x\n" + "y" * 5_000_000 + ",1\n")
+    assert found["x"] == [1]
+    with pytest.raises(ValueError, match="more than 16 million characters"):
+        cells(tmp_path / "t.csv", "id,x\n" + "y" * 20_000_000 + ",1\n")
+
+
+def test_comments_between_rows_and_cells_with_a_hash(tmp_path: Path) -> None:
+    assert cells(tmp_path / "t.csv", "# by hand\nid,x\na,1\n# later\n#b,2\n") == {"id": ["a"], "x": [1]}
+    assert cells(tmp_path / "t.csv", "tag,x\n#a,1\n#b,2\n") == {"tag": ["#a", "#b"], "x": [1, 2]}
+
+
+def test_quoted_cells_of_a_space_separated_table(tmp_path: Path) -> None:
+    assert cells(tmp_path / "t.txt", 'id note\na "two words"\nb one\n') == {
+        "id": ["a", "b"],
+        "note": ["two words", "one"],
+    }
+
+
+def test_one_column_with_spaces_is_no_space_separated_table(tmp_path: Path) -> None:
+    assert cells(tmp_path / "t.csv", "full name\nAnn Lee\nBo de Vries\n") == {"full name": ["Ann Lee", "Bo de Vries"]}
+    (tmp_path / "t.csv").write_text("id\na\nb\n")
+    with pytest.raises(ValueError, match="an edge list needs two columns, but there is only one"):
+        load(tmp_path / "t.csv", nodes=NODES)
+
+
+def test_a_comma_inside_quotes_does_not_decide_the_separator(tmp_path: Path) -> None:
+    assert cells(tmp_path / "t.csv", '"a,b";c\n"x,y";1\n"z";2\n') == {"a,b": ["x,y", "z"], "c": [1, 2]}
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "edges.csv")
+    start = time.monotonic()
+    for source in (tmp_path / "edges.csv", f"{tmp_path}/edges.csv?header=no", "/dev/zero", "/dev/stdin"):
+        with pytest.raises(ValueError, match=r"not a regular file|cannot tell the format|neither a file"):
+            load(source, nodes=NODES)
+    with pytest.raises(ValueError, match="not a regular file"):
+        load(pl.DataFrame({"s": ["a"], "t": ["b"]}), nodes=tmp_path / "edges.csv")
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("content", ["", "source,target\n", "\n\n", "# only a remark\n", "source,target"])
+def test_a_table_without_edges_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "e.csv").write_text(content)
+    with pytest.raises(ValueError, match=r"cannot read .*e\.csv: it (is empty|has a header but no edges|has no rows)$"):
+        load(tmp_path / "e.csv", nodes=NODES)
+
+
+def test_ids_that_are_floats_dates_or_not_ascii(tmp_path: Path) -> None:
+    nodes = pl.DataFrame({"id": ["2024-01-01", "1.5", "漢字 😀"], "x": [1, 2, 3]})
+    (tmp_path / "e.csv").write_text("source,target\n2024-01-01,1.5\n1.5,漢字 😀\n", encoding="utf-8")
+    assert load(tmp_path / "e.csv", nodes=nodes, notices=[]).edges.tolist() == [[0, 1], [1, 2]]
+
+
+def test_all_nodes_alike_have_nothing_to_learn(tmp_path: Path) -> None:
+    notices: list[str] = []
+    edges = pl.DataFrame({"source": ["a"], "target": ["b"]})
+    load(edges, nodes=pl.DataFrame({"id": ["a", "b"], "x": [1.0, 1.0]}), notices=notices)
+    assert any("nothing to learn" in notice for notice in notices)
+
+
+EDGES = pl.DataFrame(
+    {"source": ["ann", "bo", "cy", "di", "ann"], "target": ["bo", "cy", "di", "ann", "cy"], "amount": [1, 2, 3, 4, 5]}
+)
+
+
+def loaded(path: Path | str) -> tuple[dict[tuple[str, str], float], list[str]]:
+    """Return the amount of each edge and the notices."""
+    notices: list[str] = []
+    graph = load(path, notices=notices)
+    ends = [tuple(graph.node_ids[pair].tolist()) for pair in graph.edges.T]
+    place = graph.edge_attribute_names.index("amount")
+    return dict(zip(ends, graph.edge_attributes[:, place].tolist(), strict=True)), notices
+
+
+AMOUNTS = {("ann", "bo"): 1.0, ("ann", "cy"): 5.0, ("ann", "di"): 4.0, ("bo", "cy"): 2.0, ("cy", "di"): 3.0}
+
+
+def write_csv(folder: Path) -> None:
+    EDGES.head(2).write_csv(folder / "2024-01.csv")
+    EDGES.tail(3).with_columns(pl.col("amount") + 0.0).write_csv(folder / "2024-02.csv", separator=";")
+    (folder / "_SUCCESS").touch()
+    (folder / ".2024-02.csv.crc").write_bytes(b"crc")
+    (folder / "README.txt").write_text("Exported on Monday.")
+
+
+def write_jsonl(folder: Path) -> None:
+    EDGES.head(2).write_ndjson(folder / "a.jsonl")
+    EDGES.tail(3).with_columns(note=pl.lit("x")).write_ndjson(folder / "b.jsonl")
+
+
+@pytest.mark.parametrize("write", [write_csv, write_jsonl])
+def test_a_folder_of_text_files_is_one_table(write: object, tmp_path: Path) -> None:
+    write(tmp_path)  # type: ignore[operator]
+    assert loaded(tmp_path)[0] == AMOUNTS
+    assert len(files_of(str(tmp_path))) == 2
+
+
+def test_a_pattern_of_text_files_is_one_table(tmp_path: Path) -> None:
+    write_csv(tmp_path)
+    assert loaded(f"{tmp_path}/2024-*.csv")[0] == AMOUNTS
+    assert [file.name for file in files(f"{tmp_path}/2024-*.csv")] == ["2024-01.csv", "2024-02.csv"]
+    with pytest.raises(ValueError, match=r"no Parquet, Arrow or text file matches"):
+        load(f"{tmp_path}/2025-*.csv")
+
+
+def test_folders_may_name_a_column(tmp_path: Path) -> None:
+    for year, rows in (("2023", EDGES.head(2)), ("2024", EDGES.tail(3))):
+        (tmp_path / f"year={year}").mkdir()
+        rows.write_csv(tmp_path / f"year={year}" / "part.csv")
+    graph = load(tmp_path, notices=[], derive="sent", category=["year"])
+    assert "year sent, share 2023" in graph.attribute_names
+
+
+def test_what_all_files_have_in_common_is_said_once(tmp_path: Path) -> None:
+    for number in range(3):
+        EDGES.with_columns(pl.col("source") + "é").write_csv(tmp_path / f"{number}.csv", include_header=False)
+    graph_notices: list[str] = []
+    load(tmp_path, notices=graph_notices)
+    assert sum("has no header" in notice for notice in graph_notices) == 1
+
+
+def test_codes_with_leading_zeros_in_any_file_are_categories(tmp_path: Path) -> None:
+    EDGES.with_columns(zip=pl.lit("1234")).write_csv(tmp_path / "a.csv")
+    EDGES.with_columns(zip=pl.lit("0123")).write_csv(tmp_path / "b.csv")
+    assert "zip sent, share 0123" not in load(tmp_path, notices=[], derive="structure").attribute_names
+    notices: list[str] = []
+    load(tmp_path, notices=notices)
+    assert "Column 'zip' holds codes with leading zeros; they are read as categories." in notices
+
+
+def test_files_with_other_columns_and_empty_folders_are_refused(tmp_path: Path) -> None:
+    EDGES.write_csv(tmp_path / "edges.csv")
+    EDGES.rename({"amount": "age"}).write_csv(tmp_path / "nodes.csv")
+    with pytest.raises(ValueError, match=r"its parts differ: column 'age' is not in both edges\.csv and nodes\.csv"):
+        load(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="is a folder without Parquet, Arrow, CSV or JSON Lines files"):
+        load(tmp_path / "empty")
+
+
+def test_a_folder_of_results_is_no_table_and_hides_no_name_of_the_catalog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "demo").mkdir()
+    EDGES.write_csv(tmp_path / "demo" / "edges.csv")
+    monkeypatch.chdir(tmp_path)
+    assert load("demo").n_nodes > 4
+    assert load("demo/", notices=[]).n_nodes == 4
+    (tmp_path / "demo" / "run.json").write_text(json.dumps({}))
+    with pytest.raises(ValueError, match="is a folder without"):
+        load("./demo")
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_arrow_files_and_streams(compression: str, tmp_path: Path) -> None:
+    EDGES.write_ipc(tmp_path / "edges.feather", compression=compression)  # type: ignore[arg-type]
+    EDGES.write_ipc_stream(tmp_path / "stream.arrow", compression=compression)  # type: ignore[arg-type]
+    assert loaded(tmp_path / "edges.feather")[0] == AMOUNTS
+    assert loaded(tmp_path / "stream.arrow")[0] == AMOUNTS
+
+
+def test_a_feather_file_of_pandas_with_its_index_and_categories(tmp_path: Path) -> None:
+    frame = EDGES.to_pandas()
+    frame["source"] = frame["source"].astype("category")
+    frame.to_feather(tmp_path / "edges.feather")
+    assert loaded(tmp_path / "edges.feather")[0] == AMOUNTS
+
+
+def test_a_folder_of_arrow_files(tmp_path: Path) -> None:
+    EDGES.head(2).write_ipc(tmp_path / "1.arrow")
+    EDGES.tail(3).write_ipc(tmp_path / "2.arrow")
+    assert loaded(tmp_path)[0] == AMOUNTS
+    EDGES.tail(3).write_ipc_stream(tmp_path / "2.arrow")
+    assert loaded(tmp_path)[0] == AMOUNTS
+    EDGES.rename({"amount": "age"}).write_ipc(tmp_path / "3.arrow")
+    with pytest.raises(ValueError, match=r"its parts differ: column 'age' is not in both 1\.arrow and 3\.arrow"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"hello, world", "it is damaged, or not an Arrow or Feather file"),
+        (b"ARROW1\0\0" + b"\xff" * 50, "it is damaged, or not an Arrow or Feather file"),
+        (b"ARROW1\0\0" + b"\x7f" * 50 + b"ARROW1", "it is damaged"),
+        (b"\xff\xff\xff\xff" + b"\x7f" * 50, "it is damaged"),
+        (b"FEA1" + b"\0" * 50, "it is of the first version of Feather; write it again"),
+    ],
+)
+def test_damaged_arrow_files_are_refused_in_one_sentence(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "edges.arrow").write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        load(tmp_path / "edges.arrow")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_arrow_file_may_have_signs_of_patterns_in_its_name(tmp_path: Path) -> None:
+    for name in ("a[1]*.arrow", "a1x.arrow"):
+        rows = {"source": ["a", "b"], "target": ["b", "c" if "*" in name else "d"]}
+        pl.DataFrame(rows).write_ipc(tmp_path / name)
+    assert set(load(tmp_path / "a[1]*.arrow").node_ids) == {"a", "b", "c"}

@@ -1,12 +1,19 @@
-"""Node ids: numbers only where they can be restored, and the position of every edge end."""
+"""Ids and ends: their types, ids without a row, two kinds of nodes, and which columns hold them."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from hopsight.graph import AttributedGraph
+from hopsight.io.edges import find_ends, state_ends
 from hopsight.io.ids import as_ids, check_unique, positions, same_type
+from hopsight.io.tables import read_tables
+from hopsight.loading import load
 
 
 @pytest.mark.parametrize(
@@ -86,6 +93,129 @@ def test_unknown_numbers_at_the_ends_of_the_range_are_refused() -> None:
             positions(nodes, pl.Series([0, stranger]))
 
 
-def test_a_long_id_is_shortened_in_messages() -> None:
-    with pytest.raises(ValueError, match=r"^node 'x+… has two rows, 1 and 2$"):
-        check_unique(pl.Series(["x" * 10_000] * 2))
+def refusal(edge_ids: list[object], node_ids: list[object], **columns: list[object]) -> str:
+    edges = pl.DataFrame({"source": edge_ids[:-1], "target": edge_ids[1:]})
+    nodes = pl.DataFrame({"id": node_ids, "age": range(len(node_ids)), **columns})
+    with pytest.raises(ValueError, match="no row in the node table") as caught:
+        load(edges, nodes=nodes, notices=[])
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("edge_ids", "node_ids", "cause", "example"),
+    [
+        (["007", "008", "009"], ["7", "8", "9"], "leading zeros", "it has '7', '8', '9' instead"),
+        (["7.0", "8.0", "9.0"], ["7", "8", "9"], "a decimal point", "'7.0', '8.0', '9.0'"),
+        ([" ann", "bo ", "cy"], ["ann", "bo", "cy"], "spaces around them", "it has 'ann', 'bo' instead"),
+        (["Ann", "BO", "cy"], ["ann", "bo", "cy"], "upper and lower case", "2 of 3 node ids"),
+    ],
+)
+def test_the_likely_cause_is_named(edge_ids: list[object], node_ids: list[object], cause: str, example: str) -> None:
+    message = refusal(edge_ids, node_ids)
+    assert f"they differ in {cause}: write them alike in both tables" in message
+    assert example in message
+
+
+def test_numbers_and_zero_padded_text() -> None:
+    edges = pl.DataFrame({"source": ["0007", "0008"], "target": ["0008", "0009"]})
+    nodes = pl.DataFrame({"id": [7, 8, 9], "age": [1, 2, 3]})
+    with pytest.raises(ValueError, match=r"^3 of 3 node ids .*: '0007', '0008', '0009'; it has '7', '8', '9' instead"):
+        load(edges, nodes=nodes)
+
+
+def test_the_right_column_of_the_node_table_is_named() -> None:
+    message = refusal(["a@x", "b@x", "c@x"], [1, 2, 3], email=["a@x", "b@x", "c@x"])
+    assert message.endswith("they are in its column 'email': pass id_column='email'")
+
+
+def test_tables_that_have_nothing_in_common() -> None:
+    message = refusal(["a", "b", "c", "d", "e"], ["x", "y", "z", "w"])
+    assert message == (
+        "5 of 5 node ids in the edges have no row in the node table: 'a', 'b', 'c', …; it has 'x', 'y', 'z', … "
+        "instead; name the right columns with id_column, source_column and target_column"
+    )
+
+
+def test_a_few_missing_rows() -> None:
+    message = refusal(["a", "b", "c", "d", "e", "f"], ["a", "b", "c", "d"])
+    assert message == (
+        "2 of 6 node ids in the edges have no row in the node table: 'e', 'f'; add rows for them, or remove their edges"
+    )
+    assert refusal(["a", "b", "c"], ["a", "b"]).endswith("; add one, or remove its edges")
+
+
+RATINGS = pl.DataFrame({"user": [1, 1, 2, 3], "item": [1, 2, 2, 3], "stars": [5, 1, 4, 3]})
+
+
+def read(edges: pl.DataFrame = RATINGS, nodes: Any = None, **options: Any) -> AttributedGraph:
+    return read_tables(edges, nodes, notices=options.pop("notices", []), **options)
+
+
+def test_ids_of_both_kinds_are_kept_apart() -> None:
+    notices: list[str] = []
+    graph = read(notices=notices)
+    assert graph.node_ids.tolist() == ["item:1", "item:2", "item:3", "user:1", "user:2", "user:3"]
+    assert graph.node_types.tolist() == ["item"] * 3 + ["user"] * 3
+    assert graph.n_edges == 4
+    assert any("for two kinds of nodes" in notice for notice in notices)
+
+
+def test_ids_that_do_not_overlap_stay_as_they_are() -> None:
+    graph = read(RATINGS.with_columns(item=pl.col("item") + 100))
+    assert graph.node_ids.tolist() == [1, 2, 3, 101, 102, 103]
+    assert graph.node_types.tolist() == ["user"] * 3 + ["item"] * 3
+
+
+def test_the_names_can_be_overruled() -> None:
+    assert read(bipartite=False).n_nodes == 3
+    plain = RATINGS.rename({"user": "a", "item": "b"})
+    assert read(plain).n_nodes == 3
+    assert read(plain, bipartite=True).node_types.tolist() == ["a"] * 3 + ["b"] * 3
+
+
+def test_a_node_table_says_which_kind_a_node_is() -> None:
+    nodes = pl.DataFrame({"id": [1, 1, 2, 2, 3, 3], "kind": ["user", "item"] * 3, "age": [30, 2, 40, 3, 50, 4]})
+    graph = read(nodes=nodes, type_column="kind", derive="none")
+    assert graph.node_ids.tolist() == ["user:1", "item:1", "user:2", "item:2", "user:3", "item:3"]
+    assert graph.attribute_names == ("age",)
+    with pytest.raises(ValueError, match=r"user and item share ids.*pass type_column"):
+        read(nodes=nodes.head(1).drop("kind"))
+    with pytest.raises(ValueError, match="type 'shop' of a node is neither 'user' nor 'item'"):
+        read(nodes=nodes.with_columns(kind=pl.lit("shop")), type_column="kind")
+
+
+def test_a_file_of_ratings_is_enough(tmp_path: Path) -> None:
+    RATINGS.write_csv(tmp_path / "ratings.csv")
+    assert read_tables(tmp_path / "ratings.csv", notices=[]).n_nodes == 6
+
+
+@pytest.mark.parametrize(
+    ("names", "ends"),
+    [
+        (["w", "From ID", "to-id"], ("From ID", "to-id")),
+        (["PAYER", "payee", "Amount"], ("PAYER", "payee")),
+        (["Datum", "Auftraggeber", "Empfänger"], ("Auftraggeber", "Empfänger")),
+        (["amount.value", "sender.id", "receiver.id"], ("sender.id", "receiver.id")),
+        (["Date", "Card Number", "Merchant Name"], ("Card Number", "Merchant Name")),
+    ],
+)
+def test_known_names(names: list[str], ends: tuple[str, str]) -> None:
+    assert find_ends(names, None, None) == ends
+
+
+def test_columns_of_dates_amounts_and_flags_are_no_ends() -> None:
+    frame = pl.DataFrame(
+        {"day": ["2024-05-31", "2024-06-01"], "sum": ["1,50", "2,75"], "rate": [0.5, 1.5], "ok": [True, False],
+         "empty": pl.Series([None, None], dtype=pl.String), "left": [7, 8], "right": ["x", "y"]}
+    )  # fmt: skip
+    assert find_ends(frame.columns, None, None, head=frame.select) == ("left", "right")
+    assert find_ends(frame.columns, "day", None, head=frame.select)[0] == "day"  # whoever names a column means it
+
+
+def test_the_guess_is_stated_unless_it_is_obvious() -> None:
+    notices: list[str] = []
+    state_ends(("source", "target"), (None, None), notices)
+    state_ends(("a", "b"), ("a", "b"), notices)
+    assert notices == []
+    state_ends(("a", "b"), (None, None), notices)
+    assert notices == ["Read edges from column 'a' to column 'b'."]

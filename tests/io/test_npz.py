@@ -85,7 +85,7 @@ def test_arrays_that_do_not_match_are_refused(tmp_path: Path, arrays: dict[str, 
     [
         ({"attributes_indices": [0, 99]}, "ind"),
         ({"attributes_indptr": [0, 2, 1, 2]}, "ind"),
-        ({"attributes_shape": [3, 10**12]}, "claim a graph of"),
+        ({"attributes_shape": [3, 10**12]}, "declare a graph of"),
         ({"attributes_shape": [10**12, 2]}, "damaged"),
     ],
 )
@@ -110,7 +110,7 @@ def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
             return (tmp_path.joinpath("sprung").touch, ())
 
     np.savez(tmp_path / "trap.npz", edges=[[0], [1]], attributes=np.array([[Trap()], [Trap()]], dtype=object))
-    with pytest.raises(ValueError, match="only numbers"):
+    with pytest.raises(ValueError, match="Object arrays cannot be loaded"):
         read_npz(tmp_path / "trap.npz")
     assert not (tmp_path / "sprung").exists()
 

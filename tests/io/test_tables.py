@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.tables import find_ends, find_id, node_path, notice_unused, read_tables, write_tables
+from hopsight.io.tables import node_path, read_tables, write_tables
 from hopsight.system.cells import guarded, unguarded
 
 EDGES = "source,target\nann,bo\nbo,cy\n"
@@ -257,23 +257,6 @@ def test_the_node_table_beside_the_edge_list_is_found(tables: Path) -> None:
     pl.read_csv(tables / "edges.nodes.csv").write_parquet(tables / "edges.nodes.parquet")
     (tables / "edges.nodes.csv").unlink()
     assert read_tables(tables / "edges.csv").n_nodes == 3
-
-
-def test_the_names_of_columns_are_compared_without_case_spaces_and_hyphens() -> None:
-    assert find_ends(["w", "From ID", "to-id"], None, None) == ("From ID", "to-id")
-    assert find_id(["age", "Node ID"], None) == "Node ID"
-    assert find_id(["Person", "age"], None) == "Person"
-    with pytest.raises(ValueError, match="only one"):
-        find_ends(["source"], None, None)
-
-
-def test_unused_columns_of_an_edge_list_are_named() -> None:
-    notices: list[str] = []
-    notice_unused([], notices)
-    notice_unused(["weight"], notices)
-    notice_unused(list("abcdef"), notices)
-    assert notices[0] == "Left out the column 'weight' of the edge list: edges have no attributes."
-    assert "columns 'a', 'b', 'c', 'd', 'e', … of" in notices[1]
 
 
 @pytest.mark.parametrize(

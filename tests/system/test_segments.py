@@ -2,9 +2,8 @@
 
 import numpy as np
 import polars as pl
-import pytest
 
-from hopsight.system.kernels import number_summaries, order_by, sorted_segments, time_summaries
+from hopsight.system.kernels import number_summaries, sorted_segments, time_summaries
 
 RNG = np.random.default_rng(5)
 NODE = np.concatenate([RNG.integers(0, 300, 4000), np.full(200, 7)])  # one node has far more rows than others
@@ -37,9 +36,3 @@ def test_times_of_each_node_are_summarized_as_polars_does() -> None:
     )
     found = time_summaries(*sorted_segments(NODE, VALUE, 310))
     np.testing.assert_allclose(found[expected["node"].to_numpy()], expected.drop("node").to_numpy(), atol=1e-9)
-
-
-@pytest.mark.parametrize("n_keys", [1, 17, 4000])
-def test_the_order_is_that_of_a_stable_sort(n_keys: int) -> None:
-    keys = RNG.integers(0, n_keys, 5000)
-    np.testing.assert_array_equal(order_by(keys, np.arange(5000), n_keys), np.argsort(keys, kind="stable"))

@@ -30,7 +30,7 @@ class EdgeValue:
 
 
 def edge_values(graph: AttributedGraph, edge: int) -> tuple[EdgeValue, ...]:
-    """Return weight, time and attributes of an edge; of several rows, what :mod:`hopsight.edge_data` makes of them.
+    """Return weight, time and attributes of an edge; of several rows, what :mod:`hopsight.canonical` makes of them.
 
     >>> times = [1.7e9, 1.7e9 + 3600]
     >>> graph = AttributedGraph.from_edges([0, 1], [1, 2], [[1.0]] * 3, edge_weight=[12.5, 48900.0], edge_time=times)

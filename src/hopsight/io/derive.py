@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, suggest
-from hopsight.system.arrays import frozen
+from hopsight.system.arrays import frozen, simple_csr
 from hopsight.system.lazy_polars import pl
 from hopsight.system.threads import in_order
 
-if TYPE_CHECKING:
-    from hopsight.io.structure import Arcs
-
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[Any]
 
 DERIVE = ("structure", "sent", "received")
 STRUCTURE = (
@@ -28,6 +29,7 @@ COUNTS = ("edges sent, log count", "edges received, log count")  # numbers of ro
 SHARES = 10  # most frequent values of a category column whose shares become attributes
 MOST_SHARED = 50  # different values of a category column with such shares
 OF_EDGES = "of edges"  # in place of sent and received in an undirected graph
+PARTS = 4  # ranges of nodes that threads share
 COMPARED = 1000  # values by which columns that differ are told apart
 FOR_COUNT = " for its count"  # ends the name of what is compared with nodes that have about as many rows
 
@@ -61,6 +63,68 @@ class EdgeRows:
         )
 
 
+@dataclass(frozen=True)
+class Arcs:
+    """What the rows of an edge table say about the neighbors of each node."""
+
+    start: IntArray  # as in a CSR matrix, with ``neighbor``
+    neighbor: IntArray  # the neighbors of each node in order, in either direction, without the node itself
+    n_sent: IntArray  # rows of each node
+    n_received: IntArray
+    n_targets: IntArray  # different nodes that rows lead to, without the node itself
+    n_sources: IntArray  # and that they come from
+    most_sent: IntArray  # rows of each node with one and the same node, itself included, at most
+    most_received: IntArray
+    n_loops: int  # rows that lead from a node to itself
+
+    @classmethod
+    def of(cls, source: IntArray, target: IntArray, n_nodes: int) -> Arcs:
+        """Count the rows of each node.
+
+        >>> arcs = Arcs.of(np.array([0, 0, 1, 2]), np.array([1, 1, 0, 2]), 3)
+        >>> arcs.start.tolist(), arcs.neighbor.tolist(), arcs.most_sent.tolist()
+        ([0, 1, 2, 2], [1, 0], [2, 1, 1])
+        """
+        kind = np.int32 if max(n_nodes, source.size) < 2**30 else np.int64
+        source, target = source.astype(kind, copy=False), target.astype(kind, copy=False)
+        apart, shape = source != target, (n_nodes, n_nodes)
+        ones = np.ones(int(apart.sum()), dtype=kind)
+        counts = sp.coo_array((ones, (source[apart], target[apart])), shape=shape).tocsr()
+        loops = np.bincount(source[~apart], minlength=n_nodes)
+        both = sp.csr_array(counts + counts.T.tocsr())
+        most_sent, most_received = (
+            np.maximum(counts.max(axis=axis).toarray().ravel() if n_nodes else loops, loops) for axis in (1, 0)
+        )
+        return cls(
+            both.indptr,
+            both.indices,
+            np.bincount(source, minlength=n_nodes),
+            np.bincount(target, minlength=n_nodes),
+            np.diff(counts.indptr),
+            np.bincount(counts.indices, minlength=n_nodes),
+            most_sent,
+            most_received,
+            int(loops.sum()),
+        )
+
+    @property
+    def degree(self) -> IntArray:
+        """Number of neighbors of each node."""
+        degree: IntArray = np.diff(self.start)
+        return degree
+
+    @property
+    def n_opposite(self) -> int:
+        """Number of pairs of nodes with rows in both directions."""
+        return int(self.n_targets.sum() + self.n_sources.sum() - self.neighbor.size) // 2
+
+    def adjacency(self) -> Any:
+        """Return the undirected adjacency matrix, in the form that an AttributedGraph keeps."""
+        shape = (self.start.size - 1,) * 2
+        ones = np.ones(self.neighbor.size, dtype=np.float32)
+        return simple_csr(sp.csr_array((ones, self.neighbor, self.start), shape=shape))
+
+
 def parse_derive(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
     """Return the kinds of attributes to derive; ``"none"`` is no kind, and None leaves the choice to the reader.
 
@@ -85,7 +149,7 @@ def derive(
 ) -> tuple[FloatArray, list[str]]:
     """Return a matrix of derived attributes with one row per node, and the names of its columns.
 
-    ``"structure"`` is described in :mod:`hopsight.io.structure`. ``"sent"`` and ``"received"`` summarize the rows in
+    ``"structure"`` is what :func:`structure` returns. ``"sent"`` and ``"received"`` summarize the rows in
     which a node is the source or the target: of a column of numbers the mean, median, sum, spread (between the
     quartiles), minimum, maximum and share of negative numbers; of times the first, the last, the median gap and how
     bursty they are; of categories the number of different values and the shares of the most frequent ones. What
@@ -95,8 +159,6 @@ def derive(
     undirected graph, either kind summarizes all edges of a node (``amount of edges, median``).
     ``arcs`` are those of the rows, if they are known.
     """
-    from hopsight.io.structure import Arcs, structure  # not at the top: it compiles functions, which few graphs need
-
     found: dict[str, FloatArray] = {}
     rows = rows if rows.directed else rows.both_ways()
     arcs = arcs or Arcs.of(rows.source, rows.target, n_nodes)
@@ -243,3 +305,47 @@ def usual(values: FloatArray, counts: FloatArray) -> FloatArray:
 def _filled(values: FloatArray) -> FloatArray:
     known = values[np.isfinite(values)]
     return np.where(np.isfinite(values), values, np.median(known) if known.size else 0.0)
+
+
+def structure(arcs: Arcs) -> dict[str, FloatArray]:
+    """Return structural attributes of each node by name.
+
+    Duplicate rows count once and self-loops not at all. A node without edges gets zeros.
+
+    >>> found = structure(Arcs.of(np.array([0, 1, 2, 2]), np.array([1, 2, 0, 3]), 4))  # a triangle with a tail
+    >>> found["clustering"].tolist(), found["core number"].tolist()
+    ([1.0, 1.0, 0.3333333333333333, 0.0], [2.0, 2.0, 2.0, 1.0])
+    """
+    from hopsight.system.kernels import core_numbers
+
+    degree, adjacency = arcs.degree, arcs.adjacency()
+    logs = np.log1p(degree, dtype=np.float64)
+    near, squares, beyond = (adjacency @ np.column_stack([logs, logs**2, degree - 1.0])).T
+    triangles = _triangles(adjacency, degree)
+    some = np.maximum(degree, 1.0)
+    near = near / some
+    spread = np.sqrt(np.maximum(squares / some - near**2, 0.0))
+    beyond = beyond - 2.0 * triangles  # paths of two edges that leave the neighborhood
+    values = (
+        np.log1p(arcs.n_targets, dtype=np.float64),
+        np.log1p(arcs.n_sources, dtype=np.float64),
+        (arcs.n_targets + arcs.n_sources - degree) / some,
+        2.0 * triangles / np.maximum(degree * (degree - 1.0), 1.0),
+        core_numbers(arcs.start, arcs.neighbor).astype(np.float64),
+        near,
+        spread,
+        np.log1p(np.maximum(beyond, 0.0) / some),
+    )
+    return dict(zip(STRUCTURE, values, strict=True))
+
+
+def _triangles(adjacency: Any, degree: IntArray) -> FloatArray:
+    """Return the number of triangles of each node."""
+    from hopsight.system.kernels import arcs_by_degree, triangles_from
+
+    upper = sp.coo_array(sp.triu(adjacency, k=1, format="csr"))
+    start, heads, _ = arcs_by_degree(upper.row, upper.col, degree)
+    bounds = np.searchsorted(start, np.linspace(0, start[-1], PARTS + 1)[1:-1])
+    count = partial(triangles_from, start, heads, np.ones((heads.size, 1)))
+    found: FloatArray = sum(in_order(lambda part: count(*part), pairwise([0, *bounds.tolist(), degree.size])))
+    return found.ravel()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hopsight.checks import option, plural
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
-from hopsight.io.derive import DERIVE, EdgeRows, derive
+from hopsight.io.derive import DERIVE, Arcs, EdgeRows, derive
 from hopsight.io.ids import PAIRS
 from hopsight.io.nodes import NO_ATTRIBUTES, check_column, distinct
 from hopsight.io.notices import notice
@@ -543,8 +543,6 @@ def add_derived(
     """
     edges = arcs = None
     if kinds:
-        from hopsight.io.structure import Arcs  # not at the top: most graphs have no need of compiled functions
-
         if rows.directed:
             arcs = Arcs.of(rows.source, rows.target, n_nodes)
             edges = arcs.adjacency(), arcs.n_opposite

@@ -22,7 +22,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -130,31 +130,20 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     with zipfile.ZipFile(path) as archive:
         check_archive(archive, path.stat().st_size)
-        arrays = {}
-        for member in archive.infolist():
-            if member.filename.endswith(".npy"):
-                with archive.open(member) as file:
-                    arrays[member.filename.removesuffix(".npy")] = _read_array(file, member.file_size)
+    arrays = {}
+    with np.load(path, allow_pickle=False) as stored:
+        for name in stored.files:
+            try:
+                array = stored[name]
+            except MemoryError:
+                raise ValueError("one of its arrays is truncated or damaged") from None
+            if not isinstance(array, np.ndarray):
+                continue
+            if array.dtype.kind not in "biuf":
+                raise ValueError(f"one of its arrays has type {array.dtype}; only numbers can be read")
+            array.flags.writeable = False  # a graph need not copy it
+            arrays[name] = array
     return arrays
-
-
-def _read_array(file: IO[bytes], size: int) -> NDArray[Any]:
-    """Read one array after checking that its header matches the number of bytes."""
-    version = np.lib.format.read_magic(file)
-    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    if version not in read_header:
-        raise ValueError(f"one of its arrays has .npy version {version}; only 1.0 and 2.0 can be read")
-    shape, fortran_order, dtype = read_header[version](file)
-    if dtype.hasobject or dtype.kind not in "biuf":
-        raise ValueError(f"one of its arrays has type {dtype}; only numbers can be read")
-    count = 1
-    for length in shape:
-        count *= length
-    data = file.read()
-    if min(shape, default=0) < 0 or count * dtype.itemsize != len(data) or len(data) > size:
-        raise ValueError("one of its arrays is truncated or damaged")
-    array = np.frombuffer(data, dtype=dtype)
-    return array.reshape(shape, order="F" if fortran_order else "C")
 
 
 def _edges(arrays: Arrays) -> NDArray[Any]:

@@ -120,11 +120,11 @@ def check_loaded(packed: int, *, n_nodes: int = 0, n_columns: int = 0, n_numbers
 
     >>> check_loaded(1_000, n_nodes=10**9)
     Traceback (most recent call last):
-    ValueError: its 1,000 bytes claim a graph of 64,000,000,000 bytes, which is too large to be true
+    ValueError: its 1,000 bytes declare a graph of 64,000,000,000 bytes, an implausible size
     """
     n_bytes = NODE_BYTES * n_nodes + COLUMN_BYTES * n_columns + NUMBER_BYTES * n_numbers
     if n_bytes > loaded_limit(packed):
-        raise ValueError(f"its {packed:,} bytes claim a graph of {n_bytes:,} bytes, which is too large to be true")
+        raise ValueError(f"its {packed:,} bytes declare a graph of {n_bytes:,} bytes, an implausible size")
 
 
 def check_filled(path: Path, content: bytes | None, mark: bytes, n_columns: int) -> None:

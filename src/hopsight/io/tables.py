@@ -9,8 +9,8 @@ from typing import Any
 
 import scipy.sparse as sp
 
+from hopsight.canonical import DUPLICATES
 from hopsight.checks import Refusal, check_choice, option, plural
-from hopsight.edge_data import DUPLICATES
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
 from hopsight.io.derive import EdgeRows, parse_derive

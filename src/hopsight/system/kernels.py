@@ -16,26 +16,6 @@ from hopsight.system.compiled import compiled, inner
 SMALL = 32  # rows that are sorted by insertion
 
 
-@compiled(nogil=True)
-def order_by(keys: Any, order: Any, n_keys: int) -> Any:
-    """Return an order of rows by keys from 0 to n_keys - 1; rows of the same key stay in the order given.
-
-    >>> order_by(np.array([1, 0, 1]), np.array([2, 1, 0]), 2).tolist()
-    [1, 2, 0]
-    """
-    free = np.zeros(n_keys + 1, dtype=np.int64)
-    for key in keys:
-        free[key + 1] += 1
-    for key in range(n_keys):
-        free[key + 1] += free[key]
-    found = np.empty_like(order)
-    for row in order:
-        key = keys[row]
-        found[free[key]] = row
-        free[key] += 1
-    return found
-
-
 def best_places(source: Any, target: Any, edges: Any, order: Any, n_nodes: int) -> Any:
     """Return how many of some edges come before each at one of its ends, where that are fewer; ``order`` orders them.
 
@@ -242,3 +222,41 @@ def _triangles_from(start: Any, target: Any, sides: Any, first: int, last: int, 
         for edge in range(start[u], start[u + 1]):
             v = target[edge]
             meet(u, edge, start[u], start[u + 1], target, sides, start[v], start[v + 1], target, sides, total)
+
+
+@compiled(nogil=True)
+def core_numbers(start: Any, neighbor: Any) -> Any:
+    """Return for each node the largest k for which it is in a subgraph where every node has k edges.
+
+    For one k after another, nodes with k edges are removed, and those that have k left by that. The nodes that remain
+    are looked through once for each k, which is as many steps as all core numbers together.
+    """
+    n_nodes = start.size - 1
+    degree, left = start[1:] - start[:-1], np.arange(n_nodes).astype(start.dtype)
+    gone, level = np.empty(n_nodes, dtype=start.dtype), 0
+    while left.size:
+        kept, n_gone, least = 0, 0, start[-1]
+        for node in left:
+            if degree[node] > level:
+                left[kept] = node
+                kept += 1
+                least = min(least, degree[node])
+            elif degree[node] == level:
+                gone[n_gone] = node
+                n_gone += 1
+        left, done = left[:kept], 0
+        if not n_gone:
+            level = least
+            continue
+        while done < n_gone:
+            node = gone[done]
+            done += 1
+            for at in range(start[node], start[node + 1]):
+                other = neighbor[at]
+                if degree[other] > level:
+                    degree[other] -= 1
+                    if degree[other] == level:
+                        gone[n_gone] = other
+                        n_gone += 1
+        level += 1
+    return degree

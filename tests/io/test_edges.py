@@ -1,0 +1,296 @@
+"""Columns of edge lists, and the attributes that edges give their nodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from hopsight.graph import AttributedGraph
+from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, parse_derive, structure, usual
+from hopsight.io.edges import EdgeColumns, columns_of, derived, edge_columns, read_edges
+from hopsight.system.arrays import is_simple
+
+
+def sorted_in(columns: dict[str, Any], **options: Any) -> tuple[EdgeColumns, list[str]]:
+    notices: list[str] = []
+    frame = pl.DataFrame(columns)
+    return edge_columns(frame, frame.columns, notices=notices, **options), notices
+
+
+def test_every_column_finds_its_place() -> None:
+    found, notices = sorted_in(
+        {
+            "amount": [1.5, 2.0, None],
+            "When": ["2024-05-31 17:30", "2024-06-01", "2024-06-02"],
+            "how": ["cash", "card", "cash"],
+            "weight": [1, 2, 3],
+            "hot": ["true", "false", ""],
+            "label": [0, 1, 0],
+            "ref": ["a1", "b2", "c3"],
+            "nothing": [None, None, None],
+        }
+    )
+    assert (found.weight, found.time) == ("weight", "When")
+    assert list(found.numbers) == ["amount", "weight", "hot"]
+    assert found.times["When"].to_list() == [1717176600.0, 1717200000.0, 1717286400.0]
+    assert list(found.categories) == ["how"]
+    assert notices == [
+        "Column 'label' of the edge list looks like ground truth and is left out.",
+        "Column 'ref' only tells rows apart and is left out.",
+        "Column 'nothing' has no value at all and is left out.",
+        "Read column 'weight' as the weight of each edge.",
+        "Read column 'When' as the time of each edge.",
+    ]
+
+
+def test_the_fields_of_the_edges_are_filled_and_aligned() -> None:
+    found, notices = sorted_in(
+        {"amount": [1.0, None, 3.0], "ts": [datetime(1970, 1, 1, 0, 1)] * 3, "speed": [4, 5, 6]}, weight_column="amount"
+    )
+    fields = found.edge_fields(notices)
+    assert fields["edge_weight"].tolist() == [1.0, 2.0, 3.0]
+    assert fields["edge_time"].tolist() == [60.0] * 3
+    assert fields["edge_attributes"].tolist() == [[4.0], [5.0], [6.0]]
+    assert fields["edge_attribute_names"] == ["speed"]
+    assert "Column 'amount' of the edge list: filled 1 empty cell with the median, 2." in notices
+    assert found.summarized()[1][0].to_list() == [pytest.approx(60.0 / 86400.0)] * 3  # dates in days
+
+
+def test_a_named_column_is_used_whatever_it_is_called() -> None:
+    found, notices = sorted_in({"label": [0, 1], "class": [7, 8]}, weight_column="label", category=["class"])
+    assert found.weight == "label"
+    assert found.categories["class"].to_list() == ["7", "8"]
+    assert notices == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "words"),
+    [
+        ({"w": ["1", "many"]}, {"weight_column": "w"}, "column 'w', row 2: 'many' is not a number, so no weight"),
+        ({"t": ["2024-05-31", "soon"]}, {"time_column": "t"}, "column 't', row 2: 'soon' is not a time; write numbers"),
+        ({"x": [1.0, float("inf")]}, {}, "column 'x', row 2 is infinite"),
+        ({"x": ["1", "2", "n.a."]}, {}, r"column 'x', row 3: 'n.a.' is not a number.*category=\['x'\] or ignore="),
+    ],
+)
+def test_cells_that_do_not_fit_are_refused(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        sorted_in(columns, **options)
+
+
+@pytest.mark.parametrize(
+    ("times", "units"),
+    [
+        (["2024-03-01", "2024-03-05"], {"timestamp": " in days"}),
+        ([1709251200, 1709596800], {"timestamp": " in seconds"}),
+        ([1, 2], {}),  # whatever they count
+    ],
+)
+def test_the_unit_of_times_is_known_or_not(times: list[Any], units: dict[str, str]) -> None:
+    assert sorted_in({"timestamp": times})[0].units == units
+
+
+def test_weights_default_to_one_and_ids_are_left_out() -> None:
+    columns = {"id": pl.Series("id", ["e1", "e2"]), "weight": pl.Series("weight", [None, 3.0])}
+    fields = read_edges(columns, []).edge_fields([])
+    assert fields["edge_weight"].tolist() == [1, 3]
+    assert fields["edge_attributes"] is None
+    assert not read_edges({"key": pl.Series([0, 1])}, [])
+
+
+def test_times_keep_their_order() -> None:
+    fields = read_edges({"time": pl.Series("time", ["2024-05-02", "2024-05-01"])}, []).edge_fields([])
+    assert np.diff(fields["edge_time"])[0] < 0
+
+
+def test_columns_have_names_that_do_not_clash() -> None:
+    graph = AttributedGraph.from_edges(
+        [0], [1], np.eye(2), edge_weight=[2.0], edge_attributes=[[7.0, 8.0]], edge_attribute_names=["weight", "calls"]
+    )
+    assert {name: values.tolist() for name, values in columns_of(graph).items()} == {
+        "weight": [2.0],
+        "weight_2": [7.0],
+        "calls": [8.0],
+    }
+
+
+def test_structure_in_place_of_node_data() -> None:
+    notices: list[str] = []
+    fields = derived(np.array([0, 0]), np.array([1, 2]), 3, False, notices)
+    assert fields["attributes"].shape[0] == 3
+    assert "reciprocity" not in fields["attribute_names"]
+    assert notices[0].endswith("from the edges: structure.")
+    with pytest.raises(ValueError, match="nothing to learn from"):
+        derived(np.array([0]), np.array([1]), 2, False, [])
+
+
+# node 0 pays 1 twice (10 and 60) and 2 once (20); node 3 pays 2 once (-8); node 4 has no rows
+ROWS = EdgeRows(
+    np.array([0, 0, 0, 3]),
+    np.array([1, 1, 2, 2]),
+    numbers=[pl.Series("amount", [10.0, 60.0, 20.0, -8.0])],
+    times=[pl.Series("day", [1.0, 2.0, 5.0, None])],
+    categories=[pl.Series("how", ["cash", "card", "cash", "card"])],
+)
+
+
+def column(kind: str, name: str) -> list[float]:
+    matrix, names = derive(ROWS, 5, [kind])
+    return matrix[:, names.index(name)].tolist()
+
+
+def test_amounts_sent_and_received_are_summarized() -> None:
+    assert column("sent", "amount sent, median") == [20.0, 6.0, 6.0, -8.0, 6.0]  # others get the median of 20 and -8
+    assert column("sent", "amount sent, mean") == [30.0, 11.0, 11.0, -8.0, 11.0]
+    assert column("received", "amount received, median") == [20.5, 35.0, 6.0, 20.5, 20.5]
+    assert column("sent", "amount sent, share negative") == [0.0, 0.5, 0.5, 1.0, 0.5]
+    assert column("sent", "edges sent, log count") == np.log1p([3, 0, 0, 1, 0]).tolist()
+
+
+def test_categories_become_shares() -> None:
+    assert column("sent", "how sent, share cash") == [2 / 3, 1 / 3, 1 / 3, 0.0, 1 / 3]
+
+
+def test_what_depends_on_the_count_is_compared_with_nodes_of_the_same_count() -> None:
+    rows = EdgeRows(
+        np.array([0, 1, 2, *[3] * 4, *[4] * 4]),
+        np.array([5, 5, 5, *[5, 6] * 4]),
+        numbers=[pl.Series("amount", [1.0, 2.0, 9.0, 1.0, 2.0, 3.0, 50.0, 0.0, 1.0, 2.0, 90.0])],
+    )
+    matrix, names = derive(rows, 7, ["sent"])
+    largest = matrix[:, names.index("amount sent, maximum for its count")]
+    assert largest[:5].tolist() == [-1.0, 0.0, 7.0, -20.0, 20.0]  # 50 and 90 are ordinary for four rows
+
+
+def test_times_have_gaps_and_bursts() -> None:
+    source = np.array([0] * 4 + [1] * 4)
+    times = pl.Series("t", [0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 9.0])
+    matrix, names = derive(EdgeRows(source, source + 2, times=[times]), 4, ["sent"])
+    gaps, bursts = (
+        matrix[:2, names.index(f"t sent, {name} for its count")] for name in ("log median gap", "burstiness")
+    )
+    np.testing.assert_allclose(np.diff(gaps), [-np.log(2.0)])  # gaps 1, 1, 1 against 0, 0, 9
+    deviation = np.std([0, 0, 9])
+    np.testing.assert_allclose(np.diff(bursts), [(deviation - 3) / (deviation + 3) + 1])
+
+
+def test_names_of_times_say_their_unit() -> None:
+    times = pl.Series("t", [0.0, 1.0, 5.0])
+    rows = EdgeRows(np.array([0, 1, 2]), np.array([1, 2, 0]), times=[times], units={"t": " in days"})
+    assert "t sent, first in days for its count" in derive(rows, 3, ["sent"])[1]
+    assert any(" in days " in name for name in derive(replace(rows, directed=False), 3, ["sent"])[1])
+
+
+def test_columns_that_say_nothing_new_are_left_out() -> None:
+    _, names = derive(ROWS, 5, ["structure", "sent", "received"])
+    assert len(set(names)) == len(names)
+    assert not any(np.ptp(values) == 0 for values in derive(ROWS, 5, ["structure", "sent", "received"])[0].T)
+    once = EdgeRows(np.array([0, 1, 1]), np.array([1, 2, 3]))
+    _, names = derive(once, 4, ["structure", "sent", "received"])
+    assert "edges sent, log count" in names
+    assert "out-degree, log" not in names  # the same numbers
+
+
+def test_usual_values_are_interpolated_between_counts() -> None:
+    counts = np.array([1.0, 1.0, 1.0, 16.0, 4.0])
+    assert usual(np.array([1.0, 2.0, 9.0, 10.0, np.nan]), counts).tolist() == [2.0, 2.0, 2.0, 10.0, 6.0]
+    assert usual(np.full(2, np.nan), np.ones(2)).tolist() == [0.0, 0.0]
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"derive must be 'none' or some of .*, got 'sended'; did you mean sent\?"):
+        parse_derive("sended")
+
+
+@pytest.fixture(scope="module")
+def arcs() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    source = rng.integers(0, 40, 300)
+    target = np.minimum(39, (rng.random(300) ** 2 * 40).astype(np.int64))  # some nodes get many
+    return source, target
+
+
+def test_structure_equals_that_of_networkx(arcs: tuple[np.ndarray, np.ndarray]) -> None:
+    found = structure(Arcs.of(*arcs, 41))
+    assert tuple(found) == STRUCTURE
+    graph = nx.DiGraph([(a, b) for a, b in zip(*map(np.ndarray.tolist, arcs), strict=True) if a != b])
+    graph.add_nodes_from(range(41))
+    plain = graph.to_undirected()
+    degree = dict(plain.degree)
+    for node in range(41):
+        near = [np.log1p(degree[other]) for other in plain[node]] or [0.0]
+        mutual = sum(graph.has_edge(other, node) for other in graph.successors(node))
+        outside = sum(node != far and far not in plain[node] for other in plain[node] for far in plain[other])
+        expected = [
+            np.log1p(graph.out_degree(node)),
+            np.log1p(graph.in_degree(node)),
+            mutual / max(degree[node], 1),
+            nx.clustering(plain, node),
+            nx.core_number(plain)[node],
+            np.mean(near),
+            np.std(near),
+            np.log1p(outside / max(degree[node], 1)),
+        ]
+        np.testing.assert_allclose([values[node] for values in found.values()], expected, atol=1e-6)
+
+
+def test_duplicate_rows_change_nothing(arcs: tuple[np.ndarray, np.ndarray]) -> None:
+    once = structure(Arcs.of(*arcs, 41))
+    twice = structure(Arcs.of(*(np.tile(end, 2) for end in arcs), 41))
+    for name in STRUCTURE:
+        np.testing.assert_array_equal(once[name], twice[name])
+
+
+def test_core_numbers_skip_levels_and_reach_isolated_nodes() -> None:
+    cliques = [np.stack(np.triu_indices(size, k=1)) + offset for size, offset in ((3, 0), (30, 3), (12, 33))]
+    source, target = np.concatenate(cliques, axis=1)
+    cores = structure(Arcs.of(source, target, 46))["core number"]
+    assert cores.tolist() == [2.0] * 3 + [29.0] * 30 + [11.0] * 12 + [0.0]
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows with duplicates, opposite pairs, self-loops and nodes without rows; one has more than all others."""
+    rng = np.random.default_rng(1)
+    source, target = rng.integers(0, 60, 700), (rng.random(700) ** 2 * 60).astype(np.int64)
+    hub = np.concatenate([np.zeros(100, dtype=np.int64), np.full(9, 3)])
+    return np.concatenate([source, hub]), np.concatenate([target, np.arange(109) % 60])
+
+
+def test_neighbors_and_counts_of_rows_by_hand(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    arcs = Arcs.of(*rows, 62)
+    counts = sp.coo_array((np.ones(809, dtype=np.int64), rows), shape=(62, 62)).toarray()
+    other = counts - np.diag(np.diag(counts))
+    edges = sp.csr_array((other + other.T) > 0)
+    assert arcs.start.tolist() == edges.indptr.tolist()
+    assert arcs.neighbor.tolist() == edges.indices.tolist()
+    assert arcs.degree.tolist() == np.diff(edges.indptr).tolist()
+    assert arcs.n_sent.tolist() == counts.sum(axis=1).tolist()
+    assert arcs.n_received.tolist() == counts.sum(axis=0).tolist()
+    assert arcs.n_targets.tolist() == (other > 0).sum(axis=1).tolist()
+    assert arcs.n_sources.tolist() == (other > 0).sum(axis=0).tolist()
+    assert arcs.most_sent.tolist() == counts.max(axis=1).tolist()
+    assert arcs.most_received.tolist() == counts.max(axis=0).tolist()
+    assert arcs.n_loops == np.diag(counts).sum()
+    assert arcs.n_opposite == ((other > 0) & (other.T > 0)).sum() // 2
+
+
+def test_a_graph_from_known_edges_is_the_same(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    arcs, attributes = Arcs.of(*rows, 62), np.arange(62.0)[:, None]
+    weight = np.arange(809.0)
+    plain = AttributedGraph.from_edges(*rows, attributes, edge_weight=weight)
+    known = AttributedGraph.from_edges(*rows, attributes, edge_weight=weight, known=(arcs.adjacency(), arcs.n_opposite))
+    assert is_simple(known.adjacency)
+    for part in ("data", "indices", "indptr"):
+        one, other = getattr(plain.adjacency, part), getattr(known.adjacency, part)
+        assert one.dtype == other.dtype
+        assert one.tolist() == other.tolist()
+    for name in ("n_edges", "n_duplicates", "n_self_loops", "n_reciprocal"):
+        assert getattr(plain, name) == getattr(known, name)
+    assert plain.edge_weight.tolist() == known.edge_weight.tolist()
