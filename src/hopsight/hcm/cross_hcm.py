@@ -58,8 +58,8 @@ from hopsight.hcm.views import (
 )
 from hopsight.hops.pool import PairPool, pair_pool
 from hopsight.io.derive import COUNTS, STRUCTURE
-from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import choose_scaling
+from hopsight.preprocess.similarity import References
 from hopsight.system.files import release
 from hopsight.system.threads import few_threads, in_order
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
 from hopsight.hcm.posterior import effective_count, neighbor_means, neighbor_sum, triangle_sums
 from hopsight.io.notices import notice
-from hopsight.system.arrays import sorted_quantiles
 from hopsight.system.threads import by_blocks, by_parts, few_threads, in_order
 
 FloatArray = NDArray[np.float64]
@@ -159,7 +158,7 @@ def fit_ridges(columns: FloatArray, wanted: FloatArray, folds: IntArray, n_folds
 
 def quantile_levels(values: FloatArray) -> FloatArray:
     """Return the quantiles that :func:`ranks` reads ranks from."""
-    return sorted_quantiles(np.sort(values), np.linspace(0.0, 1.0, N_LEVELS)) if values.size else np.zeros(N_LEVELS)
+    return np.quantile(values, np.linspace(0.0, 1.0, N_LEVELS)) if values.size else np.zeros(N_LEVELS)
 
 
 def ranks(values: FloatArray, levels: FloatArray) -> FloatArray:
@@ -314,7 +313,7 @@ class EdgeBaseline:
 def _middle_and_width(ordered: FloatArray) -> tuple[float, float]:
     if not ordered.size:
         return 0.0, 1.0
-    middle, high = sorted_quantiles(ordered, [0.5, 0.8])
+    middle, high = np.quantile(ordered, [0.5, 0.8])
     return float(middle), float(high - middle if high > middle else ordered.std() or 1.0)
 
 

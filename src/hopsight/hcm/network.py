@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from hopsight.nn.gcn import GCN, Propagation, draw_weights
-from hopsight.nn.mlp import HopMLP
+from hopsight.nn.gcn import GCN, HopMLP, Propagation, draw_weights
 from hopsight.system.compiled import compiled
 from hopsight.system.files import drain
 from hopsight.system.threads import Run

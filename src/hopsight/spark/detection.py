@@ -22,8 +22,8 @@ from hopsight.hcm.splits import Splits, pool_seed, split_seed
 from hopsight.hops.pool import PairPool
 from hopsight.io.notices import notice, notice_merged
 from hopsight.preprocess import AttributeTransform
-from hopsight.preprocess.references import References
 from hopsight.preprocess.scale import unit_of
+from hopsight.preprocess.similarity import References
 from hopsight.spark import graph as graph_stages
 from hopsight.spark import judging, laws, pairs, ranking, readings, rings, training, views
 from hopsight.spark.attributes import fit_transform, matrix_of, reduce_batches

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.hcm.evidence import N_FOLDS, AttributeBaseline, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.splits import BASELINE_EDGES, BASELINE_NODES, mix, parts_of
-from hopsight.preprocess.references import References
+from hopsight.preprocess.similarity import References
 from hopsight.spark.attributes import matrix_of
 from hopsight.spark.blocks import Array, Layout, each_row, gather_rows
 from hopsight.spark.judging import edge_readings

@@ -12,7 +12,7 @@ from hopsight.hcm.splits import Splits
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, PoolPlan, plan_pool, source_count, without
 from hopsight.hops.search import WORD, below, count, scramble
 from hopsight.preprocess import edge_similarity
-from hopsight.preprocess.references import References
+from hopsight.preprocess.similarity import References
 from hopsight.spark.blocks import (
     NO_FOLD,
     PIECE,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.io import graph_of
 from hopsight.nn.adam import Adam
 from hopsight.nn.device import resolve_device
-from hopsight.nn.layers import Inputs
-from hopsight.nn.reconstruction import block_values, sample_rows
-from hopsight.nn.target import Target
+from hopsight.nn.reconstruction import Inputs, Target, block_values, sample_rows
 from hopsight.preprocess.scale import unit_of
 from hopsight.system.threads import Run, safe_in_forks, torch_threads, workers
 
@@ -53,7 +50,7 @@ class NetworkDetector(Detector):
         attributes, self.transform_ = transformed(
             graph, scaling=self.scaling, n_components=self.n_components, rng=for_axes
         )
-        self._look_at(attributes)
+        self._note(attributes)
         inputs, edges = self._inputs(graph, attributes, device)
 
         def attempt(rng: np.random.Generator) -> tuple[FloatArray, bool]:
@@ -74,13 +71,20 @@ class NetworkDetector(Detector):
             scores, alive = self._outcome(network, inputs, edges, run)
             return scores, alive and not is_constant(scores)
 
-        with block_workers(graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1]), device) as run:
+        # With one thread per block, sums are the same for any number of threads, and so is the trained network.
+        n_values = graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1])
+        n_blocks = n_values // block_values(device) + 1 if device.type == "cpu" else 1
+        with torch_threads(1), workers(n_blocks) as run:
             return retry_if_collapsed(type(self).__name__, attempt, for_training)
 
     @safe_in_forks
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the trained network; its attributes must have the columns of the fit."""
-        return check_finite(self._scores(*self._trained(source)), type(self).__name__)
+        scores = self._scores(*self._trained(source))
+        if not np.isfinite(scores).all():  # single precision cannot hold its attributes
+            name = type(self).__name__
+            raise ValueError(f"{name} cannot score this graph: its attributes are too far from those of the fit")
+        return scores
 
     def _trained(self, source: Any) -> tuple[Any, Inputs, Target]:
         """Return the trained network, and a graph in the form that the network takes."""
@@ -106,7 +110,7 @@ class NetworkDetector(Detector):
         sample_rows(self.n_rows, 1, torch.Generator(), torch.device("cpu"))
         return resolve_device(self.device)
 
-    def _look_at(self, attributes: Any) -> None:
+    def _note(self, attributes: Any) -> None:
         """Note what the network needs to know about the attributes of the training graph."""
         self.unit_ = unit_of(attributes)
 
@@ -129,17 +133,6 @@ class NetworkDetector(Detector):
 
     def _scores(self, network: Any, inputs: Inputs, edges: Target, run: Run = map) -> FloatArray:
         raise NotImplementedError
-
-
-@contextmanager
-def block_workers(n_values: int, device: torch.device) -> Iterator[Run]:
-    """Limit torch to one thread and yield a ``map`` that works on several blocks of so many values at once.
-
-    Sums are then the same for any number of threads, and so is the trained network.
-    """
-    n_blocks = n_values // block_values(device) + 1 if device.type == "cpu" else 1
-    with torch_threads(1), workers(n_blocks) as run:
-        yield run
 
 
 def train(
@@ -197,13 +190,6 @@ def retry_if_collapsed(
             f"{name} collapsed a second time: do not rely on its scores for this graph; try a lower lr or another seed",
             stacklevel=4,
         )
-    return scores
-
-
-def check_finite(scores: FloatArray, name: str) -> FloatArray:
-    """Return the scores of a new graph, or refuse a graph whose attributes single precision cannot hold."""
-    if not np.isfinite(scores).all():
-        raise ValueError(f"{name} cannot score this graph: its attributes are too far from those of the fit")
     return scores
 
 

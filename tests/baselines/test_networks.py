@@ -9,8 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hopsight.baselines.adam_loop import (
-    check_finite,
+from hopsight.baselines.networks import (
     flat_weights,
     is_constant,
     retry_if_collapsed,
@@ -100,9 +99,3 @@ def test_weights_are_restored_from_one_array() -> None:
         assert torch.equal(ours, theirs)
     with pytest.raises(ValueError, match="has 10 weights, but its parameters require 11"):
         set_weights(second, flat[:-1])
-
-
-def test_scores_beyond_single_precision_are_refused() -> None:
-    assert check_finite(np.ones(2), "P").tolist() == [1.0, 1.0]
-    with pytest.raises(ValueError, match="P cannot score this graph: its attributes are too far"):
-        check_finite(np.array([1.0, np.inf]), "P")
