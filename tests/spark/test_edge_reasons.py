@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.explanations.edges import Alike, edge_reasons
+from hopsight.explanations.edges import edge_reasons, unlikeness_places
 from hopsight.spark import quantiles
 from hopsight.spark.edge_reasons import EdgeReasons, share_steps
 from hopsight.spark.judging import VALUES
@@ -39,7 +39,7 @@ def test_reasons_are_those_of_the_local_engine(
     rows = list(zip(hop.tolist(), reasons.numbers(dissimilarity).tolist(), strict=True))
     frame = spark.createDataFrame(rows, "hop double, about int").select(reasons.column("hop", "about").alias("reason"))
     local = SimpleNamespace(edge_hop_=hop, edge_dissimilarity_=dissimilarity)
-    wanted = edge_reasons(local, np.arange(hop.size), Alike.of(local))
+    wanted = edge_reasons(local, np.arange(hop.size), unlikeness_places(local))
     assert [row["reason"] for row in frame.collect()] == wanted.to_list()
 
 

@@ -263,7 +263,7 @@ class Detector(ABC):
             Replace the ids and names of nodes by numbers, so that the report can be shared.
         """
         # By name, as the registry finds detectors: detectors know nothing of the pages above them.
-        page = import_module("hopsight.report.notebook").report(self, top=top, redact=redact)
+        page = import_module("hopsight.report.page").report(self, top=top, redact=redact)
         return page if path is None else page.write(path)
 
     def __sklearn_tags__(self) -> Any:

@@ -17,8 +17,8 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
 from hopsight.hcm.groups import Group
-from hopsight.report.page import SCRIPTS, report_data
-from hopsight.report.shell import write_page
+from hopsight.report.nodes import PageNodes
+from hopsight.report.page import excerpt_page
 from hopsight.runs.results import write_groups
 from hopsight.spark.excerpt import NEIGHBORS, Excerpt
 from hopsight.spark.results import EDGE_VALUES
@@ -54,8 +54,9 @@ def write_reasons(
     reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
     (folder / "explanations.json").write_text(reasons, encoding="utf-8")
     write_groups(folder / "groups.csv", graph, model)
-    data = report_data(model, graph, explanations, record)
-    write_page(folder / "report.html", f"{graph.name} · hopsight", _corrected(data, excerpt, record), SCRIPTS)
+    shown = PageNodes(explainer, ranks=excerpt.nodes["rank"], degrees=excerpt.nodes["degree"])
+    page = excerpt_page(shown, explainer, explanations, record, _of_the_whole(excerpt, record))
+    page.write(folder / "report.html")
 
 
 def _fitted(
@@ -124,26 +125,18 @@ def _in_whole_graph(explainer: Explainer, excerpt: Excerpt, position: int, n_nod
     )
 
 
-def _corrected(data: dict[str, Any], excerpt: Excerpt, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the sizes, ranks and degrees on the page by those of the whole graph."""
+def _of_the_whole(excerpt: Excerpt, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page says about the whole graph instead of the excerpt."""
     sizes, n_flagged = record["graph"], record["n_flagged"]
-    place = {str(node): position for position, node in enumerate(excerpt.nodes["node"])}
-    nodes = [*data["nodes"], *data["more"]["nodes"]]
-    for row in nodes:
-        position = place.get(row[0])
-        if position is not None:
-            row[2:4] = int(excerpt.nodes["rank"][position]), int(excerpt.nodes["degree"][position])
-    for number, around in (data["egos"] | data["more"]["egos"]).items():
-        around["total"] = nodes[number][3]
-    data["facts"] = [["Nodes", sizes["n_nodes"]], ["Edges", sizes["n_edges"]]]
-    data["facts"] += [["Attributes", sizes["n_attributes"]], ["Flagged", n_flagged]]
-    data["summary"][0] = (
-        f"{data['detector']} examined {plural(sizes['n_nodes'], 'node')} and {plural(sizes['n_edges'], 'edge')} on "
+    facts = [["Nodes", sizes["n_nodes"]], ["Edges", sizes["n_edges"]]]
+    facts += [["Attributes", sizes["n_attributes"]], ["Flagged", n_flagged]]
+    examined = (
+        f"CrossHCM examined {plural(sizes['n_nodes'], 'node')} and {plural(sizes['n_edges'], 'edge')} on "
         f"Spark and flagged {plural(n_flagged, 'node')} ({100 * n_flagged / sizes['n_nodes']:.2g}%) with a score above "
         f"{record['threshold']:.4g}. This page shows the top nodes with their neighbors, and the distribution of "
         f"scores in a sample of {plural(excerpt.background.size, 'node')}."
     )
-    return data
+    return {"facts": facts, "examined": examined}
 
 
 def _percentile(values: Any, value: float) -> float:

@@ -1,4 +1,4 @@
-"""The HTML page of a benchmark: its tables, its figures and every cell."""
+"""The pages of a benchmark (its tables, figures and cells) and of a run over time (windows, alerts and nodes)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hopsight.checks import plural
 from hopsight.report.shell import write_page
 from hopsight.report.words import details
 
-SCRIPTS = ("bench.js",)
+BENCH_SCRIPTS = ("bench.js",)
+TIMELINE_SCRIPTS = ("charts.js", "timeline.js")
 
 
 def write_bench_page(
@@ -42,7 +43,7 @@ def write_bench_page(
     summary
         Sentences to show below the heading.
     run
-        The record of the run, see :func:`hopsight.report.page.write_report`.
+        The record of the run, see :func:`hopsight.report.page.report_page`.
 
     Raises
     ------
@@ -66,7 +67,28 @@ def write_bench_page(
         "warnings": list((run or {}).get("warnings") or ()),
         "details": details(run or {}),
     }
-    write_page(Path(path), f"{title} · hopsight", data, SCRIPTS)
+    write_page(Path(path), f"{title} · hopsight", data, BENCH_SCRIPTS)
+
+
+def write_timeline(path: str | Path, page: Mapping[str, Any]) -> None:
+    """Write the page.
+
+    Parameters
+    ----------
+    path
+        File to write.
+    page
+        ``name``, ``summary`` (sentences), ``windows`` (number, start, events, new pairs, flagged, mean surprise, score,
+        what decided it), ``n_windows``, ``alerts`` (window, source, target, time, score, decided by, hop, reason),
+        ``nodes`` (id, score, decided by, events, flagged, story, rows of window, start, events and score), ``fits``
+        (event, time, reason, loss before and after), and ``run``, the record.
+    """
+    data = {key: value for key, value in page.items() if key != "run"}
+    run = page.get("run") or {}
+    request = run.get("request") or {}
+    shown = {**run, "request": {"source": {"path": request.get("path")}}}
+    data |= {"details": details(shown), "warnings": list(run.get("warnings") or ())}
+    write_page(Path(path), f"{page['name']} over time · hopsight", data, TIMELINE_SCRIPTS)
 
 
 def _image(svg: str | Path) -> str:

@@ -1,4 +1,4 @@
-"""The page of a benchmark holds its tables, figures and cells, and runs nothing from them."""
+"""The pages of a benchmark and of a run over time hold what they are given, and run nothing from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hopsight.report.bench_page import write_bench_page
+from hopsight.report.pages import write_bench_page, write_timeline
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(3)</script><circle r="4"/></svg>'
 TABLE = {"title": "ROC-AUC", "columns": ["Detector", "Flickr"], "rows": [["HCM", 0.763], ["</script>", "timed out"]]}
@@ -38,3 +38,20 @@ def test_a_table_with_a_short_row_is_refused_before_anything_is_written(tmp_path
     with pytest.raises(ValueError, match="'ROC-AUC' must have 2 values, got a row with 1"):
         write_bench_page(tmp_path / "bench.html", [], [TABLE | {"rows": [["HCM"]]}], [])
     assert not list(tmp_path.iterdir())
+
+
+def test_the_page_holds_its_values_and_no_path(tmp_path: Path) -> None:
+    page = {
+        "name": "payments.csv", "summary": ["Judged 3 events."], "n_windows": 1, "fits": [],
+        "windows": [[7, "2024-01-01", 3, 2, 1, 0.5, 1.25, "events"]],
+        "alerts": [[7, "</script>", "b", "2024-01-01", 3.5, "hop", 3.0, "They had no path."]],
+        "nodes": [["</script>", 3.5, "hop", 3, 1, "It was new.", [[7, "2024-01-01", 3, 3.5]]]],
+        "run": {"started": "2024-01-02", "request": {"path": "/secret/folder/payments.csv"}, "warnings": ["Careful."]},
+    }  # fmt: skip
+    write_timeline(tmp_path / "report.html", page)
+    text = (tmp_path / "report.html").read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    assert data["alerts"][0][1] == "</script>"
+    assert data["warnings"] == ["Careful."]
+    assert "/secret/folder" not in text
+    assert "run" not in data
