@@ -1,14 +1,15 @@
-"""Turn the columns of a node table into attributes by the rules of :mod:`hopsight.io.rules`.
+"""Read the user's two DataFrames as :mod:`hopsight.io` reads files: find the ids, and turn columns into attributes.
 
-Every task summarizes its part of each column, the driver adds the summaries up and decides what the column becomes, and
-the tasks encode it accordingly.
+Every task summarizes its part of each column, the driver adds the summaries up and decides by the rules of
+:mod:`hopsight.io.rules` what the column becomes, and the tasks encode it accordingly.
 """
 
 from __future__ import annotations
 
-import json
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -16,31 +17,156 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hopsight.checks import check_choice
+from hopsight.checks import check_choice, shortened
 from hopsight.io import rules
+from hopsight.io.edges import find_ends
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NO_ATTRIBUTES, check_column
-from hopsight.io.rules import (
-    FEWEST_ROWS,
-    LEAST_ROWS,
-    TYPE_NAMES,
-    Cell,
-    Flags,
-    NumberSummary,
-    Summary,
-    TextSummary,
-    first_known,
-    is_row_id_name,
-)
+from hopsight.io.rules import Cell, Flags, NumberSummary, Summary, TextSummary
+from hopsight.io.tables import find_id, notice_unused
+from hopsight.spark.attributes import id_type, lists_of
+from hopsight.spark.order import with_row_numbers
 
 if TYPE_CHECKING:
     import polars as pl
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
 SPECIAL: tuple[rules.TextKind, ...] = (
     "dates", "day-first dates", "month-first dates", "point numbers", "comma numbers",
 )  # fmt: skip
 RowArray = NDArray[np.int64]
 Facts = dict[str, Any]  # summaries by what they are about; two of one kind add up
+
+
+class TableError(ValueError):
+    """An error in one of the two tables, ``"edges"`` or ``"nodes"``."""
+
+    def __init__(self, message: str, table: str) -> None:
+        super().__init__(message)
+        self.table = table
+
+
+@contextmanager
+def errors_about(table: str) -> Iterator[None]:
+    """Add to an error inside which table it is about."""
+    try:
+        yield
+    except TableError:
+        raise
+    except ValueError as error:
+        raise TableError(str(error), table) from None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Edges ``source, target, row``, and nodes ``id, row`` with their other columns; all ids have one type."""
+
+    edges: DataFrame
+    nodes: DataFrame
+    columns: tuple[str, ...]  # of the nodes, without the id
+    integer_ids: bool
+
+
+def read_inputs(
+    edges: DataFrame,
+    nodes: DataFrame,
+    *,
+    source_column: str | None = None,
+    target_column: str | None = None,
+    id_column: str | None = None,
+    typed: bool = True,
+    notices: list[str] | None = None,
+) -> Inputs:
+    """Find the columns that hold ids and convert them to one type, as :func:`hopsight.io.tables.read_tables` does.
+
+    Parameters
+    ----------
+    edges, nodes
+        The two tables.
+    source_column, target_column, id_column
+        Names of the columns, where they cannot be guessed.
+    typed
+        Whether text that looks like a number is text (a table with types) or a number (a CSV file).
+    notices
+        List that receives the notices.
+    """
+    with errors_about("edges"):
+        source, target = find_ends(edges.columns, source_column, target_column)
+        notice_unused([name for name in edges.columns if name not in (source, target)], notices)
+        edges = with_row_numbers(edges.select(_named(edges, source, "source"), _named(edges, target, "target")))
+        are_integers = _check_ids(edges, {"source": source, "target": target}, typed, "it has a header but no edges")
+    with errors_about("nodes"):
+        id_name = find_id(nodes.columns, id_column)
+        kept = [name for name in nodes.columns if name != id_name]
+        columns = [_named(nodes, id_name, "id"), *(_named(nodes, name, f"_{name}") for name in kept)]
+        nodes = with_row_numbers(nodes.select(*columns))
+        are_integers |= _check_ids(nodes, {"id": id_name}, typed, "it has a header and no rows")
+    kind = "bigint" if all(are_integers.values()) else "string"
+    ends = (_as_text(edges, end, are_integers[end]).cast(kind).alias(end) for end in ("source", "target"))
+    nodes = nodes.withColumn("id", _as_text(nodes, "id", are_integers["id"]).cast(kind))
+    return Inputs(edges.select(*ends, "row"), nodes, tuple(kept), kind == "bigint")
+
+
+def check_unique(nodes: DataFrame) -> None:
+    """Refuse a node that has two rows."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    twice = nodes.groupBy("id").agg(F.count("*").alias("n"), F.min("row").alias("first")).filter("n > 1")
+    first = twice.orderBy("first").select("id").first()
+    if first is not None:
+        rows = [row["row"] for row in nodes.filter(nodes["id"] == first["id"]).orderBy("row").select("row").take(2)]
+        raise ValueError(f"node {shortened(first['id'])} has two rows, {rows[0] + 1} and {rows[1] + 1}")
+
+
+def check_known(ends: DataFrame) -> None:
+    """Refuse an edge to a node without a row; ``ends`` is what :func:`hopsight.spark.graph.edge_ends` returned."""
+    for end in ("source", "target"):
+        unknown = ends.filter(f"{end}_place is null").orderBy("row").select(end).first()
+        if unknown is not None:
+            node = shortened(unknown[end])
+            raise TableError(
+                f"node {node} is in an edge but has no row in the node table; add one, or remove its edges", "edges"
+            )
+
+
+def _named(frame: DataFrame, name: str, alias: str) -> Column:
+    return frame["`" + name.replace("`", "``") + "`"].alias(alias)
+
+
+def _check_ids(frame: DataFrame, columns: dict[str, str], typed: bool, empty: str) -> dict[str, bool]:
+    """Return for each column of ids whether all are integers in their usual form; refuse a missing id."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kinds = dict(frame.dtypes)
+    facts = [F.count("*").alias("rows")]
+    for column in columns:
+        facts.append(F.min(F.when(frame[column].isNull(), frame["row"])).alias(f"{column}_empty"))
+        facts.append(F.max(_is_no_integer(frame[column], kinds[column], typed)).alias(f"{column}_other"))
+    found = frame.agg(*facts).first()
+    assert found is not None
+    if not found["rows"]:
+        raise ValueError(empty)
+    for column, name in columns.items():
+        if found[f"{column}_empty"] is not None:
+            raise ValueError(
+                f"column {name!r}, row {found[f'{column}_empty'] + 1} has no node id; fill it in, or remove the row"
+            )
+    return {column: not found[f"{column}_other"] for column in columns}
+
+
+def _is_no_integer(column: Column, kind: str, typed: bool) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if kind in INTEGERS or (kind == "string" and typed):
+        return F.lit(kind == "string")
+    back = column.try_cast("bigint").cast("string" if kind == "string" else kind)
+    return F.coalesce(back != column, F.lit(True))
+
+
+def _as_text(frame: DataFrame, column: str, are_integers: bool) -> Column:
+    """Return ids as text, those that are all integers without a decimal point."""
+    values = frame[column]
+    return (values.cast("bigint") if are_integers else values).cast("string")
 
 
 @dataclass(frozen=True)
@@ -61,11 +187,6 @@ class Values:
     def __add__(self, other: Self) -> Self:
         both = [*self.found, *other.found]
         return type(self)(list(dict.fromkeys(both))[: rules.MAX_CATEGORIES + 1])
-
-
-SUMMARIES: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (CellSummary, Values, NumberSummary, TextSummary)
-}
 
 
 @dataclass(frozen=True)
@@ -100,7 +221,7 @@ def plan_attributes(
     for parameter, name in (("label", label), *(("ignore", name) for name in ignore)):
         check_column(parameter, name, columns)
     truth = label if label is not None else LABEL_COLUMN
-    typing = first_known(columns, TYPE_NAMES)  # the local engine keeps them, and makes no attribute of them
+    typing = rules.first_known(columns, rules.TYPE_NAMES)  # the local engine keeps them, and makes no attribute of them
     left_out = {truth, LABEL_COLUMN, KIND_COLUMN, typing, *ignore}
     used = [name for name in columns if name not in left_out]
     flags = {name: allowed for name, allowed in ((truth, rules.LABELS), (KIND_COLUMN, rules.KINDS)) if name in columns}
@@ -124,7 +245,6 @@ def plan_attributes(
 
 def encode_attributes(nodes: DataFrame, plans: Sequence[Plan]) -> DataFrame:
     """Return ``id, row, features`` with one number for each name of the plans."""
-    id_type = {"bigint": "long"}.get(dict(nodes.dtypes)["id"], "string")
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -132,13 +252,11 @@ def encode_attributes(nodes: DataFrame, plans: Sequence[Plan]) -> DataFrame:
                 continue
             frame = _as_polars(batch)
             matrix = np.hstack([encode_column(frame[f"_{plan.column}"], plan) for plan in plans])
-            flat = pa.array(matrix.ravel())
-            lists = pa.FixedSizeListArray.from_arrays(flat, matrix.shape[1]).cast(pa.list_(pa.float64()))
-            columns = {"id": batch.column("id"), "row": batch.column("row"), "features": lists}
-            yield pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
+            columns = [batch.column("id"), batch.column("row"), lists_of(matrix)]
+            yield pa.RecordBatch.from_arrays(columns, ["id", "row", "features"])
 
     chosen = nodes.select("id", "row", *(nodes[_quoted(plan.column)] for plan in plans))
-    return chosen.mapInArrow(encode, f"id {id_type}, row long, features array<double>")
+    return chosen.mapInArrow(encode, f"id {id_type(nodes)}, row long, features array<double>")
 
 
 def collect_facts(nodes: DataFrame, used: Sequence[str], flags: Mapping[str, Flags]) -> dict[str, Facts]:
@@ -155,17 +273,12 @@ def collect_facts(nodes: DataFrame, used: Sequence[str], flags: Mapping[str, Fla
             for name in names:
                 new = summarize(frame[f"_{name}"], rows, flags.get(name))
                 seen[name] = merge_facts(seen[name], new) if name in seen else new
-        packed = {name: {about: [type(s).__name__, asdict(s)] for about, s in seen[name].items()} for name in seen}
-        if packed:
-            yield pa.RecordBatch.from_pydict({"facts": [json.dumps(packed)]})
+        if seen:
+            yield pa.RecordBatch.from_pydict({"facts": [pickle.dumps(seen)]})
 
     chosen = nodes.select("row", *(nodes[_quoted(name)] for name in names))
-    parts = [json.loads(row["facts"]) for row in chosen.mapInArrow(summarize_all, "facts string").collect()]
-    unpacked = [
-        {name: {about: SUMMARIES[kind](**fields) for about, (kind, fields) in part[name].items()} for name in names}
-        for part in parts
-    ]
-    return {name: reduce(merge_facts, (part[name] for part in unpacked)) for name in names}
+    parts = [pickle.loads(row["facts"]) for row in chosen.mapInArrow(summarize_all, "facts binary").collect()]
+    return {name: reduce(merge_facts, (part[name] for part in parts)) for name in names}
 
 
 def summarize(column: pl.Series, rows: RowArray, flags: Flags | None = None) -> Facts:
@@ -285,10 +398,10 @@ def _plan_numbers(
 def _is_row_id(name: str, kind: pl.DataType, facts: Facts, n_values: Callable[[str], int]) -> bool:
     """Return whether a column only tells rows apart, as :func:`hopsight.io.rules.is_row_id` does."""
     n_rows, is_text = facts["cells"].n_rows - facts["cells"].n_nulls, "text" in facts
-    if n_rows < FEWEST_ROWS or not (is_text or kind.is_integer()):
+    if n_rows < rules.FEWEST_ROWS or not (is_text or kind.is_integer()):
         return False
-    if is_row_id_name(name):
-        return n_values(name) > (n_rows / 2 if n_rows >= LEAST_ROWS else n_rows - 1)
+    if rules.is_row_id_name(name):
+        return n_values(name) > (n_rows / 2 if n_rows >= rules.LEAST_ROWS else n_rows - 1)
     numbers = facts["numbers"]
     return numbers.may_be_gapless and numbers.n_known == n_rows and n_values(name) == n_rows
 
