@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hopsight.checks import printable
-from hopsight.explanations.text import aligned, fixed, flagged_sentence, percent
+from hopsight.explanations.text import aligned, fixed, flagged_sentence, percent, printable
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.0, "0%"), (98.99, "98%"), (99.56, "99.5%"), (99.999, "99.9%")])

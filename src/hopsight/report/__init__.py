@@ -12,10 +12,10 @@ from typing import Any
 
 
 class _CallablePackage(ModuleType):
-    """A package that passes calls on to :func:`hopsight.report.page.report`."""
+    """A package that passes calls on to :func:`hopsight.report.notebook.report`."""
 
     def __call__(self, model: Any, graph: Any = None, **options: Any) -> Any:
-        from hopsight.report.page import report
+        from hopsight.report.notebook import report
 
         return report(model, graph, **options)
 

@@ -291,9 +291,8 @@ class Stages:
         self._begin(name)
         start = time.perf_counter()
         yield
-        seconds = time.perf_counter() - start
-        self.seconds[name] = self.seconds.get(name, 0.0) + seconds  # a stage may run once for each of several fits
-        self._end(name, seconds)
+        self.seconds[name] = time.perf_counter() - start
+        self._end(name, self.seconds[name])
 
 
 @contextmanager

@@ -1,0 +1,35 @@
+"""Words of the report that a reader may not know, each with one sentence; the page shows them on hover and focus."""
+
+from __future__ import annotations
+
+GLOSSARY = {
+    "activity": "Evidence that a node has unusually many or few edges for a node with such attributes.",
+    "AHP": "Average hop prediction: how many hops away the neighbors of a node look on average.",
+    "Attributes": "Numbers about a node. A word such as a city becomes one attribute per value.",
+    "Connected": "The share of the pairs of members that are edges.",
+    "Decided by": "The kind of evidence that is strongest for a node.",
+    "Difference": "How far the node is from its neighbors, in units of how much connected nodes usually differ.",
+    "Edges": "Connections between two nodes.",
+    "Evidence": "How unusual a node is in one respect: misfit, ring, outlier, activity or lockstep.",
+    "Flagged": "With a score above the threshold.",
+    "Group": "Nodes that are suspicious together: a ring of nodes that look far apart, or near-copies in lockstep.",
+    "HAV": "The score of the paper: AHP and IV, each divided by its maximum, added up.",
+    "Higher than": "The percentage of all nodes with a lower value, rounded down.",
+    "Hops": "How many steps along edges two nodes look apart, judged by their attributes and surroundings.",
+    "IV": "Inference variance: how much the predicted hops of a node's edges vary over the samples of the model.",
+    "Known": "Ground truth that came with the data. The detector never saw it.",
+    "Less alike than": "The percentage of all edges whose ends are more alike, rounded down.",
+    "lockstep": "Evidence that a node is densely tied to near-copies of itself.",
+    "misfit": "Evidence that the neighbors of a node look far away.",
+    "Neighbors": "For numbers, the range of the middle 80% of the neighbors; for categories, the most common value.",
+    "outlier": "Evidence that the node's own attributes are unusual.",
+    "P(1 hop)": "The probability that two nodes are really one hop apart. If it is small, an edge is out of place.",
+    "Part of AHP": "The contribution to the AHP of the node; all contributions add up to it.",
+    "Rank": "1 is the most anomalous node.",
+    "ring": "Evidence that the edges of a node close triangles of nodes that look far apart.",
+    "Score": "Higher means more anomalous. Scores are relative to this graph: compare ranks between graphs instead.",
+    "Stability": "The share of repeated fits in which a node is among the first.",
+    "Strength": "−log₁₀ of the share of ordinary nodes that are so unusual: 3 means one in a thousand.",
+    "Threshold": "Nodes with a score above it are flagged.",
+    "Variance": "How much the predicted hops vary over the samples of the model: how uncertain the model is.",
+}
