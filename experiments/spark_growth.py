@@ -35,10 +35,12 @@ import hopsight as hs
 from hopsight.hcm.splits import HALF_PRECISION_NODES
 from hopsight.hops.pool import source_count
 from hopsight.metrics import roc_auc
+from hopsight.runs.console import Progress
 from hopsight.spark.detection import detect
 from hopsight.spark.pairs import PORTION
 from hopsight.spark.session import open_session
-from hopsight.spark.stage_measures import StageMeasures
+
+MAX_TASKS = 100_000  # of one step that are asked for
 
 
 def main() -> None:
@@ -67,18 +69,18 @@ def main() -> None:
         write(graph, Path(folder))
         graph = graph if options.compare else None  # a run on a cluster has no graph in its driver
         edges, nodes = (spark.read.parquet(f"{folder}/{name}.parquet") for name in ("edges", "nodes"))
-        measures = StageMeasures(spark, lambda name: print(time.strftime("%X"), name, file=sys.stderr, flush=True))
+        measures = StageMeasures(spark)
         memory = PeakMemory()
         memory.start()
         started = time.perf_counter()
-        found = detect(edges, nodes, hs.CrossHCM(seed=0), n_blocks=options.blocks, measures=measures)
+        found = detect(edges, nodes, hs.CrossHCM(seed=0), n_blocks=options.blocks, progress=measures)
         report |= {"seconds": time.perf_counter() - started, "peak_gb": memory.end() / 1e9}
         rows = found.scores.select("node", "score").toArrow()
     scores = np.empty(n_nodes)
     scores[rows["node"].to_numpy()] = rows["score"].to_numpy()
     report["n_blocks"] = found.graph["n_blocks"]
     wanted = formula(found.graph["n_blocks"])
-    report["stages"] = {name: {**stage, "formula_bytes": wanted.get(name)} for name, stage in found.stages.items()}
+    report["stages"] = {name: {**stage, "formula_bytes": wanted.get(name)} for name, stage in measures.stages.items()}
     if labels is not None:
         report["roc_auc"] = roc_auc(labels, scores)
     if options.compare:
@@ -87,6 +89,68 @@ def main() -> None:
     print(text)
     if options.out:
         options.out.write_text(text, encoding="utf-8")
+
+
+class StageMeasures(Progress):
+    """Measures the stages of a run by Spark's own counters.
+
+    For each stage ``seconds``, ``tasks``, ``shuffle_rows`` and ``shuffle_bytes`` (written), and two shares: in the
+    longest step with more than one task, the longest task's share of the time (``largest_task``); in the step that read
+    most from shuffles, the share of the task that read most (``largest_read``).
+    """
+
+    def __init__(self, spark: Any) -> None:
+        self.stages: dict[str, dict[str, float]] = {}
+        self._context = spark.sparkContext
+        self._seen: set[tuple[int, int]] = {(step.stageId(), step.attemptId()) for step in self._steps()}
+
+    def begin(self, stage: str) -> None:
+        """Say that a stage begins."""
+        super().begin(stage)
+        print(time.strftime("%X"), stage, file=sys.stderr, flush=True)
+
+    def end(self, stage: str, seconds: float) -> None:
+        """Measure what has happened since the last stage ended."""
+        self.stages[stage] = {"seconds": seconds, **self._new_steps()}
+
+    def _new_steps(self) -> dict[str, float]:
+        steps = [step for step in self._steps() if (step.stageId(), step.attemptId()) not in self._seen]
+        self._seen |= {(step.stageId(), step.attemptId()) for step in steps}
+        counted = {
+            "tasks": sum(step.numCompleteTasks() for step in steps),
+            "shuffle_rows": sum(step.shuffleWriteRecords() for step in steps),
+            "shuffle_bytes": sum(step.shuffleWriteBytes() for step in steps),
+        }
+        several = [step for step in steps if step.numCompleteTasks() > 1]
+        longest = max(several, key=lambda step: step.executorRunTime(), default=None)
+        widest = max(several, key=lambda step: step.shuffleReadBytes(), default=None)
+        return counted | {
+            "largest_task": self._largest(longest, lambda task: task.executorRunTime()),
+            "largest_read": self._largest(widest, _bytes_read),
+        }
+
+    def _steps(self) -> list[Any]:
+        """Return all of what Spark calls stages that it remembers."""
+        core = self._context._jsc.sc()
+        core.listenerBus().waitUntilEmpty()
+        gateway = self._context._gateway
+        nothing = gateway.new_array(gateway.jvm.double, 0)
+        found = core.statusStore().stageList(None, False, False, nothing, gateway.jvm.java.util.ArrayList())
+        return [found.apply(number) for number in range(found.size())]
+
+    def _largest(self, step: Any, amount: Callable[[Any], int]) -> float:
+        """Return the largest task's share of an amount, or 1 if there is none."""
+        if step is None:
+            return 1.0
+        tasks = self._context._jsc.sc().statusStore().taskList(step.stageId(), step.attemptId(), MAX_TASKS)
+        metrics = [tasks.apply(number).taskMetrics() for number in range(tasks.size())]
+        amounts = [amount(metric.get()) for metric in metrics if metric.isDefined()]
+        return max(amounts) / sum(amounts) if amounts and sum(amounts) else 1.0
+
+
+def _bytes_read(task: Any) -> int:
+    read = task.shuffleReadMetrics()
+    return int(read.localBytesRead() + read.remoteBytesRead())
 
 
 class PeakMemory(threading.Thread):
@@ -154,35 +218,33 @@ def compare(graph: hs.AttributedGraph, scores: np.ndarray) -> dict[str, float]:
 def byte_formula(graph: hs.AttributedGraph, model: hs.CrossHCM) -> Callable[[int], dict[str, float]]:
     """Return a function of the number q of blocks: the bytes that every stage shuffles before compression.
 
-    With n nodes, m edges, F folds in R repeats, d columns of X, w words of 64 sources in p portions, and b bytes per
+    With n nodes, m edges, F folds of K networks, d columns of X, w words of 64 sources in p portions, and b bytes per
     number of a view; an id takes 8 bytes, a row 12 and 8 for each of its fields. See docs/spark.md.
     """
     n, m = graph.n_nodes, graph.n_edges
-    folds, repeats = model.n_folds * (model.n_inner - 1), model.n_inner - 1
     bag = hs.preprocess.scale.choose_scaling(graph.attributes) == "none"
     columns = graph.n_attributes * (1 if bag else 2)
-    return lambda q: stage_bytes(n, m, q, min(model.n_components or columns, columns), folds, repeats, model.drop_ratio)
+    d, settings = min(model.n_components or columns, columns), (model.n_folds, model.n_inner, model.drop_ratio)
+    return lambda q: stage_bytes(n, m, q, d, *settings)
 
 
-def stage_bytes(n: int, m: int, q: int, d: int, folds: int, repeats: int, dropped: float) -> dict[str, float]:
+def stage_bytes(n: int, m: int, q: int, d: int, networks: int, inner: int, dropped: float) -> dict[str, float]:
     """Return the bytes of every stage."""
+    folds, judging = networks * inner, networks * (inner - 1)
     w = -(-source_count(n) // 64)
     p = -(-source_count(n) // PORTION)
     b = 2 if n > HALF_PRECISION_NODES else 4
-    stay = 8 * (1 - dropped) * m
-    search = p * (8 * q * n + stay)
-    if q > 1:  # the results of the cells are added up, and a step of the search ends at the border of a block
-        search += 2 * p * stay + n * (40 * p + 72 * w + 40 * q * w)
-    again = q if q > 1 else 0
+    search = 24 * w * q * n + 24 * p * (1 - dropped) * m + n * (8 * p + 32 * w)
+    again = q if q > 1 else 0  # the results of several cells are added up
     return {
         "read": 36 * n,
         "index": n * (8 * d + 76),
-        "edges": 60 * n + 172 * m + again * n * 4 * (folds + 1),
-        "pairs": q * n * 8 * d + 16 * m + search,
-        "views": repeats * (q * n * (4 * d + 4 * folds + 4) + 16 * m) + again * folds * n * 4 * d,
-        "judge": folds * (q * n * 2 * b * d + 16 * m) + repeats * 40 * m + 16 * m,
-        "score": q * n * 36 + q * q * n * 8 + 48 * m + 48 * q * m,
-        "rank": 232 * n + 188 * m,
+        "edges": 60 * n + 180 * m + again * n * 4 * (folds + 1),
+        "pairs": q * n * 8 * d + 44 * m + search + 24 * w * again * n,
+        "views": networks * (q * n * (4 * d + 4 * folds + 4) + 16 * m) + again * folds * n * 4 * d,
+        "judge": judging * (q * n * 2 * b * d + 24 * m) + 64 * judging / networks * m,
+        "score": q * n * (44 + 16 * q) + n * (8 * d + 344) + 64 * m * (q + 2),
+        "rank": 344 * n + 260 * m,
     }
 
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hopsight.explanations import Explanation
+from hopsight.explanations import Explainer, Explanation
+from hopsight.report.page import report_page
 
 ExplainTop = Callable[..., list[Explanation]]
 Show = Callable[..., Any]
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = "</script><script>alert(2)</script>"
 KNOWN = (3, 4, 40)  # the first two are flagged
+
+
+def write_report(
+    path: Path, model: Any, first: list[Explanation], run: dict[str, Any], files: tuple[str, ...] = ()
+) -> None:
+    """Write the report of a model that keeps its graph."""
+    report_page(Explainer(model, model.graph_), first, run, files).write(path)
 
 
 def column(page: Any, label: str, place: int) -> list[str]:

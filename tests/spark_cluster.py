@@ -16,9 +16,9 @@ import psutil
 import pyarrow as pa
 
 from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.runs.console import Progress
 from hopsight.spark.detection import detect
 from hopsight.spark.session import open_session
-from hopsight.spark.stage_measures import StageMeasures
 from spark_stages import QUICK
 from toys import two_groups
 
@@ -54,11 +54,13 @@ def main() -> None:
         killed.append(victim.pid)
         victim.kill()
 
-    def begin(stage: str) -> None:
-        if stage == doomed:
-            threading.Timer(1.0, kill).start()
+    class Killer(Progress):
+        def begin(self, stage: str) -> None:
+            super().begin(stage)
+            if stage == doomed:
+                threading.Timer(1.0, kill).start()
 
-    found = detect(edges, nodes, CrossHCM(**QUICK), n_blocks=2, measures=StageMeasures(spark, begin))
+    found = detect(edges, nodes, CrossHCM(**QUICK), n_blocks=2, progress=Killer())
     scores = {row["node"]: row["score"] for row in found.scores.collect()}
     out.write_text(json.dumps({"scores": scores, "killed": killed, "executors": len(executors())}), encoding="utf-8")
     spark.stop()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hopsight.hcm.cross_hcm import CrossHCM
     from hopsight.hcm.hcm import HCM
     from hopsight.loading import load
-    from hopsight.report.notebook import report
+    from hopsight.report.page import report
 
     __version__: str
 

@@ -109,12 +109,9 @@ def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
     >>> round(average_precision([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]), 4)  # (1/1 + 2/3) / 2
     0.8333
     """
-    truth, values = _labeled(labels, scores)
-    order = ranking(values)
-    last = np.append(np.diff(values[order]) != 0.0, True)  # of equal scores
-    found = np.cumsum(truth[order])[last]
-    precision = found / (np.flatnonzero(last) + 1)
-    return float((np.diff(found, prepend=0) * precision).sum() / found[-1])
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(*_labeled(labels, scores)))
 
 
 def precision_at_k(labels: ArrayLike, scores: ArrayLike, k: int) -> float:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopsight.checks import check_count, plural
+from hopsight.checks import check_count, plural, printable
 from hopsight.detectors.table import evidence_of
 from hopsight.detectors.tails import tail_probability
 from hopsight.explanations.edges import JudgedEdges
-from hopsight.explanations.text import printable
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking, roc_auc
 
@@ -62,7 +61,7 @@ def scores(model: Any, *, bins: int = 48, ax: Axes | None = None) -> Axes:
 def evidence(model: Any, *, top: int = 12, graph: AttributedGraph | None = None, ax: Axes | None = None) -> Axes:
     """Draw how strong each kind of evidence is for the most anomalous nodes.
 
-    A strength of 3 means that one ordinary node in a thousand is so unusual.
+    A strength of 3 means as unusual as 1 in 1,000 ordinary nodes.
 
     Parameters
     ----------
@@ -126,17 +125,17 @@ def neighborhood(
     position = known.index_of(node)
     judged = JudgedEdges(known, model)
     edges, others = (found[:limit] for found in judged.at(position))
-    hops = np.array([judged.values(edge)[0] or 1.0 for edge in edges.tolist()])
+    hops = np.array([hop or 1.0 for hop in judged.values(edges)[0]])
     angle = 2 * np.pi * np.arange(others.size) / max(1, others.size)
     places = np.column_stack([hops * np.cos(angle), hops * np.sin(angle)])
     axes = _axes(ax, 5.2, 5.2)
     _draw_rings(axes, hops, between=np.pi / max(2, others.size))
     flagged = _scores(model)[others] > model.threshold_
-    for (x, y), other, hot in zip(places, others.tolist(), flagged.tolist(), strict=True):
+    for (x, y), turn, other, hot in zip(places, angle.tolist(), others.tolist(), flagged.tolist(), strict=True):
         color = WARM if hot else BLUE
         axes.plot([0, x], [0, y], color=color, linewidth=1, alpha=0.5, zorder=1)
         axes.scatter([x], [y], color=color, zorder=2)
-        axes.annotate(_short(known.node_ids[other]), (x, y), (0, 7), textcoords="offset points", ha="center", size=8)
+        _label(axes, _short(known.node_ids[other]), x, y, turn)
     axes.scatter([0], [0], s=90, color="black", edgecolor="white", zorder=3)
     axes.annotate(
         _short(known.node_ids[position]), (0, 0), (0, 9), textcoords="offset points", ha="center", weight="bold"
@@ -205,6 +204,10 @@ def calibration(model: Any, *, labels: ArrayLike | None = None, ax: Axes | None 
     return axes
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def _axes(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the given axes, or those of a new figure."""
     if ax is not None:
@@ -223,8 +226,19 @@ def _draw_rings(axes: Axes, hops: NDArray[np.float64], *, between: float) -> Non
         axes.add_patch(Circle((0, 0), ring, fill=False, color=GRAY, linewidth=0.6, alpha=0.6))
         place = (ring * np.cos(between), ring * np.sin(between))
         axes.annotate(plural(ring, "hop"), place, color=GRAY, size=7, ha="center", va="center")
-    axes.set_xlim(-1.15 * outer, 1.15 * outer)
-    axes.set_ylim(-1.15 * outer, 1.15 * outer)
+    axes.set_xlim(-1.4 * outer, 1.4 * outer)  # with room for names
+    axes.set_ylim(-1.4 * outer, 1.4 * outer)
+
+
+def _label(axes: Axes, text: str, x: float, y: float, turn: float) -> None:
+    """Write a name outward along the line from the center, so that no two names can overlap."""
+    left = np.cos(turn) < -1e-9
+    away = (7 * np.cos(turn), 7 * np.sin(turn))
+    rotation = np.degrees(turn) + (180 if left else 0)
+    axes.annotate(
+        text, (x, y), away, textcoords="offset points", size=8, rotation=rotation, rotation_mode="anchor",
+        ha="right" if left else "left", va="center",
+    )  # fmt: skip
 
 
 def _scores(model: Any) -> NDArray[np.float64]:

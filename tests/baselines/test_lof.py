@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import LocalOutlierFactor
 
-from hopsight.baselines import lof
 from hopsight.baselines.lof import LOF, local_outlier_factor, nearest
 from hopsight.graph import AttributedGraph
 
@@ -44,28 +43,13 @@ def test_sparse_rows_equal_scikit_learn_and_dense_rows(rng: np.random.Generator)
     np.testing.assert_allclose(scores, reference(X.toarray()), rtol=1e-8)
 
 
-def test_of_equally_near_rows_the_first_are_taken_sparse_or_dense(rng: np.random.Generator) -> None:
-    words = (rng.random((300, 12)) < 0.2).astype(np.float64)  # distances are roots of small whole numbers
-    np.testing.assert_array_equal(fit(words), fit(sp.csr_array(words)))
-    distances, neighbors = nearest(np.zeros((6, 1)), 3)
-    np.testing.assert_array_equal(distances, 0.0)
-    np.testing.assert_array_equal(neighbors[:, :2], [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [0, 1]])
-
-
-def test_blocks_of_rows_do_not_change_sparse_scores(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    X = sp.random_array((90, 30), density=0.2, rng=rng, format="csr")
-    whole = fit(X)
-    monkeypatch.setattr(lof, "BLOCK_VALUES", 7 * 90)
-    np.testing.assert_array_equal(fit(X), whole)
-
-
 def test_the_number_of_threads_does_not_change_scores(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X = rng.normal(size=(500, 3))
-    monkeypatch.setattr("hopsight.system.threads.n_threads", lambda: 1)
+    monkeypatch.setattr("hopsight.baselines.lof.n_threads", lambda: 1)
     alone = fit(X)
-    monkeypatch.setattr("hopsight.system.threads.n_threads", lambda: 3)
+    monkeypatch.setattr("hopsight.baselines.lof.n_threads", lambda: 3)
     np.testing.assert_array_equal(fit(X), alone)
 
 

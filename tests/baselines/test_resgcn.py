@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from sklearn.metrics import roc_auc_score
+from torch import Tensor
 
-from hopsight.baselines.adam_loop import set_weights
-from hopsight.baselines.resgcn import ResGCN
+from hopsight.baselines.networks import set_weights
+from hopsight.baselines.resgcn import ResGCN, ResidualGCN
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
-from hopsight.nn.layers import Inputs
-from hopsight.nn.target import Target
+from hopsight.nn import reconstruction
+from hopsight.nn.reconstruction import Inputs, Target
+from toys import dense_propagation
 
 CPU = torch.device("cpu")
 
@@ -128,3 +131,89 @@ def test_finds_what_was_injected_into_cora(data_dir: Path) -> None:
     graph = load(data_dir / "inj_cora.mat")
     model = ResGCN(n_components=20, n_epochs=40, n_rows=300).fit(graph)
     assert roc_auc_score(graph.labels, model.decision_score_) > 0.6
+
+
+def make(
+    n_inputs: int,
+    gamma: float = 0.5,
+    encoder_units: tuple[int, ...] = (7, 5, 4),
+    residual_units: tuple[int, ...] = (8, 6),
+) -> ResidualGCN:
+    generator = torch.Generator().manual_seed(1)
+    return ResidualGCN(n_inputs, encoder_units, residual_units, (5,), gamma=gamma, generator=generator).double()
+
+
+def inputs_of(graph: AttributedGraph, sparse: bool = False) -> Inputs:
+    attributes = sp.csr_array(graph.attributes) if sparse else graph.attributes
+    return Inputs.of(graph.adjacency, attributes, CPU, torch.float64)
+
+
+def dense_forward(network: ResidualGCN, graph: AttributedGraph) -> tuple[Tensor, Tensor, Tensor]:
+    """Return Z, R and X̂, every layer as printed, with dense matrices."""
+    A = dense_propagation(graph)
+    X = torch.tensor(graph.attributes)
+    R = X
+    for weight in network.residual.weights:
+        R = torch.relu(R @ weight)
+    S, H = R, torch.relu(A @ X @ network.encoder.weights[0])
+    for attention, weight in zip(network.attention.weights, list(network.encoder.weights)[1:], strict=True):
+        S = torch.relu(S @ attention)
+        H = torch.relu(A @ (H * torch.exp(-network.gamma * S)) @ weight)
+    first, last = network.decoder.weights
+    return H, R, torch.relu(H @ first) @ last
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_loss_and_gradients_equal_the_dense_form(
+    random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch, sparse: bool
+) -> None:
+    monkeypatch.setattr(reconstruction, "BLOCK_VALUES", 24)
+    network, inputs = make(6), inputs_of(random_graph, sparse)
+    Z, R, X_hat = dense_forward(network, random_graph)
+    expected = (torch.tensor(random_graph.attributes) - X_hat - 0.3 * R).square().sum()
+    explained = network(inputs)
+    torch.testing.assert_close(explained.units, Z, atol=1e-8, rtol=1e-8)
+    loss = network.attribute_loss(explained, inputs, 0.3)
+    torch.testing.assert_close(loss, expected, atol=1e-8, rtol=1e-8)
+    torch.testing.assert_close(network.residuals(inputs), R, atol=1e-8, rtol=1e-8)
+    weights = list(network.parameters())
+    total, dense_total = loss + explained.units.sum(), expected + Z.sum()
+    pairs = zip(torch.autograd.grad(total, weights), torch.autograd.grad(dense_total, weights), strict=True)
+    for ours, theirs in pairs:
+        torch.testing.assert_close(ours, theirs, atol=1e-8, rtol=1e-8)
+
+
+def test_no_attention_is_a_plain_gcn(random_graph: AttributedGraph) -> None:
+    network = make(6, gamma=0.0, encoder_units=(7, 4))
+    A = dense_propagation(random_graph)
+    first, second = network.encoder.weights
+    plain = torch.relu(A @ torch.relu(A @ torch.tensor(random_graph.attributes) @ first) @ second)
+    torch.testing.assert_close(network(inputs_of(random_graph)).units, plain, atol=1e-8, rtol=1e-8)
+
+
+def test_full_attention_leaves_nothing(random_graph: AttributedGraph) -> None:
+    network = make(6, gamma=1e6, encoder_units=(7, 4), residual_units=())
+    with torch.no_grad():
+        network.residual.weights[0].fill_(1.0)
+        network.attention.weights[0].fill_(1.0)
+    positive = AttributedGraph(random_graph.adjacency, abs(random_graph.attributes) + 0.1)  # so that S > 0
+    assert not network(inputs_of(positive)).units.any()
+
+
+def test_one_identity_layer_gives_the_attributes_back(random_graph: AttributedGraph) -> None:
+    network = make(6, residual_units=())
+    positive = AttributedGraph(random_graph.adjacency, abs(random_graph.attributes))
+    with torch.no_grad():
+        network.residual.weights[0].copy_(torch.eye(6))
+        for weight in network.decoder.weights:
+            weight.zero_()
+    inputs = inputs_of(positive, sparse=True)
+    norms = np.linalg.norm(positive.attributes, axis=1)
+    np.testing.assert_allclose(network.residuals(inputs).norm(dim=1).detach().numpy(), norms, rtol=1e-12)
+    assert network.attribute_loss(network(inputs), inputs, 1.0).item() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_one_convolution_needs_no_attention(random_graph: AttributedGraph) -> None:
+    network = make(6, encoder_units=(4,))
+    assert network(inputs_of(random_graph)).units.shape == (60, 4)
+    assert len(network.attention) == 0

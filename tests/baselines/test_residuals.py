@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.csgraph import laplacian
 
-from hopsight.baselines import residuals
 from hopsight.baselines.residuals import (
     Smoother,
     column_normalized,
@@ -15,7 +14,6 @@ from hopsight.baselines.residuals import (
     has_settled,
     prepared,
     residual_weights,
-    row_norms,
 )
 from hopsight.graph import AttributedGraph
 
@@ -53,16 +51,6 @@ def test_smoother_solves_the_system(random_graph: AttributedGraph, rng: np.rando
     np.testing.assert_allclose(R, np.linalg.solve(system, B), atol=1e-9)
 
 
-def test_compiled_and_plain_search_find_the_same(
-    random_graph: AttributedGraph, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    B, weights = rng.normal(size=(60, 3)), 10 ** rng.uniform(-3, 15, 60)
-    smoother = Smoother(random_graph, sparsity=0.3, smoothness=0.7)
-    plain = smoother.solve(B, weights, np.zeros_like(B))
-    monkeypatch.setattr(residuals, "LARGE", 0)
-    np.testing.assert_allclose(smoother.solve(np.asfortranarray(B), weights, np.zeros_like(B)), plain, atol=1e-9)
-
-
 def test_smoother_solves_with_vanishing_residuals(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
     B = rng.normal(size=(60, 2))
     weights = np.where(np.arange(60) % 2, 2e15, 1.0)  # 1 / (2ε): rows that have reached zero
@@ -98,10 +86,6 @@ def test_weights_of_a_zero_residual_are_finite() -> None:
     assert weights[1] == pytest.approx(0.1)
 
 
-def test_row_norms() -> None:
-    np.testing.assert_allclose(row_norms(np.array([[3.0, 4.0], [0.0, 0.0]])), [5.0, 0.0])
-
-
 def test_conjugate_gradient_of_a_zero_right_side_is_zero() -> None:
     out = conjugate_gradient(lambda Z: 2 * Z, np.zeros((3, 2)), np.zeros((3, 2)))
     np.testing.assert_array_equal(out, 0.0)
@@ -112,16 +96,6 @@ def test_conjugate_gradient_solves_a_map_of_matrices(rng: np.random.Generator) -
     B = rng.normal(size=(4, 4))
     out = conjugate_gradient(lambda Z: left @ Z @ right, B, np.zeros((4, 4)), tolerance=1e-13)
     np.testing.assert_allclose(out, np.linalg.solve(left, B) @ np.linalg.inv(right), atol=1e-9)
-
-
-def test_the_layout_of_matrices_in_memory_does_not_matter(
-    random_graph: AttributedGraph, rng: np.random.Generator
-) -> None:
-    B = rng.normal(size=(60, 3))
-    smoother = Smoother(random_graph, sparsity=0.3, smoothness=0.7)
-    rows_first = smoother.solve(B, np.ones(60), np.zeros_like(B))
-    columns_first = smoother.solve(np.asfortranarray(B), np.ones(60), np.zeros((60, 3), order="F"))
-    np.testing.assert_allclose(columns_first, rows_first, atol=1e-9)
 
 
 def test_only_the_last_round_decides_whether_it_has_settled() -> None:

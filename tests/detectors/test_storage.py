@@ -23,7 +23,7 @@ from hopsight.detectors import DETECTORS, registry, storage
 from hopsight.detectors.base import Callback, Detector
 from hopsight.detectors.storage import load_detector, with_edges
 from hopsight.graph import AttributedGraph
-from hopsight.preprocess.references import References
+from hopsight.preprocess.similarity import References
 from toys import quick, two_groups
 
 

@@ -1,4 +1,4 @@
-"""Attribute comparison: values worked out by hand, the same for sparse and dense attributes."""
+"""Nodes compared with neighbors and with all nodes: values by hand, the same for sparse and dense attributes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopsight.explanations.attributes import AttributeComparison, edge_spread
-from hopsight.explanations.reasons import Category
+from hopsight.explanations import attributes
+from hopsight.explanations.attributes import N_NONZERO, AttributeComparison, Places, edge_spread
+from hopsight.explanations.reasons import Category, OwnValue
 from hopsight.graph import AttributedGraph
 
 
@@ -89,3 +90,87 @@ def test_columns_that_are_not_one_hot_are_no_category() -> None:
     graph = AttributedGraph.from_edges([0, 0], [1, 2], counts, attribute_names=["visits=Mon", "visits=Tue"])
     gaps = AttributeComparison(graph).gaps(0, np.array([1, 2]), 5)
     assert [each.category for each in gaps] == [None, None]
+
+
+@pytest.fixture
+def table() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.where(rng.random((200, 6)) < 0.6, 0.0, rng.integers(-3, 4, (200, 6))).astype(np.float64)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_the_share_of_lower_values_is_the_one_that_counting_gives(table: np.ndarray, make: type) -> None:
+    graph = AttributedGraph.from_edges(range(199), range(1, 200), make(table))
+    for node in range(20):
+        for gap in AttributeComparison(graph).gaps(node, np.array([node + 1]), 6):
+            assert gap.percentile == pytest.approx(100 * (table[:, int(gap.name[1:])] < gap.value).mean())
+
+
+def test_a_large_table_is_compared_with_a_sample_of_its_rows(
+    table: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attributes, "MAX_COMPARED_VALUES", 300)
+    (gap,) = AttributeComparison(AttributedGraph.from_edges([0], [1], np.arange(200.0)[:, None])).gaps(
+        0, np.array([199]), 1
+    )
+    assert gap.percentile == 0
+    (own,) = AttributeComparison(AttributedGraph.from_edges([0], [1], table)).unusual(np.array([0]), 6)
+    assert len(own) <= 6
+
+
+def test_single_precision_and_unknown_values_have_a_place() -> None:
+    places = Places(np.array([0.1, 0.2, np.nan], dtype=np.float32))
+    assert places.below(np.array([float(np.float32(0.2)), np.nan])).tolist() == [1, 0]
+
+
+def unusual(graph: AttributedGraph, node: int, top: int) -> tuple[OwnValue, ...]:
+    return next(AttributeComparison(graph).unusual(np.array([node]), top))
+
+
+def test_a_number_is_placed_among_all_nodes(rng: np.random.Generator) -> None:
+    values = rng.normal(50, 5, size=(500, 3))
+    values[7] = [250.0, 50.0, -40.0]
+    graph = AttributedGraph.from_edges([0], [1], values, attribute_names=["income", "age", "height"])
+    income, height = unusual(graph, 7, 5)  # age is ordinary
+    assert {str(income), str(height)} == {
+        "income 250: higher than for 99.8% of nodes", "height -40: lower than for 99.8% of nodes",
+    }  # fmt: skip
+    assert unusual(graph, 7, 1)[0] in (income, height)
+
+
+def test_a_category_is_spoken_of_as_a_category() -> None:
+    cities = np.eye(3)[[0] * 60 + [1] * 39 + [2]]
+    graph = AttributedGraph.from_edges([0], [1], cities, attribute_names=["city=Oslo", "city=Rome", "city=Dublin"])
+    assert [str(value) for value in unusual(graph, 99, 5)] == ["city Dublin: as for no other node"]
+    assert unusual(graph, 0, 5) == ()
+    twice = np.eye(3)[[0] * 60 + [1] * 38 + [2, 2]]
+    graph = AttributedGraph.from_edges([0], [1], twice, attribute_names=["city=Oslo", "city=Rome", "city=Dublin"])
+    assert [str(value) for value in unusual(graph, 99, 5)] == ["city Dublin: as for 2% of nodes"]
+
+
+def test_equally_common_values_are_not_unusual() -> None:
+    graph = AttributedGraph.from_edges(
+        [0], [1], np.eye(20)[np.arange(200) % 20], attribute_names=[f"city={i}" for i in range(20)]
+    )
+    assert unusual(graph, 3, 5) == ()
+
+
+def test_a_yes_or_no_attribute_is_unusual_if_few_share_its_value() -> None:
+    member = np.zeros((50, 1))
+    member[:2] = 1
+    graph = AttributedGraph.from_edges([0], [1], member, attribute_names=["is_member"])
+    assert [str(value) for value in unusual(graph, 0, 5)] == ["is_member 1: as for 4% of nodes"]
+    assert unusual(graph, 9, 5) == ()
+
+
+def test_rare_words_and_their_number_are_found_in_sparse_attributes() -> None:
+    words = np.zeros((100, 12))
+    words[:, 0] = 1
+    words[3, 1:] = 1
+    words[4, 1] = 1
+    graph = AttributedGraph.from_edges([0], [1], sp.csr_array(words))
+    number, *rare = unusual(graph, 3, 3)
+    assert str(number) == f"{N_NONZERO} 12: higher than for 99% of nodes"
+    assert [str(value) for value in rare] == ["x2 1: as for no other node", "x3 1: as for no other node"]
+    assert "x1 1: as for 2% of nodes" in map(str, unusual(graph, 4, 5))
+    assert unusual(graph, 50, 5) == ()

@@ -7,36 +7,36 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.explanations.edges import Alike, JudgedEdges, edge_reasons
+from hopsight.explanations.edges import JudgedEdges, edge_reasons, unlikeness_places
 from hopsight.graph import AttributedGraph
 
 
 def test_edges_come_farthest_first_with_their_values(fitted: Any) -> None:
     edges, others = JudgedEdges(fitted.graph_, fitted).at(0)
     assert (edges.tolist(), others.tolist()) == ([2, 0, 3, 1], [3, 1, 4, 2])
-    assert JudgedEdges(fitted.graph_, fitted).values(2) == (4.0, 0.2, 0.05)
-    assert JudgedEdges(fitted.graph_, fitted).first(5).tolist() == [2, 0, 3, 1, 4]
+    assert JudgedEdges(fitted.graph_, fitted).values(np.array([2])) == [[4.0], [0.2], [0.05], [None]]
+    assert JudgedEdges(fitted.graph_, fitted).order.tolist() == [2, 0, 3, 1, 4]
 
 
 def test_edges_with_scores_come_in_their_order(fitted: Any) -> None:
     fitted.edge_score_ = np.array([1.0, 4.0, 0.5, 4.0, 9.0])
     edges = JudgedEdges(fitted.graph_, fitted)
     assert edges.at(0)[0].tolist() == [3, 1, 0, 2]  # equal scores: the farther one first
-    assert edges.first(9).tolist() == [4, 3, 1, 0, 2]
+    assert edges.order.tolist() == [4, 3, 1, 0, 2]
     assert edges.ranks.tolist() == [4, 3, 5, 2, 1]
     assert edges.optional("score", 2) == 0.5
     assert edges.optional("surprise", 2) is None
 
 
 def test_unlikeness_is_the_percentage_of_edges_whose_ends_are_more_alike(fitted: Any) -> None:
-    assert JudgedEdges(fitted.graph_, fitted).unlikeness(np.arange(5)) == [None] * 5
+    assert JudgedEdges(fitted.graph_, fitted).values(np.arange(5))[3] == [None] * 5
     fitted.edge_dissimilarity_ = np.array([0.5, 0.9, 0.1, 0.5, 0.2])
-    assert JudgedEdges(fitted.graph_, fitted).unlikeness(np.array([0, 1, 2, 3, 4, 1])) == [40, 80, 0, 40, 20, 80]
+    assert JudgedEdges(fitted.graph_, fitted).values(np.array([0, 1, 2, 3, 4, 1]))[3] == [40, 80, 0, 40, 20, 80]
 
 
 def test_the_percentages_of_reasons_are_rounded_down(fitted: Any) -> None:
     fitted.edge_hop_, fitted.edge_dissimilarity_ = np.full(2000, 2.0), np.arange(2000.0)
-    reasons = edge_reasons(fitted, np.arange(2000), Alike.of(fitted))
+    reasons = edge_reasons(fitted, np.arange(2000), unlikeness_places(fitted))
     assert reasons[1999] == "looks 2.0 hops apart; attributes farther apart than for 99.9% of edges"
     assert reasons[1997] == "looks 2.0 hops apart; attributes farther apart than for 99.8% of edges"
     assert reasons[1980] == "looks 2.0 hops apart; attributes farther apart than for 99% of edges"

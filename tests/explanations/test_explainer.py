@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hopsight.explanations import Explainer, explain
+from hopsight.explanations.explainer import near_names, no_node
 from hopsight.graph import AttributedGraph
 
 
@@ -166,3 +167,20 @@ def test_a_node_that_is_not_there_is_answered_with_those_spelled_alike(fitted: A
     renamed = dataclasses.replace(fitted.graph_, node_ids=names)
     with pytest.raises(ValueError, match="there is no node 'acc1' in this graph; did you mean ACC100 or ACC101"):
         Explainer(fitted, renamed).node("acc1")
+
+
+NAMES = ["ACC100", "ACC101", "ACC102", "Bo", "ABC10"]
+
+
+def test_an_id_that_is_not_complete_is_completed() -> None:
+    assert near_names("acc10", NAMES) == ["ACC100", "ACC101", "ACC102"]
+    assert near_names("CC1", NAMES)[0] in NAMES[:3]  # a part of the id
+
+
+def test_nothing_is_suggested_where_nothing_is_near() -> None:
+    assert near_names("zzzzzz", NAMES) == near_names("", NAMES) == []
+    assert no_node("zzzzzz", []) == "there is no node 'zzzzzz' in this graph"
+
+
+def test_names_are_printed_without_control_characters() -> None:
+    assert no_node("a", ["a\x1b[2J"]) == r"there is no node 'a' in this graph; did you mean a\x1b[2J?"

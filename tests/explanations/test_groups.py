@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopsight.explanations.groups import Groups, shared
+from hopsight.explanations.groups import Groups, Shared
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import Group
 from hopsight.metrics import ranks
@@ -38,7 +38,7 @@ def test_a_group_is_explained_with_its_members(groups: Groups) -> None:
     text = str(ring)
     assert text.startswith("Group 1: a ring of 3 nodes, judged by SimpleNamespace")
     assert "look far apart" in text and "67% of their pairs are connected" in text
-    assert "Mean strength 3.3 (3 = one ordinary node in a thousand is so unusual)." in text
+    assert "Mean strength 3.3 (3 = as unusual as 1 in 1,000 ordinary nodes)." in text
     assert ["b", "1", "5.0", "yes"] in [line.split() for line in text.splitlines()]
     assert "near-copies" in str(groups.explain(2))
     assert json.loads(json.dumps(ring.to_dict())) == ring.to_dict()
@@ -66,10 +66,10 @@ def test_members_share_categories_and_differ_in_others() -> None:
     attributes[np.arange(20), 2 + np.arange(20) % 3] = 1
     attributes[:, 5] = np.linspace(20, 80, 20)
     graph = AttributedGraph.from_edges([0], [1], attributes, attribute_names=names)
-    assert shared(graph, np.array([0, 1, 2])) == (
+    assert Shared(graph).among(np.array([0, 1, 2])) == (
         "alike in city Oslo (all members, 20% of nodes), age 20 to 26.32; unlike in job (3 values)"
     )
-    assert shared(graph, np.array([0, 19])) == "unlike in age 20 to 80, city (2 values)"
+    assert Shared(graph).among(np.array([0, 19])) == "unlike in age 20 to 80, city (2 values)"
 
 
 def test_members_share_rare_words() -> None:
@@ -78,5 +78,5 @@ def test_members_share_rare_words() -> None:
     words[:3, 4] = 1
     for attributes in (words, sp.csr_array(words)):
         graph = AttributedGraph.from_edges([0], [1], attributes)
-        assert shared(graph, np.array([0, 1, 2])) == "alike in x4 (6% of nodes)"
-        assert shared(graph, np.array([7, 8, 9])) == "no attribute sets them apart"
+        assert Shared(graph).among(np.array([0, 1, 2])) == "alike in x4 (6% of nodes)"
+        assert Shared(graph).among(np.array([7, 8, 9])) == "no attribute sets them apart"

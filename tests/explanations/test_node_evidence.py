@@ -56,7 +56,7 @@ def test_all_strengths_are_listed_with_their_meaning(model: Any) -> None:
     text = str(reasons)
     assert f"Evidence: misfit {model.evidence_['misfit'][1]:.1f}, ring " in text
     weighted = [kind for kind in DEFAULT_EVIDENCE if WEIGHTS[kind] != 1]
-    notes = ["3 = one ordinary node in a thousand is so unusual"]
+    notes = ["3 = as unusual as 1 in 1,000 ordinary nodes"]
     notes += [*(f"{kind} counts {WEIGHTS[kind]:.0%}" for kind in weighted), "lockstep does not count"]
     assert f"({'; '.join(notes)})." in text
     lines = text.splitlines()
@@ -90,7 +90,7 @@ def test_activity_is_explained_by_the_expected_number_of_edges(model: Any, town:
     degree = int(town.degrees[2])
     assert reasons.expected_degree is not None and 2 < reasons.expected_degree < 15 < degree
     expected = f"{reasons.expected_degree:.0f}"
-    assert reasons.unusual.startswith(f"Has {degree} edges; nodes with such attributes have about {expected}.")
+    assert reasons.unusual.startswith(f"Has {degree} edges; nodes with similar attributes have about {expected}.")
     assert reasons.in_short == f"{degree} edges; about {expected} would be usual"
     stands_out = str(reasons.own_values[0])
     assert f"What stands out in its attributes: {stands_out}" in reasons.unusual
@@ -100,9 +100,8 @@ def test_a_misfit_is_explained_by_its_far_neighbors_and_what_differs(model: Any)
     reasons = explain(decided(model, "misfit"), "p0")
     first = reasons.neighbors[0]
     assert first.unlikeness is not None and first.unlikeness > 60
-    assert (
-        f"Most out of place: {first.node} ({first.hop:.1f} hops away, less alike than the ends of " in reasons.unusual
-    )
+    assert "neighbors differ from it more than 90% of connected pairs do; " in reasons.unusual
+    assert f"; {first.node} and {reasons.neighbors[1].node} fit it least." in reasons.unusual
     assert "Its city is Dublin; all" in reasons.unusual
     assert "Neighbors, most out of place first" in str(reasons)
     scores = [model.edge_score_[edge] for edge in Explainer(model).edges.at(0)[0]]

@@ -1,8 +1,9 @@
-"""Explanations are plain, immutable values that read as sentences."""
+"""Explanations of nodes and edges are plain values that read as sentences."""
 
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,23 @@ import pytest
 
 from hopsight.detectors import DETECTORS, get_detector
 from hopsight.detectors.base import Detector
-from hopsight.explanations import explain
+from hopsight.explanations import Explainer, explain
+from hopsight.explanations.groups import Shared
+from hopsight.explanations.reasons import (
+    MEANINGS,
+    AttributeGap,
+    Companions,
+    OwnValue,
+    activity_sentence,
+    companions_sentence,
+    compared,
+    edge_values,
+    outlier_sentence,
+    plainest,
+)
+from hopsight.explanations.text import phrase, shown_name, shown_value
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.evidence import KINDS
 
 
 def test_an_explanation_cannot_be_changed(fitted: Any) -> None:
@@ -109,3 +125,208 @@ def test_the_category_of_an_only_neighbor_and_of_an_edge(fitted: Any) -> None:
     assert explain(fitted, 3).summary.endswith("Its city is Oslo; its only neighbor has Dublin.")
     lines = [line.split() for line in str(explain(fitted, 0, 3)).splitlines()]
     assert any(line[:3] == ["city", "Dublin", "Oslo"] for line in lines)
+
+
+def test_every_kind_has_a_meaning() -> None:
+    assert tuple(MEANINGS) == KINDS
+
+
+def test_an_outlier_is_explained_by_its_three_most_unusual_values() -> None:
+    values = [OwnValue("income", 250_000.0, 99.85, 0.0), OwnValue("city", "Rome", share=0.004)]
+    values += [OwnValue("age", 3.0, 0.0, 98.0), OwnValue("left out", 1.0, 95.0, 0.0)]
+    assert outlier_sentence(values) == (
+        "Its own attributes are unusual: income 250,000: higher than for 99.8% of nodes; city Rome: as for 0.4% of "
+        "nodes; age 3: lower than for 98% of nodes."
+    )
+    assert "none of them is unusual by itself" in outlier_sentence([])
+
+
+def test_one_payment_is_told_once_and_by_its_amount() -> None:
+    values = [OwnValue(f"Amount sent, {what} for its count", 46_712.8, 99.6, 0.0) for what in ("minimum", "maximum")]
+    values += [OwnValue(f"Amount sent, {what}", 48_900.0, 99.6, 0.0) for what in ("mean", "median")]
+    values += [OwnValue("Date sent, first in days for its count", 12.25, 98.0, 1.0)]
+    assert outlier_sentence(values) == (
+        "Its own attributes are unusual: Amount sent, mean 48,900: higher than for 99.6% of nodes; Date sent, first: "
+        "12 days later than usual for as many edges, later than for 98% of nodes."
+    )
+
+
+@pytest.mark.parametrize(
+    ("degree", "expected", "sentence"),
+    [
+        (41, 6.2, "Has 41 edges; nodes with similar attributes have about 6."),
+        (1, 1.26, "Has 1 edge; nodes with similar attributes have about 1.3."),
+        (0, 5000.0, "Has no edges; nodes with similar attributes have about 5,000."),
+        (41, None, "Has 41 edges, more than 97% of nodes."),
+    ],
+)
+def test_activity_is_compared_with_what_is_expected(degree: int, expected: float | None, sentence: str) -> None:
+    assert activity_sentence(degree, expected, 97.0, 10_000) == sentence
+
+
+def test_no_more_edges_are_expected_than_a_node_can_have() -> None:
+    assert activity_sentence(35, 532.4, 93.0, 281) == "Has 35 edges; nodes with similar attributes have far more."
+
+
+def test_the_members_of_a_ring_and_of_a_lockstep_group_are_named() -> None:
+    ring = Companions("ring", ("b", "c\n"), 3, 0.93)
+    assert companions_sentence("ring", ring) == (
+        "It belongs to a ring of 3 nodes that look far apart, 93% of whose pairs are connected (group 3): with b and "
+        "c\\n."
+    )
+    many = Companions("lockstep", tuple("abcdefgh"), 1, 1.0)
+    assert companions_sentence("lockstep", many).startswith("It belongs to a lockstep group of 9 near-copies")
+    assert companions_sentence("lockstep", many).endswith("with a, b, c, d, e, f and 2 more.")
+    loose = Companions("lockstep", ("b", "c"))
+    assert companions_sentence("lockstep", loose) == "Its edges close triangles of near-copies with b and c."
+    assert companions_sentence("ring", None) == "Its edges close triangles of nodes that look far apart."
+
+
+def with_data(fitted: Any, times: list[float]) -> AttributedGraph:
+    graph = fitted.graph_
+    return dataclasses.replace(
+        graph,
+        edge_weight=np.array([1.0, 2, 3, 4, 5]),
+        edge_time=np.array(times),
+        edge_attributes=np.array([[10.0], [20], [48_900.4], [40], [50]]),
+        edge_attribute_names=["Amount\x07"],
+    )
+
+
+def test_the_amount_and_the_time_of_an_edge_are_said(fitted: Any) -> None:
+    march = 1_709_251_200.0  # 2024-03-01
+    fitted.graph_ = with_data(fitted, [march, march, march + 86_400 + 754 * 60, march, march])
+    reasons = explain(fitted, "hub", "c")
+    assert "In the edge list: weight 3; Amount\\x07 48,900; time 2024-03-02 12:34." in str(reasons)
+    assert "time 2024-03-01." in str(explain(fitted, "hub", "a"))  # midnight is a date without a time of day
+    plain = reasons.to_dict()
+    assert plain["summary"] == reasons.summary and next(iter(plain)) == "summary"
+    assert plain["data"][1] == {"name": "Amount\x07", "value": 48_900.4, "text": "48,900"}
+
+
+def test_the_summary_prefers_an_amount_to_a_comparison() -> None:
+    names = ("Amount sent, maximum for its count", "Amount sent, mean", "age")
+    sizes = (8.0, 5.0, 1.0)
+    gaps = [AttributeGap(name, 9.0, 1.0, 1.0, 1.0, size, 99.0) for name, size in zip(names, sizes, strict=True)]
+    assert [gap.name for gap in plainest(gaps, 3)] == ["Amount sent, mean", "age"]
+    assert plainest([gaps[0], gaps[2]], 1) == [gaps[0]]
+
+
+def test_times_in_a_unit_of_their_own_stay_numbers(fitted: Any) -> None:
+    graph = with_data(fitted, [1.0, 2.0, 3.0, 4.0, 5.0])
+    assert [str(each) for each in edge_values(graph, 2)][-1] == "time 3"
+
+
+def test_a_detector_without_hops_says_that_it_judges_nodes(fitted: Any) -> None:
+    plain = type("Lof", (), {"decision_score_": fitted.decision_score_, "threshold_": 1.0})()
+    text = str(explain(plain, "hub", "c", graph=fitted.graph_))
+    assert "Lof judges nodes, not edges." in text and "probability" not in text
+    assert "Scores of its ends: hub " in text
+
+
+def gap(name: str, value: float, low: float, high: float) -> AttributeGap:
+    return AttributeGap(name, value, low, (low + high) / 2, high, difference=2.0, percentile=99.0)
+
+
+def test_logarithms_become_counts() -> None:
+    count = gap("in-degree, log", np.log1p(20), np.log1p(2), np.log1p(9))
+    assert count.cells()[:3] == ("in-degree", "20", "2 to 9")
+    assert count.sentence(5) == "It differs most in in-degree: 20, while its neighbors have 2 to 9."
+    assert str(OwnValue("edges sent, log count", np.log1p(3), 99.8, 0.0)) == (
+        "edges sent 3: higher than for 99.8% of nodes"
+    )
+
+
+def test_what_is_compared_with_as_many_edges_has_a_sign_or_is_a_factor() -> None:
+    most = gap("amount sent, maximum for its count", 1220.4, -8.0, 859.0)
+    assert most.cells()[:3] == ("amount sent, maximum for its count", "+1,220", "-8 to +859")
+    total = gap("amount sent, log sum for its count", np.log(18.5), np.log(0.65), np.log(15))
+    assert compared(total)[:2] == ("amount sent, sum for its count", "×18")
+    assert str(OwnValue("amount sent, maximum for its count", -40.0, 0.0, 99.0)) == (
+        "amount sent, maximum: 40 less than usual for as many edges, lower than for 99% of nodes"
+    )
+    assert phrase("time sent, first for its count", 0.0) == "time sent, first: as usual for as many edges"
+    assert shown_value("amount sent, log sum for its count", 1e6).startswith("×")  # no overflow
+
+
+def test_the_mean_degree_of_neighbors_is_a_count_too() -> None:
+    mean = gap("neighbors' degree, mean log", np.log1p(12), np.log1p(34), np.log1p(50))
+    assert mean.cells()[:3] == ("neighbors' degree", "12", "34 to 50")
+
+
+def test_differences_in_time_have_a_unit() -> None:
+    first = gap("Date sent, first in days for its count", -3.26, -0.02, 0.5)
+    assert first.cells()[:3] == ("Date sent, first for its count", "-3.3 days", "-29 minutes to +12 hours")
+    assert phrase("ts sent, last in seconds for its count", 90.0) == (
+        "ts sent, last: 1.5 minutes later than usual for as many edges"
+    )
+    assert shown_value("step sent, last for its count", 90.0) == "+90"  # in a unit that nobody knows
+    assert shown_value("Date sent, first in days for its count", 0.0) == "0"
+
+
+def test_dates_of_nodes_are_dates() -> None:
+    opened = gap("opened, days since 1970", 19_783.0, 16_000.0, 18_000.0)
+    assert opened.cells()[:3] == ("opened", "2024-03-01", "2013-10-22 to 2019-04-14")
+    assert str(OwnValue("opened, days since 1970", 19_783.0, 99.0, 0.0)) == (
+        "opened 2024-03-01: later than for 99% of nodes"
+    )
+
+
+def test_other_attributes_keep_their_names_and_values() -> None:
+    assert (shown_name("log income"), shown_value("log income", 3.0445), phrase("age", 31.0)) == (
+        "log income",
+        "3.045",
+        "age 31",
+    )
+
+
+def test_groups_say_it_too() -> None:
+    values = np.log1p(np.array([[20.0], [20], [20], [1], [90], [4], [60], [2]]))
+    graph = AttributedGraph.from_edges([0], [1], values, attribute_names=["in-degree, log"])
+    assert Shared(graph).among(np.array([0, 1, 2])) == "alike in in-degree 20"
+
+
+@pytest.fixture
+def explainer() -> Explainer:
+    names = ["hub", "<b>", "c", "d"]
+    star = AttributedGraph.from_edges(
+        [0, 0, 0, 1], [1, 2, 3, 2], np.array([[9.0], [1.0], [2.0], [3.0]]), node_ids=names, attribute_names=["age"]
+    )
+    hops = np.array([1.5, 1.0, 1.0, 2.0])
+    model = SimpleNamespace(
+        decision_score_=np.array([2.0, 1.0, 1.0, 1.0]), threshold_=1.5, edge_index_=star.edges, edge_hop_=hops,
+        edge_variance_=hops, edge_probability_=1 / hops,
+        groups_=[SimpleNamespace(kind="ring", members=np.array([0, 1, 2]), density=1.0, score=2.5)],
+        evidence_={"ring": np.array([3.0, 2.5, 2.0, 0.0])},
+        evidence=("ring",),
+    )  # fmt: skip
+    return Explainer(model, star)
+
+
+def test_an_edge_shows_hops_probability_and_what_differs(explainer: Explainer) -> None:
+    edge = explainer.edge("hub", "<b>")
+    shown = edge._repr_html_()
+    assert "Edge hub – &lt;b&gt;" in shown and "<b>" not in shown
+    for part in ("look 1.5 hops apart", "is 0.6667", "Ranks 2 of 4", ">age<", ">9<", ">1<"):
+        assert part in shown
+    assert repr(edge) == "<Explanation of the edge hub – <b>>"
+
+
+def test_a_group_shows_its_members(explainer: Explainer) -> None:
+    group = explainer.group(1)
+    shown = group._repr_html_()
+    for part in ("Group 1: a ring of 3 nodes", "100% of their pairs", ">3.0<", "&lt;b&gt;"):
+        assert part in shown
+    assert repr(group) == "<Explanation of group 1: a ring of 3 nodes>"
+
+
+def test_a_node_shows_its_reason_its_neighbors_and_attributes() -> None:
+    star = AttributedGraph.from_edges(
+        [0, 0, 0], [1, 2, 3], np.array([[9.0], [1.0], [2.0], [3.0]]), node_ids=["hub", "<b>", "c", "d"],
+        attribute_names=["age"],
+    )  # fmt: skip
+    model = SimpleNamespace(decision_score_=np.array([2.0, 1.0, 1.0, 1.0]), threshold_=1.5)
+    node = Explainer(model, star).node("hub")
+    shown = node._repr_html_()
+    assert "Ranks 1 of 4 (flagged)." in shown and "&lt;b&gt;" in shown and "<b>" not in shown and ">age<" in shown
+    assert repr(node) == "<Explanation of hub: rank 1 of 4>"

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from hopsight.explanations.text import aligned, fixed, flagged_sentence, percent, printable
+from hopsight.checks import printable
+from hopsight.explanations.text import aligned, fixed, flagged_sentence, percent
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.0, "0%"), (98.99, "98%"), (99.56, "99.5%"), (99.999, "99.9%")])

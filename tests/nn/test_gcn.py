@@ -8,7 +8,9 @@ import scipy.sparse as sp
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.nn.gcn import GCN, draw_weights, normalized_adjacency, propagation, smoothed
+from hopsight.nn.gcn import GCN, HopMLP, Layers, draw_weights, normalized_adjacency, propagation, relu_drop, smoothed
+from hopsight.nn.reconstruction import Inputs
+from toys import dense_propagation
 
 CPU = torch.device("cpu")
 
@@ -91,3 +93,98 @@ def test_weights_enter_the_smoothing_by_their_size_and_sign() -> None:
     scale = 1.0 / np.sqrt(np.array([4.0, 5.0, 2.0]))  # one more than the absolute weights of a node
     wanted = scale[:, None] * ((weights.toarray() + np.eye(3)) @ (scale[:, None] * values.numpy()))
     torch.testing.assert_close(smoothed(weights, values).double(), torch.from_numpy(wanted), rtol=1e-6, atol=1e-6)
+
+
+def test_without_a_share_or_a_generator_nothing_is_dropped() -> None:
+    values = torch.tensor([[-1.0, 0.0, 2.0]])
+    for share, generator in ((0.0, torch.Generator()), (0.5, None)):
+        assert relu_drop(values, share, generator).tolist() == [[0.0, 0.0, 2.0]]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.75])
+def test_share_is_dropped_evenly_and_the_mean_is_kept(share: float) -> None:
+    out = relu_drop(torch.ones(40_000, 5), share, torch.Generator().manual_seed(1))
+    assert (out == 0).float().mean().item() == pytest.approx(share, abs=0.005)
+    assert out.mean().item() == pytest.approx(1.0, abs=0.01)
+    by_column = (out == 0).float().mean(dim=0)
+    torch.testing.assert_close(by_column, torch.full((5,), share), atol=0.01, rtol=0.0)
+    pairs = ((out[:, 0] == 0) & (out[:, 1] == 0)).float().mean().item()  # neighbors share a draw but drop independently
+    assert pairs == pytest.approx(share**2, abs=0.01)
+
+
+def test_gradient_is_that_of_relu_where_a_unit_is_kept() -> None:
+    values = torch.randn((7, 3), dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    out = relu_drop(values, 0.4, torch.Generator().manual_seed(2))
+    kept = (out > 0).double() / 0.6
+    torch.testing.assert_close(out, values.detach() * kept)
+    out.square().sum().backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(values.grad, 2 * out.detach() * kept)
+
+
+def test_same_seed_drops_the_same_units_and_the_global_state_is_untouched() -> None:
+    values, state = torch.ones(50, 4), torch.get_rng_state()
+    first, again, other = (relu_drop(values, 0.5, torch.Generator().manual_seed(seed)) for seed in (3, 3, 4))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_every_type_keeps_its_share_and_its_sign(dtype: torch.dtype) -> None:
+    values = torch.cat([torch.ones(10_001), -torch.ones(100)]).to(dtype)
+    out = relu_drop(values, 0.25, torch.Generator().manual_seed(0))
+    assert out.dtype == dtype and not out[10_001:].any()
+    assert (out[:10_001] == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
+    assert out.max().item() == pytest.approx(4 / 3, rel=0.01)
+
+
+def test_initial_weights() -> None:
+    generator = torch.Generator().manual_seed(0)
+    uniform = Layers([30, 50], bias=True, initial="uniform", generator=generator)
+    assert 0.95 / 50**0.5 < uniform.weights[0].abs().max().item() <= 1 / 50**0.5
+    assert 0 < uniform.biases[0].abs().max().item() <= 1 / 50**0.5
+    glorot = Layers([30, 50], bias=True, initial="glorot", generator=generator)
+    assert 0.95 * (6 / 80) ** 0.5 < glorot.weights[0].abs().max().item() <= (6 / 80) ** 0.5
+    assert not glorot.biases[0].any()
+    assert len(Layers([30, 50], bias=False, initial="uniform", generator=generator).biases) == 0
+
+
+def test_sparse_and_dense_attributes_are_convolved_alike(random_graph: AttributedGraph) -> None:
+    weight = torch.arange(12.0, dtype=torch.float64).view(6, 2)
+    expected = dense_propagation(random_graph) @ (torch.tensor(random_graph.attributes) @ weight)
+    for attributes in (random_graph.attributes, sp.csr_array(random_graph.attributes)):
+        inputs = Inputs.of(random_graph.adjacency, attributes, torch.device("cpu"), torch.float64)
+        torch.testing.assert_close(inputs.convolve(weight), expected)
+
+
+Z = torch.tensor([[1.0, 2.0], [3.0, -1.0], [0.0, 0.0]])
+DIFFERENCES = Z[[0, 1, 2]] - Z[[1, 0, 2]]
+
+
+def by_hand(directed: bool) -> HopMLP:
+    mlp = HopMLP(2, 2, 3, directed=directed, generator=torch.Generator())
+    with torch.no_grad():
+        mlp.weights[0].copy_(torch.tensor([[1.0, -1.0], [1.0, 0.0]]))
+        mlp.biases[0].copy_(torch.tensor([-1.0, 3.0]))
+        mlp.weights[1].copy_(torch.tensor([[1.0, 2.0, 0.0], [0.0, -1.0, 1.0]]))
+        mlp.biases[1].copy_(torch.tensor([0.0, 0.0, -5.0]))
+    return mlp
+
+
+def test_undirected_logits_by_hand() -> None:
+    """|z0 − z1| = (2, 3): hidden = ReLU(2 + 3 − 1, −2 + 3) = (4, 1); logits (4, 8 − 1, 1 − 5), no ReLU on them."""
+    expected = [[4.0, 7.0, -4.0], [4.0, 7.0, -4.0], [0.0, -3.0, -2.0]]
+    assert by_hand(directed=False)(DIFFERENCES).tolist() == expected
+
+
+def test_directed_logits_keep_the_sign() -> None:
+    """z0 − z1 = (−2, 3): hidden = (0, 5). z1 − z0 = (2, −3): hidden = (0, 1)."""
+    expected = [[0.0, -5.0, 0.0], [0.0, -1.0, -4.0], [0.0, -3.0, -2.0]]
+    assert by_hand(directed=True)(DIFFERENCES).tolist() == expected
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_dropout_needs_a_generator_and_repeats_with_it(share: float) -> None:
+    mlp = HopMLP(2, 64, 3, directed=False, generator=torch.Generator().manual_seed(0))
+    first, again = (mlp(DIFFERENCES, dropout=share, generator=torch.Generator().manual_seed(1)) for _ in range(2))
+    assert torch.equal(first, again)
+    assert torch.equal(first, mlp(DIFFERENCES)) == (share == 0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from hopsight.preprocess import edge_similarity, similarity
+from hopsight.preprocess import drop_edges, edge_similarity, similarity
+from hopsight.preprocess.similarity import N_KNOTS, N_REFERENCES, References
 
 ROWS = np.array(
     [
@@ -75,3 +78,96 @@ def test_graphs_without_edges_and_wrong_names() -> None:
     assert edge_similarity(ROWS, np.empty((2, 0), dtype=np.int64)).shape == (0,)
     with pytest.raises(ValueError, match="similarity must be one of auto, jaccard, cosine, euclidean, got 'cosin'"):
         edge_similarity(ROWS, EDGES, "cosin")
+
+
+def test_the_least_similar_edges_are_dropped() -> None:
+    similarity = np.array([0.9, 0.1, 0.5, 0.4, 0.8])
+    kept = drop_edges(similarity, 0.4, rng=np.random.default_rng(0))
+    assert kept.tolist() == [True, False, True, False, True]
+    assert drop_edges(similarity, 0.0, rng=np.random.default_rng(0)).all()
+
+
+@pytest.mark.parametrize("n_edges", [1, 7, 10, 100, 1003])
+@pytest.mark.parametrize("ratio", ["0", "0.1", "0.2", "0.3", "0.5", "0.7", "0.99"])
+def test_exactly_the_floor_of_the_share_is_dropped(n_edges: int, ratio: str, rng: np.random.Generator) -> None:
+    """Counted with fractions: 0.3 · 10 is 3, whatever floating point makes of it."""
+    similarity = rng.choice([0.0, 0.5, 1.0], size=n_edges)  # ties throughout
+    kept = drop_edges(similarity, float(ratio), rng=rng)
+    assert (~kept).sum() == floor(Fraction(ratio) * n_edges)
+    if kept.any() and not kept.all():
+        assert similarity[~kept].max() <= similarity[kept].min()
+
+
+def test_ties_are_broken_fairly_and_by_the_seed() -> None:
+    ties = np.zeros(10)
+    first, again = (drop_edges(ties, 0.5, rng=np.random.default_rng(4)) for _ in range(2))
+    assert np.array_equal(first, again)
+    rng = np.random.default_rng(0)
+    kept = np.sum([drop_edges(ties, 0.5, rng=rng) for _ in range(400)], axis=0)
+    assert (abs(kept - 200) < 4 * 10).all()  # four standard deviations of a fair coin thrown 400 times
+
+
+@pytest.mark.parametrize("ratio", [-0.1, 1.0, float("nan")])
+def test_shares_outside_the_range_are_refused(ratio: float) -> None:
+    with pytest.raises(ValueError, match="drop_ratio must be"):
+        drop_edges(np.ones(3), ratio, rng=np.random.default_rng(0))
+
+
+def test_without_edges_nothing_is_dropped(rng: np.random.Generator) -> None:
+    assert drop_edges(np.empty(0), 0.4, rng=rng).shape == (0,)
+
+
+PAIRS = np.random.default_rng(9).integers(0, 400, size=(2, 600))
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+def test_shares_are_those_of_brute_force(cosine: bool, rng: np.random.Generator) -> None:
+    """33 knots read the share of 256 references to about 1/32."""
+    attributes = rng.gamma(1.0, size=(400, 6))
+    order = rng.permutation(400)
+    metric = "cosine" if cosine else "euclidean"
+    to_references = cdist(attributes, attributes[order[:N_REFERENCES]], metric)
+    apart = np.diag(cdist(attributes[PAIRS[0]], attributes[PAIRS[1]], metric))
+    expected = np.mean([(to_references[end] < apart[:, None]).mean(axis=1) for end in PAIRS], axis=0)
+    found = References.choose(attributes, order, cosine=cosine).relative_dissimilarity(attributes, PAIRS)
+    np.testing.assert_allclose(found, expected, atol=1.5 / N_KNOTS)
+    assert ((found >= 0) & (found <= 1)).all() and np.corrcoef(found, expected)[0, 1] > 0.995
+
+
+def test_three_references_by_hand() -> None:
+    """From 0 the references 1, 2, 9 are 1, 2 and 9 away, from 10 they are 9, 8 and 1 away."""
+    attributes = np.array([[0.0], [10.0], [1.0], [2.0], [9.0], [2.5]])
+    chosen = References.choose(attributes, np.array([2, 3, 4]), cosine=False)
+    assert chosen.rows.ravel().tolist() == [1.0, 2.0, 9.0]
+    knots = chosen.knots(attributes[:2])
+    assert knots[0, [0, -1]].tolist() == [1.0, 81.0] and knots[1, [0, -1]].tolist() == [1.0, 81.0]
+    alike, unlike = chosen.relative_dissimilarity(attributes, np.array([[2, 0], [2, 1]]))
+    assert unlike == 1.0
+    assert (
+        alike == (chosen.knots(attributes[2:3]) == 0.0).mean() / 2
+    )  # the node itself is a reference: a tie counts half
+
+
+def test_a_dense_crowd_is_judged_by_its_own_distances(rng: np.random.Generator) -> None:
+    """Half a unit is far within a crowd, and near for nodes that are far from everybody."""
+    attributes = np.concatenate([0.01 * rng.normal(size=(300, 2)), 50.0 * rng.normal(size=(300, 2))])
+    attributes[[0, 1]], attributes[[300, 301]] = [[0.0, 0.0], [0.5, 0.0]], [[90.0, 90.0], [90.5, 90.0]]
+    chosen = References.choose(attributes, rng.permutation(600), cosine=False)
+    crowd, loners = chosen.relative_dissimilarity(attributes, np.array([[0, 300], [1, 301]]))
+    assert crowd > 0.3 and loners < 0.05  # a loner that is a reference itself counts as one of 33 knots
+
+
+def test_the_order_of_ends_and_the_unit_do_not_matter(rng: np.random.Generator) -> None:
+    attributes, order = rng.normal(size=(400, 5)), rng.permutation(400)
+    found = References.choose(attributes, order, cosine=False).relative_dissimilarity(attributes, PAIRS)
+    swapped = References.choose(attributes, order, cosine=False).relative_dissimilarity(attributes, PAIRS[::-1])
+    larger = References.choose(1024.0 * attributes, order, cosine=False)
+    assert np.array_equal(swapped, found)
+    assert np.array_equal(larger.relative_dissimilarity(1024.0 * attributes, PAIRS), found)
+
+
+def test_rows_of_zeros_and_graphs_without_edges() -> None:
+    for cosine in (False, True):
+        chosen = References.choose(np.zeros((4, 3)), np.arange(4), cosine=cosine)
+        assert chosen.relative_dissimilarity(np.zeros((4, 3)), np.array([[0], [1]])).tolist() == [0.5]
+        assert chosen.relative_dissimilarity(np.zeros((4, 3)), np.empty((2, 0), dtype=np.int64)).size == 0

@@ -16,8 +16,7 @@ from hopsight.explanations import Explainer, Explanation
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import Group
 from hopsight.metrics import ranking
-from hopsight.report.page import write_report
-from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show
+from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show, write_report
 
 FLAGS = [
     "--no-sandbox",
@@ -186,7 +185,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
 @pytest.fixture
 def opened(show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop) -> Any:
     """Return the open report of a detector without evidence."""
-    return show(write_report, judged, judged.graph_, explain_top(judged, judged.graph_, 30), record)
+    return show(write_report, judged, explain_top(judged, judged.graph_, 30), record)
 
 
 @pytest.fixture
@@ -194,4 +193,4 @@ def opened_with_evidence(show: Show, suspected: Any, record: dict[str, Any], exp
     """Return the open report of a detector with evidence, of a graph with labels, beside other files."""
     suspected.graph_ = dataclasses.replace(suspected.graph_, labels=[1 if node in KNOWN else 0 for node in range(80)])
     first = explain_top(suspected, suspected.graph_, 5)
-    return show(write_report, suspected, suspected.graph_, first, record, files=["scores.csv", "run.json"])
+    return show(write_report, suspected, first, record, files=("scores.csv", "run.json"))

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.report.page import write_report
-from report_pages import IMAGE, SCRIPT, ExplainTop, Show, column, each_look, has_chosen
+from report_pages import IMAGE, SCRIPT, ExplainTop, Show, column, each_look, has_chosen, write_report
 
 
 def test_the_page_says_what_was_found(opened: Any) -> None:
@@ -163,9 +162,7 @@ def test_several_notices_fold_into_one_line(
     show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop
 ) -> None:
     notes = ["Read edges from column 'a' to column 'b'.", "Merged 3 duplicate edges."]
-    page = show(
-        write_report, judged, judged.graph_, explain_top(judged, judged.graph_, 3), record | {"warnings": notes}
-    )
+    page = show(write_report, judged, explain_top(judged, judged.graph_, 3), record | {"warnings": notes})
     assert page.locator("details.notice summary").inner_text() == "2 notes on the data and the run"
     assert not page.get_by_text(notes[1]).is_visible()
     page.locator("details.notice summary").click()
@@ -175,7 +172,17 @@ def test_several_notices_fold_into_one_line(
 def test_the_list_says_so_if_not_every_flagged_node_is_explained(
     show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hopsight.report.flagged.MOST", 5)
-    monkeypatch.setattr("hopsight.report.flagged.MOST_SENTENCES", 2)
-    page = show(write_report, judged, judged.graph_, explain_top(judged, judged.graph_, 3), record)
-    assert "The page explains the first 7 of 8 flagged nodes." in page.locator("#most-anomalous-nodes").inner_text()
+    monkeypatch.setattr("hopsight.report.page.N_NODES", 5)
+    page = show(write_report, judged, explain_top(judged, judged.graph_, 3), record)
+    words = page.locator("#most-anomalous-nodes").inner_text()
+    assert "This page has 5 of 80 nodes. It explains the first 5 of 8 flagged nodes." in words
+
+
+def test_a_large_page_is_compressed_and_opens_all_the_same(
+    show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopsight.report.shell.MAX_PLAIN", 1000)
+    page = show(write_report, judged, explain_top(judged, judged.graph_, 3), record)
+    has_chosen(page, IMAGE)
+    assert page.locator("#data").get_attribute("type") == "application/gzip"
+    assert column(page, "Most anomalous nodes", 2)[:2] == [IMAGE, SCRIPT]

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopsight.report.page import write_report
-from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show, column, each_look, has_chosen, violations
+from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show, column, each_look, has_chosen, violations, write_report
 
 
 def test_evidence_is_drawn_for_every_suspect(opened_with_evidence: Any, suspected: Any) -> None:
@@ -61,7 +60,7 @@ def test_an_outlier_is_shown_with_the_names_of_its_unusual_attributes(
     model = copy.copy(suspected)
     model.decided_by_ = np.full(80, model.evidence.index("outlier"))
     explanations = explain_top(model, model.graph_, 3)
-    page = show(write_report, model, model.graph_, explanations, record)
+    page = show(write_report, model, explanations, record)
     names = [[each.name for each in explanation.own_values] for explanation in explanations]
     assert any(names)
     wanted = [f"unusual in {mine[0]}" if mine else "its own attributes are unusual" for mine in names]
@@ -105,23 +104,6 @@ def test_any_node_can_be_opened_with_its_evidence_rank_and_neighbors(opened_with
     has_chosen(page, str(graph.node_ids[last]))
 
 
-def test_flagged_nodes_without_tables_are_listed_found_and_have_a_sentence(
-    show: Show, suspected: Any, explain_top: ExplainTop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from playwright.sync_api import expect
-
-    monkeypatch.setattr("hopsight.report.flagged.MOST", 5)
-    page = show(write_report, suspected, suspected.graph_, explain_top(suspected, suspected.graph_, 3), {})
-    rows = page.locator('table[aria-label="Most anomalous nodes"] tbody tr')
-    expect(rows).to_have_count(8)
-    name = column(page, "Most anomalous nodes", 2)[7]
-    page.get_by_placeholder("Search the nodes").fill(name)
-    assert column(page, "Most anomalous nodes", 1) == ["8"]
-    rows.locator("a").click()
-    has_chosen(page, name)
-    expect(page.locator("#node .lead")).to_contain_text("Ranks 8 of 80 (flagged), decided by")
-
-
 def test_ground_truth_is_a_column_and_a_filter(opened_with_evidence: Any, suspected: Any) -> None:
     from playwright.sync_api import expect
 
@@ -148,7 +130,7 @@ def test_what_is_shown_is_saved_as_csv_that_begins_no_formula(
     odd = ["=1+1", "+cmd", "-1", "@x", " =2", "\tx", "\u200b=3", "＝4", "'tis", 'a "quoted", name', "plain"]
     names = [*odd, *(f"user-{i}" for i in range(80 - len(odd)))]
     suspected.graph_ = dataclasses.replace(suspected.graph_, node_ids=names)
-    page = show(write_report, suspected, suspected.graph_, explain_top(suspected, suspected.graph_, 5), {})
+    page = show(write_report, suspected, explain_top(suspected, suspected.graph_, 5), {})
     page.get_by_label("Which rows of Most anomalous nodes").select_option(label="All nodes")
     page.get_by_role("button", name="Show all 80").wait_for()
     with page.expect_download() as download:
@@ -196,11 +178,11 @@ def test_names_are_shown_and_found_beside_ids(
     show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop
 ) -> None:
     suspected.graph_ = dataclasses.replace(suspected.graph_, node_names=[f"Person {node}" for node in range(80)])
-    page = show(write_report, suspected, suspected.graph_, explain_top(suspected, suspected.graph_, 5), record)
+    page = show(write_report, suspected, explain_top(suspected, suspected.graph_, 5), record)
     assert column(page, "Most anomalous nodes", 3)[:2] == ["Person 3", "Person 4"]
     assert page.locator("#chosen .title").inner_text() == "Person 3"
     assert page.locator(".suspects li a").first.inner_text() == f"Person 3 ({IMAGE})"
-    find = page.get_by_placeholder("Go to any node")
+    find = page.get_by_placeholder("Go to a node")
     find.fill("person 61")  # neither explained nor flagged
     find.press("Enter")
     page.locator("#chosen .title", has_text="Person 61").wait_for()

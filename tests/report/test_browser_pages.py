@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hopsight.report.bench_page import write_bench_page
-from hopsight.report.timeline import write_timeline
+from hopsight.report.pages import write_bench_page, write_timeline
 from report_pages import IMAGE, SCRIPT, Show, column, violations
 
 

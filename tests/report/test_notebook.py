@@ -13,7 +13,7 @@ import pytest
 import hopsight
 from hopsight.baselines.lof import LOF
 from hopsight.datasets import make_textbook
-from hopsight.report.notebook import report
+from hopsight.report.page import report
 
 
 def test_the_report_is_shown_in_a_frame_that_can_only_run_its_own_script(tmp_path: Path) -> None:
@@ -40,9 +40,7 @@ def test_a_loaded_detector_needs_its_graph(tmp_path: Path) -> None:
     assert "LOF" in report(model, graph, top=1).text
 
 
-@pytest.mark.parametrize(
-    "first", ["import hopsight.report.page", "from hopsight.report import notebook", "hopsight.plot"]
-)
+@pytest.mark.parametrize("first", ["import hopsight.report.page", "from hopsight.report import page", "hopsight.plot"])
 def test_hs_report_can_be_called_whatever_was_imported_before(first: str) -> None:
     program = f"import hopsight; {first}; print(callable(hopsight.report), hopsight.report.__name__)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import gzip
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,44 +15,67 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hopsight.baselines.lof import LOF
+from hopsight.datasets import make_textbook
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.text import number
 from hopsight.graph import AttributedGraph
-from hopsight.report.page import full_data, report_data, write_report
+from hopsight.report.page import report_page
+from report_pages import ExplainTop, write_report
 
-ExplainTop = Callable[..., list[Explanation]]
 
-
-def read_data(path: Path) -> dict[str, Any]:
-    text = path.read_text(encoding="utf-8")
-    (embedded,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, flags=re.DOTALL)
+def data_of(model: Any, first: Sequence[Explanation], run: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return what the page of a model carries; keys of nodes are text, as everywhere in JSON."""
+    text = report_page(Explainer(model, model.graph_), first, run or {}).text
+    ((kind, embedded),) = re.findall(r'<script type="([^"]*)" id="data">(.*?)</script>', text, flags=re.DOTALL)
+    if kind == "application/gzip":
+        embedded = gzip.decompress(base64.b64decode(embedded)).decode()
     data: dict[str, Any] = json.loads(embedded)
     return data
 
 
 def test_the_file_holds_scores_reasons_edges_and_losses(
-    judged: Any, record: dict[str, Any], tmp_path: Path, explain_top: ExplainTop
+    judged: Any, record: dict[str, Any], explain_top: ExplainTop
 ) -> None:
     explanations = explain_top(judged, judged.graph_, 10)
-    write_report(tmp_path / "report.html", judged, judged.graph_, explanations, record)
-    data = read_data(tmp_path / "report.html")
-    assert [data["nodes"][row[0]][0] for row in data["top"]] == [each.node for each in explanations]
+    data = data_of(judged, explanations, record)
+    assert [data["nodes"][str(rank)][0] for rank in data["top"]] == [each.node for each in explanations]
     assert sum(data["scores"]["counts"]) == 80
     assert data["scores"]["threshold"] == pytest.approx(judged.threshold_, rel=1e-5)
     assert data["losses"][0] == [1, 2.0]
     assert data["losses"][-1] == [60, 1.0]
     assert len(data["edges"]) == 100
     assert data["edges"][0][2] == pytest.approx(judged.edge_hop_.max(), rel=1e-5)
-    first = data["reasons"][str(data["top"][0][0])]
-    assert sum(row[4] for row in first["neighbors"]) == pytest.approx(judged.ahp_[3], rel=1e-4)
-    assert first["attributes"][0][0] == explanations[0].attributes[0].name
-    assert all(str(node) in data["egos"] for node, *_ in data["top"])
+    around = data["egos"]["1"]
+    assert sum(row[1] for row in around["edges"]) / around["total"] == pytest.approx(judged.ahp_[3], rel=1e-4)
+    assert data["reasons"]["1"]["attributes"][0][0] == explanations[0].attributes[0].name
+    assert len(data["egos"]) == 80 and len(data["reasons"]) == 10
+
+
+def test_every_flagged_node_is_explained_before_others_are_carried() -> None:
+    graph = make_textbook("outlier", n=100)
+    model = LOF(contamination=0.2).fit(graph)
+    first = [Explainer(model, graph).node(int(np.argmax(model.decision_score_)))]
+    data = data_of(model, first)
+    assert data["top"] == list(range(1, 21)) and len(data["reasons"]) == 20
+    assert len(data["egos"]) == 100
+
+
+def test_fewer_nodes_are_carried_where_the_page_would_be_too_large(
+    judged: Any, explain_top: ExplainTop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = explain_top(judged, judged.graph_, 3)
+    whole = len(report_page(Explainer(judged, judged.graph_), first, {}).text)
+    monkeypatch.setattr("hopsight.report.page.MAX_SIZE", whole - 10_000)
+    data = data_of(judged, first)
+    assert 3 <= len(data["egos"]) < 80
+    assert set(data["reasons"]) <= set(data["egos"])
 
 
 def test_no_name_appears_as_markup(
     judged: Any, record: dict[str, Any], tmp_path: Path, explain_top: ExplainTop
 ) -> None:
-    write_report(tmp_path / "report.html", judged, judged.graph_, explain_top(judged, judged.graph_, 5), record)
+    write_report(tmp_path / "report.html", judged, explain_top(judged, judged.graph_, 5), record)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     for markup in ("<img", "<script>alert", "<b>income", "<i>shop", "<email>", "secret place"):
         assert markup not in text
@@ -66,17 +91,17 @@ def test_fifty_nodes_of_a_dense_graph_stay_under_five_megabytes(
         rng.normal(size=(n_nodes, 50)),
         node_ids=[f"a rather long name of customer number {i}" for i in range(n_nodes)],
     )
-    model = SimpleNamespace(decision_score_=rng.random(n_nodes), threshold_=0.9, edge_index_=graph.edges)
+    model = SimpleNamespace(decision_score_=rng.random(n_nodes), threshold_=0.9, edge_index_=graph.edges, graph_=graph)
     model.edge_hop_, model.edge_variance_, model.edge_probability_ = rng.random((3, graph.n_edges))
     path = tmp_path / "report.html"
-    write_report(path, model, graph, explain_top(model, graph, 50), {})
+    write_report(path, model, explain_top(model, graph, 50), {})
     assert path.stat().st_size < 5_000_000
 
 
 def test_detectors_without_edges_or_training_have_a_page_too(judged: Any, explain_top: ExplainTop) -> None:
     for name in ("edge_index_", "edge_hop_", "edge_variance_", "edge_probability_", "ahp_", "loss_"):
         delattr(judged, name)
-    data = full_data(Explainer(judged, judged.graph_), explain_top(judged, judged.graph_, 3), {})
+    data = data_of(judged, explain_top(judged, judged.graph_, 3))
     assert data["edges"] == []
     assert data["losses"] == []
     assert data["columns"] == []
@@ -85,7 +110,7 @@ def test_detectors_without_edges_or_training_have_a_page_too(judged: Any, explai
 
 def test_long_training_is_thinned_and_keeps_its_end(judged: Any) -> None:
     judged.loss_ = np.arange(5000.0)
-    losses = report_data(judged, judged.graph_, [], {})["losses"]
+    losses = data_of(judged, [])["losses"]
     assert len(losses) <= 600
     assert losses[0] == [1, 0.0]
     assert losses[-1] == [5000, 4999.0]
@@ -95,47 +120,51 @@ def test_a_category_is_one_row_with_its_values(judged: Any, explain_top: Explain
     cities = np.eye(3)[np.arange(80) % 3]
     names = ["city=Dublin", "city=Oslo", "city=Rome"]
     judged.graph_ = AttributedGraph(judged.graph_.adjacency, cities, attribute_names=names)
-    data = report_data(judged, judged.graph_, explain_top(judged, judged.graph_, 1), {})
-    (row,) = data["reasons"][data["top"][0][0]]["attributes"]
+    data = data_of(judged, explain_top(judged, judged.graph_, 1))
+    (row,) = data["reasons"]["1"]["attributes"]
     assert row[0] == "city=Dublin"  # node 3
-    assert row[8][:2] == ("city", "Dublin")
+    assert row[8][:2] == ["city", "Dublin"]
 
 
 def test_evidence_groups_and_what_differs_are_on_the_page(suspected: Any, explain_top: ExplainTop) -> None:
     graph = suspected.graph_
-    data = report_data(suspected, graph, explain_top(suspected, graph, 4), {})
-    assert [kind for kind, *_ in data["kinds"]] == ["misfit", "ring", "outlier", "activity", "lockstep"]
+    data = data_of(suspected, explain_top(suspected, graph, 4))
+    kinds = [kind for kind, *_ in data["kinds"]]
+    assert kinds == ["misfit", "ring", "outlier", "activity", "lockstep"]
     assert [counts for _, counts, _ in data["kinds"]] == [True, True, True, True, False]
-    number = data["top"][0][0]  # node 3
-    assert data["evidence"][number] == ["activity", *(suspected.evidence_[kind][3] for kind, *_ in data["kinds"])]
-    assert data["stability"][number] == suspected.stability_[3]
-    assert data["columns"] == []  # the bars take their place
+    decided, *strengths = data["evidence"]["1"]  # node 3
+    assert decided == "activity"
+    assert strengths == pytest.approx([suspected.evidence_[kind][3] for kind in kinds], rel=1e-5)
+    assert data["stability"]["1"] == pytest.approx(suspected.stability_[3], rel=1e-5)
+    assert (data["columns"], data["values"]) == ([], {})  # the bars take their place
     assert data["n_groups"] == 2
+    names = {int(rank): row[0] for rank, row in data["nodes"].items()}
     first = data["groups"][0]
-    assert first[:2] == [1, "ring"] and [data["nodes"][node][0] for node in first[2]] == graph.node_ids[3:6].tolist()
-    assert first[3:6] == [3, 2 / 3, 4.5] and first[6].startswith("unlike in <b>income</b> 10,373 to ")
-    assert all(node in data["egos"] for node in first[2])
+    assert first[:2] == [1, "ring"] and [names[node] for node in first[2]] == graph.node_ids[3:6].tolist()
+    assert first[3:6] == [3, 0.666667, 4.5] and first[6].startswith("unlike in <b>income</b> 10,373 to ")
     worst = int(np.argmax(suspected.edge_score_))
-    source, target, hop, _, _, score, flagged, unlike, differs, carried = data["edges"][0]
+    source, target, hop, _, _, unlike, score, flagged, differs, carried = data["edges"][0]
     assert (data["edge_data"], carried) == ([], [])
-    assert [data["nodes"][node][0] for node in (source, target)] == graph.node_ids[graph.edges[:, worst]].tolist()
-    assert (hop, score, flagged) == (suspected.edge_hop_[worst], suspected.edge_score_[worst], 1)
-    assert unlike == pytest.approx(100 * np.mean(suspected.edge_dissimilarity_ < suspected.edge_dissimilarity_[worst]))
+    assert [names[node] for node in (source, target)] == graph.node_ids[graph.edges[:, worst]].tolist()
+    assert (hop, score) == pytest.approx((suspected.edge_hop_[worst], suspected.edge_score_[worst]), rel=1e-5)
+    lower = 100 * np.mean(suspected.edge_dissimilarity_ < suspected.edge_dissimilarity_[worst])
+    assert flagged == 1 and unlike == pytest.approx(lower, rel=1e-5)
     assert " / " in differs and any(name in differs for name in graph.attribute_names)
-    rows = data["reasons"][number]["neighbors"]
-    assert all(0 <= row[5] < 100 for row in rows)
+    assert all(0 <= row[4] < 100 for row in data["egos"]["1"]["edges"])
 
 
 def test_edges_are_shown_with_what_the_edge_list_says(suspected: Any, explain_top: ExplainTop) -> None:
     times = np.full(suspected.graph_.n_edges, 1_709_251_200.0)
     graph = dataclasses.replace(suspected.graph_, edge_weight=np.arange(float(times.size)), edge_time=times)
-    data = report_data(suspected, graph, explain_top(suspected, graph, 1), {})
+    suspected.graph_ = graph
+    data = data_of(suspected, explain_top(suspected, graph, 1))
     worst = int(np.argmax(suspected.edge_score_))
     assert data["edge_data"] == ["weight", "time"]
-    assert data["edges"][0][-1] == [[float(worst), number(float(worst))], [1_709_251_200.0, "2024-03-01"]]
+    (weight, words), (_, day) = data["edges"][0][-1]
+    assert (weight, words, day) == (worst, number(float(worst)), "2024-03-01")
 
 
 def test_without_evidence_the_page_has_none(judged: Any, explain_top: ExplainTop) -> None:
-    data = report_data(judged, judged.graph_, explain_top(judged, judged.graph_, 2), {})
+    data = data_of(judged, explain_top(judged, judged.graph_, 2))
     assert (data["kinds"], data["evidence"], data["stability"], data["groups"]) == ([], {}, {}, [])
-    assert data["columns"] == ["ahp"]
+    assert data["columns"] == ["ahp"] and data["values"]["1"] == pytest.approx([judged.ahp_[3]], rel=1e-5)

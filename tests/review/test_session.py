@@ -24,9 +24,10 @@ def test_a_node_comes_with_sentences_picture_attributes_and_history(session: Ses
     session.decide("r1", first["place"], "anomalous", "a note", "ann")
     found = session.node(first["place"])
     page = found["page"]
-    assert page["nodes"][0][0] == IMAGE and page["places"][0] == first["place"]
-    assert page["reasons"][0]["sentences"][0].startswith("It is")
-    assert page["egos"][0]["total"] == session.graph.degrees[first["place"]]
+    place = first["place"]
+    assert page["nodes"][place][0] == IMAGE
+    assert page["reasons"][place]["sentences"][0].startswith("It is")
+    assert page["egos"][place]["total"] == session.graph.degrees[place]
     assert [row[:2] + row[3:] for row in found["history"]] == [["anomalous", "ann", "a note", False]]
     with pytest.raises(ValueError, match="no node at place"):
         session.node(session.graph.n_nodes)
@@ -35,7 +36,8 @@ def test_a_node_comes_with_sentences_picture_attributes_and_history(session: Ses
 def test_any_node_is_found_and_explained(session: Session) -> None:
     found = session.search("USER-01")
     assert [row["name"] for row in found][:3] == ["user-010", "user-011", "user-012"]
-    assert session.node(found[0]["place"])["page"]["reasons"][0]["sentences"]
+    place = found[0]["place"]
+    assert session.node(place)["page"]["reasons"][place]["sentences"]
     assert session.search("img src")[0]["name"] == IMAGE
     assert session.search("  ") == [] == session.search("nobody")
 

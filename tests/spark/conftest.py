@@ -17,7 +17,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.io import write
 from hopsight.spark.session import missing_requirement
-from spark_stages import QUICK, CommandRun, FirstStages, quick_options
+from spark_stages import QUICK, CommandRun, quick_options
 from toys import two_groups
 
 
@@ -92,53 +92,24 @@ def tables(graph: AttributedGraph, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def run(spark: Any, tables: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> CommandRun:
-    """Return a detection by the command line in two blocks: the folder, what was printed, and all that was found."""
-    from hopsight.spark import detection
-
-    class Recorded(detection.Engine):
-        def _choose_blocks(self, *sizes: int) -> int:
-            return 2
-
-        def _index(self, *parts: Any) -> Any:
-            engines.append(self)
-            _, _, *self.units = found = super()._index(*parts)
-            return found
-
-        def run(self, *parts: Any) -> Any:
-            ran.append(super().run(*parts))
-            return ran[-1]
+    """Return a detection by the command line in two blocks: the folder, what was printed, and the result."""
+    from hopsight.spark import detection, graph
 
     def recorded(*frames: Any, **options: Any) -> Any:
         found.append(whole(*frames, **options))
         return found[-1]
 
-    engines: list[Any] = []
-    ran: list[Any] = []
     found: list[Any] = []
     whole, folder, printed = detection.detect, tmp_path_factory.mktemp("run") / "out", StringIO()
     command = ["detect", str(tables[0]), "--nodes", str(tables[1]), "--out", str(folder), *quick_options()]
     with pytest.MonkeyPatch.context() as patched, redirect_stdout(printed):
-        patched.setattr(detection, "Engine", Recorded)
+        patched.setattr(graph, "choose_blocks", lambda *sizes: 2)
         patched.setattr(detection, "detect", recorded)
         assert main([*command, "--engine", "spark", "--master", "local[2]", "--top", "3"]) == 0
-    return CommandRun(folder, printed.getvalue(), found[0], engines[0], ran[0])
+    return CommandRun(folder, printed.getvalue(), found[0])
 
 
 @pytest.fixture(scope="session")
 def detected(run: CommandRun) -> Any:
     """Return the result of the detection."""
     return run.detected
-
-
-@pytest.fixture(scope="session")
-def first_stages(spark: Any, run: CommandRun) -> FirstStages:
-    """Return nodes in two blocks and edges in three cells."""
-    from hopsight.hcm.splits import Splits
-    from hopsight.spark import graph as stages
-    from hopsight.spark.blocks import cached
-
-    engine, built = run.engine, run.judged.graph
-    splits = Splits(engine.detector.seed, engine.detector.n_folds, engine.detector.n_inner)
-    x = cached(stages.attribute_blocks(built.nodes, built.layout, *engine.units))
-    degrees = cached(stages.degree_blocks(built.cells, built.layout, splits))
-    return FirstStages(engine, built.layout, x, built, degrees, splits)

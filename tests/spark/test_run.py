@@ -63,7 +63,7 @@ def test_the_folder_has_the_tables_of_the_local_engine(
     assert edges.height == graph.n_edges
     assert pl.read_csv(out / "groups.csv").columns == ["group", "kind", "members", "density", "score", "shared"]
     record = json.loads((out / "run.json").read_text())
-    assert record["stages"]["judge"]["shuffle_bytes"] > 0
+    assert record["seconds"]["judge"] > 0
     assert record["graph"]["n_edges"] == edges.height
     assert record["n_flagged"] == scores["flagged"].sum()
     asked: list[Any] = []
@@ -177,8 +177,11 @@ def test_an_edge_list_without_a_node_table_is_refused(tmp_path: Path, capsys: py
     assert "needs an edge list and a node table" in capsys.readouterr().err
 
 
-def test_a_folder_of_text_files_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "edges.csv").write_text("source,target\na,b\n")
-    session: Any = None  # the folder is refused before Spark is asked
-    with pytest.raises(ValueError, match="on Spark, the files of a folder must be Parquet; use hopsight convert"):
-        on_spark._frame(session, str(tmp_path))
+def test_any_table_that_the_local_engine_reads_becomes_a_frame(spark: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "people"
+    folder.mkdir()
+    (folder / "1.csv").write_bytes("id;Größe\nä;1,5\n\n".encode("cp1252"))
+    (folder / "2.csv").write_bytes("id;Größe\nö;2,5\n".encode("cp1252"))
+    frame, table = on_spark._frame(spark, str(folder), tmp_path / "people.parquet")
+    assert table is not None and not table.typed
+    assert [tuple(row) for row in frame.collect()] == [("ä", "1,5"), ("ö", "2,5")]

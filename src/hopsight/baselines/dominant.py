@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
-from torch import Generator, Tensor, allclose, device, no_grad
+from torch import Tensor, nn
 
-from hopsight.baselines.adam_loop import NetworkDetector, as_array
-from hopsight.baselines.autoencoder import Autoencoder
+from hopsight.baselines.networks import NetworkDetector, as_array
 from hopsight.checks import check_choice, check_ratio
-from hopsight.nn.layers import Inputs
-from hopsight.nn.reconstruction import EPSILON, row_errors, row_loss, sample_rows
-from hopsight.nn.target import Target
+from hopsight.nn.gcn import Layers, relu_drop
+from hopsight.nn.reconstruction import EPSILON, Inputs, Target, row_errors, row_loss, sample_rows
 from hopsight.system.threads import Run, safe_in_forks
 
 FloatArray = NDArray[np.float64]
@@ -124,11 +123,6 @@ class DOMINANT(NetworkDetector):
     n_rows: int | str = "auto"
 
     @classmethod
-    def torch(cls, **changes: Any) -> Self:
-        """Return the settings of the authors' PyTorch code, which are the defaults."""
-        return cls(**changes)
-
-    @classmethod
     def paper(cls, **changes: Any) -> Self:
         """Return the settings of the paper, which gives a as a range only, 0.4 to 0.8."""
         settings: dict[str, Any] = {
@@ -174,7 +168,7 @@ class DOMINANT(NetworkDetector):
         }
         return cls(**settings | changes)
 
-    @no_grad()
+    @torch.no_grad()
     @safe_in_forks
     def embed(self, source: Any = None) -> FloatArray:
         """Return Z, the encoding of every node of a graph, or of the training graph."""
@@ -183,7 +177,7 @@ class DOMINANT(NetworkDetector):
         network, inputs, _ = self._trained(self.graph_ if source is None else source)
         return as_array(network(inputs).encoding)
 
-    def _check(self) -> device:
+    def _check(self) -> torch.device:
         check_choice("decoder", self.decoder, ("linear", "sigmoid"))
         check_choice("final_activation", self.final_activation, ("relu", "none"))
         check_choice("loss", self.loss, ("mean", "squared"))
@@ -191,13 +185,13 @@ class DOMINANT(NetworkDetector):
         check_ratio("dropout", self.dropout)
         return super()._check()
 
-    def _look_at(self, attributes: Any) -> None:
-        super()._look_at(attributes)
+    def _note(self, attributes: Any) -> None:
+        super()._note(attributes)
         values = attributes.data if sp.issparse(attributes) else attributes
         can_be_negative = values.min(initial=0.0) < 0
         self.attribute_activation_ = "none" if can_be_negative else self.final_activation
 
-    def _network(self, inputs: Inputs, generator: Generator) -> Autoencoder:
+    def _network(self, inputs: Inputs, generator: torch.Generator) -> Autoencoder:
         network = Autoencoder(
             inputs.attributes.shape[1],
             self.encoder_units,
@@ -211,7 +205,7 @@ class DOMINANT(NetworkDetector):
         return network.to(inputs.attributes.squares.device)
 
     def _loss(
-        self, network: Any, inputs: Inputs, edges: Target, rows: Generator, dropout: Any = None, run: Run = map
+        self, network: Any, inputs: Inputs, edges: Target, rows: torch.Generator, dropout: Any = None, run: Run = map
     ) -> Tensor:
         output = network(inputs, dropout=self.dropout, generator=dropout)
         root = self.loss == "mean"
@@ -226,7 +220,7 @@ class DOMINANT(NetworkDetector):
         total = self.attribute_weight * of_attributes + (1 - self.attribute_weight) * of_edges
         return total / n_nodes if root else total
 
-    @no_grad()
+    @torch.no_grad()
     def _errors(
         self, network: Autoencoder, inputs: Inputs, edges: Target, run: Run = map
     ) -> tuple[Tensor, Tensor, bool]:
@@ -235,7 +229,7 @@ class DOMINANT(NetworkDetector):
         activation = "none" if self.decoder == "linear" else "sigmoid"
         of_attributes = row_errors(output.left, output.right, inputs.attributes, self.attribute_activation_, run)
         of_edges = row_errors(output.units, output.units, edges, activation, run)
-        only_zeros = not output.units.any() and allclose(of_attributes, inputs.attributes.squares)
+        only_zeros = not output.units.any() and torch.allclose(of_attributes, inputs.attributes.squares)
         alive = bool(output.encoding.any()) and not only_zeros
         return (of_attributes + EPSILON).sqrt(), (of_edges + EPSILON).sqrt(), alive
 
@@ -249,3 +243,82 @@ class DOMINANT(NetworkDetector):
 
     def _weighted(self, of_attributes: Tensor, of_edges: Tensor) -> FloatArray:
         return as_array(self.attribute_weight * of_attributes + (1 - self.attribute_weight) * of_edges)
+
+
+class Reconstruction(NamedTuple):
+    """Both reconstructions in factorized form: attributes f(left rightᵀ), edges g(units unitsᵀ)."""
+
+    encoding: Tensor  # (n_nodes, n_encoded)
+    left: Tensor  # (n_nodes, n_hidden), one column more with a bias
+    right: Tensor  # (n_attributes, n_hidden), one column more with a bias
+    units: Tensor  # (n_nodes, n_units)
+
+
+class Autoencoder(nn.Module):
+    """Encoder, attribute decoder and structure decoder, all of graph convolutions Â H W + b.
+
+    The last convolution of the attribute decoder stays a product of two thin matrices, (Â H, 1)(W, b), so that no
+    n × d matrix is held.
+
+    Parameters
+    ----------
+    n_inputs
+        Number of attributes.
+    encoder_units, attribute_units, structure_units
+        Widths of the encoder, of the attribute decoder before its last layer, and of the structure decoder.
+    ends_in_relu
+        Whether a ReLU follows the last layer of the encoder and of the structure decoder.
+    bias, initial, generator
+        See :class:`hopsight.nn.gcn.Layers`.
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        encoder_units: Sequence[int],
+        attribute_units: Sequence[int],
+        structure_units: Sequence[int],
+        *,
+        ends_in_relu: bool,
+        bias: bool,
+        initial: str,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.ends_in_relu = ends_in_relu
+        encoded = encoder_units[-1]
+        self.encoder, self.attribute, self.structure = (
+            Layers(widths, bias=bias, initial=initial, generator=generator)
+            for widths in (
+                [n_inputs, *encoder_units],
+                [encoded, *attribute_units, n_inputs],
+                [encoded, *structure_units],
+            )
+        )
+
+    def forward(self, inputs: Inputs, dropout: float = 0.0, generator: torch.Generator | None = None) -> Reconstruction:
+        """Return the reconstructed attributes and edges in factorized form."""
+        encoding = self._encode(inputs, dropout, generator)
+        spread = inputs.propagate(encoding)  # the first step of both decoders
+        left = spread
+        for layer in range(len(self.attribute) - 1):
+            hidden = self.attribute.convolve(layer, left)
+            left = inputs.propagate(relu_drop(hidden, dropout, generator))
+        right = self.attribute.weights[-1].T
+        if len(self.attribute.biases):
+            left = torch.cat([left, left.new_ones((left.shape[0], 1))], dim=1)
+            right = torch.cat([right, self.attribute.biases[-1][:, None]], dim=1)
+        units = encoding
+        for layer in range(len(self.structure)):
+            convolved = spread if layer == 0 else inputs.propagate(units)
+            units = self.structure.convolve(layer, convolved)
+            if self.ends_in_relu or layer < len(self.structure) - 1:
+                units = relu_drop(units, dropout, generator)
+        return Reconstruction(encoding, left, right, units)
+
+    def _encode(self, inputs: Inputs, dropout: float, generator: torch.Generator | None) -> Tensor:
+        hidden = self.encoder.add_bias(0, inputs.convolve(self.encoder.weights[0]))
+        for layer in range(1, len(self.encoder)):
+            hidden = relu_drop(hidden, dropout, generator)
+            hidden = self.encoder.add_bias(layer, inputs.propagate(hidden @ self.encoder.weights[layer]))
+        return torch.relu(hidden) if self.ends_in_relu else hidden

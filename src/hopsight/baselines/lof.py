@@ -8,21 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
 
-from hopsight.baselines.prepare import transformed
+from hopsight.baselines.prepare import squared_distances, transformed
 from hopsight.checks import check_count
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
-from hopsight.system.compiled import compiled, inner
-from hopsight.system.threads import in_order
+from hopsight.system.threads import blas_on_one_thread, n_threads
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-SPARE = 8  # candidates beyond k kept for sparse rows until their distances are recomputed
-GROUP = 64  # dense rows that share a pass over the others
-WIDTH = 512  # other rows compared at a time, few enough to stay in the cache
-BLOCK_VALUES = 1 << 22  # inner products of sparse rows held at a time
+SPARE = 8  # candidates beyond k kept until their distances are recomputed
 
 
 @dataclass(kw_only=True)
@@ -50,11 +47,10 @@ class LOF(Detector):
 
     Notes
     -----
-    The definition is scikit-learn's: Euclidean distance, exactly k neighbors. The search for neighbors is not, because
-    flags and word counts have many ties. Among equally near nodes this one takes the first in the order of the nodes,
-    for dense and sparse attributes alike; scikit-learn's choice depends on its tree, and for sparse attributes it
-    subtracts large norms, which loses small distances. Here distances are sums of squared differences, equal for any
-    number of threads. Memory is O(n·k).
+    The definition is scikit-learn's: Euclidean distance, exactly k neighbors, which it finds. For sparse attributes it
+    subtracts large norms, which loses small distances; here distances of the nearest nodes are computed again from
+    differences. Among equally near nodes the first in the order of the nodes count, as far as scikit-learn found them.
+    Memory is O(n·k).
 
     References
     ----------
@@ -104,114 +100,14 @@ def local_outlier_factor(distances: FloatArray, neighbors: IntArray) -> FloatArr
 def nearest(rows: Any, k: int) -> tuple[FloatArray, IntArray]:
     """Return distances and positions of the k nearest other rows of each row, ``(n, k)`` both, nearest first."""
     rows = rows.astype(np.float64)
-    values = rows.data if sp.issparse(rows) else rows
-    peak = float(abs(values).max(initial=0.0))
+    n, sparse = rows.shape[0], sp.issparse(rows)
+    peak = float(abs(rows.data if sparse else rows).max(initial=0.0))
     if peak > 1e150:  # squares would overflow, and LOF is a ratio
         rows = rows / peak
-    squares, neighbors = _nearest_sparse(rows, k) if sp.issparse(rows) else _nearest_dense(rows, k)
+    n_kept = min(k + SPARE, n - 1)
+    model = NearestNeighbors(n_neighbors=n_kept, algorithm="brute" if sparse else "kd_tree", n_jobs=n_threads())
+    with blas_on_one_thread():
+        neighbors = model.fit(rows).kneighbors(return_distance=False)
+    squares = squared_distances(rows, np.repeat(np.arange(n), n_kept), neighbors.ravel()).reshape(n, n_kept)
     order = np.lexsort((neighbors, squares))[:, :k]
     return np.sqrt(np.take_along_axis(squares, order, axis=1)), np.take_along_axis(neighbors, order, axis=1)
-
-
-def _nearest_dense(rows: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    n = len(rows)
-    squares, neighbors = np.full((n, k), np.inf), np.full((n, k), n, dtype=np.int64)
-    columns = np.ascontiguousarray(rows.T)
-
-    def fill(start: int) -> None:
-        part = slice(start, start + GROUP)
-        _fill_dense(columns, start, squares[part], neighbors[part])
-
-    list(in_order(fill, range(0, n, GROUP)))
-    return squares, neighbors
-
-
-def _nearest_sparse(rows: Any, k: int) -> tuple[FloatArray, IntArray]:
-    n = rows.shape[0]
-    n_kept = min(k + SPARE, n - 1)
-    squares, neighbors = np.full((n, n_kept), np.inf), np.full((n, n_kept), n, dtype=np.int64)
-    norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    transposed = rows.T.tocsr()
-    step = max(1, BLOCK_VALUES // n)
-    for start in range(0, n, step):
-        part = slice(start, start + step)
-        products = (rows[part] @ transposed).toarray()
-        _fill_sparse(products, norms, start, squares[part], neighbors[part])
-    indices, indptr = (part.astype(np.int64) for part in (rows.indices, rows.indptr))  # numba compiles once per type
-    _recompute(rows.data, indices, indptr, neighbors, squares)
-    return squares, neighbors
-
-
-@compiled(nogil=True)
-def _fill_dense(columns: Any, start: int, squares: Any, neighbors: Any) -> None:
-    """Find the nearest rows of rows start, start + 1, …, with one heap per row that has its farthest entry in front."""
-    d, n = columns.shape
-    total = np.empty(WIDTH)
-    for first in range(0, n, WIDTH):
-        width = min(WIDTH, n - first)
-        for r in range(squares.shape[0]):
-            row = start + r
-            total[:width] = 0.0
-            for f in range(d):
-                x = columns[f, row]
-                other = columns[f, first : first + width]
-                for j in range(width):
-                    difference = other[j] - x
-                    total[j] += difference * difference
-            for j in range(width):
-                if total[j] < squares[r, 0] and first + j != row:
-                    _replace_farthest(squares[r], neighbors[r], total[j], first + j)
-
-
-@compiled(nogil=True)
-def _fill_sparse(products: Any, norms: Any, start: int, squares: Any, neighbors: Any) -> None:
-    """Do the same with ‖y‖² − 2x·y, which orders the other rows y as their distances from x do."""
-    for r in range(products.shape[0]):
-        for j in range(products.shape[1]):
-            value = norms[j] - 2.0 * products[r, j]
-            if value < squares[r, 0] and j != start + r:
-                _replace_farthest(squares[r], neighbors[r], value, j)
-
-
-@inner
-def _replace_farthest(values: Any, positions: Any, value: float, position: int) -> None:
-    """Replace the farthest entry of the heap; among equal distances the higher position counts as farther."""
-    size = len(values)
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and (
-            values[right] > values[child] or (values[right] == values[child] and positions[right] > positions[child])
-        ):
-            child = right
-        if values[child] < value or (values[child] == value and positions[child] < position):
-            break
-        values[at], positions[at] = values[child], positions[child]
-        at = child
-    values[at], positions[at] = value, position
-
-
-@compiled(nogil=True)
-def _recompute(data: Any, indices: Any, indptr: Any, neighbors: Any, squares: Any) -> None:
-    """Replace the values of the search by squared distances, computed from differences."""
-    for row in range(neighbors.shape[0]):
-        for c in range(neighbors.shape[1]):
-            a, b = indptr[row], indptr[neighbors[row, c]]
-            a_end, b_end = indptr[row + 1], indptr[neighbors[row, c] + 1]
-            total = 0.0
-            while a < a_end or b < b_end:
-                if b == b_end or (a < a_end and indices[a] < indices[b]):
-                    difference = data[a]
-                    a += 1
-                elif a == a_end or indices[b] < indices[a]:
-                    difference = data[b]
-                    b += 1
-                else:
-                    difference = data[a] - data[b]
-                    a += 1
-                    b += 1
-                total += difference * difference
-            squares[row, c] = total

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from hopsight.baselines.adam_loop import NetworkDetector, as_array
-from hopsight.baselines.residual_network import ResidualGCN
+from hopsight.baselines.networks import NetworkDetector, as_array
 from hopsight.checks import check_not_negative, check_positive
-from hopsight.nn.layers import Inputs
-from hopsight.nn.reconstruction import row_loss, sample_rows
-from hopsight.nn.target import Target
+from hopsight.nn.gcn import Layers
+from hopsight.nn.reconstruction import Inputs, Target, block_values, row_loss, row_slices, sample_rows
 from hopsight.system.threads import Run
 
 FloatArray = NDArray[np.float64]
@@ -127,6 +125,116 @@ class ResGCN(NetworkDetector):
         of_attributes = network.attribute_loss(explained, inputs, self.residual_share, run)
         return (1 - self.attribute_weight) * of_edges + self.attribute_weight * of_attributes
 
+    @torch.no_grad()
     def _scores(self, network: Any, inputs: Inputs, edges: Target, run: Run = map) -> FloatArray:
         """Return the residuals, which depend on the attributes alone; edges only matter during training."""
-        return as_array(network.residual_norms(inputs))
+        return as_array(torch.linalg.vector_norm(network.residuals(inputs), dim=1))
+
+
+class Explained(NamedTuple):
+    """Output of the network: edges from units unitsᵀ, the residual R, and X̂ = decoded W_X."""
+
+    units: Tensor  # Z, (n_nodes, n_encoded)
+    residual: Tensor  # R, (n_nodes, n_attributes)
+    decoded: Tensor  # last hidden layer of the attribute decoder, (n_nodes, n_hidden)
+
+
+class ResidualGCN(nn.Module):
+    """Residual network, attention network, encoder and attribute decoder; no layer has a bias.
+
+    R = ReLU(… ReLU(X Θ)) from the attributes alone, S⁽¹⁾ = ReLU(R Θ), S⁽²⁾ = ReLU(S⁽¹⁾ Θ), …;
+    H⁽¹⁾ = ReLU(Â X W), H⁽ˡ⁺¹⁾ = ReLU(Â (H⁽ˡ⁾ ∘ exp(−γ S⁽ˡ⁾)) W), Z the last of them; X̂ = MLP(Z), its last layer linear.
+
+    Parameters
+    ----------
+    n_inputs
+        Number of attributes d.
+    encoder_units, residual_units, decoder_units
+        Widths of the GCN, and of the residual network and the decoder before their last layers of width d. The
+        attention network has the widths of the GCN without its last layer.
+    gamma
+        Strength γ of the attention.
+    generator
+        Source of the Glorot initial weights.
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        encoder_units: Sequence[int],
+        residual_units: Sequence[int],
+        decoder_units: Sequence[int],
+        *,
+        gamma: float,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.gamma = gamma
+        self.residual, self.attention, self.encoder, self.decoder = (
+            Layers(widths, bias=False, initial="glorot", generator=generator)
+            for widths in (
+                [n_inputs, *residual_units, n_inputs],
+                [n_inputs, *encoder_units[:-1]],
+                [n_inputs, *encoder_units],
+                [encoder_units[-1], *decoder_units, n_inputs],
+            )
+        )
+
+    def forward(self, inputs: Inputs) -> Explained:
+        """Return Z, R and the last hidden layer of the decoder."""
+        residual = attention = self.residuals(inputs)
+        hidden = torch.relu(inputs.convolve(self.encoder.weights[0]))
+        for weight, of_attention in zip(list(self.encoder.weights)[1:], self.attention.weights, strict=True):
+            attention = torch.relu(attention @ of_attention)
+            hidden = torch.relu(inputs.propagate((hidden * torch.exp(-self.gamma * attention)) @ weight))
+        decoded = hidden
+        for weight in list(self.decoder.weights)[:-1]:
+            decoded = torch.relu(decoded @ weight)
+        return Explained(hidden, residual, decoded)
+
+    def residuals(self, inputs: Inputs) -> Tensor:
+        """Return R, which depends on the attributes alone."""
+        first, *others = self.residual.weights
+        residual = torch.relu(inputs.attributes.times(first))
+        for weight in others:
+            residual = torch.relu(residual @ weight)
+        return residual
+
+    def attribute_loss(self, explained: Explained, inputs: Inputs, residual_share: float, run: Run = map) -> Tensor:
+        """Return ‖X − X̂ − λR‖², where λ is the residual share."""
+        weight = self.decoder.weights[-1]
+        loss: Tensor = _AttributeLoss.apply(  # type: ignore[no-untyped-call]
+            explained.decoded, weight, explained.residual, inputs.attributes, residual_share, run
+        )
+        return loss
+
+
+class _AttributeLoss(torch.autograd.Function):
+    """‖X − decoded W − λR‖² with its gradients, block by block of rows."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, decoded: Tensor, weight: Tensor, rows: Tensor, target: Target, share: float, run: Run
+    ) -> Tensor:
+        decoded, weight, rows = decoded.detach(), weight.detach(), rows.detach()
+        to_decoded, to_weight = torch.empty_like(decoded), torch.zeros_like(weight)
+        to_rows = torch.empty_like(rows)
+
+        def work(block: slice) -> tuple[Tensor, Tensor]:
+            error = torch.addmm(rows[block], decoded[block], weight, beta=share)
+            target.subtract_from(error, block)
+            torch.mul(error, 2 * share, out=to_rows[block])
+            torch.mm(error, weight.T, out=to_decoded[block]).mul_(2)
+            return torch.linalg.vector_norm(error, dim=1).double().square().sum(), decoded[block].T @ error
+
+        total = torch.zeros((), dtype=torch.float64, device=rows.device)
+        for loss, part in run(work, row_slices(rows.shape[0], rows.shape[1], block_values(rows.device))):
+            total += loss
+            to_weight.add_(part, alpha=2)
+        ctx.save_for_backward(to_decoded, to_weight, to_rows)
+        return total.to(rows.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        to_decoded, to_weight, to_rows = ctx.saved_tensors
+        return gradient * to_decoded, gradient * to_weight, gradient * to_rows, None, None, None

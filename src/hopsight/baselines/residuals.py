@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg.blas import daxpy
+from scipy.sparse.linalg import LinearOperator, cg
 
 from hopsight.baselines.prepare import column_extreme, symmetric_adjacency, transformed
 from hopsight.graph import AttributedGraph
-from hopsight.system.compiled import compiled
 
 FloatArray = NDArray[np.float64]
 
@@ -21,7 +20,6 @@ SMALLEST_NORM = 1e-7
 SCALINGS = ("column", "none")
 TOLERANCE = 1e-10  # relative residual at which conjugate gradients stop
 MAX_ITERATIONS = 1000
-LARGE = 1_000_000  # numbers read by one product with the adjacency matrix, above which compiled code pays off
 
 
 def enlarged(attributes: Any) -> Any:
@@ -88,22 +86,16 @@ class Smoother:
     def __init__(self, graph: AttributedGraph, sparsity: float, smoothness: float) -> None:
         self._adjacency = symmetric_adjacency(graph).astype(np.float64)
         self._degrees = np.asarray(self._adjacency.sum(axis=1)).ravel()
-        self._indices, self._indptr = (
-            part.astype(np.int64) for part in (self._adjacency.indices, self._adjacency.indptr)
-        )
         self._sparsity = sparsity
         self._smoothness = smoothness
 
     def solve(self, right_side: FloatArray, weights: FloatArray, start: FloatArray) -> FloatArray:
         """Return R for the right-hand side B and the diagonal of D_R, starting the search at ``start``."""
         root = np.sqrt(1.0 + self._sparsity * weights + self._smoothness * self._degrees)
-        edges = -self._smoothness / (np.repeat(root, np.diff(self._indptr)) * root[self._indices])
+        scale = sp.diags_array(1.0 / root)
+        edges = sp.csr_array(scale @ (-self._smoothness * self._adjacency) @ scale)
         column = root[:, None]
-        search = _search if edges.size * right_side.shape[1] > LARGE else _search_small
-        parts = (edges, self._indices, self._indptr)
-        solution = search(parts, np.array(right_side / column, order="C"), np.array(start * column, order="C"))
-        solution /= column
-        return solution
+        return conjugate_gradient(lambda Z: edges @ Z + Z, right_side / column, start * column) / column
 
     def penalty(self, R: FloatArray) -> float:
         """Return w·‖R‖₂,₁ + s·tr(RᵀLR), the part of the objective that depends on R alone."""
@@ -116,96 +108,19 @@ def residual_weights(R: FloatArray) -> FloatArray:
     return 0.5 / (row_norms(R) + EPSILON)
 
 
-def _search_small(parts: tuple[Any, Any, Any], right_side: FloatArray, start: FloatArray) -> FloatArray:
-    """Solve (I + S) Z = right_side for a symmetric S in CSR parts."""
-    S = sp.csr_array(parts, shape=(len(start), len(start)))
-    return conjugate_gradient(lambda Z: S @ Z + Z, right_side, start)
-
-
-def _search(parts: tuple[Any, Any, Any], right_side: FloatArray, start: FloatArray) -> FloatArray:
-    """Solve the same in compiled code, with half the passes over memory; loading it takes 0.2 s."""
-    solution = start.copy()
-    _search_compiled(*parts, right_side, solution, TOLERANCE, MAX_ITERATIONS)
-    return solution
-
-
-@compiled(nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _search_compiled(
-    edges: Any, indices: Any, indptr: Any, right_side: Any, solution: Any, tolerance: float, max_iterations: int
-) -> None:
-    """Overwrite the solution by conjugate gradients, as :func:`conjugate_gradient` does."""
-    residual = np.empty_like(right_side)
-    _multiply(edges, indices, indptr, solution, residual)
-    target, length = 0.0, 0.0
-    for i in range(residual.shape[0]):
-        for f in range(residual.shape[1]):
-            residual[i, f] = right_side[i, f] - residual[i, f]
-            length += residual[i, f] ** 2
-            target += right_side[i, f] ** 2
-    target *= tolerance**2
-    direction, image = residual.copy(), np.empty_like(residual)
-    for _ in range(max_iterations):
-        if length <= target:
-            break
-        step = length / _multiply(edges, indices, indptr, direction, image)
-        previous, length = length, 0.0
-        for i in range(residual.shape[0]):
-            for f in range(residual.shape[1]):
-                solution[i, f] += step * direction[i, f]
-                residual[i, f] -= step * image[i, f]
-                length += residual[i, f] ** 2
-        for i in range(residual.shape[0]):
-            for f in range(residual.shape[1]):
-                direction[i, f] = residual[i, f] + length / previous * direction[i, f]
-
-
-@compiled(nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _multiply(edges: Any, indices: Any, indptr: Any, Z: Any, out: Any) -> float:
-    """Set out to (I + S) Z and return the inner product of the two."""
-    total = 0.0
-    for i in range(Z.shape[0]):
-        for f in range(Z.shape[1]):
-            out[i, f] = Z[i, f]
-        for t in range(indptr[i], indptr[i + 1]):
-            j, s = indices[t], edges[t]
-            for f in range(Z.shape[1]):
-                out[i, f] += s * Z[j, f]
-        for f in range(Z.shape[1]):
-            total += out[i, f] * Z[i, f]
-    return total
-
-
 def conjugate_gradient(
     product: Callable[[FloatArray], FloatArray],
     right_side: FloatArray,
     start: FloatArray,
     *,
     tolerance: float = TOLERANCE,
-    max_iterations: int = MAX_ITERATIONS,
 ) -> FloatArray:
     """Solve product(Z) = right_side for a symmetric positive definite linear map of matrices.
 
     The map should be scaled so that its diagonal is about 1. The search starts at ``start`` and ends when the norm of
     the residual is ``tolerance`` times that of the right-hand side.
     """
-    solution = np.array(start, order="C")
-    residual = np.array(right_side - product(solution), order="C")
-    direction = residual.copy()
-    length = float(np.vdot(residual, residual))
-    target = tolerance**2 * float(np.vdot(right_side, right_side))
-    for _ in range(max_iterations):
-        if length <= target:
-            break
-        image = product(direction)
-        step = length / float(np.vdot(direction, image))
-        _add(solution, step, direction)
-        _add(residual, -step, image)
-        previous, length = length, float(np.vdot(residual, residual))
-        direction *= length / previous
-        direction += residual
-    return solution
-
-
-def _add(target: FloatArray, factor: float, source: FloatArray) -> None:
-    """Add factor · source to a C-contiguous matrix in place, in one pass."""
-    daxpy(source.reshape(-1), target.reshape(-1), a=factor)
+    size, shape = right_side.size, right_side.shape
+    operator = LinearOperator((size, size), matvec=lambda Z: product(Z.reshape(shape)).reshape(-1), dtype=np.float64)
+    found, _ = cg(operator, right_side.reshape(-1), start.reshape(-1), rtol=tolerance, maxiter=MAX_ITERATIONS)
+    return np.asarray(found.reshape(shape))

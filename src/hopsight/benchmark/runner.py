@@ -132,7 +132,7 @@ def _write(folder: Path, suite: Suite, plan: Plan, runner: _Runner) -> Benchmark
 
 
 def _write_page(result: BenchmarkResult) -> None:
-    from hopsight.report.bench_page import write_bench_page
+    from hopsight.report.pages import write_bench_page
 
     write_bench_page(
         result.folder / "report.html",

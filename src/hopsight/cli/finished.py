@@ -21,7 +21,8 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Explain a node, the edge between two nodes, or a group of a finished run."""
-    from hopsight.explanations.text import printable, printable_json
+    from hopsight.checks import printable
+    from hopsight.explanations.text import printable_json
     from hopsight.runs.finished import explain as explain_run
     from hopsight.runs.folder import OVER_TIME
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from hopsight.system.arrays import sorted_quantiles
 from hopsight.system.threads import by_blocks
 
 FloatArray = NDArray[np.float64]
@@ -91,7 +90,7 @@ def fit_tail(values: FloatArray) -> Tail:
     rest, lowest, share = _without_atom(values)
     if rest.size == 0:
         return Tail(0.0, 1.0, 0.0, 0.0, NORMAL_SHAPE)
-    median, near, far, farthest = (float(level) for level in sorted_quantiles(rest, (*LEVELS, 0.9)))
+    median, near, far, farthest = (float(level) for level in np.quantile(rest, (*LEVELS, 0.9)))
     widest = (farthest - median) / (np.log(5.0) / np.log(5.0 / 3.0)) ** (1.0 / HEAVIEST_SHAPE)
     if near - median < widest:
         return Tail(lowest, share, median, widest, HEAVIEST_SHAPE)
@@ -157,7 +156,7 @@ def _without_atom(values: FloatArray) -> tuple[FloatArray, float, float]:
 def _null_of(rest: FloatArray, lowest: float, share: float, ordinary: float) -> Null:
     """Return the null whose quantiles are those of the lowest ``ordinary`` share of the values."""
     levels = np.array((*LEVELS, 0.9)) * ordinary
-    median, near, far, farthest = (float(level) for level in sorted_quantiles(rest, levels))
+    median, near, far, farthest = (float(level) for level in np.quantile(rest, levels))
     widest = (farthest - median) / (NORMAL_90 / NEAR) ** (1.0 / HEAVIEST)
     if near - median < widest:  # many values are tied, as numbers of edges are
         return Null(lowest, share, median, widest, HEAVIEST)

@@ -1,18 +1,18 @@
-"""In which attributes a node differs from others, measured by how much connected nodes usually differ."""
+"""How the attributes of a node compare with those of its neighbors and with those of all nodes."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.explanations.columns import Columns
-from hopsight.explanations.reasons import AttributeGap, Category
+from hopsight.explanations.reasons import AttributeGap, Category, OwnValue
 from hopsight.graph import AttributedGraph
 
 FloatArray = NDArray[np.float64]
@@ -20,16 +20,50 @@ IntArray = NDArray[np.int64]
 
 MAX_SAMPLED_EDGES = 20_000
 MAX_SAMPLED_VALUES = 4_000_000
+MAX_COMPARED_VALUES = 8_000_000  # larger tables are compared with an even sample of their rows
+USUAL = 0.1  # a value in a tail of at least this share of nodes is not listed
+N_NONZERO = "number of nonzero attributes"
+
+
+class Places:
+    """Some values in order, to say how many of them lie below and above others.
+
+    >>> places = Places(np.array([3, 1, 2, 2]))
+    >>> places.percent_below(np.array([2.0])).tolist(), places.percent_above(np.array([2.0])).tolist()
+    ([25.0], [25.0])
+    """
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self._sorted = np.sort(values)
+        self.size = max(1, values.size)
+
+    def below(self, values: FloatArray) -> IntArray:
+        """Return how many values are lower than each of some; an unknown one is above nothing."""
+        found = self._sorted.searchsorted(values.astype(self._sorted.dtype), "left")
+        return np.where(np.isnan(values), 0, found)
+
+    def above(self, values: FloatArray) -> IntArray:
+        """Return how many values are higher than each of some."""
+        return np.asarray(self._sorted.size - self._sorted.searchsorted(values.astype(self._sorted.dtype), "right"))
+
+    def percent_below(self, values: FloatArray) -> FloatArray:
+        """Return the percentages of lower values."""
+        return np.asarray(100 * self.below(values) / self.size)
+
+    def percent_above(self, values: FloatArray) -> FloatArray:
+        """Return the percentages of higher values."""
+        return np.asarray(100 * self.above(values) / self.size)
 
 
 class AttributeComparison:
-    """Compares nodes of one graph with others, computing what they share once."""
+    """Compares nodes of one graph with their neighbors and with all nodes, computing what they share once."""
 
     def __init__(self, graph: AttributedGraph) -> None:
         self.graph = graph
-        self.columns = Columns(graph.attributes)
+        self.sparse = sp.issparse(graph.attributes)
         self.spread = edge_spread(graph)
         self._categories = category_columns(graph)
+        self._columns: dict[int, Places] = {}
 
     def gaps(self, node: int, others: IntArray, top: int) -> tuple[AttributeGap, ...]:
         """Return the attributes in which a node differs most from others, largest difference first.
@@ -60,6 +94,19 @@ class AttributeComparison:
         found = {column: self._category(column, *category) for column, category in categories.items()}
         return tuple(self._compared(own, others, order, difference, found))
 
+    def unusual(self, positions: IntArray, top: int) -> Iterator[tuple[OwnValue, ...]]:
+        """Yield for each of some nodes at most ``top`` values that are unusual among all nodes, most unusual first."""
+        if self.sparse:
+            yield from (self._words(position, top) for position in positions.tolist())
+            return
+        rows = np.asarray(self.graph.attributes[positions], dtype=np.float64)
+        below, above = np.empty((2, *rows.shape))
+        for column, values in enumerate(rows.T):  # all nodes at once, which is quicker
+            below[:, column] = self._places(column).below(values)
+            above[:, column] = self._places(column).above(values)
+        for own, lower, higher in zip(rows, below, above, strict=True):
+            yield self._numbers(own, lower, higher, top)
+
     def _compared(
         self,
         own: FloatArray,
@@ -71,7 +118,6 @@ class AttributeComparison:
         X = self.graph.attributes
         theirs = _dense(_block(X, others, order))  # (k, top)
         low, median, high = np.quantile(theirs, (0.1, 0.5, 0.9), axis=0)
-        lower = 100 * self.columns.lower(order, own[order])
         binary = np.isin(theirs, (0, 1)).all(axis=0) & np.isin(own[order], (0, 1))
         for i, column in enumerate(order.tolist()):
             yield AttributeGap(
@@ -81,7 +127,7 @@ class AttributeComparison:
                 median=float(median[i]),
                 high=float(high[i]),
                 difference=float(difference[column]),
-                percentile=float(lower[i]),
+                percentile=self._percentile(column, own[column]),
                 share=float(theirs[:, i].mean()) if binary[i] else None,
                 category=categories.get(column),
             )
@@ -100,6 +146,100 @@ class AttributeComparison:
         name, _, value = names[chosen].partition("=")
         common = int(np.argmax(shares))
         return Category(name, value, names[columns[common]].partition("=")[2], float(shares[common]))
+
+    def _percentile(self, column: int, value: float) -> float:
+        """Return the percentage of nodes with a lower value."""
+        if not self.sparse:
+            return float(self._places(column).percent_below(np.array([value]))[0])
+        start, end = self._by_column.indptr[column : column + 2]
+        n_zeros = self.graph.n_nodes - (end - start)
+        n_lower = (self._by_column.data[start:end] < value).sum() + (n_zeros if value > 0 else 0)
+        return float(100 * n_lower / self.graph.n_nodes)
+
+    def _numbers(self, own: FloatArray, below: FloatArray, above: FloatArray, top: int) -> tuple[OwnValue, ...]:
+        """Return the unusual values of a node, given how many nodes have lower and higher ones."""
+        binary, mean, spread, categories = self._usual
+        n = self._rows.shape[0]
+        same = (n - below - above) / n
+        tail = np.minimum(1.0, 2 * np.minimum(n - below, n - above) / n)
+        tail[binary] = np.where(same < 0.5, same, 1.0)[binary]
+        chosen = set()
+        for columns in categories:
+            tail[columns] = 1.0
+            if own[columns].any():
+                column = int(columns[np.argmax(own[columns])])
+                shares = mean[columns]
+                tail[column] = shares[shares <= mean[column]].sum()  # of all values at least as rare
+                chosen.add(column)
+        apart = np.divide(np.abs(own - mean), spread, out=np.zeros_like(own), where=spread > 0)
+        found = []
+        for column in np.lexsort((-apart, tail))[:top].tolist():
+            if tail[column] >= USUAL:
+                continue
+            name, value, share = self.graph.attribute_names[column], float(own[column]), float(same[column])
+            if column not in chosen and not binary[column]:
+                found.append(OwnValue(name, value, float(100 * below[column] / n), float(100 * above[column] / n)))
+                continue
+            category, equals, its_value = name.partition("=")
+            unique = bool(n - below[column] - above[column] <= 1)
+            if equals and value == 1:
+                found.append(OwnValue(category, its_value, share=share, unique=unique))
+            else:
+                found.append(OwnValue(name, value, share=share, unique=unique))
+        return tuple(found)
+
+    def _words(self, position: int, top: int) -> tuple[OwnValue, ...]:
+        """Return the rarest words of a node, after the number of its words if that is unusual."""
+        row = self.graph.attributes[[position]].tocsr()
+        row.eliminate_zeros()
+        size = np.array([row.nnz])
+        lower, higher = (
+            float(found[0]) for found in (self._sizes.percent_below(size), self._sizes.percent_above(size))
+        )
+        found = []
+        if 2 * min(100 - lower, 100 - higher) < 100 * USUAL:
+            found.append(OwnValue(N_NONZERO, float(row.nnz), lower, higher))
+        counts = np.diff(self._by_column.indptr)[row.indices]
+        for place in np.argsort(counts, kind="stable")[: top - len(found)].tolist():
+            name, share = self.graph.attribute_names[row.indices[place]], counts[place] / self.graph.n_nodes
+            if share < USUAL:
+                value = float(row.data[place])
+                found.append(OwnValue(name, value, share=float(share), unique=bool(counts[place] == 1)))
+        return tuple(found)
+
+    def _places(self, column: int) -> Places:
+        """Return the values of one column of a dense matrix, sorted when they are first asked for."""
+        if column not in self._columns:
+            self._columns[column] = Places(self._rows[:, column])
+        return self._columns[column]
+
+    @cached_property
+    def _rows(self) -> Any:
+        """The rows that nodes are compared with: all of them, or an even sample of a large dense matrix."""
+        n, width = self.graph.attributes.shape
+        most = max(1, MAX_COMPARED_VALUES // max(1, width))
+        return self.graph.attributes[:: max(1, math.ceil(n / most))]
+
+    @cached_property
+    def _usual(self) -> tuple[NDArray[np.bool_], FloatArray, FloatArray, list[IntArray]]:
+        """Which columns have only 0 and 1, means and spreads, and the columns of each category with one 1 a row."""
+        rows = self._rows
+        binary = np.asarray(np.isin(rows, (0, 1)).all(axis=0))
+        mean, spread = rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
+        named = map(np.array, self._categories.values())
+        categories = [each for each in named if binary[each].all() and (rows[:, each].sum(axis=1) <= 1).all()]
+        return binary, mean, spread, categories
+
+    @cached_property
+    def _by_column(self) -> Any:
+        columns = self.graph.attributes.tocsc(copy=True)
+        columns.sum_duplicates()
+        return columns
+
+    @cached_property
+    def _sizes(self) -> Places:
+        """The number of words of every node."""
+        return Places(np.diff(self.graph.attributes.tocsr().indptr))
 
 
 def edge_spread(graph: AttributedGraph) -> FloatArray:

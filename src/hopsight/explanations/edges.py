@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.explanations.attributes import Places
 from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-MANY = 1 << 20  # edges that polars sorts faster
 
 
 class JudgedEdges:
@@ -68,80 +66,56 @@ class JudgedEdges:
             source, target = np.minimum(source, target), np.maximum(source, target)
         return find_edges(self.graph.edges, self.graph.edge_starts, source, target)
 
-    def values(self, edge: int) -> tuple[float | None, float | None, float | None]:
-        """Return predicted hops, their variance and the probability of 1 hop; None without predictions."""
-        if not self.has_hops:
-            return None, None, None
-        model = self.model
-        return float(model.edge_hop_[edge]), float(model.edge_variance_[edge]), float(model.edge_probability_[edge])
+    def among(self, nodes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the edges that connect some nodes (in ascending order), with their sources and targets."""
+        rows = [_row(self.graph.adjacency, node) for node in nodes.tolist()]
+        source = np.repeat(nodes, [row.size for row in rows])
+        target = np.concatenate([*rows, nodes[:0]])
+        inside = nodes[np.searchsorted(nodes[:-1], target)] == target if nodes.size else target == source
+        inside &= self.graph.directed | (source < target)
+        source, target = source[inside], target[inside]
+        return self.positions(source, target), source, target
 
-    def columns(self, edges: IntArray) -> list[list[Any]]:
-        """Return the :meth:`values` of some edges as columns."""
-        if not self.has_hops:
-            return [[None] * edges.size] * 3
-        model = self.model
-        return [values[edges].tolist() for values in (model.edge_hop_, model.edge_variance_, model.edge_probability_)]
+    def values(self, edges: IntArray) -> list[list[Any]]:
+        """Return predicted hops, their variance, the probability of 1 hop and the unlikeness of some edges, as columns.
+
+        The unlikeness of an edge is the percentage of edges whose ends are more alike. What the detector does not know
+        is None.
+        """
+        names = ("edge_hop_", "edge_variance_", "edge_probability_")
+        columns = [
+            getattr(self.model, name)[edges].tolist() if self.has_hops else [None] * edges.size for name in names
+        ]
+        if self.places is None:
+            return [*columns, [None] * edges.size]
+        return [*columns, self.places.percent_below(self.model.edge_dissimilarity_[edges]).tolist()]
 
     def optional(self, name: str, edge: int) -> float | None:
         """Return a value that only some detectors keep for every edge, such as its surprise."""
         values = getattr(self.model, f"edge_{name}_", None)
         return None if values is None else float(values[edge])
 
-    def first(self, most: int) -> IntArray:
-        """Return the positions of the edges that are most out of place; none without predictions."""
-        return first_edges(self.model, most) if self.has_hops else np.empty(0, dtype=np.int64)
+    @cached_property
+    def order(self) -> IntArray:
+        """The positions of all edges, the most out of place first; none without predictions."""
+        return edge_order(self.model) if self.has_hops else np.empty(0, dtype=np.int64)
 
     @cached_property
     def ranks(self) -> IntArray:
         """The rank of every edge, from 1."""
-        order = edge_order(self.model)
-        ranks = np.empty_like(order)
-        ranks[order] = np.arange(1, ranks.size + 1)
+        ranks = np.empty_like(self.order)
+        ranks[self.order] = np.arange(1, ranks.size + 1)
         return ranks
 
-    def unlikeness(self, edges: IntArray) -> list[float | None]:
-        """Return, for some edges, the percentage of edges whose ends are more alike; None if the detector is silent."""
-        if self._alike is None:
-            return [None] * edges.size
-        found: list[float | None] = self._alike.lower(self.model.edge_dissimilarity_[edges]).tolist()
-        return found
-
-    def reasons(self, edges: IntArray) -> pl.Series:
-        """Return what is known of some edges, in one clause each; only where the detector predicts hops."""
-        return edge_reasons(self.model, edges, self._alike)
-
     @cached_property
-    def _alike(self) -> Alike | None:
-        return Alike.of(self.model)
+    def places(self) -> Places | None:
+        """How unlike the ends of all edges are; None if the detector does not compare them."""
+        return unlikeness_places(self.model)
 
 
-class Alike:
-    """How unlike the ends of all edges are, in order, to say how many edges have ends that are more alike.
-
-    >>> alike = Alike(np.array([3.0, 1.0, 3.0, 2.0]))
-    >>> [shares.tolist() for shares in alike.shares(np.array([3.0, 1.0, 2.0]))]
-    [[50.0, 0.0, 25.0], [0.0, 75.0, 50.0]]
-    """
-
-    def __init__(self, values: FloatArray) -> None:
-        self._ascending = np.sort(values)
-
-    @classmethod
-    def of(cls, model: Any) -> Alike | None:
-        """Return those of a model that compares the ends of edges."""
-        return cls(model.edge_dissimilarity_) if hasattr(model, "edge_dissimilarity_") else None
-
-    def shares(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the percentages of lower and of higher values, for each of some values."""
-        n, order = max(1, self._ascending.size), np.argsort(values)  # neighbors in order are neighbors in memory
-        lower, higher = np.empty((2, values.size))
-        lower[order] = self.lower(values[order])
-        higher[order] = 100 * (n - np.searchsorted(self._ascending, values[order], "right")) / n
-        return lower, higher
-
-    def lower(self, values: FloatArray) -> FloatArray:
-        """Return the percentages of lower values alone, of a few values in any order."""
-        return np.asarray(100 * np.searchsorted(self._ascending, values, "left") / max(1, self._ascending.size))
+def unlikeness_places(model: Any) -> Places | None:
+    """Return the dissimilarities of all edges in order; None for a model that does not compare the ends of edges."""
+    return Places(model.edge_dissimilarity_) if hasattr(model, "edge_dissimilarity_") else None
 
 
 def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
@@ -155,47 +129,31 @@ def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
     [2, 1, 0]
     """
     chosen: Any = slice(None) if edges is None else edges
-    if not hasattr(model, "edge_score_"):
-        return np.lexsort([model.edge_probability_[chosen], -model.edge_hop_[chosen]])
-    first = -model.edge_score_[chosen]
-    order = np.argsort(first) if first.size < MANY else pl.Series(first).arg_sort().to_numpy().astype(np.int64)
-    same = first[order[1:]] == first[order[:-1]]  # few: sorting by one key takes a quarter of the time
-    tied = np.concatenate([[False], same]) | np.concatenate([same, [False]])
-    places = np.sort(order[tied[: order.size]])
-    where = places if edges is None else edges[places]
-    keys = [model.edge_probability_[where], -model.edge_hop_[where], first[places]]
-    order[tied[: order.size]] = places[np.lexsort(keys)]
-    return order
+    keys = [model.edge_probability_[chosen], -model.edge_hop_[chosen]]
+    if hasattr(model, "edge_score_"):
+        keys.append(-model.edge_score_[chosen])
+    return np.lexsort(keys)
 
 
-def first_edges(model: Any, most: int) -> IntArray:
-    """Return the first positions of :func:`edge_order` without sorting all edges.
-
-    >>> from types import SimpleNamespace
-    >>> hops, probabilities = np.array([1.0, 3.0, 3.0]), np.array([0.9, 0.2, 0.1])
-    >>> first_edges(SimpleNamespace(edge_hop_=hops, edge_probability_=probabilities), 1).tolist()
-    [2]
-    """
-    first: FloatArray = -model.edge_score_ if hasattr(model, "edge_score_") else -model.edge_hop_
-    if not 0 < most < first.size:
-        return edge_order(model)[:most]
-    best = np.flatnonzero(first <= np.partition(first, most - 1)[most - 1])
-    return np.asarray(best[edge_order(model, best)][:most])
-
-
-def edge_reasons(model: Any, edges: IntArray, alike: Alike | None) -> pl.Series:
+def edge_reasons(model: Any, edges: IntArray, places: Places | None) -> pl.Series:
     r"""Return one clause for each of some edges: how far apart its ends look and how unlike their attributes are.
+
+    ``places`` are the :func:`unlikeness_places` of the model.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(edge_hop_=np.array([3.42, 1.0]), edge_dissimilarity_=np.array([0.9, 0.1]))
-    >>> print(*edge_reasons(model, np.arange(2), Alike.of(model)), sep="\n")
+    >>> print(*edge_reasons(model, np.arange(2), unlikeness_places(model)), sep="\n")
     looks 3.4 hops apart; attributes farther apart than for 50% of edges
     looks 1.0 hops apart; attributes closer than for 50% of edges
     """
     table = {"hop": model.edge_hop_[edges].astype(np.float64)}
     reason = pl.format("looks {} hops apart", pl.col("hop").round(1).cast(pl.String))
-    if alike is not None:
-        table["lower"], table["higher"] = alike.shares(model.edge_dissimilarity_[edges])
+    if places is not None:
+        values = model.edge_dissimilarity_[edges]
+        order = np.argsort(values)  # neighbors in order are neighbors in memory
+        table["lower"], table["higher"] = np.empty((2, edges.size))
+        table["lower"][order] = places.percent_below(values[order])
+        table["higher"][order] = places.percent_above(values[order])
         clause = pl.when(pl.col("lower") >= pl.col("higher")).then(
             pl.format("; attributes farther apart than for {} of edges", _percent(pl.col("lower")))
         )

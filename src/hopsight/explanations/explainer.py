@@ -1,28 +1,31 @@
-"""Finds the reasons behind one node or one edge in a fitted detector and its graph."""
+"""Finds the reasons behind one node, one edge or one group in a fitted detector and its graph."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import check_count
+from hopsight.checks import check_count, printable
 from hopsight.detectors.storage import is_without_graph, with_edges
-from hopsight.explanations.attributes import AttributeComparison
-from hopsight.explanations.columns import Places
-from hopsight.explanations.edge_explanation import EdgeExplanation, edge_values
-from hopsight.explanations.edges import JudgedEdges
+from hopsight.detectors.table import decided_by, evidence_of
+from hopsight.explanations.attributes import AttributeComparison, Places
+from hopsight.explanations.edges import JudgedEdges, edge_reasons
 from hopsight.explanations.groups import GroupExplanation, Groups
-from hopsight.explanations.near import near_names, no_node
-from hopsight.explanations.node_evidence import NodeEvidence
 from hopsight.explanations.reasons import (
-    AttributeGap,
+    MEANINGS,
+    MOST_NAMES,
+    Companions,
+    EdgeExplanation,
+    Evidence,
     Explanation,
     Neighbor,
     NodeValue,
     WithoutEdges,
+    edge_values,
 )
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranks
@@ -31,6 +34,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 AT_ONCE = 1000  # nodes whose transformed attributes are in memory together
+MOST_COMPARED = 50_000  # names that a misspelled one is compared with
 NO_EDGES = "the node has no edges, so its neighborhood says nothing about it."
 NOT_JUDGED = "the detector did not judge this node; its score is the median of the others."
 
@@ -118,23 +122,26 @@ class Explainer:
         self.scores: FloatArray = np.asarray(model.decision_score_, dtype=np.float64)
         self.ranks: IntArray = ranks(self.scores)
         self.edges = JudgedEdges(fitted_on, model)
-        self._attributes = AttributeComparison(fitted_on)
-        self._groups = Groups(model, fitted_on, self.ranks)
-        self._evidence = NodeEvidence(model, fitted_on, self._groups, self._attributes.columns, self.edges)
+        self.attributes = AttributeComparison(fitted_on)
+        self.groups = Groups(model, fitted_on, self.ranks)
+        self._kinds, self._decided_by = evidence_of(model), decided_by(model)
         self._places: dict[str, Places] = {}
-
-    def many(self, positions: Sequence[int], *, top: int = 10, absent: int = 3) -> Iterator[Explanation]:
-        """Explain nodes by their positions, computing together what costs less for many at once."""
-        for start in range(0, len(positions), AT_ONCE):
-            block = positions[start : start + AT_ONCE]
-            self._evidence.expect(np.array(block, dtype=np.int64))
-            yield from (self.node(self.graph.node_ids[position], top=top, absent=absent) for position in block)
 
     def node(self, node: Hashable, *, top: int = 10, absent: int = 3) -> Explanation:
         """Explain one node; see :func:`explain`."""
+        return next(self.many([self._position(node)], top=top, absent=absent))
+
+    def many(self, positions: Sequence[int], *, top: int = 10, absent: int = 3) -> Iterator[Explanation]:
+        """Explain nodes by their positions, computing together what costs less for many at once."""
         check_count("top", top)
         check_count("absent", absent, low=0)
-        graph, position = self.graph, self._position(node)
+        for start in range(0, len(positions), AT_ONCE):
+            block = np.array(positions[start : start + AT_ONCE], dtype=np.int64)
+            for position, evidence in zip(block.tolist(), self._evidence(block, top), strict=True):
+                yield self._node(position, evidence, top=top, absent=absent)
+
+    def _node(self, position: int, evidence: dict[str, Any], *, top: int, absent: int) -> Explanation:
+        graph = self.graph
         edges, others = self.edges.at(position)
         judged = bool(self.model.judged_[position]) if hasattr(self.model, "judged_") else True
         notes = ([] if edges.size else [NO_EDGES]) + ([] if judged else [NOT_JUDGED])
@@ -154,13 +161,13 @@ class Explainer:
             degree=int(graph.degrees[position]),
             degree_percentile=self._percentile("degree", graph.degrees, position),
             neighbors=tuple(self._neighbors(edges, others)),
-            attributes=self._attributes.gaps(position, np.unique(others), top),
+            attributes=self.attributes.gaps(position, np.unique(others), top),
             values=tuple(self._values(position)),
             without=without,
             notes=tuple(notes),
             top=top,
             stability=float(self.model.stability_[position]) if hasattr(self.model, "stability_") else None,
-            **self._evidence.about(position, top),
+            **evidence,
         )
 
     def edge(self, source: Hashable, target: Hashable, *, top: int = 10) -> EdgeExplanation:
@@ -171,7 +178,8 @@ class Explainer:
         edge = self.edges.between(start, end)
         if edge is None:
             raise ValueError(f"there is no edge between {source!r} and {target!r}")
-        hop, variance, probability = self.edges.values(edge)
+        only = np.array([edge])
+        hop, variance, probability, unlikeness = (column[0] for column in self.edges.values(only))
         near, far = self.edges.at(start), self.edges.at(end)
         return EdgeExplanation(
             source=_item(graph.node_ids[start]),
@@ -187,21 +195,17 @@ class Explainer:
             source_score=float(self.scores[start]),
             target_score=float(self.scores[end]),
             common_neighbors=int(np.intersect1d(near[1], far[1]).size),
-            attributes=self.gaps(start, end, top),
-            unlikeness=self.edges.unlikeness(np.array([edge]))[0],
+            attributes=self.attributes.gaps(start, np.array([end]), top),
+            unlikeness=unlikeness,
             flagged=bool(self.model.edge_label_[edge]) if hasattr(self.model, "edge_label_") else None,
-            reason=None if hop is None else self.edges.reasons(np.array([edge]))[0],
+            reason=None if hop is None else edge_reasons(self.model, only, self.edges.places)[0],
             data=edge_values(graph, edge),
             **{name: self.edges.optional(name, edge) for name in ("surprise", "dissimilarity", "score")},
         )
 
     def group(self, group: int) -> GroupExplanation:
         """Explain one group by its number in ``groups.csv``."""
-        return self._groups.explain(group)
-
-    def gaps(self, start: int, end: int, top: int) -> tuple[AttributeGap, ...]:
-        """Return the attributes in which two nodes differ most, given their positions."""
-        return self._attributes.gaps(start, np.array([end]), top)
+        return self.groups.explain(group)
 
     def _position(self, node: Hashable) -> int:
         """Return the position of a node; a refusal suggests ids that are spelled alike."""
@@ -213,8 +217,7 @@ class Explainer:
 
     def _neighbors(self, edges: IntArray, others: IntArray) -> Iterator[Neighbor]:
         known = (self.graph.node_ids, self.scores, self.ranks, self.graph.degrees)
-        unlike = self.edges.unlikeness(edges)
-        columns = (*(values[others].tolist() for values in known), *self.edges.columns(edges), unlike)
+        columns = (*(values[others].tolist() for values in known), *self.edges.values(edges))
         for node, score, rank, degree, hop, variance, probability, unlikeness in zip(*columns, strict=True):
             contribution = None if hop is None else hop / edges.size
             yield Neighbor(node, score, rank, degree, hop, variance, probability, contribution, unlikeness)
@@ -229,7 +232,83 @@ class Explainer:
         """Return the percentage of nodes with a lower value."""
         if name not in self._places:
             self._places[name] = Places(values)
-        return 100 * self._places[name].lower(values[position])
+        return float(self._places[name].percent_below(values[[position]])[0])
+
+    def _evidence(self, positions: IntArray, top: int) -> Iterator[dict[str, Any]]:
+        """Yield the fields of an :class:`Explanation` that concern evidence; none where the detector has none."""
+        if not self._kinds:
+            yield from ({} for _ in positions)
+            return
+        expected = self._expected_degrees(positions)
+        unusual = self.attributes.unusual(positions, top)
+        for position, degree, own_values in zip(positions.tolist(), expected, unusual, strict=True):
+            decided = None if self._decided_by is None else str(self._decided_by[position])
+            yield {
+                "evidence": self._strengths(position),
+                "decided_by": decided,
+                "own_values": own_values,
+                "expected_degree": degree,
+                "companions": self._companions(decided, position) if decided in ("ring", "lockstep") else None,
+            }
+
+    def _strengths(self, position: int) -> tuple[Evidence, ...]:
+        from hopsight.hcm.evidence import WEIGHTS
+
+        return tuple(
+            Evidence(kind, float(values[position]), kind in self.model.evidence, WEIGHTS[kind], MEANINGS[kind])
+            for kind, values in self._kinds.items()
+        )
+
+    def _expected_degrees(self, positions: IntArray) -> list[float] | list[None]:
+        """Return how many edges nodes with similar attributes have, by the regression of the fit."""
+        baseline = getattr(self.model, "attribute_baseline_", None)
+        if baseline is None or getattr(self.model, "transform_", None) is None:
+            return [None] * positions.size
+        from hopsight.hcm.splits import node_folds
+
+        attributes = self.model._transformed(self.graph, positions)
+        degrees = self.graph.degrees[positions]
+        residual = baseline.residual(attributes, degrees, node_folds(self.graph.node_hashes[positions]))
+        found: list[float] = np.expm1(np.log1p(degrees) - residual).tolist()
+        return found
+
+    def _companions(self, kind: str, position: int) -> Companions | None:
+        """Return the group of the node, or else the nodes of its strongest triangles."""
+        listed = self.groups.of(kind, position)
+        if listed is not None:
+            number, group = listed
+            others = group.members[group.members != position]
+            return Companions(kind, self._names(others), number, group.density)
+        if getattr(self.model, "edge_baseline_", None) is None or not hasattr(self.model, "edge_dissimilarity_"):
+            return None  # the fit did not keep what is usual for edges
+        return Companions(kind, self._names(self._triangle_partners(position, kind)))
+
+    def _sides(self, kind: str, chosen: IntArray) -> FloatArray:
+        """Return how strange, or how alike, the ends of some edges are."""
+        from hopsight.hcm.evidence import EdgeFeatures
+
+        model = self.model
+        edges = EdgeFeatures(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_).rows(chosen)
+        baseline = model.edge_baseline_
+        found: FloatArray = baseline.strangeness(edges) if kind == "ring" else baseline.alikeness(edges)
+        return found
+
+    def _triangle_partners(self, position: int, kind: str) -> IntArray:
+        """Return the neighbors with the largest sums over the triangles that they close with the node."""
+        mine, others = self.edges.at(position)
+        ascending = np.argsort(mine)  # of two edges with one node, the later counts
+        to_me = dict(zip(others[ascending].tolist(), self._sides(kind, mine[ascending]).tolist(), strict=True))
+        between, source, target = self.edges.among(np.unique(others))
+        total = dict.fromkeys(sorted(to_me), 0.0)
+        for u, v, side in zip(source.tolist(), target.tolist(), self._sides(kind, between).tolist(), strict=True):
+            product = to_me[u] * to_me[v] * side
+            total[u] += product
+            total[v] += product
+        closing = sorted((node for node in total if total[node] > 0), key=lambda node: (-total[node], node))
+        return np.array(closing[:MOST_NAMES], dtype=np.int64)
+
+    def _names(self, positions: IntArray) -> tuple[Hashable, ...]:
+        return tuple(self.graph.node_ids[positions].tolist())
 
     def _without(self, position: int, edges: IntArray, others: IntArray, notes: list[str]) -> WithoutEdges | None:
         rescore = getattr(self.model, "score_without", None)
@@ -239,6 +318,29 @@ class Explainer:
         score = float(rescore(self.graph, position, edges))
         neighbors = tuple(_item(self.graph.node_ids[other]) for other in others)
         return WithoutEdges(neighbors, score, 1 + int(np.sum(np.delete(self.scores, position) > score)))
+
+
+def no_node(text: object, near: list[str]) -> str:
+    """Say that there is no such node, and which ones may be meant.
+
+    >>> no_node("ACC1", ["ACC10", "ACC12"])
+    "there is no node 'ACC1' in this graph; did you mean ACC10 or ACC12?"
+    """
+    hint = f"; did you mean {' or '.join(printable(name) for name in near)}?" if near else ""
+    return f"there is no node {text!r} in this graph{hint}"
+
+
+def near_names(text: str, names: list[str]) -> list[str]:
+    """Return up to three names that are spelled like a text, whatever their case."""
+    by_fold = {name.casefold(): name for name in names}
+    folded = text.casefold()
+    choices: list[str] = [name for name in by_fold if abs(len(name) - len(folded)) <= 2 or folded in name]
+    if len(choices) > MOST_COMPARED:  # comparing takes a second for this many; most slips are not in the first letter
+        choices = [name for name in choices if name[:1] == folded[:1]][:MOST_COMPARED]
+    begin = [name for name in choices if folded and name.startswith(folded)]  # an id that is not complete yet
+    inside = [name for name in choices if folded and folded in name]
+    near = begin[:2] + [name for name in get_close_matches(folded, choices) if name not in begin[:2]]
+    return [by_fold[name] for name in (near or inside)[:3]]
 
 
 def _item(value: Any) -> Hashable:

@@ -11,11 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.checks import Refusal, plural
+from hopsight.checks import Refusal, plural, printable
 from hopsight.explanations.attributes import category_columns
-from hopsight.explanations.cards import group_card
-from hopsight.explanations.derived import named, said
-from hopsight.explanations.text import Readable, aligned, printable
+from hopsight.explanations.reasons import SCALE
+from hopsight.explanations.text import Readable, Table, shown_name, shown_value
 from hopsight.graph import AttributedGraph
 
 IntArray = NDArray[np.int64]
@@ -55,21 +54,22 @@ class GroupExplanation(Readable):
     def __repr__(self) -> str:
         return f"<Explanation of group {self.group}: a {self.kind} of {plural(len(self.members), 'node')}>"
 
-    def _repr_html_(self) -> str:
-        return group_card(self)
+    @property
+    def summary(self) -> str:
+        """What the members have to do with each other."""
+        return f"{WHAT[self.kind]} {self.density:.0%} of their pairs are connected."
 
-    def _lines(self) -> Iterator[str]:
+    def _parts(self) -> Iterator[str | Table]:
         what = "a ring" if self.kind == "ring" else "a lockstep group"
         yield f"Group {self.group}: {what} of {plural(len(self.members), 'node')}, judged by {self.detector}"
-        yield f"{WHAT[self.kind]} {self.density:.0%} of their pairs are connected."
-        yield f"Mean strength {self.score:.1f} (3 = one ordinary node in a thousand is so unusual)."
+        yield self.summary
+        yield f"Mean strength {self.score:.1f} ({SCALE})."
         yield f"What they share: {self.shared}."
-        yield ""
         rows = [
             [printable(each.node), f"{each.rank:,}", f"{each.strength:.1f}", "yes" if each.flagged else ""]
             for each in self.members
         ]
-        yield from aligned(("member", "rank", self.kind, "flagged"), rows)
+        yield Table("", ("member", "rank", self.kind, "flagged"), rows)
 
 
 class Groups:
@@ -77,6 +77,7 @@ class Groups:
 
     def __init__(self, model: Any, graph: AttributedGraph, ranks: IntArray) -> None:
         self.model, self.graph, self._ranks = model, graph, ranks
+        self.shared = Shared(graph)
 
     @cached_property
     def found(self) -> list[Any]:
@@ -105,7 +106,7 @@ class Groups:
             members=members,
             density=group.density,
             score=group.score,
-            shared=shared(self.graph, group.members),
+            shared=self.shared.among(group.members),
         )
 
     def _member(self, kind: str, position: int) -> Member:
@@ -118,19 +119,14 @@ class Groups:
         )
 
 
-def shared(graph: AttributedGraph, members: IntArray) -> str:
-    """Say in which attributes some nodes are alike and in which they are unlike, compared with all nodes.
+class Shared:
+    """Says what the members of groups share, looking at the attributes of all nodes once.
 
     >>> attributes = np.array([[30.0, 1.0], [31.0, 900.0], [30.0, 500.0], [60.0, 300.0], [10.0, 400.0], [80.0, 600.0]])
     >>> graph = AttributedGraph.from_edges([0], [1], attributes, attribute_names=["age", "income"])
-    >>> shared(graph, np.array([0, 1, 2]))
+    >>> Shared(graph).among(np.array([0, 1, 2]))
     'alike in age 30 to 31; unlike in income 1 to 900'
     """
-    return Shared(graph).among(members)
-
-
-class Shared:
-    """Says what the members of groups share, looking at the attributes of all nodes once."""
 
     def __init__(self, graph: AttributedGraph) -> None:
         self.graph = graph
@@ -142,7 +138,7 @@ class Shared:
         return values.std(axis=0, dtype=np.float64), ((values == 0) | (values == 1)).all(axis=0)
 
     def among(self, members: IntArray) -> str:
-        """Say what some nodes share; see :func:`shared`."""
+        """Say in which attributes some nodes are alike and in which they are unlike, compared with all nodes."""
         graph = self.graph
         theirs = graph.attributes[members]
         if sp.issparse(theirs):
@@ -200,8 +196,8 @@ def _mixed_categories(graph: AttributedGraph, values: Any) -> list[str]:
 
 def _range(graph: AttributedGraph, values: Any, column: int) -> str:
     name = graph.attribute_names[column]
-    low, high = (said(name, float(value)) for value in (values[:, column].min(), values[:, column].max()))
-    return f"{printable(named(name))} {low if low == high else f'{low} to {high}'}"
+    low, high = (shown_value(name, float(value)) for value in (values[:, column].min(), values[:, column].max()))
+    return f"{printable(shown_name(name))} {low if low == high else f'{low} to {high}'}"
 
 
 def _sentence(alike: list[str], unlike: list[str]) -> str:

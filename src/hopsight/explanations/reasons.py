@@ -1,29 +1,41 @@
-"""The contents of an explanation: plain values that print as text and convert to JSON."""
+"""Why a node has its score and why an edge looks out of place: plain values, the sentences they make, and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
-from hopsight.checks import plural
-from hopsight.explanations.cards import explanation_card
-from hopsight.explanations.derived import named, said
-from hopsight.explanations.evidence import (
-    MEANINGS,
-    NOTICEABLE,
-    Companions,
-    Evidence,
-    OwnValue,
-    activity_sentence,
-    companions_sentence,
-    outlier_sentence,
-    standing_out,
-    strengths,
-    usual_edges,
+from hopsight.checks import plural, printable
+from hopsight.explanations.text import (
+    LOGARITHMS,
+    Readable,
+    Table,
+    fixed,
+    is_time,
+    listed,
+    number,
+    percent,
+    phrase,
+    shown_name,
+    shown_value,
 )
-from hopsight.explanations.text import Readable, aligned, fixed, listed, number, percent, printable
+from hopsight.graph import AttributedGraph
 from hopsight.io.derive import FOR_COUNT
+from hopsight.io.rules import UNIX
+
+MEANINGS = {
+    "misfit": "its neighbors look far away",
+    "ring": "its edges close triangles of nodes that look far apart",
+    "outlier": "its own attributes are unusual",
+    "activity": "its number of edges is unusual for its attributes",
+    "lockstep": "it is densely tied to nodes just like it",
+}
+SCALE = "3 = as unusual as 1 in 1,000 ordinary nodes"
+NOTICEABLE = 1.0  # one ordinary node in ten
+MOST_NAMES = 6
+UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pairs do are counted
 
 
 @dataclass(frozen=True)
@@ -43,12 +55,6 @@ class Neighbor:
     probability: float | None = None
     contribution: float | None = None
     unlikeness: float | None = None
-
-    def __str__(self) -> str:
-        clauses = [] if self.hop is None else [f"{self.hop:.1f} hops away"]
-        if self.unlikeness is not None and self.unlikeness >= 50:
-            clauses.append(f"less alike than the ends of {percent(self.unlikeness)} of edges")
-        return printable(self.node) + (f" ({', '.join(clauses)})" if clauses else "")
 
 
 @dataclass(frozen=True)
@@ -84,16 +90,16 @@ class AttributeGap:
     @property
     def range(self) -> str:
         """The 10–90% range of the neighbors as text."""
-        low, median, high = (said(self.name, value) for value in (self.low, self.median, self.high))
+        low, median, high = (shown_value(self.name, value) for value in (self.low, self.median, self.high))
         return median if self.low == self.high else f"{low} to {high}"
 
     def sentence(self, n_neighbors: int) -> str:
         """Say how the node differs from its neighbors in this attribute."""
         if self.category is not None:
             return _category_sentence(self.category, n_neighbors)
-        start = f"It differs most in {printable(named(self.name))}: {said(self.name, self.value)}"
+        start = f"It differs most in {printable(shown_name(self.name))}: {shown_value(self.name, self.value)}"
         if n_neighbors == 1:
-            return f"{start}, while its only neighbor has {said(self.name, self.median)}."
+            return f"{start}, while its only neighbor has {shown_value(self.name, self.median)}."
         if self.share is None:
             return f"{start}, while its neighbors have {self.range}."
         if self.share in (0, 1):
@@ -106,7 +112,7 @@ class AttributeGap:
             name, own = printable(self.category.name), printable(self.category.value)
             theirs = f"{self.category.common_share:.0%} {printable(self.category.common)}"
         else:
-            name, own = printable(named(self.name)), said(self.name, self.value)
+            name, own = printable(shown_name(self.name)), shown_value(self.name, self.value)
             theirs = self.range if self.share is None else f"{self.share:.0%} have 1"
         higher = percent(self.percentile) if self.share is None else "–"
         return name, own, theirs, f"{self.difference:+.1f}", higher
@@ -131,6 +137,81 @@ class WithoutEdges:
     rank: int
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """How strong one kind of evidence is: −log₁₀ of the share of ordinary nodes that are as unusual, times a weight.
+
+    ``counts`` says whether this kind plays a part in the score, ``weight`` how much it counts.
+    """
+
+    kind: str
+    strength: float
+    counts: bool
+    weight: float
+    meaning: str
+
+
+@dataclass(frozen=True)
+class OwnValue:
+    """One value of the node among those of all nodes.
+
+    ``lower`` and ``higher`` are the percentages of nodes with a lower and with a higher value. For a category, a word
+    or a yes-or-no attribute, ``share`` is the share of nodes that have the same value instead.
+    """
+
+    name: str
+    value: float | str
+    lower: float | None = None
+    higher: float | None = None
+    share: float | None = None
+    unique: bool = False
+
+    @property
+    def place(self) -> str:
+        """How unusual the value is, as a clause."""
+        if self.unique:
+            return "as for no other node"
+        if self.share is not None:
+            return f"as for {100 * self.share:.2g}% of nodes"
+        low, high = self.lower or 0.0, self.higher or 0.0
+        words = ("later", "earlier") if is_time(self.name) else ("higher", "lower")
+        return f"{words[low < high]} than for {percent(max(low, high))} of nodes"
+
+    def __str__(self) -> str:
+        if isinstance(self.value, str):
+            return f"{printable(self.name)} {printable(self.value)}: {self.place}"
+        text = printable(phrase(self.name, self.value))
+        return f"{text}{',' if self.name.endswith(FOR_COUNT) else ':'} {self.place}"
+
+
+@dataclass(frozen=True)
+class Companions:
+    """The other nodes of a ring or of a lockstep group: of a listed group, or of the node's strongest triangles.
+
+    ``group`` is the number of the group in ``groups.csv``, None if the triangles belong to no listed group.
+    """
+
+    kind: str
+    nodes: tuple[Hashable, ...]
+    group: int | None = None
+    density: float | None = None
+
+
+@dataclass(frozen=True)
+class EdgeValue:
+    """What the edge list says about one edge; ``text`` is the value as people read it."""
+
+    name: str
+    value: float
+    text: str
+
+    def __str__(self) -> str:
+        return f"{printable(self.name)} {self.text}"
+
+
+Named = TypeVar("Named", AttributeGap, OwnValue)
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation(Readable):
     """Why a node has its score.
@@ -139,8 +220,8 @@ class Explanation(Readable):
     hops); ``attributes`` holds those that differ most; printing shows the first ``top`` of both. ``method`` says what
     the score of this detector measures. A detector with kinds of evidence also fills ``evidence``, ``decided_by`` (the
     kind that the score comes from), ``own_values`` (unusual attributes of the node itself), ``expected_degree`` (of
-    nodes with such attributes) and ``companions`` (the other nodes of its ring or lockstep group). ``stability`` is the
-    share of repeated fits in which the node is among the first.
+    nodes with similar attributes) and ``companions`` (the other nodes of its ring or lockstep group). ``stability``
+    is the share of repeated fits in which the node is among the first.
     """
 
     node: Hashable
@@ -177,8 +258,12 @@ class Explanation(Readable):
     @property
     def unusual(self) -> str:
         """The reason in a few sentences: what decided the score, then what else is at least half as strong."""
+        return self.reason()
+
+    def reason(self, *, hops: bool = True) -> str:
+        """Return the reason in a few sentences, without ``hops`` for readers who have never heard of them."""
         if self.decided_by is None:
-            return self._neighborhood()
+            return self._neighborhood(hops)
         strength = next(each.strength for each in self.evidence if each.kind == self.decided_by)
         if strength < NOTICEABLE:
             return f"Nothing about it stands out; its strongest evidence is {self.decided_by} ({strength:.1f})."
@@ -188,16 +273,16 @@ class Explanation(Readable):
             if each.counts and each.kind in ("outlier", "activity") and each.kind != self.decided_by
             if each.strength >= max(NOTICEABLE, strength / 2)
         ]
-        sentences = [self._sentence(kind) for kind in (self.decided_by, *also)]
+        sentences = [self._sentence(kind, hops) for kind in (self.decided_by, *also)]
         if self.decided_by == "activity" and "outlier" not in also:
-            sentences.append(standing_out(self.own_values))  # the attributes that so many edges are unusual for
+            sentences.append(standing_out(self.own_values))  # the attributes for which the number of edges is unusual
         return " ".join(filter(None, sentences))
 
     @property
     def in_short(self) -> str:
         """What decided the score, in a few words."""
         if self.decided_by == "outlier" and self.own_values:
-            return f"unusual in {printable(named(self.own_values[0].name).removesuffix(FOR_COUNT))}"
+            return f"unusual in {printable(shown_name(self.own_values[0].name).removesuffix(FOR_COUNT))}"
         if self.decided_by == "activity" and self.expected_degree is not None:
             return f"{plural(self.degree, 'edge')}; {usual_edges(self.expected_degree, self.n_nodes)} would be usual"
         hops = [neighbor.hop for neighbor in self.neighbors if neighbor.hop is not None]
@@ -210,7 +295,7 @@ class Explanation(Readable):
             return f"{'a ring' if self.decided_by == 'ring' else 'in lockstep'} with {listed([*names, *more])}"
         return MEANINGS.get(self.decided_by or "", "")
 
-    def _sentence(self, kind: str) -> str:
+    def _sentence(self, kind: str, hops: bool) -> str:
         """Say what is unusual in one kind of evidence."""
         if kind == "outlier":
             return outlier_sentence(self.own_values)
@@ -218,18 +303,30 @@ class Explanation(Readable):
             return activity_sentence(self.degree, self.expected_degree, self.degree_percentile, self.n_nodes)
         if kind in ("ring", "lockstep"):
             return companions_sentence(kind, self.companions)
-        return self._neighborhood()
+        return self._neighborhood(hops)
 
-    def _neighborhood(self) -> str:
-        """Say how far away the neighbors look, which are farthest, and in which attribute the node differs most."""
+    def _neighborhood(self, hops: bool) -> str:
+        """Say how many neighbors are unlike the node, how far away they look, and in which attribute it differs."""
         sentences = []
         if any(neighbor.hop is not None for neighbor in self.neighbors):
-            sentences.append(self._distance())
-        if self.decided_by is not None and len(self.neighbors) > 1:
-            sentences.append(f"Most out of place: {listed([str(each) for each in self.neighbors[:2]])}.")
+            unlike = self._unlike()
+            if hops:
+                sentences += [unlike, self._distance(mentioned=bool(unlike))]
+            else:
+                sentences.append(unlike or "Its neighbors fit it less well than neighbors usually do.")
         if self.attributes:
             sentences.append(self.attributes[0].sentence(len({neighbor.node for neighbor in self.neighbors})))
-        return " ".join(sentences)
+        return " ".join(filter(None, sentences))
+
+    def _unlike(self) -> str:
+        """Count the neighbors that are unlike the node, and name the two that fit least; empty if none is unlike it."""
+        n, n_unlike = len(self.neighbors), sum((each.unlikeness or 0.0) >= UNLIKE for each in self.neighbors)
+        if not n_unlike or n == 1:
+            return ""
+        names = listed([printable(each.node) for each in self.neighbors[:2]])
+        start = f"All {n:,} neighbors differ" if n_unlike == n else f"{n_unlike:,} of its {n:,} neighbors differ"
+        verb_end = "s" if n_unlike == 1 else ""
+        return f"{start}{verb_end} from it more than {UNLIKE:.0f}% of connected pairs do; {names} fit it least."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON, the summary first."""
@@ -238,19 +335,19 @@ class Explanation(Readable):
     def __repr__(self) -> str:
         return f"<Explanation of {printable(self.node)}: rank {self.rank:,} of {self.n_nodes:,}>"
 
-    def _repr_html_(self) -> str:
-        return explanation_card(self)
-
-    def _distance(self) -> str:
+    def _distance(self, *, mentioned: bool) -> str:
+        """Say how far away the neighbors look, which the sentence before may have mentioned."""
         hops = [neighbor.hop for neighbor in self.neighbors if neighbor.hop is not None]
         ahp = next((value for value in self.values if value.name == "ahp"), None)
         farther = f", farther than for {percent(ahp.percentile)} of nodes" if ahp and ahp.percentile >= 50 else ""
-        mean = sum(hops) / len(hops)
+        away = f"{sum(hops) / len(hops):.1f} hops away"
         if len(hops) == 1:
-            return f"Its only neighbor looks {mean:.1f} hops away{farther}."
-        return f"Its {len(hops):,} neighbors look {mean:.1f} hops away on average{farther}."
+            return f"Its only neighbor looks {away}{farther}."
+        if mentioned:
+            return f"On average they look {away}{farther}."
+        return f"Its {len(hops):,} neighbors look {away} on average{farther}."
 
-    def _lines(self) -> Iterator[str]:
+    def _parts(self) -> Iterator[str | Table]:
         yield f"Node {printable(self.node)}, judged by {self.detector}"
         yield self.summary
         if self.method is not None:
@@ -266,41 +363,266 @@ class Explanation(Readable):
             yield f"{value.name} {number(value.value)}: {value.meaning}; {higher}."
         yield from (f"Note: {note}" for note in self.notes)
         if self.own_values:
-            yield from ("", "Unusual attributes of the node itself", *(f"  {value}" for value in self.own_values))
-        yield from self._neighbor_lines()
+            yield Table("Unusual attributes of the node itself", (), [[str(value)] for value in self.own_values])
+        if self.neighbors:
+            yield self._neighbor_table()
         if self.attributes:
-            yield from ("", "Attributes that differ most from those of the neighbors")
             header = ("attribute", "value", "neighbors", "difference", "higher than")
-            yield from aligned(header, [gap.cells() for gap in self.attributes])
+            rows = [gap.cells() for gap in self.attributes]
+            yield Table("Attributes that differ most from those of the neighbors", header, rows)
         if self.without is not None:
             names = listed([printable(name) for name in self.without.neighbors])
             edges = "edge" if len(self.without.neighbors) == 1 else "edges"
             result = f"the score would be {number(self.without.score)}, rank {self.without.rank:,}"
-            yield from ("", f"Without the {edges} to {names}, {result}.")
+            yield f"Without the {edges} to {names}, {result}."
 
-    def _neighbor_lines(self) -> Iterator[str]:
+    def _neighbor_table(self) -> Table:
         shown = self.neighbors[: self.top]
-        if not shown:
-            return
-        if shown[0].hop is None:
-            yield from ("", "Neighbors, most anomalous first")
-            header: tuple[str, ...] = ("neighbor", "score", "rank", "edges")
-            rows = [[printable(each.node), number(each.score), f"{each.rank:,}", f"{each.degree:,}"] for each in shown]
-        else:
-            yield from ("", f"Neighbors, {'farthest' if shown[0].unlikeness is None else 'most out of place'} first")
-            columns = [("hop", "hops", 2), ("variance", "variance", 3), ("probability", "P(1 hop)", 3)]
-            columns += [("contribution", "part of AHP", 4)]
-            if self.evidence:  # the score is not made of variances and AHP
-                columns = columns[::2]
-            header = ("neighbor", *(title for _, title, _ in columns))
-            rows = [[printable(each.node), *(fixed(getattr(each, key), n) for key, _, n in columns)] for each in shown]
-            if shown[0].unlikeness is not None:
-                header = (*header, "less alike than")
-                rows = [[*row, percent(each.unlikeness or 0.0)] for row, each in zip(rows, shown, strict=True)]
-        yield from aligned(header, rows)
         n_more = len(self.neighbors) - len(shown)
-        if n_more:
-            yield f"  … and {n_more:,} more"
+        if shown[0].hop is None:
+            rows = [[printable(each.node), number(each.score), f"{each.rank:,}", f"{each.degree:,}"] for each in shown]
+            return Table("Neighbors, most anomalous first", ("neighbor", "score", "rank", "edges"), rows, n_more)
+        columns = [("hop", "hops", 2), ("variance", "variance", 3), ("probability", "P(1 hop)", 3)]
+        columns += [("contribution", "part of AHP", 4)]
+        if self.evidence:  # the score is not made of variances and AHP
+            columns = columns[::2]
+        header = ["neighbor", *(title for _, title, _ in columns)]
+        rows = [[printable(each.node), *(fixed(getattr(each, key), n) for key, _, n in columns)] for each in shown]
+        if shown[0].unlikeness is None:
+            return Table("Neighbors, farthest first", header, rows, n_more)
+        rows = [[*row, percent(each.unlikeness or 0.0)] for row, each in zip(rows, shown, strict=True)]
+        return Table("Neighbors, most out of place first", [*header, "less alike than"], rows, n_more)
+
+
+@dataclass(frozen=True, repr=False)
+class EdgeExplanation(Readable):
+    """Why an edge looks out of place, or does not.
+
+    ``data`` holds what the edge list says about it, such as its amount and its time. ``attributes`` compares the source
+    (``value``) with the target (``median``); a share is the part of that end's AHP that this edge carries; rank 1 is
+    the edge most out of place. ``surprise`` is the mean of −log P(1 hop) over the samples, ``dissimilarity`` the share
+    of nodes chosen at random that are nearer to an end than the other is, ``unlikeness`` the percentage of edges whose
+    ends are more alike, ``score`` −log₁₀ of the share of ordinary edges that are as unusual, ``reason`` the clause of
+    ``edges.csv``.
+    """
+
+    source: Hashable
+    target: Hashable
+    detector: str
+    rank: int | None
+    n_edges: int
+    hop: float | None
+    variance: float | None
+    probability: float | None
+    source_share: float | None
+    target_share: float | None
+    source_score: float
+    target_score: float
+    common_neighbors: int
+    attributes: tuple[AttributeGap, ...]
+    surprise: float | None = None
+    dissimilarity: float | None = None
+    unlikeness: float | None = None
+    score: float | None = None
+    flagged: bool | None = None
+    reason: str | None = None
+    data: tuple[EdgeValue, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Explanation of the edge {printable(self.source)} – {printable(self.target)}>"
+
+    @property
+    def summary(self) -> str:
+        """What is unusual about the edge, in one or two sentences."""
+        if self.hop is None:
+            return f"{self.detector} judges nodes, not edges."
+        flagged = "" if self.flagged is None else " (flagged)" if self.flagged else " (not flagged)"
+        far = f"its ends look {self.hop:.1f} hops apart"
+        if self.unlikeness is not None:
+            far += f" and are less alike than those of {percent(self.unlikeness)} of edges"
+        text = f"Ranks {self.rank:,} of {plural(self.n_edges, 'edge')}{flagged}: {far}."
+        if not self.attributes:
+            return text
+        name, own, theirs, _ = compared(plainest(self.attributes, 1)[0])
+        return f"{text} They differ most in {name}: {own} and {theirs}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON, the summary first."""
+        return {"summary": self.summary, **super().to_dict()}
+
+    def _parts(self) -> Iterator[str | Table]:
+        source, target = printable(self.source), printable(self.target)
+        yield f"Edge {source} – {target}, judged by {self.detector}"
+        yield self.summary
+        if self.data:
+            yield f"In the edge list: {'; '.join(str(value) for value in self.data)}."
+        if self.hop is not None:
+            yield from self._figures(source, target)
+        yield f"Scores of its ends: {source} {number(self.source_score)}, {target} {number(self.target_score)}; " + (
+            f"{plural(self.common_neighbors, 'neighbor')} in common."
+        )
+        if self.attributes:
+            rows = [compared(gap) for gap in self.attributes]
+            yield Table("Attributes that differ most", ("attribute", source, target, "difference"), rows)
+
+    def _figures(self, source: str, target: str) -> Iterator[str]:
+        """Give the figures behind the summary."""
+        if self.score is not None:
+            yield f"Score {number(self.score)} (3 = as unusual as 1 in 1,000 ordinary edges)."
+        chance = "below 0.001" if (self.probability or 0.0) < 0.001 else number(self.probability)
+        sure = f"variance of the hops {number(self.variance)}"
+        yield f"The probability that its ends are really 1 hop apart is {chance} ({sure})."
+        if self.surprise is not None and self.dissimilarity is not None:
+            yield f"Its surprise, the mean of −log P(1 hop) over the samples, is {number(self.surprise)}; " + (
+                f"its dissimilarity is {number(self.dissimilarity)} on a scale from 0 to 1."
+            )
+        shares = f"{self.source_share:.0%} of the AHP of {source} and {self.target_share:.0%} of {target}'s"
+        yield f"It carries {shares} (AHP: how many hops away the neighbors look on average)."
+
+
+def edge_values(graph: AttributedGraph, edge: int) -> tuple[EdgeValue, ...]:
+    """Return weight, time and attributes of an edge; of several rows, what :mod:`hopsight.canonical` makes of them.
+
+    >>> times = [1.7e9, 1.7e9 + 3600]
+    >>> graph = AttributedGraph.from_edges([0, 1], [1, 2], [[1.0]] * 3, edge_weight=[12.5, 48900.0], edge_time=times)
+    >>> [str(each) for each in edge_values(graph, 1)]
+    ['weight 48,900', 'time 2023-11-14 23:13']
+    """
+    found = []
+    if graph.edge_weight is not None:
+        found.append(("weight", float(graph.edge_weight[edge])))
+    if graph.edge_attributes is not None:
+        names = graph.edge_attribute_names or ()
+        found += zip(names, graph.edge_attributes[edge].tolist(), strict=False)
+    values = [EdgeValue(name, value, number(value)) for name, value in found]
+    if graph.edge_time is not None:
+        moment = float(graph.edge_time[edge])
+        dated = bool((graph.edge_time >= UNIX[0]).all() and (graph.edge_time <= UNIX[1]).all())
+        shown = f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M}" if dated else number(moment)
+        values.append(EdgeValue("time", moment, shown.removesuffix(" 00:00")))
+    return tuple(values)
+
+
+def plainest(gaps: Sequence[AttributeGap], most: int) -> list[AttributeGap]:
+    """Return the largest differences, one for each column that attributes are derived from.
+
+    One at least half as large that needs no comparison with nodes of as many edges is preferred.
+    """
+    return _one_per_column(gaps, most, lambda known, gap: abs(gap.difference) >= abs(known.difference) / 2)
+
+
+def compared(gap: AttributeGap) -> tuple[str, str, str, str]:
+    """Return the row of an attribute of an edge: its name, both values, and their difference."""
+    difference = f"{gap.difference:+.1f}"
+    if gap.category is not None:
+        category = gap.category
+        return printable(category.name), printable(category.value), printable(category.common), difference
+    return (
+        printable(shown_name(gap.name)),
+        shown_value(gap.name, gap.value),
+        shown_value(gap.name, gap.median),
+        difference,
+    )
+
+
+def strengths(evidence: Sequence[Evidence]) -> str:
+    """List how strong each kind of evidence is, and say how to read the numbers.
+
+    >>> kinds = {"misfit": (3.21, True, 1.0), "activity": (0.4, True, 0.6), "lockstep": (0.1, False, 1.0)}
+    >>> print(strengths([Evidence(kind, *values, MEANINGS[kind]) for kind, values in kinds.items()]))
+    Evidence: misfit 3.2, activity 0.4, lockstep 0.1 (3 = as unusual as 1 in 1,000 ordinary nodes; activity \
+counts 60%; lockstep does not count).
+    """
+    notes = [SCALE]
+    notes += [f"{each.kind} counts {each.weight:.0%}" for each in evidence if each.counts and each.weight != 1]
+    left_out = [each.kind for each in evidence if not each.counts]
+    if left_out:
+        notes.append(f"{listed(left_out)} {'does' if len(left_out) == 1 else 'do'} not count")
+    values = ", ".join(f"{each.kind} {each.strength:.1f}" for each in evidence)
+    return f"Evidence: {values} ({'; '.join(notes)})."
+
+
+def outlier_sentence(values: Sequence[OwnValue]) -> str:
+    """Say which of a node's own values are unusual, the three most unusual first."""
+    if not values:
+        return "Its attributes are unusual in combination; none of them is unusual by itself."
+    return f"Its own attributes are unusual: {'; '.join(str(value) for value in telling(values, 3))}."
+
+
+def standing_out(values: Sequence[OwnValue]) -> str:
+    """Say which of a node's own values are the most unusual, where its number of edges decided.
+
+    >>> standing_out([OwnValue("in-degree, log", 5.6, 99.6, 0.0)]), standing_out([OwnValue("age", 3.0, 0.0, 98.0)])
+    ('', 'What stands out in its attributes: age 3: lower than for 98% of nodes.')
+    """
+    others = telling([value for value in values if not value.name.endswith(LOGARITHMS[1:])], 2)  # without degrees
+    return f"What stands out in its attributes: {'; '.join(map(str, others))}." if others else ""
+
+
+def telling(values: Sequence[OwnValue], most: int) -> list[OwnValue]:
+    """Return the most unusual values, one for each column that attributes are derived from.
+
+    Mean, median and maximum of one payment say the same thing. Of equally unusual ones, those that need no comparison
+    with nodes of as many edges are easier to read.
+
+    >>> names = ("amount sent, maximum for its count", "amount sent, mean", "edges sent, log count", "age")
+    >>> [each.name for each in telling([OwnValue(name, 9.0, 99.0, 0.0) for name in names], 2)]
+    ['amount sent, mean', 'edges sent, log count']
+    """
+    return _one_per_column(values, most, lambda known, each: (known.lower, known.higher) == (each.lower, each.higher))
+
+
+def _one_per_column(items: Sequence[Named], most: int, replaces: Callable[[Named, Named], bool]) -> list[Named]:
+    """Return the first item of each column that attributes are derived from, or a simpler one that replaces it."""
+    chosen: dict[str, Named] = {}
+    for item in items:
+        column = item.name.partition(", ")[0]
+        known = chosen.setdefault(column, item)
+        if known.name.endswith(FOR_COUNT) and not item.name.endswith(FOR_COUNT) and replaces(known, item):
+            chosen[column] = item
+    return list(chosen.values())[:most]
+
+
+def activity_sentence(degree: int, expected: float | None, degree_percentile: float, n_nodes: int) -> str:
+    """Compare a node's number of edges with that of nodes with similar attributes.
+
+    >>> activity_sentence(41, 6.2, 99.0, 1000)
+    'Has 41 edges; nodes with similar attributes have about 6.'
+    >>> activity_sentence(41, 5000.0, 99.0, 1000)
+    'Has 41 edges; nodes with similar attributes have far more.'
+    """
+    has = f"Has {plural(degree, 'edge')}" if degree else "Has no edges"
+    if expected is None:
+        return f"{has}, more than {percent(degree_percentile)} of nodes."
+    return f"{has}; nodes with similar attributes have {usual_edges(expected, n_nodes)}."
+
+
+def usual_edges(expected: float, n_nodes: int) -> str:
+    """Return how many edges are usual for a node with similar attributes.
+
+    >>> usual_edges(6.2, 1000), usual_edges(1.26, 1000), usual_edges(5000.0, 1000)
+    ('about 6', 'about 1.3', 'far more')
+    """
+    if expected >= n_nodes:  # no node can have so many: the regression reaches beyond the data
+        return "far more"
+    about = max(0.0, expected)
+    return f"about {about:,.0f}" if about >= 3 else f"about {about:.1f}"
+
+
+def companions_sentence(kind: str, companions: Companions | None) -> str:
+    """Name the other members of a node's ring or lockstep group."""
+    ring = kind == "ring"
+    if companions is None or not companions.nodes:
+        return f"{MEANINGS[kind][0].upper()}{MEANINGS[kind][1:]}."
+    names = [printable(node) for node in companions.nodes[:MOST_NAMES]]
+    n_more = len(companions.nodes) - len(names)
+    who = listed([*names, f"{n_more:,} more"] if n_more else names)
+    if companions.group is None:
+        return f"Its edges close triangles of {'nodes that look far apart' if ring else 'near-copies'} with {who}."
+    tied = "" if companions.density is None else f", {companions.density:.0%} of whose pairs are connected"
+    size = len(companions.nodes) + 1
+    what = f"a ring of {size:,} nodes that look far apart" if ring else f"a lockstep group of {size:,} near-copies"
+    return f"It belongs to {what}{tied} (group {companions.group}): with {who}."
 
 
 def _category_sentence(category: Category, n_neighbors: int) -> str:

@@ -1,4 +1,7 @@
-"""Numbers, names and small tables as text for a terminal."""
+"""Explanations as text and as HTML: paragraphs, small tables, numbers, and values of attributes as people read them.
+
+Derived attributes are shown as counts instead of logarithms, as differences with a sign, as times and as dates.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,35 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
+from hopsight import markup
 from hopsight.checks import plural
-from hopsight.checks import printable as printable
+from hopsight.io.derive import FOR_COUNT
+from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
 from hopsight.system.arrays import plain
+
+LOGARITHMS = (", mean log", ", log", ", log count")  # ends of the names of attributes that are log(1 + count)
+UNITS = (
+    ("year", 365.25 * SECONDS_PER_DAY), ("day", SECONDS_PER_DAY), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0),
+)  # fmt: skip
+EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A part of an explanation: rows of texts under a header, both after a title; each of the two may be empty."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_more: int = 0  # rows that are not shown
 
 
 class Readable:
-    """An explanation that prints as lines of text; a base of dataclasses."""
+    """An explanation made of paragraphs and tables, for a terminal and for a notebook; a base of dataclasses."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON."""
@@ -22,9 +45,30 @@ class Readable:
         return values
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        lines: list[str] = []
+        after_table = False
+        for part in self._parts():
+            if isinstance(part, Table):
+                more = [f"  … and {part.n_more:,} more"] if part.n_more else []
+                lines += ["", *filter(None, [part.title]), *aligned(part.header, part.rows), *more]
+            else:
+                lines += ["", part] if after_table else [part]
+            after_table = isinstance(part, Table)
+        return "\n".join(lines)
 
-    def _lines(self) -> Iterator[str]:
+    def _repr_html_(self) -> str:
+        title, *parts = self._parts()
+        content = []
+        for part in parts:
+            if isinstance(part, Table):
+                more = f"… and {part.n_more:,} more" if part.n_more else ""
+                content += [markup.paragraph(part.title), markup.table(part.header, part.rows), markup.paragraph(more)]
+            else:
+                content.append(markup.paragraph(part))
+        return markup.card(str(title), *content)
+
+    def _parts(self) -> Iterator[str | Table]:
+        """Yield a title, then paragraphs and tables."""
         raise NotImplementedError
 
 
@@ -103,7 +147,106 @@ def listed(names: Sequence[str]) -> str:
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table: the first column is aligned left, the others right."""
-    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
-    for first, *rest in (header, *rows):
+    lines = [header, *rows] if header else rows
+    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+    for first, *rest in lines:
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
         yield ("  " + "  ".join(cells)).rstrip()
+
+
+def shown_value(name: str, value: float) -> str:
+    """Return the value of an attribute as text.
+
+    What is compared with nodes that have about as many edges is a difference, or a factor where it is one of
+    logarithms.
+
+    >>> shown_value("in-degree, log", 3.0445), shown_value("age", 31.0), shown_value("opened, days since 1970", 19783.4)
+    ('20', '31', '2024-03-01')
+    >>> shown_value("amount sent, maximum for its count", 1220.0)
+    '+1,220'
+    >>> shown_value("amount sent, log sum for its count", -0.6931)
+    '×0.5'
+    >>> shown_value("date sent, first in days for its count", -0.25)
+    '-6 hours'
+    """
+    if name.endswith(FOR_COUNT):
+        if ", log " in name:
+            return f"×{math.exp(min(value, 300.0)):,.2g}"
+        text = _difference(name, abs(value))
+        return f"+{text}" if value > 0 else f"-{text}" if value < 0 else text
+    if name.endswith(SINCE_1970):
+        return _date(value)
+    return number(round(math.expm1(value), 6)) if name.endswith(LOGARITHMS) and 0 <= value < 100 else number(value)
+
+
+def shown_name(name: str) -> str:
+    """Return the name of an attribute without the logarithm or the unit that its values no longer have.
+
+    >>> shown_name("edges sent, log count"), shown_name("amount sent, log sum for its count")
+    ('edges sent', 'amount sent, sum for its count')
+    >>> shown_name("date sent, first in days for its count"), shown_name("opened, days since 1970")
+    ('date sent, first for its count', 'opened')
+    """
+    if name.endswith(FOR_COUNT):
+        short = name.removesuffix(FOR_COUNT).removesuffix(IN_DAYS).removesuffix(IN_SECONDS)
+        return f"{short.replace(', log ', ', ')}{FOR_COUNT}"
+    for end in (*LOGARITHMS, SINCE_1970):
+        name = name.removesuffix(end)
+    return name
+
+
+def phrase(name: str, value: float) -> str:
+    """Return an attribute with its value as a part of a sentence.
+
+    >>> phrase("amount sent, maximum for its count", 1220.0)
+    'amount sent, maximum: 1,220 more than usual for as many edges'
+    >>> phrase("amount sent, log sum for its count", 2.92), phrase("in-degree, log", 3.0445)
+    ('amount sent, sum: 19 times what is usual for as many edges', 'in-degree 20')
+    >>> phrase("date sent, first in days for its count", 48.0)
+    'date sent, first: 48 days later than usual for as many edges'
+    """
+    text, short = shown_value(name, value), shown_name(name)
+    if not name.endswith(FOR_COUNT):
+        return f"{short} {text}"
+    short = short.removesuffix(FOR_COUNT)
+    if text.startswith("×"):
+        return f"{short}: {text[1:]} times what is usual for as many edges"
+    if value == 0:
+        return f"{short}: as usual for as many edges"
+    words = ("later", "earlier") if is_time(name) else ("more", "less")
+    return f"{short}: {_difference(name, abs(value))} {words[value < 0]} than usual for as many edges"
+
+
+def is_time(name: str) -> bool:
+    """Return whether the values of an attribute are later or earlier, not higher or lower.
+
+    >>> is_time("opened, days since 1970"), is_time("date sent, last for its count"), is_time("amount sent, median")
+    (True, True, False)
+    """
+    return name.endswith(SINCE_1970) or shown_name(name).endswith((f", first{FOR_COUNT}", f", last{FOR_COUNT}"))
+
+
+def length_of_time(seconds: float) -> str:
+    """Return a length of time in the largest unit of which it has at least one, or two years.
+
+    >>> [length_of_time(each) for each in (86400.0, 3.24 * 86400, 100 * 86400, 5400, 59.0, 0.5, 1e9)]
+    ['1 day', '3.2 days', '100 days', '1.5 hours', '59 seconds', '0.5 seconds', '32 years']
+    """
+    unit, size = next((each for each in UNITS if seconds >= each[1] * (2 if each[0] == "year" else 1)), UNITS[-1])
+    count = float(f"{seconds / size:.2g}") if seconds < 100 * size else round(seconds / size)
+    return plural(int(count), unit) if count == int(count) else f"{count:g} {unit}s"
+
+
+def _difference(name: str, size: float) -> str:
+    """Return the size of a difference, as a length of time if the unit of the attribute is known."""
+    start = name.removesuffix(FOR_COUNT)
+    if size and start.endswith((IN_DAYS, IN_SECONDS)):
+        return length_of_time(size * SECONDS_PER_DAY if start.endswith(IN_DAYS) else size)
+    return number(size)
+
+
+def _date(days: float) -> str:
+    try:
+        return (EPOCH + timedelta(days=math.floor(days))).isoformat()
+    except OverflowError:  # before the year 1 or after 9999
+        return number(days)

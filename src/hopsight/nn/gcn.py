@@ -1,4 +1,4 @@
-"""Graph convolutions: propagation with the normalized adjacency, and the GCN."""
+"""Layers of networks, drawn from explicit generators: propagation over edges, dropout, the GCN and the MLP."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from hopsight.nn.dropout import relu_drop
 from hopsight.system.arrays import csr_tensor
+
+LEVELS = 1 << 16  # 16 random bits of each unit are compared with the share that is dropped
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,75 @@ def torch_csr(matrix: Any, device: torch.device, dtype: torch.dtype = torch.floa
     return csr_tensor(start, columns, torch.from_numpy(np.array(matrix.data)).to(device, dtype), matrix.shape)
 
 
+class _Propagate(torch.autograd.Function):
+    """Sparse product whose backward pass is sparse too, not a dense n × n product; never in half precision."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, forward: Tensor, backward: Tensor) -> Tensor:
+        ctx.operator, ctx.dtype = backward, values.dtype
+        with torch.autocast(values.device.type, enabled=False):
+            return forward @ values.to(forward.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        return (ctx.operator @ gradient).to(ctx.dtype), None, None
+
+
+def relu_drop(values: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
+    """Return ReLU(values) with a share of the entries set to 0 and the others divided by 1 − share.
+
+    Nothing is dropped when the share is 0 or no generator is given. Torch's dropout takes none. Four units share
+    one draw of 64 bits, which takes half the time of a draw for each of them; the share is exact to 1 in 131,072.
+
+    >>> out = relu_drop(torch.ones(1000, 8), 0.5, torch.Generator().manual_seed(0))
+    >>> out.unique().tolist(), abs(float((out == 0).float().mean()) - 0.5) < 0.02
+    ([0.0, 2.0], True)
+    """
+    kept = torch.relu(values)
+    if share == 0.0 or generator is None:
+        return kept
+    draws = torch.empty((values.numel() + 3) // 4, dtype=torch.int64, device=values.device)
+    draws.random_(-(2**63), None, generator=generator)
+    bits = draws.view(torch.int16)[: values.numel()].view(values.shape)
+    mask = torch.ge(bits, round(share * LEVELS) - LEVELS // 2).to(values.dtype)
+    return kept * mask.mul_(1.0 / (1.0 - share))
+
+
+class Layers(nn.Module):
+    """Weights and biases of consecutive layers.
+
+    Parameters
+    ----------
+    widths
+        Width of the input and of every layer.
+    bias
+        Whether the layers have biases.
+    initial
+        ``"glorot"``: Glorot uniform weights and zero biases; ``"uniform"``: all values within ±1/√width.
+    generator
+        Source of the initial values.
+    """
+
+    def __init__(self, widths: Sequence[int], *, bias: bool, initial: str, generator: torch.Generator) -> None:
+        super().__init__()
+        draw = draw_layers if initial == "glorot" else _draw_uniform
+        self.weights, biases = draw(widths, generator)
+        self.biases = biases if bias else nn.ParameterList()
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def convolve(self, layer: int, propagated: Tensor) -> Tensor:
+        """Return Â H W + b from ÂH."""
+        if len(self.biases):
+            return torch.addmm(self.biases[layer], propagated, self.weights[layer])
+        return propagated @ self.weights[layer]
+
+    def add_bias(self, layer: int, values: Tensor) -> Tensor:
+        """Return the values plus the bias of a layer, or the values themselves where there are no biases."""
+        return values + self.biases[layer] if len(self.biases) else values
+
+
 class GCN(nn.Module):
     """Graph convolutions Z = Â f(… f(Â X W⁰ + b⁰) …) Wˡ + bˡ with a ReLU f between layers; the last one is linear.
 
@@ -143,6 +213,34 @@ class GCN(nn.Module):
         return hidden
 
 
+class HopMLP(nn.Module):
+    """Logits of the hop classes, F(v_m, v_n) = W₂ ReLU(W₁ |z_m − z_n| + b₁) + b₂.
+
+    Parameters
+    ----------
+    n_inputs, n_units, n_classes
+        Width of z, of the hidden layer, and the number of hop classes.
+    directed
+        Keep the sign of z_m − z_n, so that the hop count can depend on the direction.
+    generator
+        Source of the initial weights.
+    """
+
+    def __init__(
+        self, n_inputs: int, n_units: int, n_classes: int, *, directed: bool, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.directed = directed
+        self.weights, self.biases = draw_layers([n_inputs, n_units, n_classes], generator)
+
+    def forward(self, difference: Tensor, *, dropout: float = 0.0, generator: torch.Generator | None = None) -> Tensor:
+        """Return logits from z_m − z_n. Shapes: (n_pairs, n_inputs) -> (n_pairs, n_classes)."""
+        if not self.directed:  # in its own memory, unless a gradient needs what was there
+            difference = difference.abs() if torch.is_grad_enabled() else difference.abs_()
+        hidden = relu_drop(torch.addmm(self.biases[0], difference, self.weights[0]), dropout, generator)
+        return torch.addmm(self.biases[1], hidden, self.weights[1])
+
+
 def draw_layers(widths: Sequence[int], generator: torch.Generator) -> tuple[nn.ParameterList, nn.ParameterList]:
     """Return Glorot weights and zero biases for consecutive layers of the given widths."""
     pairs = list(pairwise(widths))
@@ -157,15 +255,11 @@ def draw_weights(shape: tuple[int, int], generator: torch.Generator) -> Tensor:
     return (torch.rand(shape, generator=generator) * 2 - 1) * bound
 
 
-class _Propagate(torch.autograd.Function):
-    """Sparse product whose backward pass is sparse too, not a dense n × n product; never in half precision."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, forward: Tensor, backward: Tensor) -> Tensor:
-        ctx.operator, ctx.dtype = backward, values.dtype
-        with torch.autocast(values.device.type, enabled=False):
-            return forward @ values.to(forward.dtype)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return (ctx.operator @ gradient).to(ctx.dtype), None, None
+def _draw_uniform(widths: Sequence[int], generator: torch.Generator) -> tuple[nn.ParameterList, nn.ParameterList]:
+    """Return weights and biases within ±1/√width for consecutive layers of the given widths."""
+    weights, biases = nn.ParameterList(), nn.ParameterList()
+    for n_in, n_out in pairwise(widths):
+        drawn = (torch.rand((n_in + 1, n_out), generator=generator) * 2 - 1) / n_out**0.5
+        weights.append(drawn[:-1].clone())
+        biases.append(drawn[-1].clone())
+    return weights, biases

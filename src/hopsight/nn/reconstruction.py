@@ -1,21 +1,128 @@
-"""Errors of reconstructing rows from two thin factors, without holding the n × n (or n × d) matrix."""
+"""What autoencoders reconstruct, and the errors of rows from two thin factors without an n × n (or n × d) matrix."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from hopsight.checks import Refusal, check_count
-from hopsight.nn.target import Block, Entries, Target
+from hopsight.nn.gcn import Propagation, propagation, torch_csr
 from hopsight.system.threads import Run
 
 BLOCK_VALUES = 1 << 19  # reconstructed entries held at a time: 2 MB fit in the cache
 BLOCK_VALUES_ON_GPU = 1 << 26  # enough to keep a GPU busy: 256 MB
 MAX_PAIRS = 1 << 25  # pairs of nodes per epoch with n_rows="auto"
 EPSILON = 1e-12  # added under the square root, which has no gradient at 0
+
+Block = Tensor | slice  # positions of rows, or consecutive rows
+
+
+class Entries(NamedTuple):
+    """The stored entries of some rows of a sparse matrix: position among these rows, column and value."""
+
+    row: Tensor
+    column: Tensor
+    values: Tensor
+
+    def between(self, start: int, stop: int) -> Entries:
+        """Return the entries in columns start, …, stop − 1; columns are counted from start."""
+        inside = (self.column >= start) & (self.column < stop)
+        return Entries(self.row[inside], self.column[inside] - start, self.values[inside])
+
+
+@dataclass(frozen=True)
+class Target:
+    """The matrix T to reconstruct, dense or sparse, on one device; create it with :meth:`of`."""
+
+    dense: Tensor | None
+    product: Propagation | None  # sparse T, and Tᵀ for the backward pass
+    row_of: Tensor | None  # the row of every stored entry of a sparse T
+    squares: Tensor  # ‖t_i‖² of every row, (n_rows,)
+    shape: tuple[int, int]
+    symmetric: bool  # checked for a sparse T only
+
+    @classmethod
+    def of(cls, matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Target:
+        """Put a NumPy or SciPy matrix on a device."""
+        if not sp.issparse(matrix):
+            dense = torch.from_numpy(np.array(matrix)).to(device, dtype)
+            return cls(dense, None, None, dense.square().sum(1), tuple(matrix.shape), False)
+        rows = sp.csr_array(matrix)
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        transposed = sp.csr_array(rows.T)
+        symmetric = rows.shape[0] == rows.shape[1] and not (rows != transposed).nnz
+        forward = torch_csr(rows, device, dtype)
+        backward = forward if symmetric else torch_csr(transposed, device, dtype)
+        row_of = torch.from_numpy(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))).to(device)
+        squares = torch.from_numpy(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+        product = Propagation(forward, backward)
+        return cls(None, product, row_of, squares.to(device, dtype), rows.shape, symmetric)
+
+    def times(self, right: Tensor) -> Tensor:
+        """Return T @ right, differentiable in ``right``."""
+        if self.dense is not None:
+            return self.dense @ right
+        assert self.product is not None
+        return self.product(right)
+
+    def as_dense(self) -> Tensor:
+        """Return T as a dense tensor."""
+        if self.dense is not None:
+            return self.dense
+        assert self.product is not None
+        return self.product.forward.to_dense()
+
+    def subtract_from(self, block: Tensor, rows: Block) -> None:
+        """Subtract the given rows of T in place. Shapes: block (n_block, n_columns), rows (n_block,)."""
+        if self.dense is not None:
+            block -= self.dense[rows]
+            return
+        found = self.entries(rows)
+        block[found.row, found.column] -= found.values
+
+    def entries(self, rows: Block) -> Entries:
+        """Return the stored entries of the given rows of a sparse T."""
+        assert self.product is not None and self.row_of is not None
+        starts = self.product.forward.crow_indices()
+        if isinstance(rows, slice):
+            entry: Block = slice(int(starts[rows.start]), int(starts[rows.stop]))
+            row = self.row_of[entry] - rows.start
+        else:
+            counts = starts[rows + 1] - starts[rows]
+            row = torch.repeat_interleave(torch.arange(rows.numel(), device=rows.device), counts)
+            before = torch.repeat_interleave(counts.cumsum(0) - counts, counts)
+            entry = torch.arange(row.numel(), device=rows.device) - before + starts[rows][row]
+        return Entries(row, self.product.forward.col_indices()[entry], self.product.forward.values()[entry])
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A graph on one device: Â, the attributes X, and ÂX where X is dense."""
+
+    propagate: Propagation
+    attributes: Target
+    propagated: Tensor | None
+
+    @classmethod
+    def of(cls, adjacency: Any, attributes: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Inputs:
+        """Put a symmetric 0/1 adjacency and a dense or sparse attribute matrix on a device."""
+        propagate = propagation(adjacency, directed=False, device=device, dtype=dtype)
+        target = Target.of(attributes, device, dtype)
+        return cls(propagate, target, None if target.dense is None else propagate(target.dense))
+
+    def convolve(self, weight: Tensor) -> Tensor:
+        """Return Â X W; a sparse X stays sparse."""
+        if self.propagated is not None:
+            return self.propagated @ weight
+        return self.propagate(self.attributes.times(weight))
 
 
 def linear_errors(left: Tensor, right: Tensor, target: Target) -> Tensor:
@@ -68,7 +175,8 @@ def row_loss(
         loss = _RowLoss.apply(left, right, target, activation, root, rows, run)  # type: ignore[no-untyped-call]
         return loss * (left.shape[0] / rows.numel())
     if activation == "none" and target.dense is None:
-        loss = _LinearLoss.apply(left, right, target, root)  # type: ignore[no-untyped-call]
+        errors = linear_errors(left, right, target)
+        loss = ((errors + EPSILON).sqrt() if root else errors).sum()
     elif left is right and target.symmetric and activation == "sigmoid" and not root:
         loss = _PairLoss.apply(left, target, run)  # type: ignore[no-untyped-call]
     else:
@@ -92,31 +200,6 @@ def sample_rows(
         return None
     drawn = torch.randperm(n_nodes, generator=generator, device=generator.device)[:n_rows]
     return drawn.sort().values.to(device)
-
-
-class _LinearLoss(torch.autograd.Function):
-    """Loss from :func:`linear_errors` and its gradient, in four thin products and two sparse ones."""
-
-    @staticmethod
-    def forward(ctx: Any, left: Tensor, right: Tensor, target: Target, root: bool) -> Tensor:
-        assert target.product is not None
-        sums = target.product.forward @ right
-        missed = torch.addmm(sums, left, right.T @ right, beta=-1)  # rows Σ_j (r_j·l_i − t_ij) r_j
-        errors = target.squares + ((missed - sums) * left).sum(1)
-        slope = (errors > 0).to(left.dtype).mul_(2)
-        errors = errors.clamp_(min=0.0)
-        if root:
-            errors = errors.add_(EPSILON).sqrt_()
-            slope /= 2 * errors
-        weighted = left * slope[:, None]
-        to_right = torch.addmm(target.product.backward @ weighted, right, weighted.T @ left, beta=-1)
-        ctx.save_for_backward(missed.mul_(slope[:, None]), to_right)
-        return errors.sum()
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        to_left, to_right = ctx.saved_tensors
-        return gradient * to_left, gradient * to_right, None, None
 
 
 class _RowLoss(torch.autograd.Function):

@@ -9,8 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.system.arrays import frozen, sorted_quantiles
-from hopsight.system.compiled import compiled
 from hopsight.system.threads import VALUES_AT_ONCE, in_order, n_threads
 
 SCALINGS = ("auto", "none", "row", "standard", "clipped", "rank", "mixed")
@@ -79,58 +77,25 @@ def column_quantiles(attributes: Any, n_points: int = 1001) -> FloatArray:
     """Return ``(n_points, n_columns)`` quantiles of every column, the reference for ranks."""
     levels = np.linspace(0.0, 1.0, n_points)
     out = np.empty((n_points, attributes.shape[1]))
-    for columns, values in _columns(attributes, lambda rows, _: sorted_quantiles(np.sort(rows, axis=1), levels)):
-        out[:, columns] = values.T
+    for columns, values in _columns(attributes, lambda rows, _: np.quantile(rows, levels, axis=1)):
+        out[:, columns] = values
     return out
 
 
 def ranked(attributes: Any, quantiles: FloatArray) -> FloatArray:
     """Replace every value by its mid-rank among the reference quantiles, from −½ to ½."""
-    last = len(quantiles)
-    out = np.empty(attributes.shape, dtype=np.float64)
-    if not sp.issparse(attributes):
-        known, step = np.ascontiguousarray(quantiles.T), max(1, VALUES_AT_ONCE // max(1, attributes.shape[1]))
-        values, starts = frozen(attributes), range(0, len(out), step)
-        run = map if len(starts) < 2 else in_order
-        for _ in run(lambda row: _mid_ranks(values[row : row + step], known, out[row : row + step]), starts):
-            pass
-        return out
+    out, known = np.empty(attributes.shape), np.ascontiguousarray(quantiles.T)
 
-    def ranks(rows: FloatArray, columns: slice) -> FloatArray:
-        places = np.empty(rows.shape)
-        for row, known, place in zip(rows, np.ascontiguousarray(quantiles[:, columns].T), places, strict=True):
-            place[:] = np.searchsorted(known, row, side="left")
-            place += np.searchsorted(known, row, side="right")
-        return (places / (2.0 * last) - 0.5).T
+    def places(rows: FloatArray, columns: slice) -> FloatArray:
+        found = np.empty(rows.shape)
+        for row, reference, place in zip(rows, known[columns], found, strict=True):
+            place[:] = np.searchsorted(reference, row, side="left")
+            place += np.searchsorted(reference, row, side="right")
+        return (found / (2.0 * len(quantiles)) - 0.5).T
 
-    for columns, values in _columns(attributes, ranks):
+    for columns, values in _columns(attributes, places):
         out[:, columns] = values
     return out
-
-
-@compiled(nogil=True)
-def _mid_ranks(values: Any, quantiles: Any, out: Any) -> None:
-    """Set the mid-rank of each value among the quantiles of its column, a row of ``quantiles``."""
-    last = quantiles.shape[1]
-    for row in range(values.shape[0]):
-        for column in range(values.shape[1]):
-            value, known = values[row, column], quantiles[column]
-            low, high = 0, last
-            while low < high:  # how many are smaller
-                middle = (low + high) // 2
-                if known[middle] < value:
-                    low = middle + 1
-                else:
-                    high = middle
-            below, high = low, last
-            if low < last and known[low] == value:  # how many are smaller or equal
-                while low < high:
-                    middle = (low + high) // 2
-                    if known[middle] <= value:
-                        low = middle + 1
-                    else:
-                        high = middle
-            out[row, column] = (below + low) / (2.0 * last) - 0.5
 
 
 def _columns(attributes: Any, work: Callable[..., FloatArray]) -> Iterator[tuple[slice, FloatArray]]:

@@ -1,4 +1,4 @@
-"""The attribute transformation of a fit, kept to be applied to new graphs."""
+"""The attribute transformation of a fit, scaling and principal axes, kept to be applied to new graphs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackError
 
 from hopsight.checks import check_choice, check_count, plural
-from hopsight.preprocess.pca import principal_axes
 from hopsight.preprocess.scale import (
     RANK_WEIGHT,
     SCALINGS,
@@ -24,11 +24,12 @@ from hopsight.preprocess.scale import (
     ranked,
     row_scaled,
 )
-from hopsight.system.threads import VALUES_AT_ONCE, few_threads, in_order
+from hopsight.system.threads import VALUES_AT_ONCE, blas_on_one_thread, few_threads, in_order
 
 FloatArray = NDArray[np.float64]
 
 ROWS_AT_ONCE, ROWS_PROJECTED = 1024, 256  # by one thread at a time
+SMALL = 1 << 20  # values of a sparse matrix that is made dense to find its principal axes
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,34 @@ class AttributeTransform:
             ranks = ranked(attributes, self.quantiles) / self._rank_spread
             prepared = np.hstack([prepared, RANK_WEIGHT * ranks])
         return prepared, np.zeros(prepared.shape[1]), np.ones(prepared.shape[1])
+
+
+def principal_axes(
+    attributes: Any, center: FloatArray, scale: FloatArray, n_components: int, *, rng: np.random.Generator
+) -> FloatArray:
+    """Return the ``(n_components, n_attributes)`` principal axes of ``(attributes − center) / scale``.
+
+    Those of dense attributes are eigenvectors of the covariance matrix, or singular vectors if there are more columns
+    than rows. ARPACK finds those of large sparse attributes from products with them. The largest entry of each axis is
+    positive, and BLAS runs on one thread, so that the axes are the same for any number of threads. There are no more
+    axes than rows or columns.
+    """
+    from sklearn.decomposition import PCA
+
+    n_rows, n_columns = attributes.shape
+    n_components = min(n_components, n_rows, n_columns)
+    if sp.issparse(attributes) and n_rows * n_columns > SMALL and n_components < min(n_rows, n_columns):
+        scaled: Any = sp.csr_array(attributes.astype(np.float64) @ sp.diags_array(1.0 / scale))
+        solver = "arpack"
+    else:
+        scaled = ((attributes.toarray() if sp.issparse(attributes) else attributes) - center) / scale
+        solver = "covariance_eigh" if n_columns <= n_rows else "full"
+    model = PCA(n_components, svd_solver=solver, random_state=int(rng.integers(2**31)))
+    try:
+        with blas_on_one_thread(), np.errstate(invalid="ignore"):  # shares of no variance at all
+            return np.asarray(model.fit(scaled).components_, dtype=np.float64)
+    except ArpackError:  # no start vector, since all rows are equal
+        return np.eye(n_components, n_columns)
 
 
 def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:

@@ -12,10 +12,10 @@ from typing import Any
 
 
 class _CallablePackage(ModuleType):
-    """A package that passes calls on to :func:`hopsight.report.notebook.report`."""
+    """A package that passes calls on to :func:`hopsight.report.page.report`."""
 
     def __call__(self, model: Any, graph: Any = None, **options: Any) -> Any:
-        from hopsight.report.notebook import report
+        from hopsight.report.page import report
 
         return report(model, graph, **options)
 

@@ -1,268 +1,289 @@
-"""``report.html``: the results of one detection as a self-contained page."""
+"""``report.html``: the results of one detection as a self-contained page, written to a file or shown in a notebook.
+
+The page carries the flagged and the first nodes, with their reasons; ``hopsight explain`` knows all others.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import html
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hopsight.checks import check_count
 from hopsight.detectors.table import decided_by, evidence_of
 from hopsight.explanations import Explainer, Explanation
-from hopsight.explanations.attributes import AttributeComparison
-from hopsight.explanations.edge_explanation import compared, edge_values, plainest
-from hopsight.explanations.evidence import MEANINGS
-from hopsight.explanations.groups import Shared
+from hopsight.explanations.reasons import MEANINGS, compared, edge_values, plainest
 from hopsight.graph import AttributedGraph
-from hopsight.report.archive import archive, packed_json
-from hopsight.report.flagged import with_flagged
-from hopsight.report.glossary import GLOSSARY
-from hopsight.report.neighborhood import MAX_DRAWN, MAX_DRAWN_FOR_OTHERS, Neighborhoods, cut
-from hopsight.report.shell import embedded_json, write_page
-from hopsight.report.words import details, summary
-from hopsight.system.arrays import plain
+from hopsight.metrics import found_first, ranking, ranks
+from hopsight.report.nodes import MAX_DRAWN, PageNodes, cut
+from hopsight.report.shell import render_page
+from hopsight.report.words import GLOSSARY, details, summary
+from hopsight.system.files import write_whole
+from hopsight.system.machine import versions
 
-SCRIPTS = ("charts.js", "ego.js", "node.js", "overview.js", "archive.js", "report.js")
-SPACE = 4_850_000  # characters of the data of a page; scripts and styles take less than 100,000 more
+SCRIPTS = ("charts.js", "ego.js", "node.js", "overview.js", "report.js")
+MAX_SIZE = 5_000_000  # characters of a page
+N_NODES = 2000  # that a page carries, or fewer if it would be too large
+N_FIRST = 20  # nodes with larger drawings
+MAX_DRAWN_FOR_OTHERS = 24  # neighbors
+MAX_EDGES = 200_000  # of the nodes that are explained beside the first ones: a hub takes long
 N_BINS = 48
 N_EDGES = 100
-N_FIRST = 20  # nodes that the page shows before it unpacks the rest, with larger drawings
-N_DRAWN, MAX_DRAWN_MEMBERS = 6, 16  # groups on the first screen, and members of each
+N_GROUPS, MAX_MEMBERS = 50, 40  # groups that are listed, and members of each
 MAX_LOSSES = 600
-N_GROUPS = 50
 N_DIFFERENCES = 2  # attributes in which the ends of an edge differ most
 N_EDGE_VALUES = 3  # columns of the edge list in the table of edges
-MAX_MEMBERS = 40  # of one group
-MAX_NEIGHBORS = 100  # rows in the table of one node
+HEIGHT = 720  # pixels of the frame in a notebook
+
+IntArray = NDArray[np.int64]
 
 
-def write_report(
-    path: str | Path,
-    model: Any,
-    graph: AttributedGraph,
-    explanations: Sequence[Explanation],
-    run: Mapping[str, Any],
-    *,
-    files: Sequence[str] = (),
-    explainer: Explainer | None = None,
-) -> None:
-    """Write the HTML report of one detection.
+@dataclass(frozen=True, repr=False)
+class ReportPage:
+    """A report as one HTML text; a notebook shows it in a frame of its own."""
+
+    title: str
+    text: str
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file and return its path; the file appears complete or not at all."""
+        write_whole(Path(path), self.text)
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"ReportPage({self.title!r}, {len(self.text):,} characters; write(path) saves it)"
+
+    def _repr_html_(self) -> str:
+        # Its scripts run under the policy of the page; the frame keeps them and its styles away from the notebook.
+        return (
+            f'<iframe title="{html.escape(self.title)}" sandbox="allow-scripts allow-downloads" width="100%" '
+            f'height="{HEIGHT}" style="border:0" srcdoc="{html.escape(self.text)}"></iframe>'
+        )
+
+
+def report(model: Any, graph: AttributedGraph | None = None, *, top: int = 20, redact: bool = False) -> ReportPage:
+    """Return the report of a fitted detector; as the last line of a cell, a notebook shows it.
 
     Parameters
     ----------
-    path
-        The file to write.
     model
-        The fitted detector.
+        A fitted detector.
     graph
-        The graph it was fitted on.
-    explanations
-        The explanations of the nodes to show, most anomalous first.
+        The graph it was fitted on; needed for a detector loaded from disk, which does not keep it.
+    top
+        Number of nodes to explain.
+    redact
+        Replace the ids and names of nodes by numbers, so that the report can be shared. Attributes keep their names
+        and values.
+    """
+    check_count("top", top)
+    explainer = Explainer(model, graph)
+    if redact:
+        explainer = Explainer(model, redacted(explainer.graph, explainer.scores))
+    known = explainer.graph
+    first = list(explainer.many(ranking(explainer.scores)[:top].tolist()))
+    run = {
+        "detector": type(model).__name__,
+        "seed": model.seed,
+        "parameters": dataclasses.asdict(model),
+        "versions": versions(),
+        "labels": None if known.labels is None else found_first(known.labels, explainer.scores),
+    }
+    return report_page(explainer, first, run)
+
+
+def redacted(graph: AttributedGraph, scores: Any) -> AttributedGraph:
+    """Return the graph with numbers for ids, 1 for the most anomalous node, and without the names of nodes and graph.
+
+    >>> path = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)), node_ids=["Ada", "Bo", "Cy"])
+    >>> redacted(path, np.array([0.1, 0.9, 0.5])).node_ids.tolist()
+    ['node 3', 'node 1', 'node 2']
+    """
+    numbers = [f"node {rank}" for rank in ranks(scores).tolist()]
+    return dataclasses.replace(graph, node_ids=numbers, node_names=None, name="", n_self_loops=0)
+
+
+def report_page(
+    explainer: Explainer, first: Sequence[Explanation], run: Mapping[str, Any], files: Sequence[str] = ()
+) -> ReportPage:
+    """Return the report of one detection, with as many nodes as fit.
+
+    Parameters
+    ----------
+    explainer
+        What explains the fitted detector.
+    first
+        The explanations of the first nodes, most anomalous first.
     run
         The record of the run: any of ``started``, ``parameters``, ``seed``, ``versions``, ``machine``, ``graph``,
         ``seconds``, ``labels`` and ``warnings`` is shown.
     files
         Files in the same folder that the page links to.
-    explainer
-        What explained the nodes; it saves sorting edges and attributes again.
     """
-    name = graph.name or "Graph"
-    data = full_data(explainer or Explainer(model, graph), explanations, run) | {"files": list(files)}
-    write_page(Path(path), f"{name} · hopsight", data, SCRIPTS)
+    positions = [explainer.graph.index_of(each.node) for each in first]
+    flagged = _flagged(explainer, positions)
+    explained = dict(zip(positions, map(node_reasons, first), strict=True))
+    explained |= zip(flagged, map(node_reasons, explainer.many(flagged, absent=0)), strict=True)
+    about = _about(explainer, first, run) | {"files": list(files)}
+    order, n_nodes = ranking(explainer.scores)[:N_NODES].tolist() if first else [], N_NODES
+    while True:
+        data = about | page_nodes(PageNodes(explainer), explainer, explained, order, n_nodes)
+        page = ReportPage(f"{about['name']} · hopsight", render_page(f"{about['name']} · hopsight", data, SCRIPTS))
+        if len(page.text) <= MAX_SIZE or n_nodes <= len(first):
+            return page
+        n_nodes = max(len(first), min(n_nodes, len(data["egos"])) * MAX_SIZE * 9 // (10 * len(page.text)))
 
 
-def full_data(explainer: Explainer, explanations: Sequence[Explanation], run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the contents of the page as plain values, with all nodes of the graph if they fit."""
-    model, graph = explainer.model, explainer.graph
-    explanations, sentences = with_flagged(explainer, explanations)
-    shown = Neighborhoods(graph, model, explainer.edges)
-    data = report_data(model, graph, explanations, run, shown)
-    more = packed_json(plain(data.pop("more"), digits=6))
-    found = archive(model, graph, sentences, SPACE - len(more) - len(embedded_json(data)), shown.edges)
-    return data | {"more": more, "archive": found, "n_explained": data["n_explained"] + len(sentences)}
-
-
-def report_data(
-    model: Any,
-    graph: AttributedGraph,
+def excerpt_page(
+    shown: PageNodes,
+    explainer: Explainer,
     explanations: Sequence[Explanation],
     run: Mapping[str, Any],
-    shown: Neighborhoods | None = None,
-) -> dict[str, Any]:
-    """Return the contents of the page as plain values: the explained nodes and what is around them.
+    whole: Mapping[str, Any],
+) -> ReportPage:
+    """Return the report of an excerpt of a graph; ``whole`` has the ``facts`` and the first paragraph, ``examined``."""
+    positions = [explainer.graph.index_of(each.node) for each in explanations]
+    explained = dict(zip(positions, map(node_reasons, explanations), strict=True))
+    data = _about(explainer, explanations, run) | page_nodes(shown, explainer, explained, (), N_NODES)
+    data |= {"facts": whole["facts"], "summary": [whole["examined"], *data["summary"][1:]]}
+    return ReportPage(f"{data['name']} · hopsight", render_page(f"{data['name']} · hopsight", data, SCRIPTS))
 
-    ``more`` has what is not on the first screens: further nodes, drawings and reasons.
+
+def page_nodes(
+    shown: PageNodes, explainer: Explainer, explained: Mapping[int, Any], order: Iterable[int], n_nodes: int
+) -> dict[str, Any]:
+    """Return the part of the page about nodes, edges and groups, as plain values.
+
+    ``explained`` has the reasons of some nodes, by position. After them come the members of groups and the ends of the
+    edges most out of place, then the nodes in ``order``, until ``n_nodes`` are on the page.
     """
-    shown = shown or Neighborhoods(graph, model)
-    positions = [graph.index_of(each.node) for each in explanations]
-    top = [shown.number(position) for position in positions]
-    groups = list(getattr(model, "groups_", ()))
-    edges = shown.edges.first(N_EDGES)
-    differing, shared = AttributeComparison(graph), Shared(graph)
-    first = _around(shown, graph, positions[:N_FIRST], explanations[:N_FIRST])
-    listed = {
-        "edges": [[*shown.edge(edge), *_out_of_place(shown, differing, edge)] for edge in edges.tolist()],
-        "groups": [_group(shown, shared, number, group) for number, group in enumerate(groups[:N_GROUPS], start=1)],
-        "n_groups": len(groups),
-        "edge_data": [each.name for each in edge_values(graph, 0)[:N_EDGE_VALUES]] if graph.n_edges else [],
-    }
-    drawn = [position for group in groups[:N_DRAWN] for position in group.members[:MAX_DRAWN_MEMBERS].tolist()]
-    first["egos"] |= shown.around_others((), drawn)
-    n_first = len(shown.nodes)
-    more = _around(shown, graph, positions[N_FIRST:], explanations[N_FIRST:])
-    members = [position for group in groups[:N_GROUPS] for position in group.members[:MAX_MEMBERS].tolist()]
-    ends = [*graph.edges[:, edges].T.ravel().tolist(), *members]
-    more["egos"] |= shown.around_others([*positions, *drawn], ends)
-    kinds = evidence_of(model)
-    columns = [] if kinds else [name for name in getattr(type(model), "node_values", {}) if hasattr(model, f"{name}_")]
-    return {
-        **_about(model, graph, explanations, run),
-        "columns": columns,
-        "kinds": [[kind, kind in model.evidence, MEANINGS[kind]] for kind in kinds],
-        "evidence": _evidence(model, positions, top),
-        "stability": dict(zip(top, model.stability_[positions], strict=True)) if hasattr(model, "stability_") else {},
-        **listed,
-        **first,
-        "top": [
-            [number, *(getattr(model, f"{column}_")[position] for column in columns)]
-            for number, position in zip(top, positions, strict=True)
-        ],
-        "nodes": shown.nodes[:n_first],
-        "truth": _labels(graph, shown.positions[:n_first]),
-        "more": {**more, "nodes": shown.nodes[n_first:], "truth": _labels(graph, shown.positions[n_first:])},
-        "n_explained": sum(each.flagged for each in explanations),  # of the flagged nodes
-        "glossary": GLOSSARY,
-        "files": [],
-        "archive": None,
-    }
-
-
-def _about(
-    model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what the page says about the run as a whole."""
-    scores = np.asarray(model.decision_score_, dtype=np.float64)
-    return {
-        "name": graph.name or "Graph",
-        "detector": type(model).__name__,
-        "method": next((each.method for each in explanations if each.method), None),
-        "started": run.get("started"),
-        "summary": summary(model, graph, explanations, run),
-        "facts": _facts(graph, model),
-        "scores": _histogram(scores) | {"threshold": float(model.threshold_)},
-        "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": hop_range(model)},
-        "losses": _thinned(getattr(model, "loss_", ())),
-        "burn_in": getattr(model, "burn_in", None),
-        "warnings": list(run.get("warnings") or ()),
-        "details": details(run),
-    }
-
-
-def _around(
-    shown: Neighborhoods, graph: AttributedGraph, positions: Sequence[int], explanations: Sequence[Explanation]
-) -> dict[str, Any]:
-    """Return drawings and reasons of explained nodes; those after the first ones have fewer neighbors."""
-    egos, reasons = {}, {}
-    for position, each in zip(positions, explanations, strict=True):
-        number = shown.number(position)
-        drawn, listed = (MAX_DRAWN, MAX_NEIGHBORS) if number < N_FIRST else (MAX_DRAWN_FOR_OTHERS, MAX_DRAWN_FOR_OTHERS)
-        egos[number] = shown.around(position, drawn)
-        reasons[number] = node_reasons(shown, graph, each, listed)
-    return {"egos": egos, "reasons": reasons}
-
-
-def _evidence(model: Any, positions: Sequence[int], numbers: Sequence[int]) -> dict[int, list[Any]]:
-    """Return what decided and the strength of each kind, by the numbers of nodes."""
+    model, graph = explainer.model, explainer.graph
+    groups, edges = explainer.groups.found[:N_GROUPS], explainer.edges.order[:N_EDGES]
+    members = [position for group in groups for position in group.members[:MAX_MEMBERS].tolist()]
+    ends = graph.edges[:, edges].T.ravel().tolist()
+    carried = list(dict.fromkeys([*explained, *members, *ends, *order]))[:n_nodes]
+    keys = {position: shown.key(position) for position in carried}
+    drawn = dict.fromkeys(carried, MAX_DRAWN_FOR_OTHERS) | dict.fromkeys(carried[:N_FIRST], MAX_DRAWN)
     kinds, decided = evidence_of(model), decided_by(model)
-    return {
-        number: [None if decided is None else str(decided[position]), *(each[position] for each in kinds.values())]
-        for position, number in zip(positions, numbers, strict=True)
-        if kinds
+    own = {} if kinds else {name: getattr(model, f"{name}_") for name in _own_columns(model)}
+    labels, stability = graph.labels, getattr(model, "stability_", None)
+    listed = {
+        "edges": [_edge(shown, explainer, edge) for edge in edges.tolist()],
+        "edge_data": [each.name for each in edge_values(graph, 0)[:N_EDGE_VALUES]] if graph.n_edges else [],
+        "groups": [_group(shown, explainer, number, group) for number, group in enumerate(groups, start=1)],
+        "n_groups": len(explainer.groups.found),
+    }
+    return listed | {
+        "columns": list(own),
+        "kinds": [[kind, kind in model.evidence, MEANINGS[kind]] for kind in kinds],
+        "top": [keys[position] for position in explained if position in keys],
+        "reasons": {keys[position]: reasons for position, reasons in explained.items() if position in keys},
+        "egos": {key: shown.around(position, drawn[position]) for position, key in keys.items()},
+        "evidence": {
+            key: [None if decided is None else str(decided[position]), *(each[position] for each in kinds.values())]
+            for position, key in keys.items()
+            if kinds
+        },
+        "values": {key: [each[position] for each in own.values()] for position, key in keys.items() if own},
+        "stability": {} if stability is None else {key: stability[position] for position, key in keys.items()},
+        "truth": {} if labels is None else {key: labels[position] for position, key in keys.items()},
+        "nodes": shown.rows,
     }
 
 
-def _labels(graph: AttributedGraph, positions: Sequence[int]) -> list[int]:
-    """Return what is known of nodes: 1 anomalous, 0 normal, -1 unknown; nothing without labels."""
-    return [] if graph.labels is None else graph.labels[list(positions)].tolist()
-
-
-def _facts(graph: AttributedGraph, model: Any) -> list[list[Any]]:
-    return [
-        ["Nodes", graph.n_nodes],
-        ["Edges", graph.n_edges],
-        ["Attributes", graph.n_attributes],
-        ["Flagged", int((model.decision_score_ > model.threshold_).sum())],
-    ]
-
-
-def _group(shown: Neighborhoods, shared: Shared, number: int, group: Any) -> list[Any]:
-    """Return number, kind, members, size, density, score and what the members share."""
-    members = [shown.number(position) for position in group.members[:MAX_MEMBERS].tolist()]
-    about = cut(shared.among(group.members))
-    return [number, group.kind, members, group.members.size, group.density, group.score, about]
-
-
-def _out_of_place(shown: Neighborhoods, differing: AttributeComparison, edge: int) -> list[Any]:
-    """Return the score of an edge, whether it is flagged, how unlike its ends are, what differs most, and its data."""
-    model = shown.model
-    start, end = shown.graph.edges[:, edge].tolist()
-    gaps = differing.gaps(start, np.array([end]), 4 * N_DIFFERENCES)
-    rows = [compared(gap) for gap in plainest(gaps, N_DIFFERENCES)]
-    return [
-        shown.edges.optional("score", edge),
-        int(model.edge_label_[edge]) if hasattr(model, "edge_label_") else 0,
-        shown.edges.unlikeness(np.array([edge]))[0],
-        cut("; ".join(f"{name} {own} / {theirs}" for name, own, theirs, _ in rows)),
-        [[each.value, each.text] for each in edge_values(shown.graph, edge)[:N_EDGE_VALUES]],
-    ]
-
-
-def node_reasons(
-    shown: Neighborhoods, graph: AttributedGraph, explanation: Explanation, most: int = MAX_NEIGHBORS
-) -> dict[str, Any]:
-    """Return what the panel of one node shows beside its neighborhood, with at most so many neighbors."""
-    neighbors = explanation.neighbors[:most]
+def node_reasons(explanation: Explanation) -> dict[str, Any]:
+    """Return what the panel of one node shows beside its neighborhood."""
     without = explanation.without
     return {
         "summary": explanation.summary,
         "why": explanation.in_short,
         "own": [[cut(each.name), each.value, each.place] for each in explanation.own_values],
         "degree_percentile": explanation.degree_percentile,
-        "neighbors": [
-            [
-                shown.number(graph.index_of(each.node)),
-                *(each.hop, each.variance, each.probability, each.contribution, each.unlikeness),
-            ]
-            for each in neighbors
-        ],
         "attributes": [
             # name, value, low, median, high, difference, percentile, share, category
             [cut(each.name), *dataclasses.astuple(each)[1:]]
             for each in explanation.attributes
         ],
         "values": [[each.name, each.value, each.percentile, each.meaning] for each in explanation.values],
-        "without": None
-        if without is None
-        else {
-            "neighbors": [shown.number(graph.index_of(node)) for node in without.neighbors],
-            "score": without.score,
-            "rank": without.rank,
-        },
+        # the edges to the first neighbors are those most out of place, which the drawing begins with
+        "without": None if without is None else [len(without.neighbors), without.score, without.rank],
         "notes": list(explanation.notes),
     }
-
-
-def _histogram(scores: Any) -> dict[str, Any]:
-    counts, edges = np.histogram(scores, bins=min(N_BINS, max(5, int(np.sqrt(scores.size)))))
-    return {"edges": edges, "counts": counts}
 
 
 def hop_range(model: Any) -> list[float]:
     """Return the hop counts that are drawn nearest and farthest."""
     hops = getattr(model, "edge_hop_", None)
     return [1.0, 2.0] if hops is None or not len(hops) else [1.0, max(2.0, float(np.max(hops)))]
+
+
+def _flagged(explainer: Explainer, known: Sequence[int]) -> list[int]:
+    """Return the flagged nodes to explain beside those that are known, most anomalous first."""
+    model, scores = explainer.model, explainer.scores
+    ranked = getattr(model, "only_", np.ones(scores.size, dtype=np.bool_))  # a run may rank some of the nodes only
+    order = ranking(scores)
+    order = order[((scores > model.threshold_) & ranked)[order] & ~np.isin(order, known)]
+    within = np.cumsum(explainer.graph.degrees[order]) <= MAX_EDGES
+    found: list[int] = order[within][: max(0, N_NODES - len(known))].tolist() if known else []
+    return found
+
+
+def _about(explainer: Explainer, first: Sequence[Explanation], run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page says about the run as a whole."""
+    model, graph, scores = explainer.model, explainer.graph, explainer.scores
+    counts, edges = np.histogram(scores, bins=min(N_BINS, max(5, int(np.sqrt(scores.size)))))
+    n_flagged = int((scores > model.threshold_).sum())
+    sizes = [["Nodes", graph.n_nodes], ["Edges", graph.n_edges], ["Attributes", graph.n_attributes]]
+    return {
+        "name": graph.name or "Graph",
+        "detector": type(model).__name__,
+        "method": next((each.method for each in first if each.method), None),
+        "started": run.get("started"),
+        "summary": summary(explainer, first, run),
+        "facts": [*sizes, ["Flagged", n_flagged]],
+        "scores": {"edges": edges, "counts": counts, "threshold": float(model.threshold_)},
+        "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": hop_range(model)},
+        "losses": _thinned(getattr(model, "loss_", ())),
+        "burn_in": getattr(model, "burn_in", None),
+        "warnings": list(run.get("warnings") or ()),
+        "details": details(run),
+        "glossary": GLOSSARY,
+        "files": [],
+    }
+
+
+def _own_columns(model: Any) -> list[str]:
+    return [name for name in getattr(type(model), "node_values", {}) if hasattr(model, f"{name}_")]
+
+
+def _group(shown: PageNodes, explainer: Explainer, number: int, group: Any) -> list[Any]:
+    """Return number, kind, members, size, density, score and what the members share."""
+    members = [shown.key(position) for position in group.members[:MAX_MEMBERS].tolist()]
+    about = cut(explainer.groups.shared.among(group.members))
+    return [number, group.kind, members, group.members.size, group.density, group.score, about]
+
+
+def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
+    """Return ends, hops, variance, P(1 hop), unlikeness, score, whether it is flagged, what differs, and its data."""
+    model, graph, edges = explainer.model, explainer.graph, explainer.edges
+    start, end = graph.edges[:, edge].tolist()
+    gaps = explainer.attributes.gaps(start, np.array([end]), 4 * N_DIFFERENCES)
+    rows = [compared(gap) for gap in plainest(gaps, N_DIFFERENCES)]
+    return [
+        *(shown.key(start), shown.key(end)),
+        *(column[0] for column in edges.values(np.array([edge]))),
+        edges.optional("score", edge),
+        int(model.edge_label_[edge]) if hasattr(model, "edge_label_") else 0,
+        cut("; ".join(f"{name} {own} / {theirs}" for name, own, theirs, _ in rows)),
+        [[each.value, each.text] for each in edge_values(graph, edge)[:N_EDGE_VALUES]],
+    ]
 
 
 def _thinned(losses: Any) -> list[list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import html
 import json
@@ -17,6 +18,7 @@ from hopsight.system.files import write_whole
 
 STYLES = ("tokens.css", "base.css", "parts.css", "overview.css", "print.css")
 SCRIPTS = ("dom.js", "table.js")
+MAX_PLAIN = 500_000  # characters of data; more are compressed, which takes a browser of 2023 or later
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
@@ -35,14 +37,18 @@ def render_page(
     it were inserted as such.
     """
     style = _read((*STYLES, *styles))
-    script = '(() => {\n"use strict";\n' + _read((*SCRIPTS, *scripts)) + "})();\n"
+    script = '(async () => {\n"use strict";\n' + _read((*SCRIPTS, *scripts)) + "})();\n"
+    kind, content = "application/json", embedded_json(data)
+    if len(content) > MAX_PLAIN:
+        kind, content = "application/gzip", base64.b64encode(gzip.compress(content.encode(), 6, mtime=0)).decode()
     shell = Template(files("hopsight.report").joinpath("templates", "shell.html").read_text(encoding="utf-8"))
     return shell.substitute(
         title=html.escape(title),
         policy=_policy(style, script) + ("; connect-src 'self'" if served else ""),
         icon=_icon(),
         style=style,
-        data=embedded_json(data),
+        type=kind,
+        data=content,
         script=script,
     )
 

@@ -1,4 +1,4 @@
-"""The summary of a run in sentences, and small tables of how it was made."""
+"""The summary of a run in sentences, tables of how it was made, and the meaning of words that a reader may not know."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.checks import duration, plural
-from hopsight.explanations import Explanation
-from hopsight.explanations.edges import first_edges
+from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.text import flagged_sentence, listed
 from hopsight.graph import AttributedGraph
 
@@ -24,12 +23,43 @@ TABLES = {
 }
 
 
-def summary(
-    model: Any, graph: AttributedGraph, explanations: Sequence[Explanation], run: Mapping[str, Any]
-) -> list[str]:
+GLOSSARY = {
+    "activity": "Evidence that a node has unusually many or few edges for a node with its attributes.",
+    "AHP": "Average hop prediction: how many hops away the neighbors of a node look on average.",
+    "Attributes": "Numbers about a node. A word such as a city becomes one attribute per value.",
+    "Connected": "The share of the pairs of members that are edges.",
+    "Decided by": "The kind of evidence that is strongest for a node.",
+    "Difference": "How far the node is from its neighbors, in units of how much connected nodes usually differ.",
+    "Edges": "Connections between two nodes.",
+    "Evidence": "How unusual a node is in one respect: misfit, ring, outlier, activity or lockstep.",
+    "Flagged": "With a score above the threshold.",
+    "Group": "Nodes that are suspicious together: a ring of nodes that look far apart, or near-copies in lockstep.",
+    "HAV": "The score of the paper: AHP and IV, each divided by its maximum, added up.",
+    "Higher than": "The percentage of all nodes with a lower value, rounded down.",
+    "Hops": "How many steps along edges two nodes look apart, judged by their attributes and surroundings.",
+    "IV": "Inference variance: how much the predicted hops of a node's edges vary over the samples of the model.",
+    "Known": "Ground truth that came with the data. The detector never saw it.",
+    "Less alike than": "The percentage of all edges whose ends are more alike, rounded down.",
+    "lockstep": "Evidence that a node is densely tied to near-copies of itself.",
+    "misfit": "Evidence that the neighbors of a node look far away.",
+    "Neighbors": "For numbers, the range of the middle 80% of the neighbors; for categories, the most common value.",
+    "outlier": "Evidence that the node's own attributes are unusual.",
+    "P(1 hop)": "The probability that two nodes are really one hop apart. If it is small, an edge is out of place.",
+    "Part of AHP": "The contribution to the AHP of the node; all contributions add up to it.",
+    "Rank": "1 is the most anomalous node.",
+    "ring": "Evidence that the edges of a node close triangles of nodes that look far apart.",
+    "Score": "Higher means more anomalous. Scores are relative to this graph: compare ranks between graphs instead.",
+    "Stability": "The share of repeated fits in which a node is among the first.",
+    "Strength": "−log₁₀ of the share of ordinary nodes that are as unusual: 3 means 1 in 1,000.",
+    "Threshold": "Nodes with a score above it are flagged.",
+    "Variance": "How much the predicted hops vary over the samples of the model: how uncertain the model is.",
+}
+
+
+def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapping[str, Any]) -> list[str]:
     """Say what was found, one short paragraph per point."""
-    scores = np.asarray(model.decision_score_)
-    n_flagged = int((scores > model.threshold_).sum())
+    model, graph = explainer.model, explainer.graph
+    n_flagged = int((explainer.scores > model.threshold_).sum())
     rule = run.get("flagged") or flagged_sentence(model, n_flagged, graph.n_nodes)
     paragraphs = [
         f"{type(model).__name__} examined {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, 'edge')}. {rule}"
@@ -37,9 +67,9 @@ def summary(
     if explanations:
         first = explanations[0]
         paragraphs.append(f"The most anomalous node is {_called(graph, first.node)}. {first.unusual}".strip())
-    if hasattr(model, "edge_hop_") and graph.n_edges:
-        paragraphs.append(_worst_edge(model, graph))
-    groups = Counter(group.kind for group in getattr(model, "groups_", ()))
+    if explainer.edges.order.size:
+        paragraphs.append(_worst_edge(model, graph, int(explainer.edges.order[0])))
+    groups = Counter(group.kind for group in explainer.groups.found)
     if groups:
         counts = [f"{plural(groups['ring'], 'ring')} of nodes that look far apart"] if groups["ring"] else []
         counts += [f"{plural(groups['lockstep'], 'lockstep group')} of near-copies"] if groups["lockstep"] else []
@@ -105,8 +135,7 @@ def _row(table: str, key: str, value: Any) -> list[str]:
     return [key.removeprefix("n_").replace("_", " "), _shown(value)]
 
 
-def _worst_edge(model: Any, graph: AttributedGraph) -> str:
-    edge = int(first_edges(model, 1)[0])
+def _worst_edge(model: Any, graph: AttributedGraph, edge: int) -> str:
     source, target = (_called(graph, node) for node in graph.node_ids[graph.edges[:, edge]])
     chance = float(model.edge_probability_[edge])
     probability = "below 0.001" if chance < 0.001 else f"{chance:.2g}"

@@ -14,16 +14,16 @@ import numpy as np
 
 from hopsight.checks import check_choice
 from hopsight.detectors.table import decided_by, evidence_of
-from hopsight.explanations import Explainer
-from hopsight.explanations.evidence import MEANINGS
-from hopsight.explanations.groups import shared
-from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.explanations import Explainer, Explanation
+from hopsight.explanations.reasons import MEANINGS
+from hopsight.explanations.text import percent
+from hopsight.graph import AttributedGraph
+from hopsight.hcm.feedback import Taught
 from hopsight.io.verdicts import VERDICTS, position_of
-from hopsight.metrics import ranking, ranks
-from hopsight.report.neighborhood import Neighborhoods, cut
+from hopsight.metrics import ranking
+from hopsight.report.nodes import PageNodes, cut
 from hopsight.report.page import hop_range, node_reasons
 from hopsight.review.storage import UNDO, Decision, Store, current
-from hopsight.review.words import group_words, sentences
 from hopsight.runs.finished import open_run
 from hopsight.runs.results import write_scores
 from hopsight.system.cells import guarded
@@ -35,6 +35,7 @@ N_LISTED = 50
 N_FOUND = 20
 N_MEMBERS = 40
 LEARNED = "scores-learned.csv"
+RAISED = 0.05  # verdicts that change a score by less are not worth a sentence
 
 
 class Session:
@@ -44,14 +45,10 @@ class Session:
         self.folder, self.store = folder, store
         self.fitted, self.graph = run
         self.lock = threading.RLock()  # explaining uses torch and fills caches
-        self._use(self.fitted)
+        self.learning = -1
+        self._use(self.fitted, None)
         if (folder / LEARNED).is_file():  # learned before the server was restarted
             self.learn(write=False)
-
-    @property
-    def can_learn(self) -> bool:
-        """Whether this detector re-weighs its evidence."""
-        return isinstance(self.fitted, CrossHCM) and self.fitted.score == "evidence"
 
     def state(self) -> dict[str, Any]:
         """Return what changes while people review: progress, and what was learned."""
@@ -61,8 +58,8 @@ class Session:
             "last": rows[-1].number if rows else 0,
             "counts": {verdict: counts[verdict] for verdict in VERDICTS},
             "learning": self.learning,
-            "learned": getattr(self.model, "learned_words", None),
-            "can_learn": self.can_learn,
+            "learned": self.learned,
+            "can_learn": can_learn(self.fitted),
             "threshold": float(self.model.threshold_),
             "range": {"scores": np.quantile(self.model.decision_score_, (0.5, 0.995)), "hops": hop_range(self.model)},
             "n_flagged": int(self.model.label_.sum()),
@@ -73,7 +70,7 @@ class Session:
         check_choice("view", view, VIEWS)
         known = self.decisions()
         if view == "queue":
-            return [self._row(place, known, kind) for place, kind in self._questions(list(known))]
+            return [self._row(place, known, kind) for place, kind in next_nodes(self.model, N_LISTED, list(known))]
         if view == "flagged":
             order = ranking(self.model.decision_score_)
             return [
@@ -88,19 +85,21 @@ class Session:
             raise ValueError(f"there is no node at place {place}")
         with self.lock:
             found = self.explainer.node(self.graph.node_ids[place])
-            shown = self._shown.fresh()
-            ego = {shown.number(place): shown.around(place)}
-            reasons = node_reasons(shown, self.graph, found) | {"sentences": sentences(found, self._association(place))}
+            shown = PageNodes(self.explainer, keys=np.arange(self.graph.n_nodes))
+            ego = shown.around(place)
+            reasons = node_reasons(found) | {"sentences": _sentences(found, association(self.model, place))}
             group = self._group(shown, place)
         kinds, decided = evidence_of(self.model), decided_by(self.model)
-        evidence = {0: [None if decided is None else str(decided[place]), *(each[place] for each in kinds.values())]}
+        evidence = {
+            place: [None if decided is None else str(decided[place]), *(each[place] for each in kinds.values())]
+        }
         rows = [row for row in self.store.rows() if row.node == self._name(place)]
         undone = {row.undoes for row in rows}
         return {
             "place": place,
             "row": self._row(place, self.decisions()),
             "page": {
-                "nodes": shown.nodes, "places": shown.positions, "egos": ego, "reasons": {0: reasons},
+                "served": True, "nodes": shown.rows, "egos": {place: ego}, "reasons": {place: reasons},
                 "evidence": evidence if kinds else {},
                 "kinds": [[kind, kind in self.model.evidence, MEANINGS[kind]] for kind in kinds],
                 "facts": [["Nodes", self.graph.n_nodes]],
@@ -133,12 +132,12 @@ class Session:
 
     def learn(self, *, write: bool = True) -> str:
         """Re-rank by all verdicts, write ``scores-learned.csv`` beside the old ranking, and say what was learned."""
-        if not self.can_learn:
+        if not can_learn(self.fitted):
             raise ValueError(f"{type(self.fitted).__name__} has no kinds of evidence to re-weigh")
         with self.lock:
             verdicts = {row.node: row.verdict for row in self.decisions().values()}
-            self._use(self.fitted.learn(verdicts, graph=self.graph))
-            words: str | None = self.model.learned_words
+            model, words = learn_from(self.fitted, self.graph, verdicts)
+            self._use(model, words)
             if words is None:
                 (self.folder / LEARNED).unlink(missing_ok=True)
                 return "Nothing was learned yet: it takes verdicts of both kinds, anomalous and normal."
@@ -167,21 +166,11 @@ class Session:
             except ValueError:
                 continue  # a verdict on a node that this graph no longer has
 
-    def _use(self, model: Any) -> None:
+    def _use(self, model: Any, learned: str | None) -> None:
         """Rank by a model; ``learning`` counts, so that other windows notice."""
-        self.model = model
-        self.learning = getattr(self, "learning", -1) + 1
+        self.model, self.learned = model, learned
+        self.learning += 1
         self.explainer = Explainer(model, self.graph)
-        self._shown = Neighborhoods(self.graph, model)
-        self._ranks = ranks(model.decision_score_)
-
-    def _questions(self, judged: list[int]) -> list[tuple[int, str | None]]:
-        n = min(N_LISTED, self.graph.n_nodes)
-        if self.can_learn:
-            return list(self.model.questions(n, judged))
-        order = ranking(self.model.decision_score_)[: n + len(judged)]
-        left: list[tuple[int, str | None]] = [(place, None) for place in order.tolist() if place not in set(judged)]
-        return left[:n]
 
     def _row(self, place: int, known: dict[int, Decision], kind: str | None = None) -> dict[str, Any]:
         before = getattr(self.model, "rank_before_", None)
@@ -190,32 +179,25 @@ class Session:
             "place": place,
             "name": cut(self._name(place)),
             "title": None if self.graph.node_names is None else cut(str(self.graph.node_names[place])),
-            "rank": int(self._ranks[place]),
+            "rank": int(self.explainer.ranks[place]),
             "before": None if before is None else int(before[place]),
             "flagged": bool(self.model.label_[place]),
             "teaches": kind,
             "verdict": None if decision is None else decision.verdict,
         }
 
-    def _association(self, place: int) -> float:
-        learned = getattr(self.model, "learned_", None)
-        return 0.0 if learned is None else float(learned.association[place])
-
-    def _group(self, shown: Neighborhoods, place: int) -> dict[str, Any] | None:
-        """Return the group of a node, with its members under the numbers of the page."""
-        for number, group in enumerate(self._groups, start=1):
+    def _group(self, shown: PageNodes, place: int) -> dict[str, Any] | None:
+        """Return the group of a node, with its members under the keys of the page."""
+        groups = self.explainer.groups
+        for number, group in enumerate(groups.found, start=1):
             if place in group.members:
                 return {
-                    "words": group_words(group, number),
-                    "shared": cut(shared(self.graph, group.members)),
-                    "members": [shown.number(each) for each in group.members[:N_MEMBERS].tolist()],
+                    "words": f"Group {number}, a {group.kind}: {groups.explain(number).summary}",
+                    "shared": cut(groups.shared.among(group.members)),
+                    "members": [shown.key(each) for each in group.members[:N_MEMBERS].tolist()],
                     "size": int(group.members.size),
                 }
         return None
-
-    @cached_property
-    def _groups(self) -> list[Any]:
-        return list(getattr(self.fitted, "groups_", ()))
 
     @cached_property
     def _folded(self) -> list[list[str]]:
@@ -236,3 +218,44 @@ def open_session(folder: Path, place: str | None = None) -> Session:
     for row in session.listed("queue")[:1]:
         session.node(row["place"])  # computes what all nodes share, so that the page need not wait for it
     return session
+
+
+def can_learn(model: Any) -> bool:
+    """Return whether a detector learns from verdicts."""
+    return isinstance(model, Taught) and getattr(model, "score", "evidence") == "evidence"
+
+
+def learn_from(model: Any, graph: AttributedGraph, verdicts: dict[str, str]) -> tuple[Any, str | None]:
+    """Return a detector that has learned from verdicts, and what it learned; None if that is nothing yet."""
+    learned = model.learn(verdicts, graph=graph)
+    return learned, learned.learned_words
+
+
+def next_nodes(model: Any, n: int, judged: list[int]) -> list[tuple[int, str | None]]:
+    """Return positions of nodes to look at next, with the kind of evidence that a verdict would teach about, if any."""
+    n = min(n, model.decision_score_.size)
+    if can_learn(model):
+        return list(model.questions(n, judged))
+    order = ranking(model.decision_score_)[: n + len(judged)]
+    left: list[tuple[int, str | None]] = [(place, None) for place in order.tolist() if place not in set(judged)]
+    return left[:n]
+
+
+def association(model: Any, place: int) -> float:
+    """Return by how much verdicts on nearby or similar nodes raise the logarithm of a node's score."""
+    learned = getattr(model, "learned_", None)
+    return 0.0 if learned is None else float(learned.association[place])
+
+
+def _sentences(explanation: Explanation, raised: float) -> list[str]:
+    """Return the reasons in words: where the node stands, what is unusual, and what verdicts changed."""
+    above = percent(100 * (1 - explanation.rank / explanation.n_nodes))
+    flagged = "It is flagged" if explanation.flagged else "It is not flagged"
+    found = [
+        f"{flagged}: it looks more unusual than {above} of the {explanation.n_nodes:,} nodes.",
+        explanation.reason(hops=False),
+    ]
+    if abs(raised) >= RAISED:
+        way, share = "raise" if raised > 0 else "lower", abs(float(np.expm1(raised)))
+        found.append(f"Verdicts on nodes that it is connected to or resembles {way} its score by {share:.0%}.")
+    return [sentence for sentence in found if sentence]

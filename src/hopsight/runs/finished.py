@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.checks import check_count, option, plural
+from hopsight.checks import check_count, option, plural, printable
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
-from hopsight.explanations.near import near_names, no_node
-from hopsight.explanations.text import aligned, printable
+from hopsight.explanations.explainer import near_names, no_node
+from hopsight.explanations.text import aligned
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import mid_ranks, ranking
-from hopsight.report.notebook import redacted, report
+from hopsight.report.page import redacted, report
 from hopsight.runs.folder import KEY, OVER_TIME, RECORD, REDACTED, read_record
 from hopsight.runs.rankings import read_repeats
 from hopsight.runs.results import read_table, table_of

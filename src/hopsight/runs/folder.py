@@ -291,8 +291,9 @@ class Stages:
         self._begin(name)
         start = time.perf_counter()
         yield
-        self.seconds[name] = time.perf_counter() - start
-        self._end(name, self.seconds[name])
+        seconds = time.perf_counter() - start
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds  # a stage may run once for each of several fits
+        self._end(name, seconds)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.detectors.table import own_columns, score_table, shown_order
-from hopsight.explanations.edges import Alike, edge_order, edge_reasons
+from hopsight.explanations.edges import edge_order, edge_reasons, unlikeness_places
 from hopsight.explanations.groups import Shared
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
@@ -118,7 +118,7 @@ def write_scores(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = 
 
 def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
     """Write one row per edge, the most out of place first, with what the detector knows of it and a reason."""
-    order, alike = edge_order(model), Alike.of(model)
+    order, unlikeness = edge_order(model), unlikeness_places(model)
     names = _series(graph.node_ids)  # text is repeated by polars, not as Python objects
     known = {"hop": "edge_hop_", "probability": "edge_probability_", "variance": "edge_variance_"}
     optional = {"surprise": "edge_surprise_", "score": "edge_score_", "flagged": "edge_label_"}
@@ -133,7 +133,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
             "rank": np.arange(places.start + 1, places.stop + 1),
         }
         table |= {name: _double(getattr(model, value)[edges]) for name, value in known.items()}
-        return _frame(table | {"reason": edge_reasons(model, edges, alike)})
+        return _frame(table | {"reason": edge_reasons(model, edges, unlikeness)})
 
     return write_rows(path, order.size, rows, csv=csv)
 
@@ -254,7 +254,7 @@ def compare_with_labels(
 def judged_or_left_out(model: Any) -> NDArray[np.bool_] | None:
     """Return the nodes that quality is not measured on: those with a verdict, and those that are not ranked."""
     left_out = np.zeros(model.decision_score_.size, dtype=np.bool_)
-    if getattr(model, "learned_", None) is not None:
+    if hasattr(model, "learned_"):
         left_out[model.learned_.judged] = True
     if hasattr(model, "only_"):
         left_out |= ~model.only_
@@ -274,12 +274,11 @@ def _write_tables(folder: Path, graph: AttributedGraph, model: Any, *, csv: bool
 
 def _write_reasons(folder: Path, graph: AttributedGraph, model: Any, top: int, record: Mapping[str, Any]) -> None:
     from hopsight.explanations import Explainer
-    from hopsight.report.page import write_report
+    from hopsight.report.page import report_page
 
     explainer = Explainer(model, graph)
-    most_anomalous = graph.node_ids[shown_order(model)[:top]].tolist()
-    explanations = [explainer.node(node) for node in most_anomalous]
+    explanations = list(explainer.many(shown_order(model)[:top].tolist()))
     reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
     write_whole(folder / "explanations.json", reasons)
     written = [name for name in LINKED if name == RECORD or (folder / name).is_file()]  # the record comes last
-    write_report(folder / "report.html", model, graph, explanations, record, files=written, explainer=explainer)
+    report_page(explainer, explanations, record, written).write(folder / "report.html")

@@ -1,10 +1,9 @@
-"""Learn the attribute transformation of the local engine from sums over the cluster, and apply it row by row."""
+"""Learn the attribute transformation of the local engine from sums over the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,15 +14,15 @@ from numpy.typing import NDArray
 from hopsight.checks import check_choice
 from hopsight.preprocess import AttributeTransform, principal_axes
 from hopsight.preprocess.scale import SCALINGS, column_quantiles
-from hopsight.spark.blocks import arrow_schema, one_row
+from hopsight.spark.blocks import arrow_schema, one_row, reduce_arrays
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FloatArray = NDArray[np.float64]
 
-SMALL = 512  # columns up to which the covariance matrix is added up over the cluster
-SAMPLED_VALUES = 1 << 23  # nonzero numbers that the driver collects for ranks and for many principal axes
+SAMPLED_VALUES = 1 << 23  # nonzero numbers that the driver collects for ranks and principal axes
+SAMPLE = {"row": np.int64, "length": np.int64, "columns": np.int32, "values": np.float64}
 
 
 def fit_transform(
@@ -31,9 +30,8 @@ def fit_transform(
 ) -> tuple[AttributeTransform, int]:
     """Return the transformation of :meth:`AttributeTransform.fit` for a column ``features``, and the number of nodes.
 
-    Means, deviations and covariances are sums over partitions. Ranks, and principal axes of more than 512 columns,
-    come from a sample: the rows with the smallest hashes, which hold 2²³ nonzero numbers. In a graph that fits on one
-    machine these are all rows.
+    Means and deviations are sums over partitions. Ranks and principal axes come from a sample: the rows with the
+    smallest hashes, which hold 2²³ nonzero numbers. In a graph that fits on one machine these are all rows.
     """
     check_choice("scaling", scaling, SCALINGS)
     n_columns = len(names)
@@ -50,8 +48,6 @@ def fit_transform(
         plain = replace(plain, center=center, scale=scale)
     if n_components is None or n_components >= plain.n_outputs:
         return plain, n_nodes
-    if plain.n_outputs <= SMALL:
-        return _with_axes(plain, *_covariance(nodes, plain), n_nodes, min(n_components, n_nodes)), n_nodes
     sample = _sample(nodes, n_filled, n_columns) if sample is None else sample
     prepared, center, scale = plain.prepared(sample)
     if scaling != "standard":
@@ -60,30 +56,27 @@ def fit_transform(
     return replace(plain, axes=axes, origin=(axes / scale) @ center), n_nodes
 
 
-def transformed(features: FloatArray, transform: AttributeTransform) -> FloatArray:
-    """Return attributes as the model sees them, before they are scaled to their unit."""
-    return np.asarray(transform.apply(features, transform.names), dtype=np.float64)
+def id_type(nodes: DataFrame) -> str:
+    """Return the type of the ids, which are whole numbers or text."""
+    return {"bigint": "long"}.get(dict(nodes.dtypes)["id"], "string")
 
 
 def matrix_of(batch: pa.RecordBatch, name: str = "features") -> FloatArray:
     """Return the matrix whose rows are the equally long lists of a column."""
-    column = batch.column(name)
-    flat = column.flatten().to_numpy(zero_copy_only=False)
-    return flat.reshape(batch.num_rows, -1)
+    return batch.column(name).flatten().to_numpy(zero_copy_only=False).reshape(batch.num_rows, -1)
+
+
+def lists_of(matrix: FloatArray) -> pa.Array:
+    """Return the rows of a matrix as a column of lists."""
+    flat = pa.array(np.asarray(matrix, dtype=np.float64).ravel())
+    return pa.FixedSizeListArray.from_arrays(flat, matrix.shape[1]).cast(pa.list_(pa.float64()))
 
 
 def reduce_batches(
     frame: DataFrame, function: Callable[[pa.RecordBatch], FloatArray], combine: Callable[[Any, Any], Any]
 ) -> FloatArray:
     """Compute one array of numbers per batch, and combine them first in each partition and then on the driver."""
-
-    def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        arrays = [function(batch) for batch in batches if batch.num_rows]
-        if arrays:
-            yield pa.RecordBatch.from_pydict({"payload": [reduce(combine, arrays).tobytes()]})
-
-    rows = frame.mapInArrow(partial, "payload binary").collect()
-    return reduce(combine, [np.frombuffer(row["payload"]) for row in rows])
+    return reduce_arrays(frame, lambda batch: [function(batch)] if batch.num_rows else [], combine)
 
 
 def _extent(nodes: DataFrame) -> tuple[int, float, float, FloatArray]:
@@ -95,13 +88,10 @@ def _extent(nodes: DataFrame) -> tuple[int, float, float, FloatArray]:
         return np.concatenate([head, abs(values).max(axis=0)])
 
     def combine(a: FloatArray, b: FloatArray) -> FloatArray:
-        head = [a[0] + b[0], min(a[1], b[1]), a[2] + b[2]]
-        return np.concatenate([head, np.maximum(a[3:], b[3:])])
+        return np.concatenate([[a[0] + b[0], min(a[1], b[1]), a[2] + b[2]], np.maximum(a[3:], b[3:])])
 
     found = reduce_batches(nodes.select("features"), of, combine)
-    peak = found[3:].copy()
-    peak[peak < 1e-300] = 1.0
-    return int(found[0]), float(found[1]), float(found[2]), peak
+    return int(found[0]), float(found[1]), float(found[2]), np.where(found[3:] < 1e-300, 1.0, found[3:])
 
 
 def _moments(nodes: DataFrame, peak: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -124,51 +114,22 @@ def _moments(nodes: DataFrame, peak: FloatArray) -> tuple[FloatArray, FloatArray
     return mean * peak, peak * np.where(deviation < 1e-10, 1.0, deviation)
 
 
-def _covariance(nodes: DataFrame, plain: AttributeTransform) -> tuple[FloatArray, FloatArray]:
-    """Return the sum of the prepared rows, and that of their outer products."""
-    width = plain.n_outputs
-
-    def of(batch: pa.RecordBatch) -> FloatArray:
-        prepared, center, scale = plain.prepared(matrix_of(batch))
-        rows = (prepared - center) / scale
-        return np.concatenate([rows.sum(axis=0), (rows.T @ rows).ravel()])
-
-    found = reduce_batches(nodes.select("features"), of, np.add)
-    return found[:width], found[width:].reshape(width, width)
-
-
-def _with_axes(
-    plain: AttributeTransform, total: FloatArray, products: FloatArray, n_nodes: int, n_components: int
-) -> AttributeTransform:
-    mean = total / n_nodes  # zero if the rows are already centered
-    _, vectors = np.linalg.eigh(products - n_nodes * np.outer(mean, mean))
-    axes = vectors[:, ::-1][:, :n_components].T
-    largest = axes[np.arange(len(axes)), abs(axes).argmax(axis=1)]
-    axes = axes * np.where(largest < 0, -1.0, 1.0)[:, None]
-    if plain.scaling == "standard":
-        return replace(plain, axes=axes, origin=(axes / plain.scale) @ plain.center)
-    return replace(plain, axes=axes, origin=axes @ mean)
-
-
 def _sample(nodes: DataFrame, n_filled: float, n_columns: int) -> Any:
     """Collect a bounded sample of the rows on the driver, as a sparse matrix in the order of the table."""
     limit = np.uint64(min(1.0, SAMPLED_VALUES / max(n_filled, 1.0)) * (2**63 - 1024))
-    schema = "row binary, start binary, columns binary, payload binary"
-    names = arrow_schema(schema)
-    kinds = (np.int64, np.int64, np.int32, np.float64)
+    schema = ", ".join(f"{name} binary" for name in SAMPLE)
 
     def chosen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             keep = (batch.column("hash").to_numpy().view(np.uint64) >> np.uint64(1)) <= limit
             rows = sp.csr_array(matrix_of(batch)[keep].astype(np.float64, copy=False))
             parts = (batch.column("row").to_numpy()[keep], np.diff(rows.indptr), rows.indices, rows.data)
-            payloads = (np.ascontiguousarray(part, dtype=kind) for part, kind in zip(parts, kinds, strict=True))
-            yield one_row(dict(zip(names.names, payloads, strict=True)), names)
+            cast = (part.astype(kind) for part, kind in zip(parts, SAMPLE.values(), strict=True))
+            yield one_row(dict(zip(SAMPLE, cast, strict=True)), arrow_schema(schema))
 
     found = nodes.select("row", "hash", "features").mapInArrow(chosen, schema).collect()
     row, length, columns, values = (
-        np.concatenate([np.frombuffer(part[name], dtype=kind) for part in found])
-        for name, kind in zip(names.names, kinds, strict=True)
+        np.concatenate([np.frombuffer(part[name], dtype=kind) for part in found]) for name, kind in SAMPLE.items()
     )
     start = np.concatenate([[0], np.cumsum(length)])
     return sp.csr_array((values, columns, start), shape=(row.size, n_columns))[np.argsort(row)]

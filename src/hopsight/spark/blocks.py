@@ -1,10 +1,14 @@
 """Store nodes in blocks and edges in cells, the layout that all stages share.
 
-The hash of a node's id assigns it to one of q blocks, where it has a position. An edge belongs to the cell (i, j),
-i ≤ j, of its two blocks, so the edges of a hub are spread over q cells. A matrix with one row per node is stored as
-pieces ``(fold, block, piece, kind, payload)``; the payload holds up to ``PIECE`` rows as raw bytes. A stage sends every
-block to the q cells that touch it, works there on whole arrays, and sums what the cells return for each block. This is
-the join and the group-by of a row-wise plan, with the partial aggregation done first.
+The hash of a node's id assigns it to one of q blocks, where it has a position. A matrix with one row per node is stored
+as pieces ``(fold, block, piece, kind, payload)``; the payload holds up to ``PIECE`` rows as raw bytes, and the kind
+decides their type. An edge belongs to the cell (i, j), i ≤ j, of its two blocks, so the edges of a hub are spread over
+q cells. The edges of a cell are stored in order, as rows ``(cell, slice, …)`` of up to ``SLICE`` edges; a binary column
+has one element per edge. In a directed graph the column ``way`` says where an arc leads; in an undirected graph it is
+empty. Opposite arcs are neighbors in their cell.
+
+A stage sends every block to the q cells that touch it, works there on whole arrays, and sums what the cells return for
+each block. This is the join and the group-by of a row-wise plan, with the partial aggregation done first.
 """
 
 from __future__ import annotations
@@ -17,17 +21,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from sklearn.utils import murmurhash3_32
+
+from hopsight.hcm.splits import HALF_PRECISION_NODES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PIECE = 1 << 12  # rows; the widest matrix, of the search from 8,192 sources, has 4 KB per node
+SLICE = 1 << 20  # edges of a cell in one row of a table, with up to 40 bytes each
 NO_FOLD = -1
+SPARK_SEED = 42  # of the Murmur3 hash by which Spark partitions
+
+BACK = 1  # bit of ``way``: the arc leads from the second block to the first, or from the larger position to the smaller
+LATE = 2  # the hash of the source is the larger one, so that the arc comes after the opposite one
 
 BLOCK = "fold int, block int, piece int, kind string, payload binary"
 SENT = "fold int, cell int, block int, piece int, kind string, payload binary"
+EDGES = "cell int, slice int, u binary, v binary, hash binary, way binary"
+
+VIEWS = ("own", "around")  # X and ÂX as the networks see them, in half precision in large graphs
+TYPES: dict[str, Any] = {
+    "u": np.int32, "v": np.int32, "hash": np.uint64, "way": np.uint8, "kept": np.uint8, "counts": np.int64,
+    "degree": np.int32, "x": np.float32, "ax": np.float32, "reach": np.uint64, "newest": np.uint64,
+    "source": np.int64, "target": np.int64,
+}  # of the kinds of blocks and the columns of cells that are not float64  # fmt: skip
 
 Array = NDArray[Any]
+Row = dict[str, Any]
+Kernel = Callable[[int, int, dict[str, Array], dict[str, Array]], Iterable[Row]]
 
 
 @dataclass(frozen=True)
@@ -73,6 +95,27 @@ class Layout:
         """Return the number of nodes in a piece."""
         return min(PIECE, self.sizes[block] - piece * PIECE)
 
+    def dtype(self, kind: str) -> Any:
+        """Return the type of the numbers in blocks of a kind."""
+        if kind in VIEWS:
+            return np.float16 if self.n_nodes > HALF_PRECISION_NODES else np.float32
+        return TYPES.get(kind, np.float64)
+
+    def stacked(self, cell: int, blocks: dict[str, Array], kind: str) -> Array:
+        """Return the rows of the nodes of a cell: those of its second block below those of its first."""
+        i, j = self.pairs[cell]
+        return blocks[f"{kind}0"] if i == j else np.concatenate([blocks[f"{kind}0"], blocks[f"{kind}1"]])
+
+    def places(self, cell: int, edges: dict[str, Array]) -> NDArray[np.int64]:
+        """Return the positions in :meth:`stacked` rows of both ends of the edges of a cell, (2, n_edges)."""
+        i, j = self.pairs[cell]
+        return np.stack([edges["u"], edges["v"] + (0 if i == j else self.sizes[i])]).astype(np.int64)
+
+    def ends(self, row: Row) -> NDArray[np.int64]:
+        """Return the numbers over all blocks of both ends of the edges in a slice, (2, n_edges)."""
+        starts = self.offsets[list(self.pairs[row["cell"]])]
+        return np.stack([column(row, "u").astype(np.int64), column(row, "v").astype(np.int64)]) + starts[:, None]
+
 
 def cell_of(i: Array, j: Array, n_blocks: int) -> Array:
     """Return the number of the cell (i, j), i ≤ j, in the order of :attr:`Layout.pairs`.
@@ -83,21 +126,58 @@ def cell_of(i: Array, j: Array, n_blocks: int) -> Array:
     return i * n_blocks - i * (i - 1) // 2 + j - i
 
 
-def pieces(fold: int, block: int, kind: str, rows: Array) -> Iterator[dict[str, Any]]:
+def column(row: Row, name: str) -> Array:
+    """Return one number per edge of a slice."""
+    return np.frombuffer(row[name], dtype=TYPES.get(name, np.float64))
+
+
+def pieces(fold: int, block: int, kind: str, rows: Array) -> Iterator[Row]:
     """Cut the matrix of a block into pieces."""
     for start in range(0, max(1, len(rows)), PIECE):
         part = np.ascontiguousarray(rows[start : start + PIECE])
         yield {"fold": fold, "block": block, "piece": start // PIECE, "kind": kind, "payload": part}
 
 
-def join_pieces(parts: Sequence[tuple[int, Any]], dtype: Any, n_rows: int) -> Array:
-    """Return the matrix of a block, (n_rows, width), from its pieces."""
-    flat = [np.frombuffer(payload, dtype=dtype) for _, payload in sorted(parts, key=lambda part: part[0])]
-    joined = flat[0] if len(flat) == 1 else np.concatenate(flat)
-    return joined.reshape(n_rows, -1 if n_rows else 0)
+def piece_matrix(row: Row, layout: Layout) -> Array:
+    """Return a piece as a matrix with one row per node."""
+    values = np.frombuffer(row["payload"], dtype=layout.dtype(row["kind"]))
+    return values.reshape(layout.rows(row["block"], row["piece"]), -1)
 
 
-def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
+def slices(cell: int, edges: dict[str, Array]) -> Iterator[Row]:
+    """Cut the edges of a cell into slices; the last axis of each array runs over the edges."""
+    n_edges = next(iter(edges.values())).shape[-1]
+    for number, start in enumerate(range(0, max(1, n_edges), SLICE)):
+        part = {name: values[..., start : start + SLICE] for name, values in edges.items()}
+        yield {"cell": cell, "slice": number, **part}
+
+
+def join_slices(rows: Iterable[Row], names: Iterable[str]) -> dict[str, Array]:
+    """Return the edges of a cell, as flat arrays, from its slices."""
+    ordered = sorted(rows, key=lambda row: row["slice"])
+    empty: dict[str, Row] = {name: {name: b""} for name in names}
+    return {name: np.concatenate([column(row, name) for row in (empty[name], *ordered)]) for name in empty}
+
+
+def arc_ends(ends: Array, way: Array) -> Array:
+    """Return sources and targets, given the ends in both blocks, (2, n); edges without direction stay as they are.
+
+    >>> arc_ends(np.array([[4, 5], [7, 8]]), np.array([0, BACK], dtype=np.uint8)).tolist()
+    [[4, 8], [7, 5]]
+    """
+    return np.where((way & BACK) > 0, ends[::-1], ends) if way.size else ends
+
+
+def first_arcs(u: Array, v: Array) -> NDArray[np.bool_]:
+    """Return which edges of a cell do not lead back along the edge before: two opposite arcs are one neighbor.
+
+    >>> first_arcs(np.array([0, 0, 1]), np.array([2, 2, 2])).tolist()
+    [True, False, True]
+    """
+    return np.append(True, (u[1:] != u[:-1]) | (v[1:] != v[:-1]))[: u.size]
+
+
+def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[Row]:
     """Yield the rows of an Arrow table; a binary value is a buffer, not a copy."""
     columns = {name: table.column(name) for name in table.schema.names}
     for row in range(table.num_rows):
@@ -105,20 +185,7 @@ def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
         yield {name: c.as_buffer() if pa.types.is_binary(c.type) else c.as_py() for name, c in cells.items()}
 
 
-def each_row(function: Callable[[dict[str, Any]], Iterable[dict[str, Any]]], schema: str) -> Any:
-    """Return the Arrow function that replaces each row with the rows that ``function`` yields."""
-    names = arrow_schema(schema)
-
-    def apply(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for row in rows_of(batch):
-                for made in function(row):
-                    yield one_row(made, names)
-
-    return apply
-
-
-def one_row(row: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
+def one_row(row: Row, schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch with a single row, without copying its payload."""
     return pa.RecordBatch.from_arrays([_one_value(row[f.name], f.type) for f in schema], schema=schema)
 
@@ -147,63 +214,105 @@ def arrow_schema(ddl: str) -> pa.Schema:
     return pa.schema([(name, kinds[kind]) for name, kind in (field.split() for field in ddl.split(", "))])
 
 
+def map_rows(frame: DataFrame, function: Callable[[Row], Iterable[Row]], schema: str) -> DataFrame:
+    """Replace each row with the rows that ``function`` yields."""
+    names = arrow_schema(schema)
+
+    def apply(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in rows_of(batch):
+                for made in function(row):
+                    yield one_row(made, names)
+
+    return frame.mapInArrow(apply, schema)
+
+
+def map_columns(frame: DataFrame, function: Callable[[Row], Iterable[Array]], schema: str) -> DataFrame:
+    """Replace each row with many: those whose columns ``function`` returns as arrays."""
+    names = arrow_schema(schema)
+
+    def apply(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in rows_of(batch):
+                arrays = [pa.array(values, field.type) for values, field in zip(function(row), names, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=names)
+
+    return frame.mapInArrow(apply, schema)
+
+
+def group_rows(
+    frame: DataFrame, keys: Sequence[str], function: Callable[[list[Row]], Iterable[Row]], schema: str
+) -> DataFrame:
+    """Replace the rows that agree in ``keys`` with the rows that ``function`` yields for them."""
+    names = arrow_schema(schema)
+
+    def apply(table: pa.Table) -> pa.Table:
+        return pa.Table.from_batches([one_row(row, names) for row in function(list(rows_of(table)))], names)
+
+    return frame.groupBy(*keys).applyInArrow(apply, schema)
+
+
+def collect_arrays(frame: DataFrame, function: Callable[[Row], Array], dtype: Any = np.float64) -> Array:
+    """Collect the matrices that ``function`` returns for each row, side by side; all have the same height."""
+
+    def pack(row: Row) -> Iterator[Row]:
+        found = np.asarray(function(row), dtype=dtype)
+        yield {"height": len(found), "payload": found}
+
+    rows = map_rows(frame, pack, "height int, payload binary").collect()
+    return np.concatenate([np.frombuffer(row["payload"], dtype=dtype).reshape(row["height"], -1) for row in rows], 1)
+
+
 def send(blocks: DataFrame, layout: Layout, folds: Sequence[int] | None = None) -> DataFrame:
     """Send every piece to the cells that touch its block, once for each of ``folds`` where these are given."""
 
-    def copies(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def copies(row: Row) -> Iterator[Row]:
         for fold in folds if folds is not None else (row["fold"],):
             for cell in layout.cells_of(row["block"]):
                 yield row | {"fold": fold, "cell": cell}
 
-    return blocks.mapInArrow(each_row(copies, SENT), SENT)
+    return map_rows(blocks, copies, SENT)
 
 
-def sum_over_cells(partial: DataFrame, layout: Layout, dtype: Any, *, op: Any = np.add) -> DataFrame:
+def sum_over_cells(partial: DataFrame, layout: Layout, *, op: Any = np.add) -> DataFrame:
     """Sum what the cells returned for each piece of a block, in the order of the cells.
 
     ``partial`` has the columns of a block and ``cell``; ``op`` replaces the addition.
     """
     if layout.n_blocks == 1:
         return partial.drop("cell")  # with one cell there is nothing to sum
-    names = arrow_schema(BLOCK)
 
-    def total(key: Any, table: pa.Table) -> pa.Table:
-        fold, block, piece, kind = (part.as_py() for part in key)
-        result = sum_parts(rows_of(table), dtype, op)
-        row = {"fold": fold, "block": block, "piece": piece, "kind": kind, "payload": result}
-        return pa.Table.from_batches([one_row(row, names)])
+    def total(rows: list[Row]) -> Iterator[Row]:
+        yield rows[0] | {"payload": sum_parts(rows, layout, op)}
 
     keys = ("fold", "block", "piece", "kind")
-    return partial.repartition(layout.n_tasks, *keys).groupBy(*keys).applyInArrow(total, BLOCK)
+    return group_rows(partial.repartition(layout.n_tasks, *keys), keys, total, BLOCK)
 
 
-def sum_parts(rows: Iterable[dict[str, Any]], dtype: Any, op: Any = np.add) -> Array:
+def sum_parts(rows: Iterable[Row], layout: Layout, op: Any = np.add) -> Array:
     """Sum the payloads of some rows in the order of their cells, so that the rounding is always the same."""
     ordered = sorted(rows, key=lambda row: row["cell"])
-    return reduce(op, [np.frombuffer(row["payload"], dtype=dtype) for row in ordered])
+    return reduce(op, [np.frombuffer(row["payload"], dtype=layout.dtype(row["kind"])) for row in ordered])
 
 
-def sum_to_driver(
-    frame: DataFrame, function: Callable[[dict[str, Any]], Iterable[tuple[int, Array]]], *, op: Any = np.add
-) -> dict[int, Array]:
-    """Sum small float64 arrays by key on the driver; a partition sends one array per key, never its rows."""
-    schema = "key int, payload binary"
-    names = arrow_schema(schema)
+def sum_to_driver(frame: DataFrame, function: Callable[[Row], Any], *, op: Any = np.add) -> NDArray[np.float64]:
+    """Sum a small array of numbers per row on the driver; a partition sends one array, never its rows."""
+    return reduce_arrays(frame, lambda batch: map(function, rows_of(batch)), op)
+
+
+def reduce_arrays(
+    frame: DataFrame, function: Callable[[pa.RecordBatch], Iterable[Any]], op: Callable[[Any, Any], Any]
+) -> NDArray[np.float64]:
+    """Combine the arrays of numbers that ``function`` returns for each batch, in partitions and then on the driver."""
 
     def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sums: dict[int, Array] = {}
-        for batch in batches:
-            for row in rows_of(batch):
-                for key, value in function(row):
-                    sums[key] = op(sums[key], value) if key in sums else value
-        for key, value in sums.items():
-            yield one_row({"key": key, "payload": value.tobytes()}, names)
+        arrays = (np.asarray(array, dtype=np.float64) for batch in batches for array in function(batch))
+        first = next(arrays, None)
+        if first is not None:
+            yield one_row({"payload": reduce(op, arrays, first)}, arrow_schema("payload binary"))
 
-    totals: dict[int, Array] = {}
-    for row in frame.mapInArrow(partial, schema).collect():
-        value = np.frombuffer(row["payload"], dtype=np.float64)
-        totals[row["key"]] = op(totals[row["key"]], value) if row["key"] in totals else value
-    return totals
+    rows = frame.mapInArrow(partial, "payload binary").collect()
+    return np.asarray(reduce(op, [np.frombuffer(row["payload"]) for row in rows]))
 
 
 def cached(frame: DataFrame, *, large: bool = False) -> DataFrame:
@@ -220,28 +329,102 @@ def computed(frame: DataFrame, *, large: bool = False) -> DataFrame:
     return table
 
 
-def chosen_rows(row: dict[str, Any], layout: Layout, dtype: Any, nodes: NDArray[np.int64]) -> Array:
+def chosen_rows(row: Row, layout: Layout, nodes: NDArray[np.int64]) -> Array:
     """Return the rows of a piece that belong to some nodes, whose numbers are given in ascending order."""
     start = layout.offsets[row["block"]] + row["piece"] * PIECE
     end = start + layout.rows(row["block"], row["piece"])
     here = nodes[np.searchsorted(nodes, start) : np.searchsorted(nodes, end)] - start
-    return piece_matrix(row, layout, dtype)[here]
+    return piece_matrix(row, layout)[here]
 
 
-def gather_rows(blocks: DataFrame, layout: Layout, dtype: Any, nodes: NDArray[np.int64]) -> Array:
+def gather_rows(blocks: DataFrame, layout: Layout, nodes: NDArray[np.int64]) -> Array:
     """Collect the rows of some nodes on the driver, in the order of their numbers in ``nodes``."""
     order = np.argsort(nodes)
     ascending = nodes[order]
 
-    def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        yield row | {"payload": chosen_rows(row, layout, dtype, ascending)}
+    def choose(row: Row) -> Iterator[Row]:
+        yield row | {"payload": chosen_rows(row, layout, ascending)}
 
-    rows = blocks.mapInArrow(each_row(choose, BLOCK), BLOCK).collect()
+    rows = map_rows(blocks, choose, BLOCK).collect()
     rows.sort(key=lambda row: (row["block"], row["piece"]))
+    dtype = layout.dtype(rows[0]["kind"])
     found = np.concatenate([np.frombuffer(row["payload"], dtype=dtype) for row in rows]).reshape(nodes.size, -1)
     return found[np.argsort(order)]
 
 
-def piece_matrix(row: dict[str, Any], layout: Layout, dtype: Any) -> Array:
-    """Return a piece as a matrix with one row per node."""
-    return np.frombuffer(row["payload"], dtype=dtype).reshape(layout.rows(row["block"], row["piece"]), -1)
+def on_cells(
+    sent: DataFrame, cells: DataFrame, layout: Layout, folds: Sequence[int], kernel: Kernel, schema: str
+) -> DataFrame:
+    """Bring the blocks and the edges of each (fold, cell) together and apply a kernel.
+
+    Parameters
+    ----------
+    sent
+        What :func:`send` returned, or the union of several of these.
+    cells
+        ``cell``, ``slice`` and binary columns with one element per edge.
+    folds
+        The folds that need the edges.
+    kernel
+        ``kernel(fold, cell, blocks, edges)`` yields rows; ``blocks["kind0"]`` and ``blocks["kind1"]`` are the matrices
+        of the cell's first and second block, ``edges`` the arrays of the cell.
+    schema
+        Schema of the rows that the kernel yields.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    copies = cells.withColumn("fold", F.explode(F.array([F.lit(fold) for fold in folds])))
+    n_tasks, tasks = assign_tasks(layout, len(folds))
+    number = F.greatest("fold", F.lit(0)) * len(layout.pairs) + F.col("cell")
+    task = F.element_at(F.split(F.lit(" ".join(map(str, tasks))), " "), number + 1).cast("int").alias("task")
+    names, columns = arrow_schema(schema), cells.columns[2:]
+
+    def apply(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
+        _, fold, cell = (part.as_py() for part in key)
+        blocks = _matrices(left, layout, layout.pairs[cell])
+        edges = join_slices(rows_of(right), columns)
+        return pa.Table.from_batches([one_row(row, names) for row in kernel(fold, cell, blocks, edges)], names)
+
+    left, right = (
+        side.select(task, "*").repartition(n_tasks, "task").groupBy("task", "fold", "cell") for side in (sent, copies)
+    )
+    return left.cogroup(right).applyInArrow(apply, schema)
+
+
+def by_cell(
+    cells: DataFrame, columns: Sequence[str], function: Callable[[int, dict[str, Array]], Iterable[Row]], schema: str
+) -> DataFrame:
+    """Replace the edges of each cell, its slices joined, with the rows that ``function(cell, edges)`` yields."""
+    whole = cells.select("cell", "slice", *columns)
+    return group_rows(whole, ["cell"], lambda rows: function(rows[0]["cell"], join_slices(rows, columns)), schema)
+
+
+def assign_tasks(layout: Layout, n_folds: int) -> tuple[int, list[int]]:
+    """Return the number of tasks for the cells of all folds, and for each cell the key that leads to its task.
+
+    Cells of two blocks have twice as many edges as the others and are assigned first, so that the tasks are even. A key
+    leads to a task by Spark's hash partitioning.
+    """
+    n_cells = len(layout.pairs)
+    n_tasks = max(2, min(layout.n_tasks, n_folds * n_cells))  # Spark would shuffle once more after a single task
+    keys: dict[int, int] = {}
+    key = 0
+    while len(keys) < n_tasks:
+        keys.setdefault(murmurhash3_32(key, seed=SPARK_SEED) % n_tasks, key)
+        key += 1
+    numbers = [(i == j, fold * n_cells + cell) for fold in range(n_folds) for cell, (i, j) in enumerate(layout.pairs)]
+    task = {number: turn % n_tasks for turn, (_, number) in enumerate(sorted(numbers))}
+    return n_tasks, [keys[task[number]] for number in range(n_folds * n_cells)]
+
+
+def _matrices(table: pa.Table, layout: Layout, pair: tuple[int, int]) -> dict[str, Array]:
+    """Return the matrices of both blocks of a cell by kind and side."""
+    found: dict[tuple[str, int], list[Row]] = {}
+    for row in rows_of(table):
+        found.setdefault((row["kind"], row["block"]), []).append(row)
+    joined = {}
+    for (kind, block), rows in found.items():
+        flat = [np.frombuffer(r["payload"], dtype=layout.dtype(kind)) for r in sorted(rows, key=lambda r: r["piece"])]
+        whole = flat[0] if len(flat) == 1 else np.concatenate(flat)
+        joined[kind, block] = whole.reshape(layout.sizes[block], -1 if layout.sizes[block] else 0)
+    return {f"{kind}{side}": joined[kind, block] for kind, _ in found for side, block in enumerate(pair)}

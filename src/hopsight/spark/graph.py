@@ -2,76 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from hopsight.hcm.hop_detector import NO_EDGES
 from hopsight.hcm.splits import Splits, mix, parts_of
 from hopsight.preprocess import AttributeTransform
-from hopsight.spark.attributes import matrix_of, transformed
+from hopsight.preprocess.scale import unit_of
+from hopsight.spark.attributes import id_type, lists_of, matrix_of, reduce_batches
 from hopsight.spark.blocks import (
+    BACK,
     BLOCK,
+    EDGES,
+    LATE,
     NO_FOLD,
     PIECE,
     SENT,
     Array,
     Layout,
+    Row,
     arrow_schema,
+    by_cell,
+    cached,
     cell_of,
+    column,
+    first_arcs,
     one_row,
     pieces,
+    slices,
     sum_over_cells,
+    sum_to_driver,
 )
-from hopsight.spark.cells import BACK, LATE, by_cell, first_arcs, slices
+from hopsight.spark.session import splitting_hubs
+from hopsight.spark.tables import check_known
 from hopsight.system.arrays import id_hashes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CELL = "cell int, slice int, u binary, v binary, hash binary, way binary, counts binary"
-EDGE_TYPES: dict[str, Any] = {
-    "u": np.int32, "v": np.int32, "hash": np.uint64, "way": np.uint8, "counts": np.int64
-}  # fmt: skip
-HUB_SHARE = 0.125  # share of a task's edges above which the edges of one node are spread over all tasks
-FEW_EDGES = 10_000  # a node with fewer is never a hub
+LARGEST_BLOCK = 1 << 28  # numbers in a view of one block; a task holds two views of two blocks
+SMALLEST_BLOCK = 32
+MANY_TASKS_NODES = 50_000  # from this size on, there are three tasks per core
 
 
 @dataclass(frozen=True)
-class SparkGraph:
-    """The graph as blocks of nodes and cells of edges.
+class PlacedNodes:
+    """The nodes with their places.
 
     Attributes
     ----------
-    nodes
-        One row per node: ``id, row, hash, order, block, position, x``, where x are the transformed attributes before
-        they are scaled to their unit.
-    cells
-        One row per slice of a cell: as bytes, the positions of both ends (``u`` in the first block, ``v`` in the
-        second), the sum of their hashes, and in a directed graph the way of the arc. Each edge occurs once; the edges
-        are sorted by (u, v), opposite arcs by the hashes of their sources.
+    rows
+        One row per node: ``id, row, hash, order, block, position, number, x``, where x are the transformed attributes
+        before they are scaled to their unit, and number counts the nodes over all blocks.
     layout
         Blocks and tasks.
-    n_edges, n_duplicates, n_self_loops
-        Number of edges, of duplicates merged and of self-loops removed.
-    directed
-        Whether edges are arcs.
+    unit, magnitude
+        The standard deviation of all x, and the power of two next to the largest of them.
+    held
+        The table in memory that the rows are read from.
     """
 
-    nodes: DataFrame
-    cells: DataFrame
+    rows: DataFrame
     layout: Layout
+    unit: float
+    magnitude: float
+    held: DataFrame
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The edges: one row per slice of a cell, with the columns of ``EDGES`` and ``counts``.
+
+    As bytes, a slice holds the positions of both ends (``u`` in the first block, ``v`` in the second), the sum of their
+    hashes, and in a directed graph the way of the arc. Each edge occurs once; the edges are sorted by (u, v), opposite
+    arcs by the hashes of their sources.
+    """
+
+    rows: DataFrame
     n_edges: int
     n_duplicates: int
     n_self_loops: int
-    directed: bool = False
-
-    def sizes(self) -> dict[str, int]:
-        """Return the numbers that describe the graph, and whether it is directed."""
-        counts = {name: getattr(self, name) for name in ("n_edges", "n_duplicates", "n_self_loops", "directed")}
-        return counts | {"n_nodes": self.layout.n_nodes, "n_blocks": self.layout.n_blocks}
 
 
 def with_hashes(nodes: DataFrame) -> DataFrame:
@@ -88,13 +102,49 @@ def with_hashes(nodes: DataFrame) -> DataFrame:
     return nodes.mapInArrow(add, schema)
 
 
-def with_positions(nodes: DataFrame, transform: AttributeTransform, n_blocks: int, seed: np.uint64) -> DataFrame:
+def place_nodes(
+    nodes: DataFrame, transform: AttributeTransform, n_nodes: int, seed: np.uint64, n_blocks: int | None, n_folds: int
+) -> PlacedNodes:
+    """Transform the attributes of nodes ``id, row, hash, features`` and place them in blocks.
+
+    None for ``n_blocks`` chooses their number, if each of ``n_folds`` is a task of its own.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    n_tasks = nodes.sparkSession.sparkContext.defaultParallelism * (1 if n_nodes < MANY_TASKS_NODES else 3)
+    n_blocks = n_blocks or choose_blocks(n_nodes, transform.n_outputs, n_tasks, n_folds)
+    placed = cached(_with_positions(nodes, transform, n_blocks, seed))
+
+    def largest(batch: pa.RecordBatch) -> Array:
+        return np.array([abs(matrix_of(batch, "x")).max(initial=0.0)])
+
+    magnitude = unit_of(reduce_batches(placed.select("x"), largest, np.maximum))
+
+    def moments(batch: pa.RecordBatch) -> Array:
+        values = matrix_of(batch, "x") / magnitude
+        return np.array([values.size, values.sum(), (values**2).sum()])
+
+    size, total, squares = reduce_batches(placed.select("x"), moments, np.add)
+    deviation = float(np.sqrt(max(squares / size - (total / size) ** 2, 0.0)))
+    counts = {row["block"]: row["count"] for row in placed.groupBy("block").count().collect()}
+    layout = Layout(tuple(counts.get(block, 0) for block in range(n_blocks)), n_tasks)
+    first = F.element_at(F.array([F.lit(start) for start in layout.offsets.tolist()]), F.col("block") + 1)
+    numbered = placed.withColumn("number", (first + F.col("position")).cast("long"))
+    return PlacedNodes(numbered, layout, magnitude * (deviation or 1.0), magnitude, placed)
+
+
+def choose_blocks(n_nodes: int, width: int, n_tasks: int, n_folds: int) -> int:
+    """Return the smallest number of blocks that fit into a task's memory and give work to every core."""
+    n_blocks = max(1, -(-n_nodes * width // LARGEST_BLOCK))
+    while n_folds * n_blocks * (n_blocks + 1) // 2 < n_tasks and n_nodes >= 2 * n_blocks * SMALLEST_BLOCK:
+        n_blocks += 1
+    return n_blocks
+
+
+def _with_positions(nodes: DataFrame, transform: AttributeTransform, n_blocks: int, seed: np.uint64) -> DataFrame:
     """Transform the attributes, and add each node's block, its position there and its order among the sources."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
-
-    kind = dict(nodes.dtypes)["id"]
-    kind = "long" if kind == "bigint" else kind
 
     def place(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -103,17 +153,16 @@ def with_positions(nodes: DataFrame, transform: AttributeTransform, n_blocks: in
             hashes = batch.column("hash").to_numpy().view(np.uint64)
             order = (mix(hashes ^ seed) ^ np.uint64(1 << 63)).view(np.int64)  # signed numbers in the unsigned order
             block = parts_of(mix(hashes), n_blocks).astype(np.int32)
-            x = transformed(matrix_of(batch).astype(np.float64, copy=False), transform)
-            lists = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1]).cast(pa.list_(pa.float64()))
+            x = transform.apply(matrix_of(batch).astype(np.float64, copy=False), transform.names)
             columns = [batch.column("id"), batch.column("row"), batch.column("hash"), pa.array(order), pa.array(block)]
-            yield pa.RecordBatch.from_arrays([*columns, lists], ["id", "row", "hash", "order", "block", "x"])
+            yield pa.RecordBatch.from_arrays([*columns, lists_of(x)], ["id", "row", "hash", "order", "block", "x"])
 
-    located = nodes.mapInArrow(place, f"id {kind}, row long, hash long, order long, block int, x array<double>")
+    schema = f"id {id_type(nodes)}, row long, hash long, order long, block int, x array<double>"
     inside = Window.partitionBy("block").orderBy("row")  # a single block rounds as the local engine, in table order
-    return located.withColumn("position", F.row_number().over(inside) - 1)
+    return nodes.mapInArrow(place, schema).withColumn("position", F.row_number().over(inside) - 1)
 
 
-def attribute_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: float) -> DataFrame:
+def attribute_blocks(nodes: PlacedNodes) -> DataFrame:
     """Return blocks of three kinds: ``x``, ``hash`` and ``exact``.
 
     ``x`` are the attributes in their unit, as float32. ``exact`` are those that similarities are computed from: in
@@ -121,7 +170,7 @@ def attribute_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: f
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    names = arrow_schema(BLOCK)
+    names, unit, magnitude = arrow_schema(BLOCK), nodes.unit, nodes.magnitude
 
     def pack(key: Any, table: pa.Table) -> pa.Table:
         block, piece = (part.as_py() for part in key)
@@ -135,58 +184,35 @@ def attribute_blocks(nodes: DataFrame, layout: Layout, unit: float, magnitude: f
         return pa.Table.from_batches([one_row(row, names) for row in rows])
 
     piece = F.floor(F.col("position") / PIECE).cast("int").alias("piece")
-    with_piece = nodes.select("block", "position", "hash", "x", piece)
+    with_piece = nodes.rows.select("block", "position", "hash", "x", piece)
     return with_piece.groupBy("block", "piece").applyInArrow(pack, BLOCK)
 
 
-def edge_ends(edges: DataFrame, nodes: DataFrame, n_tasks: int) -> DataFrame:
+def place_edges(edges: DataFrame, nodes: PlacedNodes, *, directed: bool) -> Cells:
+    """Check and clean edges ``source, target, row``, and put them into cells."""
+    ends = cached(_edge_ends(edges, nodes.rows))
+    with splitting_hubs(edges.sparkSession):
+        check_known(ends)
+    packed = cached(_packed_cells(ends, nodes.layout.n_blocks, directed=directed))
+    counts = sum_to_driver(packed, lambda row: column(row, "counts"))
+    n_self_loops, n_duplicates, n_edges = counts.astype(np.int64).tolist()
+    ends.unpersist()
+    if n_edges == 0:
+        raise ValueError(NO_EDGES)
+    return Cells(packed, n_edges, n_duplicates, n_self_loops)
+
+
+def _edge_ends(edges: DataFrame, nodes: DataFrame) -> DataFrame:
     """Look up the block, position and hash of both ends of each edge; null for a node without a row."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    table = nodes.select("id", F.struct("block", "position", "hash").alias("place"))
-    hubs = _hubs(edges, n_tasks)
+    place = F.struct("block", "position", "hash")
     for end in ("source", "target"):
-        found = table.select(F.col("id").alias(end), F.col("place").alias(f"{end}_place"))
-        edges = salted_join(edges, found, end, "row", hubs, n_tasks)
+        edges = edges.join(nodes.select(F.col("id").alias(end), place.alias(f"{end}_place")), end, "left")
     return edges
 
 
-def salted_join(
-    rows: DataFrame, table: DataFrame, key: str, other: str, hubs: Sequence[Any], n_tasks: int
-) -> DataFrame:
-    """Left-join rows with a table that has one row per key.
-
-    All rows of a hub would meet in one task. Its row in the table is therefore copied ``n_tasks`` times, and a hash of
-    the column ``other`` decides which copy a row is joined with.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    if not hubs:
-        return rows.join(table, key, "left")
-    is_hub, nothing = F.col(key).isin(list(hubs)), F.lit(0)
-    salted = rows.withColumn("_salt", F.when(is_hub, F.pmod(F.hash(other), F.lit(n_tasks))).otherwise(nothing))
-    copies = F.when(is_hub, F.sequence(nothing, F.lit(n_tasks - 1))).otherwise(F.array(nothing))
-    return salted.join(table.withColumn("_salt", F.explode(copies)), [key, "_salt"], "left").drop("_salt")
-
-
-def hub_degree(n_edges: int, n_tasks: int) -> float:
-    """Return the degree above which a node is a hub, because its edges would fill much of a task."""
-    return max(FEW_EDGES, HUB_SHARE * 2 * n_edges / n_tasks)
-
-
-def _hubs(edges: DataFrame, n_tasks: int) -> list[Any]:
-    """Return the ids of the hubs."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    n_edges = edges.count()
-    most = hub_degree(n_edges, n_tasks)
-    if most >= n_edges:
-        return []
-    ends = edges.select(F.col("source").alias("id")).unionAll(edges.select(F.col("target").alias("id")))
-    return [row["id"] for row in ends.groupBy("id").count().filter(F.col("count") > most).select("id").collect()]
-
-
-def packed_cells(ends: DataFrame, n_blocks: int, *, directed: bool = False) -> DataFrame:
+def _packed_cells(ends: DataFrame, n_blocks: int, *, directed: bool) -> DataFrame:
     """Put the edges into cells without self-loops and duplicates; ``counts`` are self-loops, duplicates and edges.
 
     Two opposite edges are duplicates unless the graph is ``directed``.
@@ -195,9 +221,8 @@ def packed_cells(ends: DataFrame, n_blocks: int, *, directed: bool = False) -> D
 
     fields = [(end, name) for end in ("source", "target") for name in ("block", "position", "hash")]
     place = [F.col(f"{end}_place.{name}").alias(f"{end}_{name}") for end, name in fields]
-    schema = "cell int, u int, v int, hash long, way int"
-
-    names = arrow_schema(CELL)
+    located_schema, packed_schema = "cell int, u int, v int, hash long, way int", f"{EDGES}, counts binary"
+    names = arrow_schema(packed_schema)
     layout = Layout((0,) * n_blocks, 1)
     diagonal = {cell for cell, (i, j) in enumerate(layout.pairs) if i == j}
 
@@ -207,19 +232,19 @@ def packed_cells(ends: DataFrame, n_blocks: int, *, directed: bool = False) -> D
         real = u >= 0
         proper = real & (u != v) if cell in diagonal else real
         n_loops = int(real.sum() - proper.sum())
-        u, v, hashes, way = u[proper], v[proper], hashes[proper], way[proper] if directed else way[:0]
+        u, v, hashes, way = u[proper], v[proper], hashes[proper], way[proper]
         late = ((way & LATE) > 0).astype(np.int64) if directed else 0
         _, first = np.unique((u.astype(np.int64) << 32) | (v.astype(np.int64) << 1) | late, return_index=True)
         counts = np.array([n_loops, u.size - first.size, first.size], dtype=np.int64)
-        way = way[first].astype(np.uint8) if directed else way.astype(np.uint8)
+        way = way[first if directed else slice(0)].astype(np.uint8)
         cut = slices(cell, {"u": u[first], "v": v[first], "hash": hashes[first], "way": way})
         rows = (row | {"counts": counts if row["slice"] == 0 else np.zeros_like(counts)} for row in cut)
         return pa.Table.from_batches([one_row(row, names) for row in rows])
 
-    located = ends.select(*place).mapInArrow(lambda batches: _locate(batches, n_blocks), schema)
+    located = ends.select(*place).mapInArrow(lambda batches: _locate(batches, n_blocks), located_schema)
     placeholders = [(cell, -1, -1, 0, 0) for cell in range(len(layout.pairs))]  # give a row to cells without edges, too
-    with_all = located.unionAll(ends.sparkSession.createDataFrame(placeholders, schema))
-    return with_all.groupBy("cell").applyInArrow(pack, CELL)
+    with_all = located.unionAll(ends.sparkSession.createDataFrame(placeholders, located_schema))
+    return with_all.groupBy("cell").applyInArrow(pack, packed_schema)
 
 
 def _locate(batches: Iterator[pa.RecordBatch], n_blocks: int) -> Iterator[pa.RecordBatch]:
@@ -240,17 +265,16 @@ def _locate(batches: Iterator[pa.RecordBatch], n_blocks: int) -> Iterator[pa.Rec
 
 def degree_blocks(cells: DataFrame, layout: Layout, splits: Splits) -> DataFrame:
     """Return blocks ``degree``: for each node its number of edges, and how many neighbors are visible in each fold."""
-    names = ("u", "v", "hash")
 
-    def count(cell: int, edges: dict[str, Array]) -> Iterator[dict[str, Any]]:
+    def count(cell: int, edges: dict[str, Array]) -> Iterator[Row]:
         i, j = layout.pairs[cell]
-        u, v, hashes = (edges[name] for name in names)
+        u, v, hashes = edges["u"], edges["v"], edges["hash"]
         blocks = {b: np.zeros((layout.sizes[b], len(splits.folds) + 1), dtype=np.int32) for b in (i, j)}
-        for column, fold in enumerate([None, *splits.folds]):
+        for place, fold in enumerate([None, *splits.folds]):
             seen = slice(None) if fold is None else first_arcs(u, v) & ~splits.of(hashes).hidden(fold)
-            blocks[i][:, column] += np.bincount(u[seen], minlength=layout.sizes[i]).astype(np.int32)
-            blocks[j][:, column] += np.bincount(v[seen], minlength=layout.sizes[j]).astype(np.int32)
+            blocks[i][:, place] += np.bincount(u[seen], minlength=layout.sizes[i]).astype(np.int32)
+            blocks[j][:, place] += np.bincount(v[seen], minlength=layout.sizes[j]).astype(np.int32)
         for block, rows in blocks.items():
             yield from (piece | {"cell": cell} for piece in pieces(NO_FOLD, block, "degree", rows))
 
-    return sum_over_cells(by_cell(cells, names, count, EDGE_TYPES, SENT), layout, np.int32)
+    return sum_over_cells(by_cell(cells, ("u", "v", "hash"), count, SENT), layout)

@@ -3,195 +3,290 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.hcm.splits import Splits
+from hopsight.hcm.splits import Splits, drop_chances
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, PoolPlan, plan_pool, source_count, without
 from hopsight.hops.search import WORD, below, count, scramble
 from hopsight.preprocess import edge_similarity
-from hopsight.preprocess.references import References
+from hopsight.preprocess.similarity import References
 from hopsight.spark.blocks import (
+    BACK,
+    BLOCK,
+    EDGES,
+    LATE,
     NO_FOLD,
     PIECE,
     SENT,
     Array,
     Layout,
+    Row,
+    arc_ends,
     cached,
-    each_row,
+    collect_arrays,
+    column,
+    computed,
+    group_rows,
+    map_columns,
+    map_rows,
+    on_cells,
     piece_matrix,
     pieces,
     send,
+    slices,
     sum_over_cells,
     sum_to_driver,
 )
-from hopsight.spark.cells import BACK, LATE, arc_ends, on_cells, slices
-from hopsight.spark.drops import DropLimit, column, kept_mask
-from hopsight.spark.graph import EDGE_TYPES
-from hopsight.spark.quantiles import hash_limit, sortable
+from hopsight.spark.order import hash_limit, in_order, rows_at
 from hopsight.system.compiled import compiled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-
 PORTION = 8 * WORD  # sources that one task searches from
-
-COMPARED = "cell int, slice int, u binary, v binary, hash binary, way binary, similarity binary, dissimilarity binary"
-KEPT_EDGES = "cell int, slice int, u binary, v binary, way binary"
-TYPES: dict[str, Any] = {
-    "exact": np.float64,
-    "hash": np.uint64,
-    "reach": np.uint64,
-    **EDGE_TYPES,
-}
+COMPARED = f"{EDGES}, similarity binary, dissimilarity binary"
+WITH_KEPT = f"{EDGES}, kept binary, dissimilarity binary"
+KEPT = "cell int, slice int, u binary, v binary, way binary"
 
 
-def with_similarity(x: DataFrame, cells: DataFrame, layout: Layout, measure: str, references: References) -> DataFrame:
-    """Add to each edge the similarity of its ends, as a word that sorts like it, and their relative dissimilarity."""
+@dataclass(frozen=True)
+class Sources:
+    """The nodes to search from: block, position and hash of each, those with the smallest hashes first."""
 
-    def compare(
-        layout: Layout, fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
-    ) -> Iterator[dict[str, Any]]:
-        i, j = layout.pairs[cell]
-        rows = blocks["exact0"] if i == j else np.concatenate([blocks["exact0"], blocks["exact1"]])
-        ends = np.stack([edges["u"], edges["v"] + (0 if i == j else layout.sizes[i])]).astype(np.int64)
-        similarity = sortable(edge_similarity(rows, ends, measure))
+    block: NDArray[np.int64]
+    position: NDArray[np.int64]
+    hash: NDArray[np.uint64]
+
+    @classmethod
+    def choose(cls, nodes: DataFrame, n_nodes: int) -> Sources:
+        """Choose the sources of the local engine."""
+        found = nodes.orderBy("order").limit(source_count(n_nodes)).select("block", "position", "hash").collect()
+        block, position, hashes = (np.array([row[i] for row in found], dtype=np.int64) for i in range(3))
+        return cls(block, position, hashes.view(np.uint64))
+
+    @property
+    def portions(self) -> range:
+        """The numbers of the portions that are searched from side by side."""
+        return range(-(-self.hash.size // PORTION))
+
+    def n_words(self, portion: int) -> int:
+        """Return the number of words that hold one bit for each source of a portion."""
+        return -(-min(PORTION, self.hash.size - portion * PORTION) // WORD)
+
+    def bits(self, portion: int, block: int, piece: int, n_rows: int) -> Array:
+        """Return the words of a piece in which each source of the portion reaches only itself."""
+        words = np.zeros((n_rows, self.n_words(portion)), dtype=np.uint64)
+        mine = slice(portion * PORTION, (portion + 1) * PORTION)
+        here = np.flatnonzero((self.block[mine] == block) & (self.position[mine] // PIECE == piece))
+        bit = np.uint64(1) << (here % WORD).astype(np.uint64)
+        np.bitwise_or.at(words, (self.position[mine][here] % PIECE, here // WORD), bit)
+        return words
+
+
+def compare_ends(x: DataFrame, cells: DataFrame, layout: Layout, measure: str, references: References) -> DataFrame:
+    """Add to each edge the similarity of its ends and their relative dissimilarity."""
+
+    def compare(fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]) -> Iterator[Row]:
+        rows, ends = layout.stacked(cell, blocks, "exact"), layout.places(cell, edges)
+        similarity = edge_similarity(rows, ends, measure)
         dissimilarity = references.relative_dissimilarity(rows, ends)
         yield from slices(cell, {"similarity": similarity, "dissimilarity": dissimilarity, **edges})
 
-    edges = cells.select("cell", "slice", "u", "v", "hash", "way")
-    return on_cells(send(x.filter("kind = 'exact'"), layout), edges, layout, [NO_FOLD], compare, TYPES, COMPARED)
+    edges = cells.drop("counts")
+    return on_cells(send(x.filter("kind = 'exact'"), layout), edges, layout, [NO_FOLD], compare, COMPARED)
 
 
-def choose_sources(nodes: DataFrame, n_nodes: int) -> tuple[Array, Array, Array]:
-    """Return the block, position and hash of each node to search from."""
-    found = nodes.orderBy("order").limit(source_count(n_nodes)).select("block", "position", "hash").collect()
-    block, position, hashes = (np.array([row[i] for row in found], dtype=np.int64) for i in range(3))
-    return block, position, hashes.view(np.uint64)
+def drop_edges(cells: DataFrame, n_edges: int, drop_ratio: float, seed: np.uint64) -> DataFrame:
+    """Add a column ``kept``, 0 for the share ``drop_ratio`` of the edges whose ends are least similar.
+
+    Of equally similar edges those of the smallest chances are dropped, which the ``seed`` of the pool decides.
+    """
+    n_drop = int(np.floor(drop_ratio * n_edges + 1e-9))
+
+    def keys(row: Row) -> tuple[Array, Array]:
+        hashes, way = column(row, "hash"), column(row, "way")
+        late = (way & LATE) > 0 if way.size else np.zeros(hashes.size, dtype=np.bool_)
+        chances = drop_chances(hashes, late, seed) ^ np.uint64(1 << 63)  # signed numbers in the unsigned order
+        return column(row, "similarity"), chances.view(np.int64)
+
+    last, chance = -np.inf, 0
+    if n_drop:
+        ordered = in_order(map_columns(cells, keys, "similarity double, chance long"), similarity=True, chance=True)
+        last, chance, _ = rows_at(ordered, [n_drop - 1])[n_drop - 1]
+
+    def mark(row: Row) -> Iterator[Row]:
+        similarity, chances = keys(row)
+        kept = (similarity > last) | ((similarity == last) & (chances > chance))
+        yield {**row, "kept": kept.astype(np.uint8)}
+
+    return map_rows(cells, mark, WITH_KEPT)
 
 
-def kept_edges(cells: DataFrame, limit: DropLimit) -> DataFrame:
+def kept_edges(cells: DataFrame) -> DataFrame:
     """Return the cells with the edges that are kept, and only the columns that the search needs."""
 
-    def choose(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        kept = kept_mask(row, limit)
-        way = column(row, "way")
+    def choose(row: Row) -> Iterator[Row]:
+        kept, way = column(row, "kept") > 0, column(row, "way")
         ends = {end: column(row, end)[kept] for end in ("u", "v")}
         yield {**row, **ends, "way": way[kept] if way.size else way}
 
-    return cells.mapInArrow(each_row(choose, KEPT_EDGES), KEPT_EDGES)
+    return map_rows(cells, choose, KEPT)
 
 
-def search_hops(
-    x: DataFrame, cells: DataFrame, layout: Layout, sources: tuple[Array, Array, Array], n_hops: int
-) -> DataFrame:
+def search_hops(hashes: DataFrame, cells: DataFrame, layout: Layout, sources: Sources, n_hops: int) -> DataFrame:
     """Search from all sources at once along the edges of ``cells``, with one bit per source.
 
-    The sources are divided into portions, each a "fold" of its own. The result is blocks [hash, C₀, C₁, …], where bit
-    b of Cₕ says that source b of the portion is at most h hops away. A step is a product with A + I in which OR
-    replaces the addition. A single block takes all steps in one task; several exchange the newest bits after each.
-    Bits follow the direction of arcs.
+    The sources are divided into portions, each a "fold" of its own. A step is a product with A + I in which OR replaces
+    the addition; bits follow the direction of arcs. The result is blocks ``reach`` with the columns [hash, C₀, C₁, …],
+    where bit b of Cₕ says that source b of the portion is at most h hops away.
     """
-    at_once = n_hops if layout.n_blocks == 1 else 1
-    portions = list(range(-(-sources[0].size // PORTION)))
+    from pyspark.sql import functions as F  # noqa: N812
 
-    def widen(
-        layout: Layout, portion: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]
-    ) -> Iterator[dict[str, Any]]:
+    def start(row: Row) -> Iterator[Row]:
+        place = row["block"], row["piece"]
+        for portion in sources.portions:
+            bits = sources.bits(portion, *place, layout.rows(*place))
+            yield row | {"fold": portion}
+            yield row | {"fold": portion, "kind": "newest", "payload": bits}
+
+    def widen(portion: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]) -> Iterator[Row]:
         i, j = layout.pairs[cell]
-        n_words = _n_words(sources[0].size, portion)
-        known = [
-            blocks[f"reach{side}"]
-            if f"reach{side}" in blocks
-            else np.hstack([blocks[f"hash{side}"], _start(sources, portion, block, layout.sizes[block])])
-            for side, block in enumerate((i, j))
-        ]
-        for _ in range(at_once):
-            newest = [np.ascontiguousarray(rows[:, -n_words:]) for rows in known]
-            into = _exchanged(edges["u"], edges["v"], edges["way"], newest)
-            if i == j:
-                known[0] = known[1] = np.hstack([known[0], into[0] | into[1] | newest[0]])
-        parts = [(i, known[0])] if i == j else [(i, into[0]), (j, into[1])]
+        newest = [blocks["newest0"], blocks["newest1"]]
+        into = _exchanged(edges["u"], edges["v"], edges["way"], newest)
+        parts = [(i, into[0] | into[1] | newest[0])] if i == j else [(i, into[0]), (j, into[1])]
         for block, rows in parts:
-            yield from ({**row, "cell": cell} for row in pieces(portion, block, "reach", rows))
+            yield from ({**row, "cell": cell} for row in pieces(portion, block, "newest", rows))
 
-    sent = send(x.filter("kind = 'hash'"), layout, portions)
-    for step in range(1, n_hops + 1, at_once):
-        partial = on_cells(sent, cells, layout, portions, widen, TYPES, SENT)
-        state = sum_over_cells(partial, layout, np.uint64, op=_or_last(step + 1))
-        sent = state.mapInArrow(each_row(_to_cells(layout, sources[0].size), SENT), SENT)
-    return cached(state, large=True)
+    def side_by_side(rows: list[Row]) -> Iterator[Row]:
+        n_rows = layout.rows(rows[0]["block"], rows[0]["piece"])
+        ordered = sorted(rows, key=lambda row: row["kind"])
+        words = [np.frombuffer(row["payload"], dtype=np.uint64).reshape(n_rows, -1) for row in ordered]
+        yield rows[0] | {"kind": "reach", "payload": np.hstack(words)}
+
+    first = cached(map_rows(hashes, start, BLOCK), large=True)
+    steps = [first.filter("kind = 'newest'")]
+    for _ in range(n_hops):
+        partial = on_cells(send(steps[-1], layout), cells, layout, sources.portions, widen, SENT)
+        steps.append(cached(sum_over_cells(partial, layout, op=np.bitwise_or), large=True))
+    named = [step.withColumn("kind", F.lit(f"within {hop}")) for hop, step in enumerate(steps)]
+    together = reduce(lambda one, other: one.unionAll(other), named, first.filter("kind = 'hash'"))
+    keys = ("fold", "block", "piece")
+    reached = computed(group_rows(together.repartition(layout.n_tasks, *keys), keys, side_by_side, BLOCK), large=True)
+    for frame in (first, *steps[1:]):
+        frame.unpersist()
+    return reached
 
 
 def choose_pool(
-    state: DataFrame,
+    reached: DataFrame,
     cells: DataFrame,
     layout: Layout,
     splits: Splits,
-    sources: tuple[Array, Array, Array],
-    limit: DropLimit,
+    sources: Sources,
     seed: np.uint64,
     **settings: Any,
 ) -> PairPool:
-    """Choose the pool of :func:`hopsight.hops.pool.pair_pool`; nodes are numbered block by block."""
-    n_classes = settings["n_classes"]
-    n_sources = sources[0].size
-    counts = _class_counts(state, layout, n_sources, n_classes)
-    *n_positives, n_kept = sum_to_driver(cells, _positive_counter(splits, limit))[0].tolist()
+    """Choose the pool of :func:`hopsight.hops.pool.pair_pool`; nodes are numbered block by block.
+
+    ``reached`` is what :func:`search_hops` returned, ``cells`` are those of :func:`drop_edges`, and ``settings``
+    those of :func:`hopsight.hops.pool.plan_pool`.
+    """
+    counts = _class_counts(reached, layout, sources, settings["n_classes"])
+
+    def positives(row: Row) -> list[int]:
+        return [*(_positives(row, splits, fold).sum() for fold in splits.folds), column(row, "kept").sum()]
+
+    *n_positives, n_kept = sum_to_driver(cells, positives).tolist()
     if n_kept == 0:
         raise ValueError("the graph has no edges to learn hop counts from")
     plan = plan_pool(counts, layout.n_nodes, int(n_kept), splits.n_inner, **settings)
-    far = _far_pairs(state, layout, sources, seed, plan)
-    dropped = _dropped_among(cells, layout, limit, np.concatenate(far, axis=1))
+    far = _far_pairs(reached, layout, sources, seed, plan)
+    dropped = _dropped_among(cells, layout, np.concatenate(far, axis=1))
     far = [without(pairs, dropped, layout.n_nodes) for pairs in far]
-    near = _near_pairs(cells, layout, splits, limit, seed, n_positives)
+    near = _near_pairs(cells, layout, splits, seed, n_positives)
     return plan.pool(near, far, splits.n_folds)
 
 
-def _n_words(n_sources: int, portion: int) -> int:
-    """Return the number of words that hold the bits of a portion of the sources."""
-    return -(-min(PORTION, n_sources - portion * PORTION) // WORD)
+def _positives(row: Row, splits: Splits, fold: int) -> NDArray[np.bool_]:
+    """Return the edges of a slice that a fold learns one hop from; one that is set aside takes dropped edges, too."""
+    mine = splits.of(column(row, "hash")).positives(fold)
+    return mine if fold % splits.n_inner == 0 else mine & (column(row, "kept") > 0)
 
 
-def _start(sources: tuple[Array, Array, Array], portion: int, block: int, n_rows: int) -> Array:
-    """Return C₀ of a block, where each source of the portion reaches only itself."""
-    bits = np.zeros((n_rows, _n_words(sources[0].size, portion)), dtype=np.uint64)
-    home, position = (part[portion * PORTION : (portion + 1) * PORTION] for part in sources[:2])
-    here = np.flatnonzero(home == block)
-    np.bitwise_or.at(bits, (position[here], here // WORD), np.uint64(1) << (here % WORD).astype(np.uint64))
-    return bits
+def _class_counts(reached: DataFrame, layout: Layout, sources: Sources, n_classes: int) -> NDArray[np.int64]:
+    """Return the number of nodes at 1, …, C−1 and ≥ C hops from each source."""
+    width = WORD * (n_classes - 1)
 
-
-def _to_cells(layout: Layout, n_sources: int) -> Any:
-    """Send the newest bits to every cell that touches a block, and all bits to the block's own cell (i, i)."""
-
-    def copies(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        n_words = _n_words(n_sources, row["fold"])
-        newest = np.ascontiguousarray(piece_matrix(row, layout, np.uint64)[:, -n_words:])
-        for cell in layout.cells_of(row["block"]):
-            i, j = layout.pairs[cell]
-            yield {**row, "cell": cell, "payload": row["payload"] if i == j else newest}
-
-    return copies
-
-
-def _or_last(n_matrices: int) -> Any:
-    """Return the function that ORs two flat matrices; the narrower of [hash, C₀, …] and Cₕ goes to the last columns."""
-
-    def either(a: Array, b: Array) -> Array:
-        if a.size == b.size:
-            return a | b
-        wide, narrow = (a, b) if a.size > b.size else (b, a)
-        n_rows = wide.size - n_matrices * narrow.size
-        total = wide.reshape(n_rows, -1).copy()
-        rows = narrow.reshape(n_rows, -1)
-        total[:, -rows.shape[1] :] |= rows
+    def counts(row: Row) -> Array:
+        total = np.zeros((len(sources.portions), PORTION // WORD * width))
+        mine = _near_counts(piece_matrix(row, layout), sources.n_words(row["fold"])).ravel()
+        total[row["fold"], : mine.size] = mine
         return total.ravel()
 
-    return either
+    near = sum_to_driver(reached, counts).reshape(-1, n_classes - 1)[: sources.hash.size].astype(np.int64)
+    return np.column_stack([near, layout.n_nodes - 1 - near.sum(axis=1)])
+
+
+def _far_pairs(
+    reached: DataFrame, layout: Layout, sources: Sources, seed: np.uint64, plan: PoolPlan
+) -> list[NDArray[np.int64]]:
+    """Return the pairs of each class beyond one hop, ordered by their hashes."""
+    first = layout.offsets
+
+    def find(row: Row) -> Array:
+        rows, n_words = piece_matrix(row, layout), sources.n_words(row["fold"])
+        start, found = first[row["block"]] + row["piece"] * PIECE, []
+        for word in range(n_words):
+            before = row["fold"] * PORTION + word * WORD
+            bit, node, kind, rank = _chosen(rows, word, n_words, sources.hash[before : before + WORD], seed, plan)
+            found.append(np.stack([bit + before, node + start, kind, rank.view(np.int64)]))
+        return np.concatenate(found, axis=1)
+
+    source, target, kind, rank = collect_arrays(reached, find, np.int64)
+    order = np.lexsort([sources.hash[source], rank.view(np.uint64)])  # both orders of two ends have one hash
+    number = first[sources.block] + sources.position
+    pairs, kind = np.stack([number[source], target])[:, order], kind[order]
+    return [pairs[:, kind == far] for far in range(1, plan.n_classes)]
+
+
+def _dropped_among(cells: DataFrame, layout: Layout, pairs: Array) -> NDArray[np.int64]:
+    """Return those of some pairs that are dropped edges."""
+    n_nodes = layout.n_nodes
+    wanted = cells.sparkSession.sparkContext.broadcast(np.unique(pairs.min(axis=0) * n_nodes + pairs.max(axis=0)))
+
+    def find(row: Row) -> Array:
+        ends = layout.ends(row)[:, column(row, "kept") == 0]
+        return ends[:, np.isin(ends.min(axis=0) * n_nodes + ends.max(axis=0), wanted.value)]
+
+    return collect_arrays(cells, find, np.int64)
+
+
+def _near_pairs(
+    cells: DataFrame, layout: Layout, splits: Splits, seed: np.uint64, n_positives: list[float]
+) -> list[NDArray[np.int64]]:
+    """Return the edges with the smallest hashes that each fold learns one hop from, ordered by their hashes."""
+    limits = [hash_limit(POOL_PER_FOLD, size) for size in n_positives]
+
+    def find(row: Row) -> Array:
+        way, rank = column(row, "way"), scramble(column(row, "hash") ^ seed)
+        ends = arc_ends(layout.ends(row), way)
+        late = way & LATE if way.size else np.zeros(rank.size)
+        edges, found = np.stack([*ends, late, rank.view(np.int64)]).astype(np.int64), []
+        for fold in splits.folds:
+            chosen = edges[:, _positives(row, splits, fold) & (rank <= limits[fold])]
+            found.append(np.stack([np.full(chosen.shape[1], fold), *chosen]))
+        return np.concatenate(found, axis=1)
+
+    fold_of, *edges = collect_arrays(cells, find, np.int64)
+    source, target, late, rank = edges
+    order = np.lexsort([late, rank.view(np.uint64)])  # opposite arcs have one hash
+    ends, fold_of = np.stack([source, target])[:, order], fold_of[order]
+    return [ends[:, fold_of == fold][:, :POOL_PER_FOLD] for fold in splits.folds]
 
 
 def _exact(rows: Array, word: int, n_words: int) -> Array:
@@ -224,111 +319,6 @@ def _exchanged(u: Array, v: Array, way: Array, newest: list[Array]) -> list[Arra
     forth = back if way.size else slice(None)
     _pass_on(v[forth], u[forth], newest[1], into[0])
     return into
-
-
-def _class_counts(state: DataFrame, layout: Layout, n_sources: int, n_classes: int) -> NDArray[np.int64]:
-    """Return the number of nodes at 1, …, C−1 and ≥ C hops from each source."""
-
-    def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
-        rows, n_words = piece_matrix(row, layout, np.uint64), _n_words(n_sources, row["fold"])
-        yield row["fold"], _near_counts(rows, n_words).astype(np.float64).ravel()
-
-    found = sum_to_driver(state, counts)
-    near = np.concatenate([found[portion] for portion in sorted(found)]).reshape(-1, n_classes - 1)
-    near = near[:n_sources].astype(np.int64)
-    return np.column_stack([near, layout.n_nodes - 1 - near.sum(axis=1)])
-
-
-def _positives(row: dict[str, Any], kept: NDArray[np.bool_], splits: Splits, fold: int) -> NDArray[np.bool_]:
-    """Return the edges of a slice that a fold learns one hop from; one that is set aside takes dropped edges, too."""
-    mine = splits.of(column(row, "hash")).positives(fold)
-    return mine if fold % splits.n_inner == 0 else mine & kept
-
-
-def _positive_counter(splits: Splits, limit: DropLimit) -> Any:
-    """Return the function that counts the edges each fold learns from, and all kept edges."""
-
-    def counts(row: dict[str, Any]) -> Iterator[tuple[int, Array]]:
-        kept = kept_mask(row, limit)
-        positives = [_positives(row, kept, splits, fold).sum() for fold in splits.folds]
-        yield 0, np.array([*positives, kept.sum()], dtype=np.float64)
-
-    return counts
-
-
-def _dropped_among(cells: DataFrame, layout: Layout, limit: DropLimit, pairs: Array) -> Array:
-    """Return those of some pairs that are dropped edges."""
-    first, n_nodes = layout.offsets, layout.n_nodes
-    wanted = cells.sparkSession.sparkContext.broadcast(np.unique(pairs.min(axis=0) * n_nodes + pairs.max(axis=0)))
-
-    def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        i, j = layout.pairs[row["cell"]]
-        dropped = ~kept_mask(row, limit)
-        u, v = (np.frombuffer(row[end], dtype=np.int32)[dropped].astype(np.int64) for end in ("u", "v"))
-        ends = np.stack([first[i] + u, first[j] + v])  # NumPy 1 would leave int32 as it is
-        keys = ends.min(axis=0) * n_nodes + ends.max(axis=0)
-        places = np.minimum(np.searchsorted(wanted.value, keys), wanted.value.size - 1)
-        yield {"payload": ends[:, wanted.value[places] == keys] if wanted.value.size else ends[:, :0]}
-
-    schema = "payload binary"
-    collected = cells.mapInArrow(each_row(find, schema), schema).collect()
-    return np.concatenate([np.frombuffer(row["payload"], dtype=np.int64).reshape(2, -1) for row in collected], axis=1)
-
-
-def _far_pairs(
-    state: DataFrame, layout: Layout, sources: tuple[Array, Array, Array], seed: np.uint64, plan: PoolPlan
-) -> list[Array]:
-    """Return the pairs of each class beyond one hop, ordered by their hashes."""
-    first = layout.offsets
-
-    def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        rows, n_words = piece_matrix(row, layout, np.uint64), _n_words(sources[0].size, row["fold"])
-        start = first[row["block"]] + row["piece"] * PIECE
-        for word in range(n_words):
-            before = row["fold"] * PORTION + word * WORD
-            bit, node, kind, rank = _chosen(rows, word, n_words, sources[2][before : before + WORD], seed, plan)
-            yield {"payload": np.stack([bit + before, node + start, kind, rank.view(np.int64)])}
-
-    schema = "payload binary"
-    collected = state.mapInArrow(each_row(find, schema), schema).collect()
-    source, target, kind, rank = np.concatenate(
-        [np.frombuffer(row["payload"], dtype=np.int64).reshape(4, -1) for row in collected], axis=1
-    )
-    order = np.lexsort([sources[2][source], rank.view(np.uint64)])  # both orders of two ends have one hash
-    number = first[sources[0]] + sources[1]
-    pairs, kind = np.stack([number[source], target])[:, order], kind[order]
-    return [pairs[:, kind == far] for far in range(1, plan.n_classes)]
-
-
-def _near_pairs(
-    cells: DataFrame, layout: Layout, splits: Splits, limit: DropLimit, seed: np.uint64, n_positives: list[float]
-) -> list[Array]:
-    """Return the edges with the smallest hashes that each fold learns one hop from, ordered by their hashes."""
-    first, folds = layout.offsets, splits.folds
-    limits = [hash_limit(POOL_PER_FOLD, size) for size in n_positives]
-
-    def find(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        i, j = layout.pairs[row["cell"]]
-        u, v, hashes, way = (column(row, name) for name in ("u", "v", "hash", "way"))
-        kept = kept_mask(row, limit)
-        rank = scramble(hashes ^ seed)
-        for fold in folds:
-            chosen = np.flatnonzero(_positives(row, kept, splits, fold) & (rank <= limits[fold]))
-            mine = way[chosen] if way.size else way
-            ends = arc_ends(first[i] + u[chosen], first[j] + v[chosen], mine)
-            late = mine & LATE if way.size else np.zeros_like(chosen)
-            yield {"fold": fold, "payload": np.stack([*ends, late, rank[chosen].view(np.int64)]).astype(np.int64)}
-
-    schema = "fold int, payload binary"
-    collected: dict[int, list[Array]] = {}
-    for row in cells.mapInArrow(each_row(find, schema), schema).collect():
-        collected.setdefault(row["fold"], []).append(np.frombuffer(row["payload"], dtype=np.int64).reshape(4, -1))
-    near = []
-    for fold in folds:
-        found = np.concatenate(collected[fold], axis=1)
-        order = np.lexsort([found[2], found[3].view(np.uint64)])  # opposite arcs have one hash
-        near.append(found[:2, order[:POOL_PER_FOLD]])
-    return near
 
 
 @compiled(nogil=True)

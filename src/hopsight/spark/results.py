@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hopsight.explanations.attributes import Places
+from hopsight.explanations.edges import edge_reasons
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.groups import Group
-from hopsight.spark.blocks import cached, rows_of
-from hopsight.spark.cells import arc_ends
-from hopsight.spark.edge_reasons import EdgeReasons
-from hopsight.spark.graph import EDGE_TYPES, SparkGraph, hub_degree, salted_join
-from hopsight.spark.inputs import with_row_numbers
-from hopsight.spark.judging import edge_readings, edge_values
+from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
+from hopsight.hcm.groups import Group, find_groups
+from hopsight.spark.blocks import Array, Layout, Row, arc_ends, column, map_columns
+from hopsight.spark.evidence import SCORES, score_thresholds
+from hopsight.spark.model import edge_features, edge_values
+from hopsight.spark.order import double, flag_limits, in_order, ordered_columns
+from hopsight.spark.session import splitting_hubs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SHARES = np.linspace(0.02, 0.98, 49)  # of the nodes, below the quantiles that a model keeps
+EDGE_VALUES = ("hop", "probability", "variance", "surprise", "score")
+NODE_VALUES = ("degree", "ahp", "iv", "hav", *KINDS)
+AVERAGED = (*KINDS, "score", "p_value")  # over several fits; the other columns are those of the first fit
+GROUP_KINDS = ("ring", "lockstep")
+MOST_SUSPECTS = 1 << 20
+MOST_EDGES = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -42,12 +51,12 @@ class Detection:
         Rings and lockstep groups; their members are ids.
     fitted
         What does not grow with the graph of the values that the local engine sets on a fitted CrossHCM, by their names
-        there: laws, thresholds, posterior samples, loss.
+        there: thresholds, posterior samples, loss, and what is usual among nodes and edges.
     graph
         Number of nodes, edges, attributes and blocks, and of merged duplicates and removed self-loops, and whether
         edges are directed.
-    stages
-        Seconds, tasks, and rows and bytes shuffled, for each stage.
+    seconds
+        How long each stage took.
     notices
         Sentences about what was changed or left out.
     nodes, attribute_names
@@ -61,7 +70,7 @@ class Detection:
     groups: list[Group]
     fitted: dict[str, Any]
     graph: dict[str, Any]
-    stages: dict[str, dict[str, float]]
+    seconds: dict[str, float]
     notices: list[str]
     nodes: DataFrame
     attribute_names: list[str]
@@ -70,9 +79,8 @@ class Detection:
     def model(self) -> CrossHCM:
         """Return a detector that judges other graphs on one machine, and can be saved.
 
-        It has the scores of this graph as coarse quantiles, and explains nothing. It still reveals what every model
-        does: the extremes of some columns and the attributes of a few nodes.
-        After several fits it judges with the networks of the first and the threshold of the mean.
+        It has the scores of this graph as coarse quantiles, and explains nothing. After several fits it judges with the
+        networks of the first and the threshold of the mean.
         """
         model = replace(self.detector)
         for name, value in self.fitted.items():
@@ -80,7 +88,7 @@ class Detection:
         found = self.scores.approxQuantile("score", SHARES.tolist(), 1e-3)
         model.decision_score_ = np.interp(np.linspace(0.0, 1.0, 1001), SHARES, found)
         model.label_ = (model.decision_score_ > self.threshold).astype(np.int64)
-        vars(model)["without_graph_"], model.learned_ = True, None
+        vars(model)["without_graph_"] = True
         return model
 
     @property
@@ -93,67 +101,147 @@ class Detection:
         """The loss of each epoch."""
         return np.asarray(self.fitted["loss_"])
 
-    @property
-    def network(self) -> dict[str, Any]:
-        """The old name of ``graph``."""
-        warnings.warn("Detection.network is now called Detection.graph", DeprecationWarning, stacklevel=2)
-        return self.graph
 
-
-EDGE_VALUES = ("hop", "probability", "variance", "surprise", "score")
-PLACES = 1 << 32  # more than the positions in a block
-_PLACE = f"block * {PLACES} + position"
-
-
-def node_table(rows: DataFrame, nodes: DataFrame, threshold: float) -> DataFrame:
+def node_table(rows: DataFrame, nodes: DataFrame, detector: CrossHCM, threshold: float) -> DataFrame:
     """Return the scores with ids and ranks; ties keep the order of the node table."""
-    values = [name for name in rows.columns if name not in ("block", "position", "score")]
-    named = rows.join(nodes.select("id", "row", "block", "position"), ["block", "position"])
-    ordered = cached(named.orderBy("score", "row", ascending=[False, True]).drop("block", "position", "row"))
-    return with_row_numbers(ordered).selectExpr("id as node", "row + 1 as rank", "score", _flagged(threshold), *values)
+    decided = ", ".join(f"'{kind}'" for kind in detector.evidence)
+    values = ["cast(1 as int) as judged", *NODE_VALUES]
+    values += [f"element_at(array({decided}), decided_by + 1) as decided_by"] if detector.score == "evidence" else []
+    values += ["stability"] if "stability" in rows.columns else []
+    named = rows.join(nodes.selectExpr("id", "number", "row as place"), "number").drop("number")
+    ordered = in_order(named, score=False, place=True)
+    return ordered.selectExpr("id as node", "row + 1 as rank", "score", _flagged(threshold), *values)
 
 
-def edge_table(edges: DataFrame, graph: SparkGraph, rows: DataFrame, fitted: dict[str, Any]) -> DataFrame:
-    """Return the edges with ids, ranks and reasons, the highest score first; ``rows`` tell the hubs."""
-    layout, nodes, laws = graph.layout, graph.nodes, fitted["edge_baseline_"]
-    reasons = EdgeReasons.of(edges, graph.n_edges)
-    schema = f"one long, other long, {', '.join(f'{name} double' for name in EDGE_VALUES)}, about int"
-    names = [part.split()[0] for part in schema.split(", ")]
+def edge_rows(judged: DataFrame, layout: Layout, baseline: EdgeBaseline) -> DataFrame:
+    """Return one row per edge: the numbers of both ends, the values, the score and the p-value."""
+    names = (*EDGE_VALUES, "dissimilarity", "p_value")
 
-    def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for row in rows_of(batch):
-                u, v, way = (np.frombuffer(row[name], dtype=EDGE_TYPES[name]) for name in ("u", "v", "way"))
-                known = edge_values(row) | {"score": laws.scores(edge_readings(row))}
-                i, j = layout.pairs[row["cell"]]
-                ends = arc_ends(i * PLACES + u.astype(np.int64), j * PLACES + v.astype(np.int64), way)
-                columns = (*ends, *(known[name] for name in EDGE_VALUES), reasons.numbers(known["dissimilarity"]))
-                yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
+    def unpack(row: Row) -> tuple[Array, ...]:
+        score = baseline.scores(edge_features(row))
+        known = edge_values(row) | {"score": score, "p_value": 10.0**-score}
+        return (*arc_ends(layout.ends(row), column(row, "way")), *(known[name] for name in names))
 
-    many = rows.filter(rows["degree"] > hub_degree(graph.n_edges, layout.n_tasks))
-    hubs = [row["place"] for row in many.selectExpr(f"{_PLACE} as place").collect()]
-    ends = edges.mapInArrow(unpack, schema)
-    for end, other in (("one", "other"), ("other", "one")):
-        ids = nodes.selectExpr(f"{_PLACE} as {end}", f"id as {end}_id", f"row as {end}_row")
-        ends = salted_join(ends, ids, end, other, hubs, layout.n_tasks)
+    schema = ", ".join(["one long, other long", *(f"{name} double" for name in names)])
+    return map_columns(judged, unpack, schema)
+
+
+def edge_threshold(edges: DataFrame, n_edges: int, false_alarms: float) -> float:
+    """Return the score above which an edge is flagged."""
+    return float(flag_limits(ordered_columns(edges, ["p_value", "score"]), 1, n_edges, false_alarms)[0])
+
+
+def edge_table(edges: DataFrame, nodes: DataFrame, threshold: float, *, directed: bool) -> DataFrame:
+    """Return the edges with ids and ranks, the highest score first; the column ``dissimilarity`` comes last."""
+    ends = edges.drop("p_value")
+    for end in ("one", "other"):
+        ids = nodes.selectExpr(f"number as {end}", f"id as {end}_id", f"row as {end}_row")
+        ends = ends.join(ids, end)
     # as in the local engine, the source of an edge without direction is the node that comes first in the table
-    first = "true" if graph.directed else "one_row < other_row"
-    ends = ends.selectExpr(
+    first = "true" if directed else "one_row < other_row"
+    named = ends.selectExpr(
         f"if({first}, one_id, other_id) as source",
         f"if({first}, other_id, one_id) as target",
         f"if({first}, one_row, other_row) as source_row",
         f"if({first}, other_row, one_row) as target_row",
         *EDGE_VALUES,
-        "about",
+        "dissimilarity",
     )
-    keys = {"score": False, "hop": False, "probability": True, "source_row": True, "target_row": True}
-    ordered = cached(ends.orderBy(*keys, ascending=list(keys.values())).drop("source_row", "target_row"))
-    flagged = _flagged(fitted["edge_threshold_"])  # texts are made last, so that they are not shuffled
-    ranked = with_row_numbers(ordered).selectExpr("*", "row + 1 as rank", flagged)
-    return ranked.select(
-        "source", "target", "rank", *EDGE_VALUES, "flagged", reasons.column("hop", "about").alias("reason")
-    )
+    with splitting_hubs(edges.sparkSession):
+        ordered = in_order(named, score=False, hop=False, probability=True, source_row=True, target_row=True)
+    flagged = _flagged(threshold)
+    return ordered.selectExpr("source", "target", "row + 1 as rank", *EDGE_VALUES, flagged, "dissimilarity")
+
+
+def with_reasons(edges: DataFrame, sample: NDArray[np.float64]) -> DataFrame:
+    """Replace the column ``dissimilarity``, the last one, by the reasons of the local engine.
+
+    A reason compares the edge with a ``sample`` of dissimilarities; in a graph that fits on one machine this has all.
+    """
+    from pyspark.sql.types import StructType
+
+    schema = StructType(edges.schema.fields[:-1]).add("reason", "string")
+    known = edges.sparkSession.sparkContext.broadcast(sample)
+
+    def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        places = Places(known.value)
+        for batch in batches:
+            hop, dissimilarity = (batch.column(name).to_numpy() for name in ("hop", "dissimilarity"))
+            values = SimpleNamespace(edge_hop_=hop, edge_dissimilarity_=dissimilarity)
+            reasons: Any = edge_reasons(values, np.arange(batch.num_rows), places)
+            columns = [*batch.columns[:-1], reasons.to_arrow().cast(pa.string())]
+            yield pa.RecordBatch.from_arrays(columns, schema.names)
+
+    return edges.mapInArrow(add, schema)
+
+
+def collect_groups(
+    scores: DataFrame, edges: DataFrame, nodes: DataFrame, baseline: EdgeBaseline, thresholds: Array, notices: list[str]
+) -> list[Group]:
+    """Return the groups of the local engine, with ids as members: collect the suspects and the edges among them.
+
+    If the suspects or their edges are too many for the driver, a notice says so and no group is returned.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    limits = {kind: float(thresholds[KINDS.index(kind)]) for kind in GROUP_KINDS}
+    suspects = scores.filter(" or ".join(f"{kind} > {double(limit)}" for kind, limit in limits.items()))
+    n_suspects = suspects.count()
+    if n_suspects > MOST_SUSPECTS:
+        notices.append(f"Searched for no groups: more than {MOST_SUSPECTS:,} nodes may belong to one.")
+        return []
+    if n_suspects == 0:
+        return []
+    known = suspects.select("number", *GROUP_KINDS).join(nodes.select("number", "id", "row"), "number")
+    rows = known.orderBy("row").toArrow()
+    numbers = rows.column("number").to_numpy()
+    few = F.broadcast(edges.sparkSession.createDataFrame(pa.table({"number": numbers})))
+    for end in ("one", "other"):
+        edges = edges.join(few.withColumnRenamed("number", end), end, "left_semi")
+    if edges.count() > MOST_EDGES:
+        notices.append(f"Searched for no groups: more than {MOST_EDGES:,} edges connect nodes that may belong to one.")
+        return []
+    table = edges.select("one", "other", "hop", "surprise", "dissimilarity").toArrow()
+    one, other, *values = (each.to_numpy() for each in table.columns)
+    features, order = EdgeFeatures(*values), np.argsort(numbers)
+    ends = order[np.searchsorted(numbers, np.stack([one, other]), sorter=order)]
+    ids = np.array(rows.column("id").to_pylist(), dtype=None if pa.types.is_integer(rows.column("id").type) else object)
+    found: list[Group] = []
+    for kind, side in zip(GROUP_KINDS, (baseline.strangeness(features), baseline.alikeness(features)), strict=True):
+        evidence = rows.column(kind).to_numpy()
+        found += find_groups(kind, ends, side, evidence, evidence > limits[kind])
+    return [replace(group, members=ids[group.members]) for group in found]
+
+
+def average_fits(
+    fits: Sequence[DataFrame], nodes: DataFrame, n_nodes: int, detector: CrossHCM, top: int
+) -> tuple[DataFrame, float]:
+    """Return the mean scores, p-values and evidence of several fits with the stability, and the threshold.
+
+    Stability is the share of fits in which a node is among the first: the flagged ones or, where none is, ``top``
+    nodes. Ties are broken in the order of the node table. See :mod:`hopsight.runs.rankings`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    means = fits[0]
+    for number, fit in enumerate(fits[1:]):
+        means = means.join(fit.select("number", *(F.col(name).alias(f"{name}{number}") for name in AVERAGED)), "number")
+    sums = {name: " + ".join([name, *(f"{name}{number}" for number in range(len(fits) - 1))]) for name in AVERAGED}
+    averages = {name: f"({total}) / {len(fits)} as {name}" for name, total in sums.items()}
+    means = means.selectExpr("number", *(averages.get(name, name) for name in SCORES))
+    strongest = F.greatest(*detector.evidence) if len(detector.evidence) > 1 else F.col(detector.evidence[0])
+    decided = F.array_position(F.array(*detector.evidence), strongest) - 1
+    means = means.withColumn("decided_by", decided.cast("int"))
+    limit, _ = score_thresholds(means, n_nodes, detector)
+    n_first = means.filter(F.col("score") > limit).count() or min(top, n_nodes)
+    first = []
+    for fit in fits:
+        placed = fit.select("number", "score").join(nodes.selectExpr("number", "row as place"), "number")
+        first.append(in_order(placed, score=False, place=True).filter(f"row < {n_first}").select("number"))
+    times = reduce(lambda one, other: one.unionAll(other), first).groupBy("number").agg(F.count("*").alias("times"))
+    share = F.coalesce("times", F.lit(0)) / len(fits)
+    return means.join(times, "number", "left").withColumn("stability", share).drop("times"), limit
 
 
 def _flagged(threshold: float) -> str:
-    return f"cast(score > cast('{threshold!r}' as double) as int) as flagged"
+    return f"cast(score > {double(threshold)} as int) as flagged"

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import Refusal, check_choice, check_count, option, plural
 from hopsight.io.edges import find_ends
-from hopsight.io.frames import open_table
+from hopsight.io.frames import Table, open_table
 from hopsight.io.rules import MISSING
-from hopsight.io.sources import WRITTEN_SUFFIXES, files, kind_of, reading
+from hopsight.io.sources import files, kind_of, reading, resolve
 from hopsight.io.tables import find_id
 from hopsight.runs.console import Progress, console, show_ranking
 from hopsight.runs.folder import RECORD, checksums, claim, notices, write_record
-from hopsight.runs.request import Request, make_detector
+from hopsight.runs.request import Request, Source, make_detector
 from hopsight.runs.results import now
 from hopsight.system.cells import guarded
 from hopsight.system.machine import machine, versions
@@ -45,8 +46,7 @@ def detect_files(
 
     The files appear together or not at all. ``resume`` is refused: there is no checkpoint.
     """
-    from hopsight.spark.excerpt import collect_excerpt
-    from hopsight.spark.report import write_reasons
+    from hopsight.spark.report import collect_excerpt, write_reasons
     from hopsight.spark.session import ending_quietly, open_session, run_settings
 
     show = progress or Progress()
@@ -57,23 +57,25 @@ def detect_files(
     with ending_quietly(), claim(folder, FILES) as claimed, notices(show.say) as logged:
         started = now()
         spark = open_session(master)
-        found = _detect(spark, request, detector, show)
-        for notice in found.notices:
-            show.say(notice)
-        _write(found, claimed.staging)
-        record = _record(spark, request, detector, found) | {
-            "started": started,
-            "warnings": [*logged, *(notice for notice in found.notices if notice not in logged)],
-        }
-        show.begin("explain")
-        with run_settings(spark):
-            excerpt = collect_excerpt(found, request.top)
-        if len(excerpt.groups) < len(found.groups):
-            show.say(f"groups.csv lists {len(excerpt.groups):,} of {plural(len(found.groups), 'group')}")
-        write_reasons(claimed.staging, excerpt, detector, found.attribute_names, found.fitted, record)
-        write_record(claimed.staging / RECORD, record)
+        with TemporaryDirectory(dir=claimed.staging) as tables:
+            found = _detect(spark, request, detector, show, Path(tables))
+            for notice in found.notices:
+                show.say(notice)
+            _write(found, claimed.staging)
+            record = _record(spark, request, detector, found) | {
+                "started": started,
+                "warnings": [*logged, *(notice for notice in found.notices if notice not in logged)],
+            }
+            show.begin("explain")
+            with run_settings(spark):
+                excerpt = collect_excerpt(found, request.top)
+            if len(excerpt.groups) < len(found.groups):
+                show.say(f"groups.csv lists {len(excerpt.groups):,} of {plural(len(found.groups), 'group')}")
+            write_reasons(claimed.staging, excerpt, detector, found.attribute_names, found.fitted, record)
+            write_record(claimed.staging / RECORD, record)
+            first = found.scores.orderBy("rank").limit(request.top).collect()
         claimed.publish()
-    _show(found, folder, request.top, record["n_flagged"])
+    _show(found, first, folder, record["n_flagged"])
 
 
 def _check(request: Request, resume: bool) -> None:
@@ -99,68 +101,40 @@ def _check(request: Request, resume: bool) -> None:
         raise ValueError(f"the Spark engine derives no attributes; pass {option('derive', 'none')}")
 
 
-def _frame(spark: SparkSession, path: str) -> tuple[DataFrame, bool]:
-    """Open a table and return with it whether it has types.
-
-    The table is a file, a folder of Parquet files, or the address of Parquet files that Spark can read.
-    """
-    local = Path(path)
-    if local.is_dir() and kind_of(files(path)[0]) != "parquet":
-        raise ValueError(f"cannot read {path}: on Spark, the files of a folder must be Parquet; use hopsight convert")
-    if "://" in path or local.is_dir():
-        return spark.read.parquet(path), True
-    with reading(local):
-        if not local.name.lower().endswith(WRITTEN_SUFFIXES):
-            raise ValueError(
-                f"on Spark its name must end in one of {', '.join(WRITTEN_SUFFIXES)}; use hopsight convert"
-            )
-        table = open_table(local)
-        if table.typed:
-            return spark.read.parquet(str(local.resolve())), True
-        (text,) = table.texts
-        gzipped = local.name.lower().endswith(".gz")
-        if text.comment is not None or text.is_changed or (text.content is not None and not gzipped):
-            raise ValueError("Spark reads UTF-8 text without comments; convert it with hopsight convert first")
-        rows = spark.read.csv(
-            str(local.resolve()), header=text.has_header, sep=text.separator, quote='"', escape='"',
-            multiLine=True, inferSchema=False,
-        )  # fmt: skip
-        if text.guarded:
-            rows = _unguarded(rows)
-        return rows.toDF(*table.names).dropna(how="all"), False
+def _frame(spark: SparkSession, source: str, converted: Path) -> tuple[DataFrame, Table | None]:
+    """Open a table: Spark reads Parquet files where they are, and polars converts any other table to Parquet first."""
+    if "://" in source:
+        return spark.read.parquet(source), None
+    place = resolve(source)
+    with reading(place):
+        table = open_table(place)
+        if kind_of(files(source)[0]) == "parquet":
+            return spark.read.parquet(str(Path(source).resolve())), table
+        table.scan(table.names, text=table.names).sink_parquet(converted)
+    return spark.read.parquet(str(converted.resolve())), table
 
 
-def _check_codes(nodes: Path, id_column: str | None, ignore: Sequence[str]) -> None:
+def _check_codes(table: Table | None, source: Source) -> None:
     """Refuse codes with leading zeros, which the local engine reads as categories and Spark would read as numbers."""
-    if not nodes.is_file():
+    if table is None:
         return
-    with reading(nodes):
-        table = open_table(nodes)
-        known = {find_id(table.names, id_column), *ignore}
-        odd = next((name for name in table.codes() if name not in known), None)
+    known = {find_id(table.names, source.id_column), *source.ignore}
+    odd = next((name for name in table.codes() if name not in known), None)
     if odd is not None:
         raise ValueError(
-            f"cannot read {nodes}: the Spark engine has no categories such as the codes in column {odd!r}; pass "
+            f"cannot read {source.nodes}: the Spark engine has no categories such as the codes in column {odd!r}; pass "
             f"{option('ignore', [odd])}"
         )
 
 
-def _unguarded(rows: DataFrame) -> DataFrame:
-    """Take off the ``'`` that hopsight put before texts that spreadsheets take for formulas."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    numbered = rows.toDF(*map(str, range(len(rows.columns))))
-    return numbered.select(*(F.regexp_replace(name, "^'", "").alias(name) for name in numbered.columns))
-
-
-def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress) -> Detection:
+def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress, folder: Path) -> Detection:
     from hopsight.spark.detection import detect
-    from hopsight.spark.inputs import TableError
-    from hopsight.spark.stage_measures import StageMeasures
+    from hopsight.spark.tables import TableError
 
     source = request.source
-    (edges, edges_typed), (nodes, nodes_typed) = (_frame(spark, str(path)) for path in (source.path, source.nodes))
-    _check_codes(Path(str(source.nodes)), source.id_column, source.ignore)
+    edges, edge_table = _frame(spark, str(source.path), folder / "edges.parquet")
+    nodes, node_table = _frame(spark, str(source.nodes), folder / "nodes.parquet")
+    _check_codes(node_table, source)
     _check_columns(edges.columns, request)
     options = ("label", "ignore", "source_column", "target_column", "id_column", "missing", "directed")
     try:
@@ -168,9 +142,8 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
             edges,
             nodes,
             detector,
-            typed=edges_typed and nodes_typed,
-            measures=StageMeasures(spark, show.begin, show.end, show.say),
-            callback=show.epoch,
+            typed=all(table is None or table.typed for table in (edge_table, node_table)),
+            progress=show,
             repeat=request.repeat,
             top=request.top,
             **{name: getattr(source, name) for name in options},
@@ -207,8 +180,7 @@ def _record(spark: SparkSession, request: Request, detector: Any, found: Detecti
         "threshold": found.threshold,
         "n_flagged": found.scores.filter("flagged = 1").count(),
         "losses": found.losses.tolist(),
-        "stages": found.stages,
-        "seconds": {name: stage["seconds"] for name, stage in found.stages.items()},
+        "seconds": found.seconds,
     }
 
 
@@ -226,10 +198,9 @@ def _write(found: Detection, folder: Path) -> None:
     found.model().save(folder / "model")
 
 
-def _show(found: Detection, folder: Path, top: int, n_flagged: int) -> None:
+def _show(found: Detection, rows: Sequence[Any], folder: Path, n_flagged: int) -> None:
     from rich.text import Text
 
-    rows = found.scores.orderBy("rank").limit(top).collect()
     ranked = [(row["node"], row["score"], row["degree"]) for row in rows]
     columns = {"decided by": "{decided_by}", "stability": "{stability:.0%}"}
     more = {

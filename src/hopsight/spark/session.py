@@ -1,13 +1,23 @@
-"""Open a Spark session, after checking its requirements, and adapt its settings during a run."""
+"""Open a Spark session, after checking its requirements, and adapt its settings during a run.
+
+As ``python -m hopsight.spark.session``, the module is the daemon of a session on this machine (setting
+``spark.python.daemon.module``): it forks the Python workers from a process that has already imported torch and numba. A
+stage has one worker per function and core; importing torch would take each of them seconds and hundreds of megabytes. A
+worker collects garbage after every task; the imported modules are frozen, because scanning them would be most of the
+work of a small task.
+"""
 
 from __future__ import annotations
 
+import gc
+import importlib
 import logging
 import os
+import runpy
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MASTER = "local[*]"
+LARGE_PARTITION = "16MB"  # of a join
 
 
 def missing_requirement() -> str | None:
@@ -54,7 +65,7 @@ def open_session(master: str | None = None) -> SparkSession:
         "spark.log.level": "ERROR",
     }
     if (master or DEFAULT_MASTER).startswith("local"):  # workers elsewhere may not find hopsight when they start
-        settings["spark.python.daemon.module"] = "hopsight.spark.daemon"
+        settings["spark.python.daemon.module"] = "hopsight.spark.session"
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _this_python():
@@ -75,14 +86,8 @@ def _this_python() -> Iterator[None]:
 
 
 @contextmanager
-def run_settings(spark: SparkSession) -> Iterator[None]:
-    """Apply the settings that the stages rely on, and restore the old ones afterwards."""
-    wanted = {
-        "spark.sql.shuffle.partitions": str(max(2, 2 * spark.sparkContext.defaultParallelism)),
-        "spark.sql.adaptive.enabled": "false",  # tasks are even by construction, so replanning only takes time
-        "spark.sql.constraintPropagation.enabled": "false",  # with many columns it takes exponential time
-        "spark.sql.requireAllClusterKeysForCoPartition": "false",  # cells are partitioned by one of several keys
-    }
+def _settings(spark: SparkSession, wanted: dict[str, str]) -> Iterator[None]:
+    """Apply some settings, and restore the old ones afterwards."""
     before = {name: spark.conf.get(name) for name in wanted}
     for name, value in wanted.items():
         spark.conf.set(name, value)
@@ -92,6 +97,26 @@ def run_settings(spark: SparkSession) -> Iterator[None]:
         for name, old in before.items():
             if old is not None:
                 spark.conf.set(name, old)
+
+
+def run_settings(spark: SparkSession) -> AbstractContextManager[None]:
+    """Apply the settings that the stages rely on, and restore the old ones afterwards."""
+    return _settings(spark, {
+        "spark.sql.shuffle.partitions": str(max(2, 2 * spark.sparkContext.defaultParallelism)),
+        "spark.sql.adaptive.enabled": "false",  # tasks are even by construction, so replanning only takes time
+        "spark.sql.constraintPropagation.enabled": "false",  # with many columns it takes exponential time
+        "spark.sql.requireAllClusterKeysForCoPartition": "false",  # cells are partitioned by one of several keys
+    })  # fmt: skip
+
+
+def splitting_hubs(spark: SparkSession) -> AbstractContextManager[None]:
+    """Let Spark split the rows of a hub, which would meet in one task of a join, over several tasks."""
+    return _settings(spark, {
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.adaptive.skewJoin.skewedPartitionFactor": "2",
+        "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes": LARGE_PARTITION,
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": LARGE_PARTITION,
+    })  # fmt: skip
 
 
 @contextmanager
@@ -125,3 +150,9 @@ def _open_context() -> Any:
     """Return the Spark context of this process, or None."""
     module = sys.modules.get("pyspark")
     return None if module is None else module.SparkContext._active_spark_context
+
+
+if __name__ == "__main__":
+    importlib.import_module("hopsight.spark.results")
+    gc.freeze()
+    runpy.run_module("pyspark.daemon", run_name="__main__")

@@ -15,7 +15,7 @@ import numpy as np
 
 from hopsight.checks import plural, shortened
 from hopsight.metrics import roc_auc
-from hopsight.report.timeline import write_timeline
+from hopsight.report.pages import write_timeline
 from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, write_record
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
 from hopsight.streams.state import State, write_rows

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 NUMBER = re.compile("[0-9]+")
 
@@ -150,19 +150,6 @@ def id_hashes(ids: NDArray[Any]) -> NDArray[np.uint64]:
     texts = map(str, ids.tolist() if isinstance(ids, np.ndarray) else ids)
     digests = b"".join([blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest() for text in texts])
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
-
-
-def sorted_quantiles(ordered: NDArray[Any], levels: ArrayLike) -> NDArray[Any]:
-    """Return ``np.quantile`` along the last axis, which is sorted: that takes less time than to look for many of them.
-
-    >>> sorted_quantiles(np.array([1.0, 2.0, 4.0]), [0.0, 0.75, 1.0]).tolist()
-    [1.0, 3.0, 4.0]
-    """
-    last = ordered.shape[-1] - 1
-    place = np.asarray(levels) * last
-    below = np.floor(place).astype(np.int64)
-    low, high, share = ordered[..., below], ordered[..., np.minimum(below + 1, last)], place - below
-    return np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1.0 - share))
 
 
 def csr_tensor(start: Any, columns: Any, values: Any, size: tuple[int, ...]) -> Any:

@@ -16,28 +16,6 @@ from hopsight.system.compiled import compiled, inner
 SMALL = 32  # rows that are sorted by insertion
 
 
-def best_places(source: Any, target: Any, edges: Any, order: Any, n_nodes: int) -> Any:
-    """Return how many of some edges come before each at one of its ends, where that are fewer; ``order`` orders them.
-
-    >>> star, every = (np.array([0, 0, 0, 1]), np.array([1, 2, 3, 2])), np.arange(4)
-    >>> best_places(*star, every, np.array([0, 1, 3, 2]), 4).tolist()
-    [0, 0, 0, 1]
-    """
-    found = np.empty(edges.size, dtype=np.int32)
-    _best_places(frozen(source), frozen(target), edges, order, np.zeros(n_nodes, dtype=np.int64), found)
-    return found
-
-
-@compiled(nogil=True)
-def _best_places(source: Any, target: Any, edges: Any, order: Any, seen: Any, found: Any) -> None:
-    for row in range(order.size):
-        place = order[row]
-        first, second = source[edges[place]], target[edges[place]]
-        found[place] = min(seen[first], seen[second])
-        seen[first] += 1
-        seen[second] += 1
-
-
 @compiled(nogil=True)
 def sorted_segments(node: Any, values: Any, n_nodes: int) -> Any:
     """Return where the values of each node begin, one more entry than nodes, and the values, each node's in order.

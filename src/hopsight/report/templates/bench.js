@@ -1,6 +1,6 @@
 // The page of one benchmark, from top to bottom.
 
-const page = data();
+const page = await data();
 
 // Numbers are aligned right, including "0.81 ± 0.02"; a reason in place of a number is sorted last.
 function looksNumeric(value) {

@@ -187,6 +187,13 @@ function ramp(t) {
   return `color-mix(in srgb, var(--ramp-${low}), var(--ramp-${low + 1}) ${Math.round((place - low) * 100)}%)`;
 }
 
-function data() {
-  return JSON.parse(document.getElementById("data").textContent);
+// The data of a large page is compressed.
+async function data() {
+  const block = document.getElementById("data");
+  if (block.type !== "application/gzip") return JSON.parse(block.textContent);
+  if (typeof DecompressionStream !== "function") {
+    document.getElementById("main").append(el("p", { class: "lone" }, "This page needs a browser of 2023 or later."));
+  }
+  const bytes = Uint8Array.from(atob(block.textContent), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }

@@ -86,11 +86,6 @@ function rings(radius, low, high, middle) {
   ]);
 }
 
-// Edges of nodes that are not explained are kept to one decimal.
-function hops(hop, probability) {
-  return fixed(hop, probability === null ? 1 : 2);
-}
-
 function hopColor(page, hop) {
   const [low, high] = page.range.hops;
   return hop === null ? "var(--ramp-2)" : ramp((hop - low) / (high - low || 1));
@@ -113,7 +108,7 @@ function spokes(page, center, ego, places, middle) {
     line.style.stroke = hopColor(page, hop);
     if (hop === null) return line;
     return withTip(svg("g", null, line, svg("line", { class: "reach", ...ends })), `${fullName(page, center)} – ${fullName(page, node)}`,
-      [`ends look ${hops(hop, probability)} hops apart`, variance !== null && `variance ${fixed(variance, 3)}`, probability !== null && `probability of 1 hop ${chance(probability)}`].filter(Boolean));
+      [`ends look ${fixed(hop, 2)} hops apart`, variance !== null && `variance ${fixed(variance, 3)}`, probability !== null && `probability of 1 hop ${chance(probability)}`].filter(Boolean));
   });
 }
 

@@ -7,7 +7,7 @@ function nodePanel(page, node, command, truth) {
     el("h2", { id: "chosen", tabindex: "-1" }, name(label), title_ && el("span", { class: "title" }, name(title_)),
       el("span", { class: flagged ? "badge warm" : "badge" }, flagged ? "flagged" : "not flagged"),
       truth !== undefined && truth !== false && truth >= 0 && el("span", { class: truth ? "badge warm" : "badge" }, truth ? "known to be anomalous" : "known to be normal")),
-    el("p", { class: "lead" }, reasons ? reasons.summary : page.words?.[node] ?? place(page, node)),
+    el("p", { class: "lead" }, reasons ? reasons.summary : place(page, node)),
     !reasons && command && el("p", { class: "soft small" }, "For the attributes and all edges, run in the folder of the results: ", el("code", null, command)),
     evidenceBars(page, node),
     values(page, node, reasons),
@@ -15,7 +15,7 @@ function nodePanel(page, node, command, truth) {
     reasons?.without && withoutEdges(page, node, reasons.without),
     el("div", { class: "columns" },
       el("div", { class: "ego" }, el("h3", null, "Neighborhood"), egoNetwork(page, node), egoLegend(page, node)),
-      el("div", null, el("h3", null, "Neighbors"), neighbors(page, node, reasons))),
+      el("div", null, el("h3", null, "Neighbors"), neighbors(page, node))),
     reasons?.own.length > 0 && el("div", { class: "after" },
       el("h3", null, "Unusual attributes of the node itself"), ownValues(reasons.own), forCount(reasons.own.map(([each]) => each))),
     reasons?.attributes.length > 0 && el("div", { class: "after" },
@@ -23,7 +23,7 @@ function nodePanel(page, node, command, truth) {
   ];
 }
 
-// Evidence is −log₁₀ of the share of ordinary nodes that look so unusual; the mark stands at 3, one in a thousand.
+// Evidence is −log₁₀ of the share of ordinary nodes that are as unusual; the mark stands at 3, 1 in 1,000.
 const FULL = 6;
 
 function evidenceBars(page, node) {
@@ -35,7 +35,7 @@ function evidenceBars(page, node) {
       el("li", { class: [kind === decided && "decided", !counts && "faint"].filter(Boolean).join(" ") || null },
         el("b", null, term(kind)), evidenceBar(strengths[i]), el("span", { class: "number" }, fixed(strengths[i], 1)),
         el("span", { class: "soft small" }, counts ? meaning : `${meaning} (does not count)`)))),
-    el("p", { class: "soft small" }, "The mark is at a ", term("Strength", "strength"), " of 3: one ordinary node in a thousand is so unusual."),
+    el("p", { class: "soft small" }, "The mark is at a ", term("Strength", "strength"), " of 3: as unusual as 1 in 1,000 ordinary nodes."),
   ];
 }
 
@@ -94,20 +94,18 @@ function title(key) {
   return { ahp: "AHP", iv: "IV", hav: "HAV" }[key] || key.replaceAll("_", " ");
 }
 
-function withoutEdges(page, node, without) {
-  const last = without.neighbors.length - 1;
-  const edges = without.neighbors.map((other, i) => [i > 0 && (i === last ? " and " : ", "), nodeLink(page, other)]);
+function withoutEdges(page, node, [count, newScore, newRank]) {
+  const last = count - 1;
+  const edges = page.egos[node].edges.slice(0, count).map(([other], i) => [i > 0 && (i === last ? " and " : ", "), nodeLink(page, other)]);
   const [, own, rank] = page.nodes[node];
   return el("p", { class: "notice" }, `Without the ${edges.length === 1 ? "edge" : "edges"} to `, edges,
-    `, the score would be ${score(without.score)} instead of ${score(own)}`,
-    without.rank === rank ? `; it would still rank ${whole(rank)}.` : ` and the rank ${whole(without.rank)} instead of ${whole(rank)}.`);
+    `, the score would be ${score(newScore)} instead of ${score(own)}`,
+    newRank === rank ? `; it would still rank ${whole(rank)}.` : ` and the rank ${whole(newRank)} instead of ${whole(rank)}.`);
 }
 
-// Where a node is shown: a server says the places of nodes, a report goes by their ranks.
+// Where a node is shown; a server can show any node.
 function address(page, node) {
-  if (page.places) return `#n${page.places[node]}`;
-  const rank = page.nodes[node][2];
-  return node in page.egos || node in page.evidence || rank <= (page.archive?.n ?? 0) ? `#n${rank}` : null;
+  return page.served || node in page.egos ? `#n${node}` : null;
 }
 
 // The id of a node, after the name to show where it has one.
@@ -122,20 +120,21 @@ function nodeLink(page, node) {
   return href ? el("a", { href }, label) : label;
 }
 
-function neighbors(page, node, reasons) {
-  const rows = reasons ? reasons.neighbors : page.egos[node].edges.map((edge) => [...edge, null, null]);
+function neighbors(page, node) {
+  const rows = page.egos[node].edges;
   if (!rows.length) return el("p", { class: "soft" }, "This node has no neighbors.");
   const total = page.egos[node].total;
-  const most = Math.max(...rows.map((row) => row[4] ?? 0));
+  const contribution = (row) => row[1] / total; // all of them sum to the AHP
+  const most = Math.max(...rows.map(contribution));
   const hasHops = rows.some((row) => row[1] !== null);
   const of = (row) => page.nodes[row[0]];
   const columns = [
     { label: "Neighbor", value: (row) => fullName(page, row[0]), cell: (row) => nodeLink(page, row[0]) },
     hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far away it looks" },
-    hasHops && rows[0][5] === null && rows[0][2] !== null && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
+    hasHops && rows[0][4] === null && rows[0][2] !== null && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
     hasHops && rows.some((row) => row[3] !== null) && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => chance(row[3]), title: "probability of really being a neighbor" },
-    !page.kinds.length && most > 0 && { label: "Part of AHP", right: true, value: (row) => row[4], cell: (row) => part(row[4], most), title: "contribution to the AHP of the node; all contributions sum to it" },
-    rows[0][5] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[5], text: (row) => percent(row[5]), title: "of edges" },
+    !page.kinds.length && most > 0 && { label: "Part of AHP", right: true, value: contribution, cell: (row) => part(contribution(row), most), title: "contribution to the AHP of the node; all contributions sum to it" },
+    rows[0][4] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[4], text: (row) => percent(row[4]), title: "of edges" },
     { label: "Score", right: true, minor: hasHops, value: (row) => of(row)[1], text: (row) => score(of(row)[1]), warm: (row) => of(row)[4] },
     !hasHops && { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
   ].filter(Boolean);

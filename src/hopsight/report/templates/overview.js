@@ -14,7 +14,7 @@ function overview(page) {
 }
 
 function suspects(page) {
-  const rows = page.top.slice(0, N_SUSPECTS).map(([node]) => node);
+  const rows = page.top.slice(0, N_SUSPECTS);
   const most = Math.max(...rows.map((node) => page.nodes[node][1]));
   return el("ol", { class: rows.some((node) => page.nodes[node][5]) ? "suspects named" : "suspects" }, rows.map((node) => {
     const [, own] = page.nodes[node];

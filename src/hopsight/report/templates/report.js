@@ -1,8 +1,17 @@
 // The page of one detection, from top to bottom. Nodes are addressed by their ranks.
 
-const listed = page.top.map(([node]) => page.nodes[node][2]);
+const page = await data();
+const listed = [...page.top].sort((a, b) => a - b); // explained: the first and the flagged nodes
+const carried = Object.keys(page.egos).map(Number); // in ascending order
 const hasTruth = Object.keys(page.truth).length > 0;
-let chosen = listed.length ? listed[0] : null;
+let chosen = page.top.length ? page.top[0] : null;
+
+const shownName = (rank) => page.nodes[rank][0];
+const shownTitle = (rank) => page.nodes[rank][5] || null;
+const shownScore = (rank) => page.nodes[rank][1];
+const isFlagged = (rank) => page.nodes[rank][4];
+const decidedBy = (rank) => page.evidence[rank]?.[0] ?? null;
+const truthOf = (rank) => page.truth[rank] ?? -1; // 1 anomalous, 0 normal, −1 unknown
 
 function heading() {
   const when = page.started ? ` · ${page.started.slice(0, 16).replace("T", " ")}` : "";
@@ -25,35 +34,22 @@ function contents(sections) {
 
 const NAMES = { 1: "anomalous", 0: "normal", "-1": "unknown" };
 
-// Which nodes the list can show; all but the first choice are unpacked when they are asked for.
+// Which nodes the list can show.
 function views() {
-  const ranks = (wanted) => async () => {
-    await openArchive();
-    const found = [];
-    for (let rank = 1; rank <= (all?.n ?? 0); rank += 1) if (wanted(rank)) found.push(rank);
-    return all ? found : listed.filter(wanted);
-  };
-  const first = async () => {
-    if (!all) return listed;
-    const known = new Set(listed);
-    for (let rank = 1; rank <= all.n; rank += 1) if (all.flags[rank - 1] & 1) known.add(rank);
-    return [...known].sort((a, b) => a - b);
-  };
+  const ranks = (wanted) => () => carried.filter(wanted);
   return [
-    ["Top and flagged nodes", first],
+    ["Top and flagged nodes", () => listed],
     hasTruth && ["Known anomalies", ranks((rank) => truthOf(rank) === 1)],
     hasTruth && ["Known anomalies, not flagged", ranks((rank) => truthOf(rank) === 1 && !isFlagged(rank))],
     hasTruth && ["Flagged, known to be normal", ranks((rank) => truthOf(rank) === 0 && isFlagged(rank))],
-    page.archive && ["All nodes", ranks(() => true)],
+    carried.length > listed.length && [carried.length < page.facts[0][1] ? "All nodes of this page" : "All nodes", () => carried],
   ].filter(Boolean);
 }
 
 function nodeTable() {
-  const row0 = page.top[0][0];
-  const named = page.nodes[row0].length > 5;
-  const evidence = (rank, i) => shownEvidence(rank)?.[i] ?? null;
-  const own = new Map(page.top.map(([node, ...values]) => [page.nodes[node][2], values]));
-  const stability = (rank) => page.stability[numberOf.get(rank)] ?? null;
+  const named = page.nodes[chosen].length > 5;
+  const evidence = (rank, i) => page.evidence[rank]?.[i] ?? null;
+  const stability = (rank) => page.stability[rank] ?? null;
   return table({
     label: "Most anomalous nodes", search: "Search the nodes", limit: 15, csv: "nodes.csv",
     rows: listed, views: views(), chosen: (rank) => rank === chosen,
@@ -64,35 +60,40 @@ function nodeTable() {
       named && { label: "Name", value: shownTitle, cell: (rank) => name(shownTitle(rank) ?? "–") },
       { label: "Score", right: true, value: shownScore, text: (rank) => score(shownScore(rank)), warm: isFlagged },
       hasTruth && { label: "Known", value: (rank) => NAMES[truthOf(rank)], cell: (rank) => truthOf(rank) < 0 ? "–" : el("span", { class: truthOf(rank) ? "whole warm" : "whole" }, NAMES[truthOf(rank)]) },
-      { label: "Edges", right: true, minor: hasTruth || named, lesser: true, value: shownDegree, text: (rank) => whole(shownDegree(rank)) },
+      { label: "Edges", right: true, minor: hasTruth || named, lesser: true, value: (rank) => page.nodes[rank][3], text: (rank) => whole(page.nodes[rank][3]) },
       page.kinds.length && { label: "Decided by", value: decidedBy, cell: (rank) => el("span", { class: "whole" }, decidedBy(rank) ?? "–") },
-      page.kinds.length && { label: "Evidence", minor: true, cell: (rank) => evidenceCell(rank), text: () => "", fields: page.kinds.map(([kind], i) => [kind, (rank) => evidence(rank, i + 1)]) },
-      row0 in page.stability && { label: "Stability", right: true, minor: true, value: stability, text: (rank) => share(stability(rank)) },
+      page.kinds.length && { label: "Evidence", minor: true, cell: (rank) => evidenceStrip(page, rank), text: () => "", fields: page.kinds.map(([kind], i) => [kind, (rank) => evidence(rank, i + 1)]) },
+      chosen in page.stability && { label: "Stability", right: true, minor: true, value: stability, text: (rank) => share(stability(rank)) },
       ...page.columns.map((column, i) => ({
-        label: title(column), right: true, minor: true, value: (rank) => own.get(rank)?.[i] ?? null, text: (rank) => number(own.get(rank)?.[i]),
+        label: title(column), right: true, minor: true, value: (rank) => page.values[rank]?.[i] ?? null, text: (rank) => number(page.values[rank]?.[i]),
       })),
       { label: "Differs most in", minor: true, value: firstAttribute, cell: (rank) => firstAttribute(rank) ? name(firstAttribute(rank)) : "–" },
     ].filter(Boolean),
   });
 }
 
-function evidenceCell(rank) {
-  const found = shownEvidence(rank);
-  if (!found) return "–";
-  const node = take(rank);
-  page.evidence[node] ??= found;
-  return evidenceStrip(page, node);
+function firstAttribute(rank) {
+  const [attribute] = page.reasons[rank]?.attributes ?? [];
+  return attribute ? attribute[8]?.[0] ?? attributeName(attribute[0]) : null;
 }
 
-function firstAttribute(rank) {
-  const [attribute] = page.reasons[numberOf.get(rank)]?.attributes ?? [];
-  return attribute ? attribute[8]?.[0] ?? attributeName(attribute[0]) : null;
+// Ranks of nodes whose ids or names match what somebody typed: the exact id first, then exact names, beginnings, any part.
+function search(text, most) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return [];
+  const found = [[], [], [], []];
+  for (const rank of carried) {
+    const folded = [shownName(rank), shownTitle(rank) ?? ""].map((each) => each.toLowerCase());
+    const places = folded.map((each) => each.indexOf(wanted)).filter((place) => place >= 0);
+    if (places.length) found[shownName(rank) === text ? 0 : folded.includes(wanted) ? 1 : Math.min(...places) === 0 ? 2 : 3].push(rank);
+  }
+  return found.flat().slice(0, most);
 }
 
 function edgeTable() {
   const rows = page.edges.map((edge, i) => [i + 1, ...edge]);
   const known = page.edge_data ?? [];
-  const full = known.length > 0 && rows[0][6] !== null; // no room for a probability beside the score
+  const full = known.length > 0 && rows[0][7] !== null; // no room for a probability beside the score
   return table({
     label: "Edges most out of place", search: "Search the edges", limit: 15, csv: "edges-out-of-place.csv", rows,
     columns: [
@@ -101,10 +102,10 @@ function edgeTable() {
       { label: "To", value: (row) => fullName(page, row[2]), cell: (row) => nodeLink(page, row[2]) },
       known.length > 0 && { label: "In the edge list", value: (row) => row[10][0][0], text: (row) => row[10].map(([, text]) => text).join(" "), cell: edgeData, fields: known.map((label, i) => [label, (row) => row[10][i][0]]) },
       { label: "Hops", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 2), fields: full ? [["Hops", (row) => row[3]], ["P(1 hop)", (row) => row[5]]] : null },
-      rows[0][6] === null && { label: "Variance", right: true, minor: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
-      !full && { label: "P(1 hop)", right: true, minor: rows[0][6] !== null, value: (row) => row[5], text: (row) => chance(row[5]) },
-      rows[0][8] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[8], text: (row) => percent(row[8]) },
-      rows[0][6] !== null && { label: "Score", right: true, value: (row) => row[6], text: (row) => score(row[6]), warm: (row) => row[7] },
+      rows[0][7] === null && { label: "Variance", right: true, minor: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
+      !full && { label: "P(1 hop)", right: true, minor: rows[0][7] !== null, value: (row) => row[5], text: (row) => chance(row[5]) },
+      rows[0][6] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[6], text: (row) => percent(row[6]) },
+      rows[0][7] !== null && { label: "Score", right: true, value: (row) => row[7], text: (row) => score(row[7]), warm: (row) => row[8] },
       { label: "What differs most", minor: true, value: (row) => row[9], cell: (row) => el("div", { class: "words" }, row[9] || "–") },
     ].filter(Boolean),
   });
@@ -141,13 +142,13 @@ function groupIntro() {
 }
 
 function listIntro() {
-  const { n } = page.archive ?? { n: page.nodes.length };
   const total = page.facts[0][1];
-  const reach = n >= total ? `Any of the ${whole(total)} nodes can be opened by its name.` : `The ${whole(n)} most anomalous of ${whole(total)} nodes can be opened by their names.`;
+  const reach = carried.length >= total ? `All ${whole(total)} nodes are on this page.` : `This page has ${whole(carried.length)} of ${whole(total)} nodes.`;
   const flagged = page.facts.find(([label]) => label === "Flagged")[1];
-  const explained = page.n_explained < flagged && ` The page explains the first ${whole(page.n_explained)} of ${whole(flagged)} flagged nodes.`;
-  const more = page.files.length > 0 && [" For more about any node, run ", el("code", null, "hopsight explain DIR NODE"), "."]; // where there is a folder
-  return ["Select a node to see why. ", reach, explained, more];
+  const explained = listed.filter(isFlagged).length;
+  const some = explained < flagged && ` It explains the first ${whole(explained)} of ${whole(flagged)} flagged nodes.`;
+  const more = page.files.length > 0 && [" For any other, run ", el("code", null, "hopsight explain DIR NODE"), "."]; // where there is a folder
+  return ["Select a node to see why. ", reach, some, more];
 }
 
 function chooser() {
@@ -158,12 +159,10 @@ function chooser() {
   const go = (rank) => { location.hash = `#n${rank}`; };
   const told = el("span", { class: "soft small", role: "status" });
   const names = el("datalist", { id: "names" }, listed.slice(0, 50).map((rank) => el("option", { value: shownName(rank) })));
-  const suggest = async ({ target }) => {
-    await openArchive();
+  const suggest = ({ target }) => {
     names.replaceChildren(...search(target.value, 20).map((rank) => el("option", { value: shownName(rank) })));
   };
-  const find = async ({ target }) => {
-    await openArchive();
+  const find = ({ target }) => {
     const [rank] = search(target.value, 1);
     told.textContent = rank || !target.value.trim() ? "" : `There is no node “${target.value}” on this page.`;
     if (rank) go(rank);
@@ -171,7 +170,7 @@ function chooser() {
   return el("div", { class: "controls" },
     el("button", { type: "button", id: "previous", onclick: () => step(-1) }, "← Previous"),
     el("button", { type: "button", id: "next", onclick: () => step(1) }, "Next →"),
-    el("input", { type: "search", id: "find", class: "push", list: "names", placeholder: "Go to any node", "aria-label": "Go to any node",
+    el("input", { type: "search", id: "find", class: "push", list: "names", placeholder: "Go to a node", "aria-label": "Go to a node",
       autocomplete: "off", spellcheck: "false", oninput: suggest, onchange: find }),
     names, told);
 }
@@ -201,9 +200,8 @@ function draw() {
       el("figcaption", null, "Training loss per epoch; lower is better."));
   }
   if (chosen === null) return;
-  const node = prepare(chosen);
   const command = page.files.length > 0 && `hopsight explain . ${quoted(shownName(chosen))}`;
-  parts.node.replaceChildren(...[nodePanel(page, node, command, hasTruth && truthOf(chosen))].flat(Infinity).filter(Boolean));
+  parts.node.replaceChildren(...[nodePanel(page, chosen, command, hasTruth && truthOf(chosen))].flat(Infinity).filter(Boolean));
   const shown = list.found();
   parts.chooser.querySelector("#previous").disabled = chosen === shown[0];
   parts.chooser.querySelector("#next").disabled = chosen === shown[shown.length - 1];
@@ -218,12 +216,11 @@ function quoted(text) {
 }
 
 // The fragment of the address holds the rank of the selected node, so that links, the back button and bookmarks work.
-async function follow() {
+function follow() {
   const match = /^#n(\d+)$/.exec(location.hash);
   if (!match) return;
   const rank = Number(match[1]);
-  if (!(numberOf.get(rank) in page.egos) || !page.reasons[numberOf.get(rank)]) await openArchive();
-  if (prepare(rank) === null) return;
+  if (!(rank in page.egos)) return;
   chosen = rank;
   const moving = parts.node.contains(document.activeElement);
   const stepping = parts.chooser.contains(document.activeElement);
@@ -249,8 +246,6 @@ document.body.append(tip);
 draw();
 follow();
 addEventListener("hashchange", follow);
-// Nodes that are not on the first screens join the list once they are unpacked.
-if (typeof page.more === "string") addEventListener("load", () => setTimeout(async () => { await openArchive(); await list?.refresh(); draw(); }, 0));
 // As in many lists: the next and the previous node, the search, the sections; unless somebody is typing.
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;

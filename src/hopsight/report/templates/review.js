@@ -1,6 +1,6 @@
 // The review of a run: a list of suspects, one of them in full, and keys for verdicts.
 
-const page = data();
+const page = await data();
 const TOKEN = new URLSearchParams(location.search).get("token") || "";
 const KEYS = { a: "anomalous", n: "normal", u: "unsure" };
 const NAMES = { anomalous: "Anomalous", normal: "Normal", unsure: "Unsure" };
@@ -191,7 +191,7 @@ function draw() {
   const { shown } = state;
   if (!shown) return;
   const all = { ...page, ...shown.page };
-  const reasons = all.reasons[0];
+  const reasons = all.reasons[shown.place];
   const typed = document.getElementById("note")?.dataset.place === String(shown.place) ? document.getElementById("note").value : "";
   parts.node.replaceChildren(...[
     el("h2", { id: "chosen", tabindex: "-1" }, name(shown.row.name), shown.row.title && el("span", { class: "title" }, name(shown.row.title)), badge(shown.row)),
@@ -201,13 +201,13 @@ function draw() {
     el("textarea", { id: "note", maxlength: "2000", "data-place": shown.place }, typed),
     past(shown.history),
     el("div", { class: "ego after" }, el("h3", null, "Its neighborhood"),
-      el("p", { class: "soft small" }, "The farther out a neighbor is drawn, the less it seems to belong beside this node."), egoNetwork(all, 0), egoLegend(all, 0)),
+      el("p", { class: "soft small" }, "The farther out a neighbor is drawn, the less it seems to belong beside this node."), egoNetwork(all, shown.place), egoLegend(all, shown.place)),
     shown.group && group(all, shown.group),
     reasons.attributes.length > 0 && el("div", { class: "after" }, el("h3", null, "Its attributes beside its neighbors’"), attributes(reasons.attributes)),
     reasons.own.length > 0 && el("div", { class: "after" }, el("h3", null, "Unusual attributes of the node itself"), ownValues(reasons.own)),
-    el("div", { class: "after" }, el("h3", null, "Evidence in numbers"), evidenceBars(all, 0), values(all, 0, reasons)),
-    reasons.without && withoutEdges(all, 0, reasons.without),
-    el("div", { class: "after" }, el("h3", null, "Neighbors"), neighbors(all, 0, reasons)),
+    el("div", { class: "after" }, el("h3", null, "Evidence in numbers"), evidenceBars(all, shown.place), values(all, shown.place, reasons)),
+    reasons.without && withoutEdges(all, shown.place, reasons.without),
+    el("div", { class: "after" }, el("h3", null, "Neighbors"), neighbors(all, shown.place)),
     reasons.notes.map((note) => el("p", { class: "soft small" }, `Note: ${note}`)),
   ].flat(Infinity).filter(Boolean));
 }

@@ -7,7 +7,7 @@
 const STEP = 200; // rows that are added at once to a long table
 
 function table({ label, columns, rows, search, limit = 25, chosen, faint, views, csv, words }) {
-  const state = { column: null, descending: false, query: "", most: limit, view: 0, rows };
+  const state = { column: null, descending: false, query: "", most: limit, rows };
   const body = el("tbody");
   const heads = columns.map((column) => head(column, () => sortBy(column)));
   const count = el("span", { class: "soft small", role: "status" });
@@ -48,9 +48,8 @@ function table({ label, columns, rows, search, limit = 25, chosen, faint, views,
     none.hidden = matching.length > 0;
   }
 
-  async function view(place) {
-    state.rows = await views[place][1]();
-    state.view = place;
+  function view(place) {
+    state.rows = views[place][1]();
     state.most = limit;
     draw();
   }
@@ -68,7 +67,7 @@ function table({ label, columns, rows, search, limit = 25, chosen, faint, views,
     el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label },
       el("table", { "aria-label": label }, el("thead", null, el("tr", null, heads)), body)),
     none, more);
-  return Object.assign(whole_, { found, refresh: async () => { if (views) state.rows = await views[state.view][1](); draw(); } });
+  return Object.assign(whole_, { found });
 }
 
 function head(column, onclick) {

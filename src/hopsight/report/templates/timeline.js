@@ -1,6 +1,6 @@
 // The page of one run over time: a timeline of windows, the alerts of the window that is open, and nodes.
 
-const page = data();
+const page = await data();
 const opened = { window: null, node: page.nodes.length ? 0 : null };
 
 function bars(rows, { label, height, start, value, warm, chosen, tip: lines, open }) {

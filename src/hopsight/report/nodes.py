@@ -1,0 +1,95 @@
+"""The nodes that a page shows, and the edges around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.explanations import Explainer
+
+MAX_DRAWN = 60  # neighbors of one node; a drawing with more cannot be read
+MAX_NAME = 200
+
+IntArray = NDArray[np.int64]
+
+
+class PageNodes:
+    """Collects the nodes that a page mentions, each once, under a key: its rank, or what the page addresses it by.
+
+    Parameters
+    ----------
+    explainer
+        What explains the nodes.
+    keys
+        One number per node of the graph; by default the ranks.
+    ranks, degrees
+        Those of the nodes, where the graph is an excerpt of a larger one.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from hopsight.graph import AttributedGraph
+    >>> path = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)), node_ids=["a", "b", "c"])
+    >>> model = SimpleNamespace(decision_score_=np.array([0.1, 0.9, 0.5]), threshold_=0.8)
+    >>> shown = PageNodes(Explainer(model, path))
+    >>> shown.around(1)
+    {'total': 2, 'edges': [[2, None, None, None, None], [3, None, None, None, None]], 'between': []}
+    >>> shown.rows
+    {1: ['b', 0.9, 1, 2, 1], 2: ['c', 0.5, 2, 1, 0], 3: ['a', 0.1, 3, 1, 0]}
+    """
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        *,
+        keys: IntArray | None = None,
+        ranks: IntArray | None = None,
+        degrees: IntArray | None = None,
+    ) -> None:
+        self.graph, self.edges, self._scores = explainer.graph, explainer.edges, explainer.scores
+        self.threshold = explainer.model.threshold_
+        self._ranks = explainer.ranks if ranks is None else ranks
+        self._degrees = self.graph.degrees if degrees is None else degrees
+        self._keys = self._ranks if keys is None else keys
+        self.rows: dict[int, list[Any]] = {}  # id, score, rank, degree, flagged, and the name where nodes have one
+
+    def key(self, position: int) -> int:
+        """Return the key of a node, adding the node if it is new."""
+        key = int(self._keys[position])
+        if key not in self.rows:
+            graph, score = self.graph, float(self._scores[position])
+            title = [] if graph.node_names is None else [cut(str(graph.node_names[position]))]
+            rank, degree = int(self._ranks[position]), int(self._degrees[position])
+            self.rows[key] = [
+                cut(str(graph.node_ids[position])), score, rank, degree, int(score > self.threshold), *title,
+            ]  # fmt: skip
+        return key
+
+    def around(self, position: int, limit: int = MAX_DRAWN) -> dict[str, Any]:
+        """Return the edges of a node that are most out of place, the number of all, and the edges among the neighbors.
+
+        An edge is the key of the neighbor, hops, variance, probability of 1 hop and unlikeness.
+        """
+        self.key(position)
+        edges, others = self.edges.at(position)
+        total = max(edges.size, int(self._degrees[position]))
+        edges, others = edges[:limit], others[:limit]
+        neighbors = zip(others.tolist(), *self.edges.values(edges), strict=True)
+        between, source, target = self.edges.among(np.unique(others))
+        pairs = zip(source.tolist(), target.tolist(), self.edges.values(between)[0], strict=True)
+        return {
+            "total": total,
+            "edges": [[self.key(other), *values] for other, *values in neighbors],
+            "between": [[self.key(u), self.key(v), hop] for u, v, hop in pairs],
+        }
+
+
+def cut(name: str) -> str:
+    """Cut a very long name so that it fits the page.
+
+    >>> len(cut("x" * 5000)), cut("Ada")
+    (200, 'Ada')
+    """
+    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"

@@ -1,0 +1,334 @@
+"""Weigh the evidence: what is usual among nodes and edges, features of each, triangles, and the scores of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hopsight.checks import check_choice
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.evidence import (
+    KINDS,
+    NO_TRIANGLES,
+    AttributeBaseline,
+    EdgeBaseline,
+    EdgeFeatures,
+    NodeBaseline,
+    NodeFeatures,
+    all_p_values,
+    combine,
+    weigh,
+)
+from hopsight.hcm.splits import BASELINE_EDGES, BASELINE_NODES, node_folds
+from hopsight.io.notices import notice
+from hopsight.preprocess.similarity import References
+from hopsight.spark.attributes import matrix_of
+from hopsight.spark.blocks import (
+    BLOCK,
+    NO_FOLD,
+    PIECE,
+    SENT,
+    Array,
+    Layout,
+    Row,
+    arrow_schema,
+    cached,
+    collect_arrays,
+    column,
+    first_arcs,
+    gather_rows,
+    group_rows,
+    map_columns,
+    map_rows,
+    on_cells,
+    one_row,
+    piece_matrix,
+    pieces,
+    rows_of,
+    send,
+    slices,
+    sum_parts,
+    sum_to_driver,
+)
+from hopsight.spark.graph import PlacedNodes
+from hopsight.spark.model import edge_features, edge_values
+from hopsight.spark.order import double, flag_limits, hash_limit, ordered_columns, quantiles
+from hopsight.system.compiled import compiled
+from hopsight.system.kernels import meet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SIDES = ("strangeness", "alikeness")
+BOTH_SIDES = "strangeness binary, alikeness binary"
+LISTS = f"block int, cell int, slice int, source binary, target binary, {BOTH_SIDES}"
+MEANS = ("hop", "variance", "surprise", "dissimilarity")  # over the edges of a node
+FEATURES = ("degree", *MEANS, "strangers", "lookalikes", "deviation", "residual")  # columns of the blocks "features"
+FROM_EDGES = ("ahp", "iv", "hav")  # a node without edges has the median of the others
+P_VALUES = ("p_value", *(f"p_{kind}" for kind in KINDS))
+SCORES = ("degree", *FROM_EDGES, *KINDS, "score", "decided_by", *P_VALUES)
+
+
+@dataclass(frozen=True)
+class SampledNodes:
+    """The nodes that tell what is baseline, in the order of the hashes of their ids.
+
+    Attributes
+    ----------
+    numbers
+        Their numbers over all blocks.
+    hashes, attributes
+        The hashes of their ids, and their attributes as the model sees them.
+    """
+
+    numbers: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+    attributes: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, nodes: PlacedNodes) -> SampledNodes:
+        """Collect the nodes of :func:`hopsight.hcm.splits.baseline_nodes`."""
+        limit = int(hash_limit(BASELINE_NODES, nodes.layout.n_nodes) >> np.uint64(1))
+        chosen = nodes.rows.filter(f"shiftrightunsigned(hash, 1) <= {limit}").select("number", "hash", "x").toArrow()
+        hashes = chosen.column("hash").to_numpy().view(np.uint64)
+        order = np.argsort(hashes, kind="stable")[:BASELINE_NODES]
+        attributes = matrix_of(chosen.combine_chunks().to_batches()[0], "x")[order]
+        attributes = attributes if nodes.magnitude == 1.0 else attributes / nodes.magnitude
+        return cls(chosen.column("number").to_numpy()[order], hashes[order], attributes)
+
+    def attribute_baseline(self, degrees: DataFrame, layout: Layout) -> AttributeBaseline:
+        """Fit what is usual of attributes, given the blocks ``degree``."""
+        degree = gather_rows(degrees, layout, self.numbers)[:, 0].astype(np.int64)
+        return AttributeBaseline.fit(self.attributes, degree, node_folds(self.hashes))
+
+    def references(self, similarity: str) -> References:
+        """Choose the references of the local engine."""
+        return References.choose(self.attributes, np.arange(self.numbers.size), cosine=similarity == "cosine")
+
+
+def sample_edges(judged: DataFrame, n_edges: int) -> EdgeFeatures:
+    """Collect the edges of :func:`hopsight.hcm.splits.baseline_edges`, which tell what is usual among edges."""
+    limit = hash_limit(BASELINE_EDGES, n_edges)
+
+    def choose(row: Row) -> Array:
+        hashes, edges = column(row, "hash"), edge_features(row)
+        known = np.stack([hashes.view(np.float64), edges.hop, edges.surprise, edges.dissimilarity])
+        return known[:, hashes <= limit]
+
+    found = collect_arrays(judged, choose)
+    order = np.argsort(found[0].view(np.uint64), kind="stable")[:BASELINE_EDGES]
+    return EdgeFeatures(*found[1:, order])
+
+
+def triangle_blocks(judged: DataFrame, degrees: DataFrame, layout: Layout, baseline: EdgeBaseline) -> DataFrame:
+    """Return partial blocks ``triangles``: for each node, two sums over its triangles.
+
+    The first is that of the products of the sides' strangeness, the second that of their alikeness.
+
+    A triangle u → v → w is found where the lists of u and v meet, in the task of their two blocks. No list is longer
+    than √(2m), not even that of a hub.
+    """
+    lists, n_blocks, names = _lists_by_degree(judged, degrees, layout, baseline), layout.n_blocks, arrow_schema(SENT)
+
+    def route(as_first: bool) -> DataFrame:
+        def copies(row: Row) -> Iterator[Row]:
+            for other in range(n_blocks):
+                ends = (row["block"], other) if as_first else (other, row["block"])
+                yield {**row, "first": ends[0], "second": ends[1]}
+
+        return map_rows(lists, copies, f"first int, second int, {LISTS}")
+
+    def close(key: Any, left: pa.Table, right: pa.Table) -> pa.Table:
+        first, second = (part.as_py() for part in key)
+        total = triangle_sums(_sorted_lists(left), _sorted_lists(right), layout.offsets, second)
+        batches = []
+        for block, start in enumerate(layout.offsets[:-1]):
+            part = total[start : start + layout.sizes[block]]
+            if part.any():
+                rows = pieces(NO_FOLD, block, "triangles", part)
+                batches += [one_row({**row, "cell": first * n_blocks + second}, names) for row in rows]
+        return pa.Table.from_batches(batches, names)
+
+    n_tasks, keys = max(2, min(layout.n_tasks, n_blocks**2)), ("first", "second")
+    left, right = (route(as_first).repartition(n_tasks, *keys).groupBy(*keys) for as_first in (True, False))
+    return left.cogroup(right).applyInArrow(close, SENT)
+
+
+def _lists_by_degree(judged: DataFrame, degrees: DataFrame, layout: Layout, baseline: EdgeBaseline) -> DataFrame:
+    """Return the edges as lists that start at the end of smaller degree; nodes are numbered over all blocks.
+
+    Two opposite arcs are one edge with the means of their numbers.
+    """
+
+    def only_degree(row: Row) -> Iterator[Row]:
+        yield {**row, "payload": np.ascontiguousarray(piece_matrix(row, layout)[:, :1])}
+
+    def with_sides(row: Row) -> Iterator[Row]:
+        edges = edge_features(row)
+        yield {**row, "strangeness": baseline.strangeness(edges), "alikeness": baseline.alikeness(edges)}
+
+    def direct(fold: int, cell: int, blocks: dict[str, Array], edges: dict[str, Array]) -> Iterator[Row]:
+        (i, j), first = layout.pairs[cell], np.flatnonzero(first_arcs(edges["u"], edges["v"]))
+        n_arcs = np.diff(first, append=edges["u"].size)
+        sides = {side: np.add.reduceat(edges[side], first) / n_arcs if first.size else edges[side] for side in SIDES}
+        u, v = (edges[end][first].astype(np.int64) for end in ("u", "v"))
+        forward = blocks["degree0"][u, 0] <= blocks["degree1"][v, 0]  # ties go to u: blocks and positions are in order
+        ends = np.stack([layout.offsets[i] + u, layout.offsets[j] + v])
+        for block, mask, (source, target) in ((i, forward, ends), (j, ~forward, ends[::-1])):
+            lists = {"source": source[mask], "target": target[mask], **{side: sides[side][mask] for side in SIDES}}
+            yield from ({"block": block, **part} for part in slices(cell, lists))
+
+    slim = map_rows(degrees, only_degree, BLOCK)
+    edges = map_rows(judged, with_sides, "cell int, slice int, u binary, v binary, " + BOTH_SIDES)
+    return on_cells(send(slim, layout), edges, layout, [NO_FOLD], direct, LISTS)
+
+
+def _sorted_lists(table: pa.Table) -> tuple[Array, Array, Array, Array]:
+    """Return the sorted sources, the start of each source's list, the targets and the sides toward them."""
+    names = ("source", "target", *SIDES)
+    empty: Row = dict.fromkeys(names, b"")
+    rows = [empty, *rows_of(table)]
+    source, target, *sides = (np.concatenate([column(row, name) for row in rows]) for name in names)
+    order = np.lexsort((target, source))
+    nodes, start = np.unique(source[order], return_index=True)
+    return nodes, np.append(start, source.size), target[order], np.stack(sides, axis=1)[order]
+
+
+def triangle_sums(left: tuple[Array, ...], right: tuple[Array, ...], offsets: Array, second: int) -> Array:
+    """Return each node's sums over triangles with u in the left lists and v in the right ones (block ``second``)."""
+    total = np.zeros((offsets[-1], len(SIDES)))
+    _close(*left, *right, offsets[second], offsets[second + 1], total)
+    return total
+
+
+@compiled(nogil=True)
+def _close(
+    left_nodes: Any, left_start: Any, left_target: Any, left_value: Any,
+    right_nodes: Any, right_start: Any, right_target: Any, right_value: Any,
+    low: int, high: int, total: Any,
+) -> None:  # fmt: skip
+    for at in range(left_nodes.size):
+        for edge in range(left_start[at], left_start[at + 1]):
+            v = left_target[edge]
+            if v < low or v >= high:
+                continue
+            where = np.searchsorted(right_nodes, v)
+            if where == right_nodes.size or right_nodes[where] != v:
+                continue
+            meet(
+                left_nodes[at], edge, left_start[at], left_start[at + 1], left_target, left_value,
+                right_start[where], right_start[where + 1], right_target, right_value, total,
+            )  # fmt: skip
+
+
+def feature_blocks(
+    judged: DataFrame, triangles: DataFrame, x: DataFrame, layout: Layout, baseline: AttributeBaseline, deviation: str
+) -> DataFrame:
+    """Return blocks ``features`` with the columns of :data:`FEATURES`; a mean over no edges is NaN.
+
+    ``triangles`` are those of :func:`triangle_blocks`, ``x`` has the attributes of each node and the hash of its id.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    def sums(rows: list[Row]) -> Iterator[Row]:
+        cell = rows[0]["cell"]
+        totals = {block: np.zeros((layout.sizes[block], 1 + len(MEANS))) for block in layout.pairs[cell]}
+        for row in sorted(rows, key=lambda row: row["slice"]):
+            values = edge_values(row)
+            if deviation == "std":
+                values["variance"] = np.sqrt(values["variance"])
+            for block, end in zip(layout.pairs[cell], ("u", "v"), strict=True):
+                for place, value in enumerate((np.ones_like(values["hop"]), *(values[name] for name in MEANS))):
+                    totals[block][:, place] += np.bincount(column(row, end), value, layout.sizes[block])
+        for block, total in totals.items():
+            yield from ({**piece, "cell": cell} for piece in pieces(NO_FOLD, block, "sums", total))
+
+    def gather(rows: list[Row]) -> Iterator[Row]:
+        n_rows, found = layout.rows(rows[0]["block"], rows[0]["piece"]), dict[str, Array]()
+        for kind, width in (("sums", 1 + len(MEANS)), ("triangles", 2), ("exact", -1), ("hash", -1)):
+            parts = [row for row in rows if row["kind"] == kind]
+            found[kind] = (sum_parts(parts, layout) if parts else np.zeros(n_rows * width)).reshape(n_rows, width)
+        degree, attributes = found["sums"][:, :1], found["exact"]
+        means = found["sums"][:, 1:] / np.where(degree > 0, degree, np.nan)
+        residual = baseline.residual(attributes, degree[:, 0].astype(np.int64), node_folds(found["hash"][:, 0]))
+        own = np.column_stack([baseline.deviation(attributes), residual])
+        yield {**rows[0], "kind": "features", "payload": np.hstack([degree, means, found["triangles"], own])}
+
+    by_cell = judged.select("cell", "slice", "u", "v", "values")
+    partial = group_rows(by_cell, ["cell"], sums, SENT).unionAll(triangles)
+    partial = partial.unionByName(x.filter("kind != 'x'").withColumn("cell", F.lit(0)))
+    keys = ("block", "piece")
+    return group_rows(partial.repartition(layout.n_tasks, *keys), keys, gather, BLOCK)
+
+
+def node_features(rows: Array) -> NodeFeatures:
+    """Return rows of the blocks ``features`` in the form that evidence is computed from."""
+    known = dict(zip(FEATURES, rows.T, strict=True))
+    means = np.stack([known[name] for name in ("hop", "surprise", "dissimilarity")])
+    others = (known[name] for name in ("strangers", "lookalikes", "deviation", "residual"))
+    return NodeFeatures(known["degree"].astype(np.int64), means, *others)
+
+
+def weigh_nodes(
+    features: DataFrame, layout: Layout, sample: NDArray[np.int64], detector: CrossHCM, notices: list[str]
+) -> tuple[DataFrame, dict[str, Any]]:
+    """Return one row per node, ``number`` and the columns of :data:`SCORES`, and the fitted values by name.
+
+    ``sample`` holds the numbers of the nodes that tell what is usual; ``decided_by`` is a position in the evidence.
+    """
+    check_choice("score", detector.score, CrossHCM.scores)
+    used = [FEATURES.index(name) for name in ("hop", "variance", "strangers", "lookalikes")]
+    highest = sum_to_driver(
+        features, lambda row: np.nanmax(piece_matrix(row, layout)[:, used], axis=0, initial=0.0), op=np.maximum
+    )
+    triangles = bool(highest[2:].any())
+    if not triangles:
+        notice(NO_TRIANGLES, notices)
+    baseline = NodeBaseline.fit(node_features(gather_rows(features, layout, sample)), triangles=triangles)
+
+    def scored(row: Row) -> list[Array]:
+        rows = piece_matrix(row, layout)
+        nodes, (hop, variance) = node_features(rows), rows[:, used[:2]].T
+        shares = [v / top if top > 0 else np.zeros_like(v) for v, top in zip((hop, variance), highest, strict=False)]
+        from_edges = dict(zip(FROM_EDGES, (hop, variance, shares[0] + shares[1]), strict=True))
+        weighted = weigh(nodes, baseline)
+        strength, decided_by = combine(weighted, detector.evidence)
+        number = layout.offsets[row["block"]] + row["piece"] * PIECE + np.arange(len(rows))
+        columns = [number, nodes.degrees, *from_edges.values(), *weighted.values()]
+        columns += [from_edges.get(detector.score, strength), decided_by]
+        return columns + all_p_values(nodes, baseline, [detector.evidence, *((kind,) for kind in KINDS)])
+
+    kinds = {"degree": "long", "decided_by": "int"}
+    schema = ", ".join(["number long", *(f"{name} {kinds.get(name, 'double')}" for name in SCORES)])
+    scores = _filled(cached(map_columns(features, scored, schema)), layout.n_nodes, detector.score)
+    limit, limits = score_thresholds(scores, layout.n_nodes, detector)
+    return scores, {"node_baseline_": baseline, "threshold_": limit, "kind_thresholds_": limits}
+
+
+def _filled(scores: DataFrame, n_nodes: int, score: str) -> DataFrame:
+    """Give nodes without edges the median AHP, IV and HAV of the others, and the score that is one of these."""
+    judged = scores.filter("degree > 0")
+    n_judged = judged.count()
+    if n_judged == n_nodes:
+        return scores
+    medians = quantiles(ordered_columns(judged, FROM_EDGES), [0.5] * len(FROM_EDGES), n_judged).tolist()
+    known = dict(zip(FROM_EDGES, medians, strict=True))
+    if score in known:
+        known["score"] = known[score]
+    filled = {name: f"if(degree = 0, {double(value)}, {name}) as {name}" for name, value in known.items()}
+    return cached(scores.selectExpr(*(filled.get(name, name) for name in scores.columns)))
+
+
+def score_thresholds(scores: DataFrame, n_nodes: int, detector: CrossHCM) -> tuple[float, NDArray[np.float64]]:
+    """Return the score above which a node is flagged, and the evidence of each kind that is significant."""
+    names = [name for pair in zip(P_VALUES, ("score", *KINDS), strict=True) for name in pair]
+    limits = flag_limits(ordered_columns(scores, names), len(P_VALUES), n_nodes, detector.false_alarms)
+    if detector.contamination == "auto":
+        return float(limits[0]), limits[1:]
+    level = 1.0 - float(detector.contamination)
+    return float(quantiles(ordered_columns(scores, ["score"]), [level], n_nodes)[0]), limits[1:]

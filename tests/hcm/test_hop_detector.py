@@ -1,0 +1,390 @@
+"""What HCM and CrossHCM share: fitted values, refusals, reuse on other graphs, numerics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from scipy.stats import spearmanr
+
+from hopsight.detectors.base import Epoch
+from hopsight.detectors.storage import load_detector, with_edges
+from hopsight.graph import AttributedGraph
+from hopsight.hcm.hop_detector import HopDetector
+from hopsight.hcm.posterior import ahp, hav, inferred_variance
+from hopsight.hcm.train import AT_ONCE_ON_GPU, at_once
+from hopsight.hcm.views import adjacency_of
+from toys import quick, renumbered, two_groups
+
+BOTH = pytest.mark.parametrize("name", ["hcm", "cross_hcm"])
+
+
+@pytest.fixture(scope="module")
+def graph() -> AttributedGraph:
+    return two_groups(0)
+
+
+@pytest.fixture(scope="module")
+def fitted(graph: AttributedGraph) -> dict[str, Any]:
+    return {name: quick(name).fit(graph) for name in ("hcm", "cross_hcm")}
+
+
+@BOTH
+def test_fitted_values_of_edges_and_nodes(fitted: dict[str, Any], graph: AttributedGraph, name: str) -> None:
+    model = fitted[name]
+    assert np.array_equal(model.edge_index_, graph.edges)
+    for values, low, high in [
+        (model.edge_hop_, 1.0, float(model.n_classes_)),
+        (model.edge_probability_, 0.0, 1.0),
+        (model.edge_variance_, 0.0, np.inf),
+    ]:
+        assert values.shape == (graph.n_edges,) and values.dtype == np.float64
+        assert (values >= low).all() and (values <= high).all() and np.ptp(values) > 0
+    mean = ahp(graph.edges, model.edge_hop_, graph.n_nodes)
+    spread = inferred_variance(graph.edges, model.edge_variance_, graph.n_nodes)
+    np.testing.assert_allclose(model.ahp_, mean)
+    np.testing.assert_allclose(model.iv_, spread)
+    np.testing.assert_allclose(model.hav_, hav(mean, spread))
+    assert model.judged_.all() and model.loss_.shape == (model.n_epochs,)
+    assert model.loss_[-3:].mean() < model.loss_[:3].mean()
+
+
+@BOTH
+@pytest.mark.parametrize("score", ["ahp", "hav"])
+def test_score_decides_what_is_reported(graph: AttributedGraph, name: str, score: str) -> None:
+    model = quick(name, score=score).fit(graph)
+    assert np.array_equal(model.decision_score_, getattr(model, f"{score}_"))
+
+
+@BOTH
+def test_deviation_may_be_the_standard_one(fitted: dict[str, Any], graph: AttributedGraph, name: str) -> None:
+    std = quick(name, deviation="std").fit(graph)
+    np.testing.assert_allclose(std.edge_variance_**2, fitted[name].edge_variance_, atol=1e-6)
+
+
+@BOTH
+@pytest.mark.parametrize("prediction", ["argmax", "expected"])
+def test_predictions_are_classes_or_expectations(graph: AttributedGraph, name: str, prediction: str) -> None:
+    model = quick(name, prediction=prediction, n_epochs=12, burn_in=0, n_samples=1, n_classes=3).fit(graph)
+    n_samples = len(model.samples_)  # the hop count of an edge is their mean
+    assert n_samples == (model.n_inner - 1 if name == "cross_hcm" else 1)
+    distance = model.edge_hop_ * n_samples - np.round(model.edge_hop_ * n_samples)
+    assert (abs(distance) < 1e-4).all() == (prediction == "argmax")
+
+
+@BOTH
+def test_nodes_without_edges_have_no_neighbors_to_judge_them_by(name: str) -> None:
+    """AHP and IV are the median of the others; CrossHCM judges such nodes by their attributes and activity."""
+    graph = two_groups(0)
+    lonely = [5, 60]
+    edges = graph.adjacency.toarray()
+    edges[lonely], edges[:, lonely] = 0, 0
+    model = quick(name).fit(AttributedGraph(edges, graph.attributes))
+    others = np.setdiff1d(np.arange(80), lonely)
+    assert np.flatnonzero(~model.judged_).tolist() == ([] if name == "cross_hcm" else lonely)
+    for scores in (model.ahp_, model.iv_, model.decision_score_ if name == "hcm" else model.hav_):
+        np.testing.assert_allclose(scores[lonely], np.median(scores[others]))
+
+
+@BOTH
+def test_same_seed_same_bits_and_other_seed_others(fitted: dict[str, Any], graph: AttributedGraph, name: str) -> None:
+    again = quick(name).fit(graph)
+    for field in ("decision_score_", "edge_hop_", "edge_variance_", "edge_probability_", "loss_", "samples_"):
+        assert np.array_equal(getattr(again, field), getattr(fitted[name], field)), field
+    assert not np.array_equal(quick(name, seed=1).fit(graph).decision_score_, again.decision_score_)
+
+
+@BOTH
+def test_effective_classes_are_reported(graph: AttributedGraph, name: str) -> None:
+    model = quick(name, n_classes=7, min_class_pairs=150).fit(graph)
+    assert model.class_sizes_.shape == (7,) and not model.class_errors_.any()
+    assert model.class_sizes_.sum() == 80 * 79 / 2
+    assert 2 <= model.n_classes_ < 7 and model.edge_hop_.max() <= model.n_classes_
+    assert model.class_sizes_[0] == graph.n_edges - int(model.drop_ratio * graph.n_edges + 1e-9)
+
+
+@BOTH
+def test_training_graph_gets_its_scores_back(fitted: dict[str, Any], graph: AttributedGraph, name: str) -> None:
+    model = fitted[name]
+    np.testing.assert_allclose(model.decision_function(graph), model.decision_score_, atol=1e-4)
+    labels, scores = model.predict(graph, return_score=True)
+    assert np.array_equal(labels, model.label_) and scores.shape == (80,)
+
+
+@BOTH
+def test_columns_may_come_in_any_order(fitted: dict[str, Any], graph: AttributedGraph, name: str) -> None:
+    model, order = fitted[name], [3, 0, 4, 2, 1]
+    moved = AttributedGraph(
+        graph.adjacency,
+        graph.attributes[:, order],
+        node_ids=graph.node_ids,
+        attribute_names=[graph.attribute_names[i] for i in order],
+    )
+    np.testing.assert_allclose(model.decision_function(moved), model.decision_score_, atol=1e-4)
+    lacking = AttributedGraph(graph.adjacency, graph.attributes[:, :4], attribute_names=graph.attribute_names[:4])
+    with pytest.raises(ValueError, match=r"lacks 1 attribute.* the model was fitted on, first 'e'"):
+        model.decision_function(lacking)
+
+
+@BOTH
+@pytest.mark.parametrize("n_each", [3, 20, 60])
+def test_other_nodes_are_judged(fitted: dict[str, Any], name: str, n_each: int) -> None:
+    new = two_groups(9, n_each=n_each, n_misfits=1)
+    scores = fitted[name].decision_function(new)
+    assert scores.shape == (2 * n_each,) and np.isfinite(scores).all() and np.ptp(scores) > 0
+
+
+def test_given_predictions_a_renumbered_graph_has_renumbered_scores(
+    fitted: dict[str, Any], graph: AttributedGraph, rng: np.random.Generator
+) -> None:
+    order = rng.permutation(80)
+    scores = fitted["hcm"].decision_function(renumbered(graph, order))
+    np.testing.assert_allclose(scores, fitted["hcm"].decision_score_[order], atol=1e-4)
+
+
+@BOTH
+def test_saved_model_scores_to_the_bit(
+    fitted: dict[str, Any], graph: AttributedGraph, name: str, tmp_path: Path
+) -> None:
+    model = fitted[name]
+    model.save(tmp_path)
+    loaded = load_detector(tmp_path)
+    assert loaded == model and type(loaded) is type(model)
+    for field in ("decision_score_", "label_", "ahp_", "iv_", "hav_", "judged_", "edge_hop_", "loss_"):
+        assert np.array_equal(getattr(loaded, field), getattr(model, field)), field
+    assert np.array_equal(with_edges(loaded, graph.edges).edge_index_, model.edge_index_)
+    for other in (graph, two_groups(9, n_each=20)):
+        assert np.array_equal(loaded.decision_function(other), model.decision_function(other))
+
+
+@BOTH
+def test_directed_networks_fit(name: str, tmp_path: Path) -> None:
+    arcs = two_groups(0, directed=True)
+    model = quick(name).fit(arcs)
+    assert np.array_equal(model.edge_index_, arcs.edges) and np.isfinite(model.decision_score_).all()
+    assert model.class_sizes_.sum() == 80 * 79
+    np.testing.assert_allclose(model.decision_function(arcs), model.decision_score_, atol=1e-4)
+    model.save(tmp_path)
+    assert np.array_equal(load_detector(tmp_path).decision_function(arcs), model.decision_function(arcs))
+    undirected = quick(name).fit(AttributedGraph(arcs.adjacency, arcs.attributes))
+    assert undirected.class_sizes_.sum() == 80 * 79 / 2
+
+
+@BOTH
+def test_callback_sees_every_epoch_and_changes_nothing(
+    fitted: dict[str, Any], graph: AttributedGraph, name: str
+) -> None:
+    seen: list[Epoch] = []
+    scores: list[np.ndarray] = []
+
+    def look(epoch: Epoch) -> None:
+        seen.append(epoch)
+        scores.append(epoch.scores())
+
+    model = quick(name).fit(graph, callback=look)
+    assert [epoch.number for epoch in seen] == list(range(1, model.n_epochs + 1))
+    assert [epoch.loss for epoch in seen] == model.loss_.tolist() and seen[0].total == model.n_epochs
+    assert all(np.isfinite(score).all() and score.shape == (80,) for score in scores)
+    assert np.array_equal(model.decision_score_, fitted[name].decision_score_)
+
+
+@BOTH
+def test_a_loss_that_explodes_says_what_to_do(graph: AttributedGraph, name: str) -> None:
+    with pytest.raises(ValueError, match=r"no longer finite .* use a smaller lr"):
+        quick(name, optimizer="sgd", lr=1e9).fit(graph)
+
+
+@BOTH
+def test_cuda_where_there_is_none(graph: AttributedGraph, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="no CUDA device"):
+        quick(name, device="cuda").fit(graph)
+
+
+@BOTH
+def test_graphs_without_edges_or_without_strangers_are_refused(name: str, rng: np.random.Generator) -> None:
+    attributes = rng.normal(size=(6, 2))
+    with pytest.raises(ValueError, match="has no edge"):
+        quick(name).fit(AttributedGraph(np.zeros((6, 6)), attributes))
+    with pytest.raises(ValueError, match="every pair of nodes is connected"):
+        quick(name, drop_ratio=0.0).fit(AttributedGraph(np.ones((6, 6)), attributes))
+
+
+@BOTH
+def test_new_graphs_are_refused_before_the_fit_and_without_edges(
+    fitted: dict[str, Any], graph: AttributedGraph, name: str
+) -> None:
+    with pytest.raises(ValueError, match="is not fitted yet: call fit first"):
+        quick(name).decision_function(graph)
+    empty = AttributedGraph(np.zeros((80, 80)), graph.attributes, attribute_names=graph.attribute_names)
+    with pytest.raises(ValueError, match="has no edge"):
+        fitted[name].decision_function(empty)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"n_units": 0}, "n_units must be at least 1, got 0"),
+        ({"mlp_units": -3}, "mlp_units must be at least 1, got -3"),
+        ({"n_epochs": 0, "burn_in": 0}, "n_epochs must be at least 1, got 0"),
+        ({"burn_in": 30, "n_epochs": 30}, "burn_in must be less than n_epochs, got burn_in 30 and n_epochs 30"),
+        ({"n_samples": 0}, "n_samples must be at least 1, got 0"),
+        ({"n_classes": 1}, "n_classes must be at least 2, got 1"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
+        ({"drop_ratio": 1.0}, "drop_ratio must be at least 0 and below 1, got 1.0"),
+        ({"sampling_ratio": 0.0}, "sampling_ratio must be above 0, got 0.0"),
+        ({"sampling_ratio": 1.1}, "sampling_ratio must be"),
+        ({"max_pairs": 1}, "max_pairs must be at least 2, got 1"),
+        ({"min_class_pairs": 0}, "min_class_pairs must be at least 1, got 0"),
+        ({"lr": 0.0}, "lr must be above 0, got 0.0"),
+        ({"lr_decay": -1.0}, "lr_decay must be 0 or more"),
+        ({"temperature": -1.0}, "temperature must be 0 or more"),
+        ({"optimizer": "adm"}, "optimizer must be one of .* did you mean adam"),
+        ({"prediction": "mode"}, "prediction must be one of argmax, expected"),
+        ({"deviation": "iqr"}, "deviation must be one of variance, std"),
+        ({"score": "auc"}, "score must be one of"),
+        ({"similarity": "dice"}, "similarity must be one of"),
+        ({"scaling": "log"}, "scaling must be one of"),
+        ({"n_components": 0}, "n_components must be at least 1, got 0"),
+        ({"device": "gpu"}, "device must be one of auto, cpu, cuda"),
+    ],
+)
+def test_bad_settings_are_refused(graph: AttributedGraph, name: str, setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        quick(name, **setting).fit(graph)
+
+
+@BOTH
+@pytest.mark.parametrize("optimizer", ["psgld", "sgld", "adam", "sgd"])
+def test_every_optimizer_fits(graph: AttributedGraph, name: str, optimizer: str) -> None:
+    model = quick(name, optimizer=optimizer, dropout=0.2, dropout_at_prediction=True).fit(graph)
+    assert np.isfinite(model.decision_score_).all() and np.ptp(model.decision_score_) > 0
+
+
+@BOTH
+@pytest.mark.parametrize("scaling", ["auto", "none", "row", "standard", "clipped", "rank"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_every_scaling_fits_sparse_as_dense(graph: AttributedGraph, name: str, scaling: str, kind: str) -> None:
+    attributes: Any = sp.csr_array(graph.attributes) if kind == "sparse" else graph.attributes
+    settings: dict[str, Any] = {"scaling": scaling, "n_components": 3, "n_epochs": 12, "burn_in": 0}
+    model = quick(name, **settings).fit(AttributedGraph(graph.adjacency, attributes))
+    assert np.isfinite(model.decision_score_).all() and np.ptp(model.decision_score_) > 0
+
+
+@BOTH
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_the_unit_of_words_does_not_matter(name: str, unit: float, rng: np.random.Generator) -> None:
+    """Counts are not standardized, yet in another unit they say the same."""
+    graph = two_groups(0)
+    words = (rng.random((80, 60)) < 0.05) * rng.integers(1, 5, 60)
+    plain = quick(name, similarity="euclidean").fit(AttributedGraph(graph.adjacency, words / words.max()))
+    other = quick(name, similarity="euclidean").fit(AttributedGraph(graph.adjacency, words * unit))
+    assert plain.transform_.scaling == other.transform_.scaling == "none"
+    assert spearmanr(plain.decision_score_, other.decision_score_).statistic > 0.9
+    np.testing.assert_allclose(
+        other.decision_function(AttributedGraph(graph.adjacency, words * unit)), other.decision_score_, atol=1e-4
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("directed", [False, True])
+def test_score_without_edges_is_that_of_the_graph_without_them(name: str, directed: bool, tmp_path: Path) -> None:
+    """The neighborhood is judged again in part; judging the whole graph without the edges gives the same."""
+    graph = two_groups(0, directed=directed)
+    extra: dict[str, Any] = {"n_layers": 3} if name == "hcm" else {}
+    model = quick(name, score="ahp", prediction="expected", **extra).fit(graph)
+    model.save(tmp_path)
+    for node in (0, 17, 55):
+        absent = np.flatnonzero((graph.edges == node).any(axis=0))[:2]
+        stays = np.setdiff1d(np.arange(graph.n_edges), absent)
+        without = AttributedGraph.from_edges(
+            graph.edges[0, stays],
+            graph.edges[1, stays],
+            graph.attributes,
+            directed=directed,
+            node_ids=graph.node_ids,
+            attribute_names=graph.attribute_names,
+        )
+        expected = model.decision_function(without)[node]
+        assert model.score_without(graph, node, absent) == pytest.approx(expected, abs=2e-5)
+        assert load_detector(tmp_path).score_without(graph, node, absent) == pytest.approx(expected, abs=2e-5)
+        assert expected != pytest.approx(model.decision_score_[node], abs=2e-5)  # the edges mattered
+
+
+@pytest.mark.parametrize("kind", ["misfit", "ring", "outlier", "activity", "lockstep"])
+def test_each_evidence_without_edges_is_that_of_the_graph_without_them(kind: str) -> None:
+    """By the laws of the fit: all that differs is what the absent edges said, and the triangles they closed."""
+    graph = two_groups(0)
+    model = quick("cross_hcm", evidence=(kind,)).fit(graph)
+    for node in (0, 17, 55):
+        absent = np.flatnonzero((graph.edges == node).any(axis=0))[:2]
+        kept = np.setdiff1d(np.arange(graph.n_edges), absent)
+        without = AttributedGraph.from_edges(
+            graph.edges[0, kept],
+            graph.edges[1, kept],
+            graph.attributes,
+            node_ids=graph.node_ids,
+            attribute_names=graph.attribute_names,
+        )
+        expected = model.judge(without).evidence_[kind][node]
+        tolerance = 0.05 if kind == "ring" else 1e-3  # the sides between neighbors are those of the fit
+        assert model.score_without(graph, node, absent) == pytest.approx(expected, abs=tolerance)
+
+
+@BOTH
+def test_score_without_any_edge_is_refused(fitted: dict[str, Any], graph: AttributedGraph, name: str) -> None:
+    with pytest.raises(ValueError, match="a node without edges cannot be judged"):
+        fitted[name].score_without(graph, 3, np.flatnonzero((graph.edges == 3).any(axis=0)))
+
+
+@BOTH
+def test_score_without_nothing_is_the_score(fitted: dict[str, Any], graph: AttributedGraph, name: str) -> None:
+    nothing = np.empty(0, dtype=np.int64)
+    assert fitted[name].score_without(graph, 3, nothing) == pytest.approx(fitted[name].decision_score_[3], abs=1e-3)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_adjacency_of_some_edges(directed: bool) -> None:
+    """Three arcs, two of them between the same nodes: taken as undirected they are one edge, still 0/1."""
+    arcs = AttributedGraph.from_edges([0, 1, 1], [1, 0, 2], np.zeros((3, 1)), directed=True)
+    chosen = adjacency_of(arcs, np.array([True, True, False]), directed=directed).toarray()
+    assert chosen.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    chosen = adjacency_of(arcs, np.array([False, False, True]), directed=directed).toarray()
+    assert chosen.tolist() == ([[0, 0, 0], [0, 0, 1], [0, 0, 0]] if directed else [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
+
+
+@BOTH
+def test_half_precision_training_ranks_alike(name: str) -> None:
+    graph = two_groups(0)
+    full, half = (quick(name, precision=p).fit(graph) for p in ("float32", "bfloat16"))
+    assert not np.array_equal(full.loss_, half.loss_)
+    assert spearmanr(full.decision_score_, half.decision_score_).statistic > 0.9
+
+
+@pytest.mark.parametrize(("failures", "device"), [(1, "auto"), (2, "cpu")])
+def test_a_gpu_without_memory_gets_smaller_blocks_and_then_the_cpu_takes_over(
+    path_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch, failures: int, device: str
+) -> None:
+    tried: list[tuple[str, int]] = []
+    train = HopDetector.train
+
+    def short_of_memory(self: Any, *arguments: Any, **options: Any) -> Any:
+        tried.append((self.device, at_once("cuda")))
+        if len(tried) <= failures:
+            raise torch.OutOfMemoryError("out of memory")
+        return train(self, *arguments, **options)
+
+    monkeypatch.setattr(HopDetector, "train", short_of_memory)
+    model = quick("cross_hcm", seed=0)
+    with pytest.warns(UserWarning, match="the GPU's memory ran out"):
+        model.fit(path_graph)
+    usual, smaller = AT_ONCE_ON_GPU, AT_ONCE_ON_GPU // 64
+    assert tried == [("auto", usual), ("auto", smaller), ("cpu", usual)][: failures + 1]
+    assert model.device == "auto"
+    monkeypatch.undo()
+    assert np.array_equal(model.decision_score_, quick("cross_hcm", seed=0).fit(path_graph).decision_score_)

@@ -1,0 +1,230 @@
+"""Stages with a form of their own on Spark: sorting, dropping, searching, triangles, groups and means of fits."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hopsight.detectors.predict import threshold
+from hopsight.explanations.edges import edge_reasons, unlikeness_places
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
+from hopsight.hcm.groups import find_groups
+from hopsight.hcm.splits import drop_chances
+from hopsight.preprocess import AttributeTransform, drop_edges
+from hopsight.runs.rankings import Values
+from hopsight.runs.rankings import averaged as local_average
+from hopsight.spark import pairs as on_cluster
+from hopsight.spark import results, session
+from hopsight.spark.attributes import fit_transform
+from hopsight.spark.blocks import BACK, BLOCK, LATE, NO_FOLD, Layout, assign_tasks, sum_over_cells
+from hopsight.spark.evidence import SCORES, triangle_blocks
+from hopsight.spark.model import JUDGED, VALUES
+from hopsight.spark.order import flag_limits, ordered_columns, quantiles, with_row_numbers
+from hopsight.system.arrays import id_hashes
+
+SIZES = (30, 50)
+
+
+def packed(layout: Layout, ends: np.ndarray, *columns: np.ndarray) -> list[tuple[Any, ...]]:
+    """Return edges between nodes, numbered over all blocks, as cells: both positions, and the columns as bytes."""
+    block = np.searchsorted(layout.offsets[1:], ends, side="right")
+    position = (ends - layout.offsets[block]).astype(np.int32)
+    swap = block[0] > block[1]
+    block, position = (np.where(swap, part[::-1], part) for part in (block, position))
+    rows = []
+    for cell, pair in enumerate(layout.pairs):
+        mine = (block == np.array(pair)[:, None]).all(axis=0)
+        rows.append((cell, 0, *(part[mine].tobytes() for part in position), *(c[..., mine].tobytes() for c in columns)))
+    return rows
+
+
+def test_rows_are_numbered_across_partitions(spark: Any) -> None:
+    found = with_row_numbers(spark.range(10).repartitionByRange(3, "id")).collect()
+    assert [(row["id"], row["row"]) for row in sorted(found)] == [(i, i) for i in range(10)]
+
+
+def test_order_statistics_agree_with_numpy_and_flags_with_the_local_rule(spark: Any) -> None:
+    rng = np.random.default_rng(0)
+    p_values = rng.random((4, 600))
+    p_values[0, :50] /= 3000.0  # some stand out, most do, none does, all do
+    p_values[1, :450] /= 50.0
+    p_values[3] /= 1e6
+    scores = -np.log(p_values) + rng.normal(size=p_values.shape) * 0.01
+    columns = {f"{name}{k}": part[k] for k in range(4) for name, part in (("p", p_values), ("s", scores))}
+    frame = spark.createDataFrame(pa.table(columns)).repartition(3)
+    found = flag_limits(ordered_columns(frame, list(columns)), 4, 600, 0.1)
+    wanted = [threshold(score, "auto", 0.1, p) for score, p in zip(scores, p_values, strict=True)]
+    np.testing.assert_array_equal(found, wanted)
+    found = quantiles(ordered_columns(frame, ["s0", "p1"]), [0.25, 0.9], 600)
+    np.testing.assert_allclose(found, [np.quantile(scores[0], 0.25), np.quantile(p_values[1], 0.9)], rtol=1e-14)
+
+
+def test_cells_of_all_folds_are_assigned_evenly(spark: Any) -> None:
+    layout = Layout((3, 4, 5), 7)
+    n_tasks, keys = assign_tasks(layout, 7)
+    assert (n_tasks, len(keys)) == (7, 42)
+    edges = [1 if i == j else 2 for i, j in layout.pairs] * 7
+    work = [sum(n for n, key in zip(edges, keys, strict=True) if key == mine) for mine in set(keys)]
+    assert work == [9] * 7  # three cells of two blocks and three of one
+    tasks = spark.createDataFrame([(key,) for key in set(keys)], "key int").selectExpr("pmod(hash(key), 7) t")
+    assert len({row["t"] for row in tasks.collect()}) == 7
+
+
+@pytest.mark.parametrize(("scaling", "n_components"), [("mixed", 256), ("standard", 3), ("mixed", 5), ("none", 4)])
+def test_the_transformation_is_that_of_the_local_engine(spark: Any, scaling: str, n_components: int) -> None:
+    values = np.random.default_rng(0).gamma(1.0, 3.0, size=(60, 7)) - 2.0
+    values[:, 3] = 1e6
+    hashes = id_hashes(np.arange(60)).view(np.int64)
+    columns = {"id": np.arange(60), "row": np.arange(60), "features": list(values), "hash": hashes}
+    frame = spark.createDataFrame(pa.table(columns)).repartition(3)
+    names, rng = [f"x{i}" for i in range(7)], np.random.default_rng(0)
+    wanted = AttributeTransform.fit(values, names, scaling=scaling, n_components=n_components, rng=rng)
+    found, n_nodes = fit_transform(frame, names, scaling=scaling, n_components=n_components, rng=rng)
+    assert n_nodes == 60
+    np.testing.assert_allclose(found.apply(values, names), wanted.apply(values, names), rtol=1e-6, atol=1e-6)
+
+
+def test_edges_of_a_hub_are_spread_over_tasks(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = spark.range(40_000).selectExpr("if(id < 30000, 7, id) as node", "id as row").repartition(8)
+    table = spark.range(35_000).selectExpr("id as node", "10 * id as value")
+    monkeypatch.setattr(session, "LARGE_PARTITION", "20KB")
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    try:
+        with session.splitting_hubs(spark):
+            joined = rows.join(table, "node", "left").selectExpr("*", "spark_partition_id() as task")
+            found = joined.groupBy("node", "value", "task").count().collect()
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+    assert sum(row["count"] for row in found) == 40_000
+    for row in found:
+        assert row["value"] == (10 * row["node"] if row["node"] < 35_000 else None)
+    assert len({row["task"] for row in found if row["node"] == 7}) > 1
+
+
+@pytest.mark.parametrize(("digits", "drop_ratio"), [(1, 0.4), (12, 0.9), (2, 0.0)])
+def test_edges_are_dropped_as_by_the_local_engine(spark: Any, digits: int, drop_ratio: float) -> None:
+    """Every edge is one of two opposite arcs, which have the same similarity and the same hash."""
+    rng, seed, n_edges = np.random.default_rng(0), np.uint64(7), 500
+    similarity = np.tile(rng.random(n_edges // 2).round(digits), 2)
+    hashes = np.tile(rng.integers(0, 2**63, n_edges // 2, dtype=np.uint64), 2)
+    way = np.repeat([0, LATE], n_edges // 2).astype(np.uint8)
+    places = np.array_split(rng.permutation(n_edges), 3)
+    columns = [[part[mine].tobytes() for part in (hashes, way, similarity)] for mine in places]
+    rows = [(cell, 0, b"", b"", *part, b"") for cell, part in enumerate(columns)]
+    marked = on_cluster.drop_edges(spark.createDataFrame(rows, on_cluster.COMPARED), n_edges, drop_ratio, seed)
+    wanted = drop_edges(similarity, drop_ratio, rng=rng, chances=drop_chances(hashes, way > 0, seed).__getitem__)
+    assert wanted.sum() == n_edges - int(n_edges * drop_ratio)
+    for row in marked.collect():
+        np.testing.assert_array_equal(np.frombuffer(row["kept"], dtype=np.uint8), wanted[places[row["cell"]]])
+
+
+@pytest.mark.parametrize(("sizes", "directed"), [((600,), True), ((350, 250), False)])
+def test_the_search_counts_the_nodes_of_a_circle(spark: Any, sizes: tuple[int, ...], directed: bool) -> None:
+    layout, ids = Layout(sizes, 2), np.arange(600)
+    block = np.searchsorted(layout.offsets[1:], ids, side="right")
+    ends = np.stack([ids, (ids + 1) % 600])
+    last = np.arange(600) == 599  # this arc leads back
+    way = np.where(last, BACK, 0).astype(np.uint8) if directed else np.empty((0, 600), dtype=np.uint8)
+    cells = packed(layout, np.sort(ends, axis=0), way)
+    x = [(NO_FOLD, b, 0, "hash", ids[block == b].astype(np.uint64).tobytes()) for b in range(len(sizes))]
+    frames = spark.createDataFrame(x, BLOCK), spark.createDataFrame(cells, on_cluster.KEPT)
+    sources = on_cluster.Sources(block, ids - layout.offsets[block], ids.astype(np.uint64))  # more than a portion has
+    reached = on_cluster.search_hops(*frames, layout, sources, 3)
+    counts = on_cluster._class_counts(reached, layout, sources, 4)
+    assert counts.tolist() == [[1, 1, 1, 596] if directed else [2, 2, 2, 593]] * 600
+
+
+def test_triangles_and_groups_are_those_of_the_local_engine(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, layout, n_nodes = np.random.default_rng(0), Layout((30, 30), 2), 60
+    ends = np.stack(np.triu_indices(n_nodes, 1))
+    clique = (ends[1] < 6) | ((ends[0] >= 50) & (ends[1] < 57))
+    chosen = clique | (rng.random(clique.size) < 0.1)
+    ends, clique = ends[:, chosen], clique[chosen]
+    values = rng.random((len(VALUES), clique.size))
+    values[VALUES.index("surprise"), clique] += 1
+    values[VALUES.index("dissimilarity"), clique] -= 1
+    edges = EdgeFeatures(*(values[VALUES.index(name)] for name in ("hop", "surprise", "dissimilarity")))
+    baseline, empty = EdgeBaseline.fit(edges), np.empty((0, clique.size), dtype=np.uint8)
+    judged = spark.createDataFrame(packed(layout, ends, empty, empty, values), JUDGED)
+    degrees = np.bincount(ends.ravel(), minlength=n_nodes).astype(np.int32)
+    parts = [(NO_FOLD, block, 0, "degree", part.tobytes()) for block, part in enumerate(np.split(degrees, 2))]
+    partial = triangle_blocks(judged, spark.createDataFrame(parts, BLOCK), layout, baseline)
+    found = sorted(sum_over_cells(partial, layout).collect(), key=lambda row: row["block"])
+    sums = np.concatenate([np.frombuffer(row["payload"]).reshape(-1, 2) for row in found])
+    np.testing.assert_allclose(sums.T, baseline.triangles(ends, edges, n_nodes))
+
+    evidence = {"ring": rng.random(n_nodes), "lockstep": rng.random(n_nodes)}
+    evidence["ring"][[*range(6), 30]] += 5  # the last belongs to no group
+    evidence["lockstep"][50:57] += 5
+    sides = {"ring": baseline.strangeness(edges), "lockstep": baseline.alikeness(edges)}
+    wanted = [g for kind, v in evidence.items() for g in find_groups(kind, ends, sides[kind], v, v > 2.0)]
+    order = rng.permutation(n_nodes)  # of the nodes on the cluster, in the table
+    scores = spark.createDataFrame(pa.table({"number": order, **evidence}))
+    nodes = spark.createDataFrame(
+        pa.table({"number": order, "id": [f"n{i}" for i in range(n_nodes)], "row": np.arange(n_nodes)})
+    )
+    one, other = order[ends]
+    columns = {"one": one, "other": other, "hop": edges.hop, "surprise": edges.surprise}
+    rows = spark.createDataFrame(pa.table({**columns, "dissimilarity": edges.dissimilarity}))
+    notices: list[str] = []
+
+    def groups(limit: float = 2.0) -> list[Any]:
+        return results.collect_groups(scores, rows, nodes, baseline, np.full(len(KINDS), limit), notices)
+
+    assert [group.kind for group in wanted] == ["ring", "lockstep"]
+    for group, local in zip(groups(), wanted, strict=True):
+        assert group.members.tolist() == [f"n{node}" for node in local.members]
+        assert (group.kind, group.density, group.score) == (local.kind, local.density, local.score)
+    assert groups(100.0) == [] and notices == []
+    for name, what in (("MOST_SUSPECTS", "nodes may belong"), ("MOST_EDGES", "edges connect")):
+        with monkeypatch.context() as patch:
+            patch.setattr(results, name, 5)
+            assert groups() == []
+        assert f"more than 5 {what}" in notices.pop()
+
+
+def test_reasons_of_edges_are_those_of_the_local_engine(spark: Any) -> None:
+    rng = np.random.default_rng(2)
+    hop, dissimilarity = rng.uniform(1.0, 4.0, 1001), rng.random(1001).round(2)
+    frame = spark.createDataFrame(pa.table({"hop": hop, "dissimilarity": dissimilarity})).coalesce(1)
+    found = results.with_reasons(frame, dissimilarity).collect()
+    local = SimpleNamespace(edge_hop_=hop, edge_dissimilarity_=dissimilarity)
+    wanted = edge_reasons(local, np.arange(hop.size), unlikeness_places(local))
+    assert [row["reason"] for row in found] == wanted.to_list()
+
+
+@pytest.mark.parametrize(
+    ("score", "contamination", "false_alarms"),
+    [("evidence", "auto", 0.1), ("evidence", "auto", 1e-9), ("hav", 0.3, 0.1)],
+)
+def test_means_of_fits(spark: Any, score: str, contamination: float | str, false_alarms: float) -> None:
+    evidence, rng, n_nodes = ("misfit", "ring", "activity"), np.random.default_rng(4), 80
+    detector = CrossHCM(evidence=evidence, score=score, contamination=contamination, false_alarms=false_alarms)
+    fits = []
+    for _ in range(3):
+        known = {name: rng.gamma(1.0, size=n_nodes) for name in SCORES}
+        known["p_value"] = np.where(np.arange(n_nodes) < 6, 1e-6, rng.random(n_nodes))
+        known["score"] = known["hav"] if score == "hav" else known["score"] + 20 * (np.arange(n_nodes) < 6)
+        known["score"][1::2] = 1.0  # half of the nodes have the same score, so that ties matter
+        fits.append(known | {"degree": np.ones(n_nodes, dtype=np.int64), "decided_by": np.zeros(n_nodes, np.int32)})
+    number = rng.permutation(n_nodes)  # of the rows of the table
+    frames = [spark.createDataFrame(pa.table({"number": number, **fit})).repartition(2) for fit in fits]
+    nodes = spark.createDataFrame(pa.table({"number": number, "row": np.arange(n_nodes)}))
+    averages, limit = results.average_fits(frames, nodes, n_nodes, detector, top=7)
+    values = [Values(each["score"], each["p_value"], {kind: each[kind] for kind in KINDS}) for each in fits]
+    detector.decided_by_ = np.zeros(n_nodes, dtype=np.int64)
+    wanted = local_average(detector, values, 7)
+    assert limit == pytest.approx(wanted.threshold_, rel=1e-14)
+    assert (wanted.label_.sum() > 0) == (false_alarms > 1e-9)
+    found = {row["number"]: row for row in averages.collect()}
+    rows = [found[each] for each in number.tolist()]
+    for name, mean in {"score": wanted.decision_score_, "stability": wanted.stability_, **wanted.evidence_}.items():
+        np.testing.assert_allclose([row[name] for row in rows], mean, rtol=1e-14, err_msg=name)
+    np.testing.assert_array_equal([row["hav"] for row in rows], fits[0]["hav"])
+    if score == "evidence":
+        assert [row["decided_by"] for row in rows] == wanted.decided_by_.tolist()

@@ -1,0 +1,201 @@
+"""Tables: ids and columns are found, read, encoded and refused as by the local engine, in the same words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from hopsight.io.nodes import encode, node_fields
+from hopsight.io.tables import read_tables
+from hopsight.spark.order import with_row_numbers
+from hopsight.spark.tables import (
+    check_unique,
+    encode_attributes,
+    encode_column,
+    merge_facts,
+    plan_attributes,
+    plan_column,
+    read_inputs,
+    summarize,
+)
+
+COLUMNS: dict[str, list[Any]] = {
+    "age": [31, 42, 5, 9],
+    "share": [0.5, None, float("nan"), 1.5],
+    "text": ["1", " 2 ", "n/a", "3.5"],
+    "city": ["Oslo", "Bern", " Oslo", ""],
+    "member": ["true", "False", "TRUE", "false"],
+    "is_new": [True, False, True, True],
+    "place": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, float("nan")]],
+    "nothing": [None, None, None, None],
+    "fraud": [1, 0, 0, 1],
+    "tx_id": [4, 7, 1, 9],
+    "born": ["1970-01-02", "", "3.1.1970", "1970-01-01 12:00"],
+    "uneven": [[1.0], [1.0, 2.0], [1.0], [1.0]],
+}
+
+
+def encode_in_parts(column: Any, missing: str, notices: list[str]) -> Any:
+    """Summarize a column in two batches, as two tasks would, and encode it in two."""
+    halves = [column[:2], column[2:]]
+    rows = [np.array([0, 1]), np.array([2, 3])]
+    facts = merge_facts(*(summarize(half, where) for half, where in zip(halves, rows, strict=True)))
+    plan = plan_column(column.name, column.dtype, facts, lambda name: column.n_unique(), missing, notices)
+    return None if plan is None else (np.concatenate([encode_column(half, plan) for half in halves]), list(plan.names))
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("missing", ["refuse", "mean", "fill"])
+def test_a_column_in_parts_is_encoded_like_the_whole(name: str, missing: str) -> None:
+    column = pl.Series(name, COLUMNS[name], strict=False)
+    whole_notices, notices = [], []
+    try:
+        matrix, names = encode([column], 4, missing=missing, notices=whole_notices)
+    except ValueError as error:
+        if "no attribute column" in str(error):
+            assert encode_in_parts(column, missing, notices) is None
+            assert notices == whole_notices
+            return
+        with pytest.raises(ValueError) as caught:
+            encode_in_parts(column, missing, notices)
+        assert str(caught.value) == str(error)
+        return
+    found, found_names = encode_in_parts(column, missing, notices)
+    np.testing.assert_allclose(found, matrix)
+    assert (found_names, notices) == (names, whole_notices)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1", "2", "x", "4"],
+        [1.0, float("inf"), 2.0, 3.0],
+        ["7", "inf", "1", "2"],
+        ["3", "1,500", "2,500", "7,250"],
+    ],
+)
+def test_both_engines_refuse_a_column_in_the_same_words(values: list[Any]) -> None:
+    column = pl.Series("c", values)
+    with pytest.raises(ValueError) as one:
+        encode([column], 4)
+    with pytest.raises(ValueError) as two:
+        encode_in_parts(column, "refuse", [])
+    assert str(two.value) == str(one.value)
+
+
+@pytest.mark.parametrize(
+    "values", [["3", "1,5", "1.234,25", "-7"], ["$1,234.50", "($7)", "", "12"], ["5/31/24", "6/1/24", "1/2/24", ""]]
+)
+def test_both_engines_read_numbers_and_dates_as_people_write_them(values: list[str]) -> None:
+    column, said, also_said = pl.Series("c", values), list[str](), list[str]()
+    matrix, names = encode([column], 4, missing="mean", notices=said)
+    found, found_names = encode_in_parts(column, "mean", also_said)
+    np.testing.assert_allclose(found, matrix)
+    assert (found_names, also_said) == (names, said)
+
+
+def test_both_engines_refuse_a_wrong_label_in_the_same_words(spark: Any) -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3], "fraud": ["0", "maybe", "1"]})
+    with pytest.raises(ValueError) as one:
+        node_fields(frame.columns, frame.__getitem__, 3, label="fraud")
+    nodes = with_row_numbers(
+        spark.createDataFrame([(1, 1, "0"), (2, 2, "maybe"), (3, 3, "1")], "id long, _age int, _fraud string")
+    )
+    with pytest.raises(ValueError) as two:
+        plan_attributes(nodes, ["age", "fraud"], label="fraud")
+    assert str(two.value) == str(one.value)
+
+
+def test_attributes_of_a_table(spark: Any) -> None:
+    rows = [(f"n{i}", i * 1.5, "ab"[i % 2], "x") for i in range(6)]
+    frame = spark.createDataFrame(rows, "id string, _size double, _kind string, _note string")
+    nodes = with_row_numbers(frame.repartition(3))
+    plans = plan_attributes(nodes, ["size", "kind", "note"], ignore=["note"])
+    assert [name for plan in plans for name in plan.names] == ["size", "kind=a", "kind=b"]
+    found = {row["id"]: row["features"] for row in encode_attributes(nodes, plans).collect()}
+    assert found["n3"] == [4.5, 0.0, 1.0]
+
+
+def test_many_values_are_counted_exactly(spark: Any) -> None:
+    rows = [(i, f"v{i % 70}" + "\t" * (i % 3)) for i in range(210)]  # white space around a value does not count
+    nodes = with_row_numbers(spark.createDataFrame(rows, "id long, _word string"))
+    column = pl.Series("word", [word for _, word in rows])
+    whole_notices: list[str] = []
+    with pytest.raises(ValueError, match="no attribute column"):
+        encode([column], 210, notices=whole_notices)
+    notices: list[str] = []
+    with pytest.raises(ValueError, match="no attribute column"):
+        plan_attributes(nodes, ["word"], notices=notices)
+    assert notices == whole_notices
+    assert "has 70 different values (more than 50)" in notices[0]
+
+
+def refusal(tmp_path: Path, edges: dict[str, list[Any]], nodes: dict[str, list[Any]]) -> str:
+    """Return the message of the local engine about the same tables in two Parquet files."""
+    pl.DataFrame(edges).write_parquet(tmp_path / "e.parquet")
+    pl.DataFrame(nodes).write_parquet(tmp_path / "n.parquet")
+    with pytest.raises(ValueError) as caught:
+        read_tables(tmp_path / "e.parquet", tmp_path / "n.parquet")
+    return str(caught.value).partition(": ")[2]
+
+
+def frame(spark: Any, columns: dict[str, list[Any]]) -> Any:
+    return spark.createDataFrame(pa.table(columns)).repartitionByRange(2, next(iter(columns)))
+
+
+def test_rows_are_numbered_across_partitions(spark: Any) -> None:
+    found = with_row_numbers(spark.range(10).repartitionByRange(3, "id")).collect()
+    assert [(row["id"], row["row"]) for row in sorted(found)] == [(i, i) for i in range(10)]
+
+
+def test_columns_are_found_by_their_names(spark: Any) -> None:
+    edges = frame(spark, {"weight": [1.0, 2.0], "dst": ["b", "c"], "src": ["a", "b"]})
+    nodes = frame(spark, {"Node ID": ["a", "b", "c"], "size": [1, 2, 3]})
+    notices: list[str] = []
+    tables = read_inputs(edges, nodes, notices=notices)
+    assert {(row["source"], row["target"]) for row in tables.edges.collect()} == {("a", "b"), ("b", "c")}
+    assert tables.columns == ("size",)
+    assert notices == ["Left out the column 'weight' of the edge list: edges have no attributes."]
+
+
+@pytest.mark.parametrize(
+    ("ids", "typed", "integers"),
+    [(["7", "12"], False, True), (["007", "12"], False, False), (["7", "12"], True, False)],
+)
+def test_text_in_a_csv_is_a_number_in_its_usual_form_only(
+    spark: Any, ids: list[str], typed: bool, integers: bool
+) -> None:
+    tables = read_inputs(frame(spark, {"u": ids, "v": ids}), frame(spark, {"id": ids, "x": [1, 2]}), typed=typed)
+    assert tables.integer_ids == integers
+    assert sorted(str(row["id"]) for row in tables.nodes.collect()) == sorted(ids)
+
+
+def test_floats_without_a_fraction_are_integers(spark: Any) -> None:
+    tables = read_inputs(frame(spark, {"u": [1.0, 2.0], "v": [2, 3]}), frame(spark, {"id": [1, 2, 3], "x": [1, 2, 3]}))
+    assert tables.integer_ids
+    assert sorted(row["source"] for row in tables.edges.collect()) == [1, 2]
+
+
+@pytest.mark.parametrize("nodes", [["a", "b", "c", "b"], [4, 5, 6, 5]])
+def test_a_node_with_two_rows_is_refused_in_the_same_words(spark: Any, tmp_path: Path, nodes: list[Any]) -> None:
+    edges = {"source": [nodes[0]], "target": [nodes[1]]}
+    table = {"id": nodes, "x": [1.0, 2.0, 3.0, 4.0]}
+    frames = [spark.createDataFrame(pa.table(columns)) for columns in (edges, table)]
+    with pytest.raises(ValueError) as caught:
+        check_unique(read_inputs(*frames).nodes)
+    assert str(caught.value) == refusal(tmp_path, edges, table)
+
+
+def test_an_empty_id_and_an_empty_table_are_refused_in_the_same_words(spark: Any, tmp_path: Path) -> None:
+    edges, table = {"source": ["a", None], "target": ["b", "a"]}, {"id": ["a", "b"], "x": [1.0, 2.0]}
+    frames = [spark.createDataFrame(pa.table(columns)) for columns in (edges, table)]
+    with pytest.raises(ValueError) as caught:
+        read_inputs(*frames)
+    assert str(caught.value) == refusal(tmp_path, edges, table)
+    with pytest.raises(ValueError, match="it has a header but no edges"):
+        read_inputs(frames[0].limit(0), frames[1])
