@@ -99,7 +99,7 @@ def test_an_edge_list_alone_is_ranked_and_its_options_reach_the_record(run: Run,
     assert code == 0, err
     assert "Read edges from column 'payer' to column 'payee'." in err
     assert "Column 'is_fraud' of the edge list looks like ground truth and is left out." in err
-    assert "Column 'tx_id' only tells rows apart and is left out." in err
+    assert "Column 'tx_id' only identifies rows and is left out." in err
     source = json.loads((tmp_path / "out" / "run.json").read_text())["request"]["source"]
     assert (source["weight_column"], source["category"], source["derive"]) == ("amount", ["channel"], "structure,sent")
     graph = read_npz(tmp_path / "out" / "graph.npz")

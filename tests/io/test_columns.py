@@ -166,7 +166,7 @@ def test_fractions_are_no_ground_truth_and_a_named_category_is_kept() -> None:
 def test_numbers_that_only_tell_rows_apart_are_left_out() -> None:
     rows = list(range(100, 120))
     for name, values in (("tx_id", [row * 7 % 101 for row in rows]), ("anything", rows[::-1])):
-        assert encoded(name, values)[2] == [f"Column {name!r} only tells rows apart and is left out."]
+        assert encoded(name, values)[2] == [f"Column {name!r} only identifies rows and is left out."]
     assert encoded("income", [row * row for row in rows])[0] == ["income"]
     assert encoded("age", rows[:5])[0] == ["age"]  # too few rows to tell
 

@@ -43,7 +43,7 @@ def test_every_column_finds_its_place() -> None:
     assert list(found.categories) == ["how"]
     assert notices == [
         "Column 'label' of the edge list looks like ground truth and is left out.",
-        "Column 'ref' only tells rows apart and is left out.",
+        "Column 'ref' only identifies rows and is left out.",
         "Column 'nothing' has no value at all and is left out.",
         "Read column 'weight' as the weight of each edge.",
         "Read column 'When' as the time of each edge.",

@@ -74,18 +74,6 @@ def test_every_end_finds_its_node(ids: list[object]) -> None:
         positions(nodes, pl.Series([ids[0], stranger, ids[1]]))
 
 
-def test_ids_with_the_same_hash_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
-    nodes, ends = pl.Series(["a", "b", "c"]), pl.Series(["c", "a", "b", "c"])
-    for constant in (0, 1):
-        fakes = {"a": 5, "b": 5 + constant, "c": 7, "stranger": 7}
-        with monkeypatch.context() as patched:
-            hashes = lambda self, fakes=fakes: pl.Series([fakes[word] for word in self], dtype=pl.UInt64)  # noqa: E731
-            patched.setattr(pl.Series, "hash", hashes)
-            assert positions(nodes, ends)[0].tolist() == [2, 0, 1, 2]
-            with pytest.raises(ValueError, match="'stranger'"):
-                positions(nodes, pl.Series(["a", "stranger"]))
-
-
 def test_unknown_numbers_at_the_ends_of_the_range_are_refused() -> None:
     nodes = pl.Series([0, 1, 2])
     for stranger in (-(2**63), 2**63 - 1, -1, 3):

@@ -1,4 +1,4 @@
-"""Tables as strangers have them: titles, spaces, dates and ids in every form; each is read or refused in a sentence."""
+"""Tables as people have them: titles, spaces, dates and ids in every form; each is read or refused in a sentence."""
 
 import json
 from pathlib import Path

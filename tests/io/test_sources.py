@@ -241,7 +241,7 @@ def test_workbooks(tmp_path: Path) -> None:
         load(where, nodes=NODES)
     with pytest.raises(ValueError, match="it has no sheet 'x', only payments"):
         load(f"{where}?table=x", nodes=NODES)
-    with pytest.raises(ValueError, match="query=SELECT 1 is not for such a file, which has only table"):
+    with pytest.raises(ValueError, match="query=SELECT 1 is not an option of this kind of file, which has only table"):
         load(f"{where}?query=SELECT 1", nodes=NODES)
 
 
@@ -317,8 +317,8 @@ def test_options_that_a_file_does_not_have_are_refused(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text(CSV)
     EDGES.write_parquet(tmp_path / "edges.parquet")
     for source, words in (
-        ("edges.csv?table=x", "table=x is not for such a file, which has only header and encoding"),
-        ("edges.parquet?header=no", "header=no is not for such a file, which has no options"),
+        ("edges.csv?table=x", "table=x is not an option of this kind of file, which has only header and encoding"),
+        ("edges.parquet?header=no", "header=no is not an option of this kind of file, which has no options"),
         ("edges.csv?header=maybe", "header must be yes or no, got 'maybe'"),
     ):
         with pytest.raises(ValueError, match=words):

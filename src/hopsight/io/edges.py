@@ -314,7 +314,7 @@ def edge_columns(
 
     A column called ``weight`` is the weight of an edge, and the first column of dates, or called ``timestamp``,
     ``time``, ``date`` and the like, is its time, unless others are named. Columns that look like ground truth, only
-    tell rows apart, or cannot be used are left out with a notice.
+    identify rows, or cannot be used are left out with a notice.
     """
     weight = weight_column or first_known(names, WEIGHT_NAMES)
     time = time_column or _find_time(frame, [name for name in names if name != weight])
@@ -377,7 +377,7 @@ def _clock(column: pl.Series) -> pl.Series:
 
 
 def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
-    """Return whether a column looks like ground truth or only tells rows apart, with a notice if so."""
+    """Return whether a column looks like ground truth or only identifies rows, with a notice if so."""
     fractions = column.dtype.is_float() and bool((column != column.floor()).any())
     if is_truth_name(column.name) and not fractions:
         rules.leave_out(column.name, "of the edge list looks like ground truth", notices)
@@ -537,7 +537,7 @@ def kinds_to_derive(kinds: Sequence[str] | None, fields: Mapping[str, Any], *, s
 def add_derived(
     fields: dict[str, Any], rows: EdgeRows, n_nodes: int, kinds: Sequence[str], notices: list[str] | None
 ) -> tuple[Any, int] | None:
-    """Put derived attributes beside the others, and return what is known of directed edges thereby.
+    """Put derived attributes beside the others, and return the directed edges if that found them.
 
     It is what :meth:`hopsight.graph.AttributedGraph.from_edges` takes as ``known``.
     """

@@ -54,21 +54,6 @@ def same_type(*columns: pl.Series) -> tuple[pl.Series, ...]:
     return tuple(column.cast(pl.String) for column in columns)
 
 
-def distinct_numbers(*columns: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Return all numbers once, sorted, or None if they are too far apart for a table of those between.
-
-    >>> distinct_numbers(np.array([7, 5]), np.array([7, 6])).tolist()
-    [5, 6, 7]
-    """
-    low, high = min(int(column.min()) for column in columns), max(int(column.max()) for column in columns)
-    if high - low > sum(column.size for column in columns):
-        return None
-    present = np.zeros(high - low + 1, dtype=bool)
-    for column in columns:
-        present[column - low] = True
-    return np.flatnonzero(present) + low
-
-
 def check_unique(ids: pl.Series) -> None:
     """Refuse an id that occurs twice."""
     twice = ids.is_duplicated()
@@ -85,47 +70,27 @@ def positions(
 
     ``others`` are the other columns of the node table, in which ids are looked for if most are unknown.
     """
-    look_up = _by_table if ids.dtype == pl.Int64 and len(ids) and _are_close(ids) else _by_hash
-    found = tuple(look_up(ids, end) for end in ends)
+    are_close = ids.dtype == pl.Int64 and len(ids) and ids.max() - ids.min() < 8 * len(ids) + 1000  # type: ignore
+    found = tuple((_by_table if are_close else _by_join)(ids, end) for end in ends)
     if any(place.size and place.min() < 0 for place in found):
-        raise ValueError(describe_strangers(ids, ends, found, others or {}))
+        raise ValueError(describe_unknown_ids(ids, ends, found, others or {}))
     return found
-
-
-def _are_close(ids: pl.Series) -> bool:
-    return int(ids.max()) - int(ids.min()) < 8 * len(ids) + 1000  # type: ignore[arg-type]
 
 
 def _by_table(ids: pl.Series, ends: pl.Series) -> NDArray[Any]:
     """Look up numbers in a table of all numbers between the lowest and the highest id; -1 where absent."""
-    numbers, nodes = ends.to_numpy(), ids.to_numpy()
-    low, kind = nodes.min(), np.int32 if nodes.size < 2**31 else np.int64
-    inside = True if not numbers.size else bool(numbers.min() >= low and numbers.max() <= nodes.max())
-    if inside and nodes.size > 1 and bool((np.diff(nodes) == 1).all()):
-        return (numbers - low).astype(kind)
-    table = np.full(nodes.max() - low + 1, -1, dtype=kind)
+    nodes, numbers = ids.to_numpy(), ends.to_numpy()
+    low, high = nodes.min(), nodes.max()
+    table = np.full(high - low + 1, -1, dtype=np.int32 if nodes.size < 2**31 else np.int64)
     table[nodes - low] = np.arange(nodes.size)
-    if inside:
-        return table[numbers - low]
-    within = (numbers >= low) & (numbers <= nodes.max())
-    return np.where(within, table[np.where(within, numbers - low, 0)], -1)
+    within = (numbers >= low) & (numbers <= high)
+    return np.where(within, table[np.where(within, numbers - low, 0)], table.dtype.type(-1))
 
 
-def _by_hash(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
-    """Look up ids by their hashes, which is three times as fast as joining text; -1 where absent."""
-    found = _join(ids.hash(), ends.hash())
-    same = found.size == len(ends) and bool((ids.gather(np.maximum(found, 0)) == ends).to_numpy()[found >= 0].all())
-    return found if same else _join(ids, ends)  # two ids share a hash
-
-
-def _join(ids: pl.Series, ends: pl.Series) -> NDArray[np.int64]:
+def _by_join(ids: pl.Series, ends: pl.Series) -> NDArray[Any]:
     nodes = pl.DataFrame({"id": ids, "position": np.arange(len(ids))})
-    edges = pl.DataFrame({"id": ends, "row": np.arange(len(ends))})
-    found = edges.join(nodes, on="id", how="left")  # in any order
-    result = np.empty(found.height, dtype=np.int64)
-    if found.height == len(ends):
-        result[found["row"].to_numpy()] = found["position"].fill_null(-1).to_numpy()
-    return result
+    found = pl.DataFrame({"id": ends}).join(nodes, on="id", how="left", maintain_order="left")
+    return found["position"].fill_null(-1).to_numpy()
 
 
 EXAMPLES = 3
@@ -133,7 +98,7 @@ MOST = 0.5  # share of the unknown ids that a cause must explain
 LARGEST = 1_000_000  # values of a column that are compared; a cause shows in fewer
 
 
-def describe_strangers(
+def describe_unknown_ids(
     ids: pl.Series,
     ends: Sequence[pl.Series],
     found: Sequence[NDArray[np.int64]],
@@ -143,7 +108,7 @@ def describe_strangers(
 
     >>> import polars as pl
     >>> ids, ends = pl.Series(["7", "8", "9"]), pl.Series(["007", "008", "9"])
-    >>> for part in describe_strangers(ids, [ends], [np.array([-1, -1, 2])], {}).split("; "):
+    >>> for part in describe_unknown_ids(ids, [ends], [np.array([-1, -1, 2])], {}).split("; "):
     ...     print(part)
     2 of 3 node ids in the edges have no row in the node table: '007', '008'
     it has '7', '8' instead, so they differ in leading zeros: write them alike in both tables
@@ -234,10 +199,6 @@ class Sides:
 
     def all_ids(self) -> pl.Series:
         """Return every id once, sorted."""
-        if self.sources.dtype == self.targets.dtype == pl.Int64 and len(self.sources):
-            numbers = distinct_numbers(self.sources.to_numpy(), self.targets.to_numpy())
-            if numbers is not None:
-                return pl.Series("id", numbers)
         first, second = same_type(self.sources.unique(), self.targets.unique())
         return pl.concat([first.rename("id"), second.rename("id")]).unique().sort()
 

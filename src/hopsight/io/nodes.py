@@ -51,7 +51,7 @@ def encode(
 
     Numbers are kept, true and false become 1 and 0, a date becomes the number of days since 1970, and a text column
     becomes one 0/1 attribute per value, called ``column=value``. A column of equally long lists of numbers becomes
-    one attribute per entry. Columns that look like ground truth or only tell rows apart, and those that cannot be
+    one attribute per entry. Columns that look like ground truth or only identify rows, and those that cannot be
     used, such as text with more than 50 different values, are left out with a notice.
 
     Parameters

@@ -36,7 +36,7 @@ TIME_NAMES = (
 )  # fmt: skip
 TYPE_NAMES = ("hopsight_type", "node_type")
 NAME_NAMES = ("hopsight_name", "name", "full_name", "display_name", "title")
-FEWEST_ROWS = 3  # of a table in which an id that differs in every row tells rows apart
+FEWEST_ROWS = 3  # of a table in which an id that differs in every row identifies rows
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
 _ROW_ID = re.compile(r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|row_number|mid|tid|txid|msgid|key)")
 _EVENT = re.compile(
@@ -66,7 +66,7 @@ def is_truth_name(name: str) -> bool:
 
 
 def is_row_id_name(name: str) -> bool:
-    """Return whether a column is called like a number that only tells rows apart.
+    """Return whether a column is called like a number that only identifies rows.
 
     >>> [is_row_id_name(name) for name in ("tx_id", "mid", "transactionID", "uuid", "paid", "amount")]
     [True, True, True, True, False, False]
@@ -97,7 +97,7 @@ def is_event_name(name: str) -> bool:
 
 
 def is_row_id(column: pl.Series) -> bool:
-    """Return whether whole numbers or text only tell rows apart.
+    """Return whether whole numbers or text only identify rows.
 
     Such a column is called like an id and differs in most rows, or it numbers the rows without a gap.
     """
@@ -664,8 +664,8 @@ def leave_out_truth(name: str, all_whole: bool, notices: list[str] | None) -> bo
 
 
 def leave_out_row_id(name: str, notices: list[str] | None) -> None:
-    """Give notice of a column that only tells rows apart."""
-    leave_out(name, "only tells rows apart", notices)
+    """Give notice of a column that only identifies rows."""
+    leave_out(name, "only identifies rows", notices)
 
 
 def wrong_flags(column: pl.Series, flags: Flags) -> pl.Series:

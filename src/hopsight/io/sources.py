@@ -54,7 +54,9 @@ UNPACKED_RATIO = 200  # a larger result may be at most this many times the size 
 LOADED_RATIO = 800  # likewise for the graph in memory, where one byte may become a number of eight bytes
 NODE_BYTES, COLUMN_BYTES, NUMBER_BYTES = 64, 128, 8  # the least that a node, a column name and a number take
 _SCAN = 2**24  # bytes of a file that are read at once
-_DAMAGE = (zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError, LookupError, RecursionError, TypeError)
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, lzma.LZMAError, EOFError, LookupError, RecursionError, TypeError,
+)  # fmt: skip
 
 
 @contextmanager
@@ -96,35 +98,22 @@ def check_file(path: Path) -> None:
         raise ValueError("it is empty")
 
 
-def check_unpacked(n_bytes: int, packed: int) -> None:
+def check_unpacked(n_bytes: int, packed: int, ratio: int = UNPACKED_RATIO) -> None:
     """Refuse a decompression bomb, which unpacks to far more bytes than real data of its size would."""
-    if n_bytes > unpacked_limit(packed):
+    if n_bytes > max(UNPACKED_FREE, ratio * packed):
         raise ValueError(
-            f"its {packed:,} bytes unpack to {n_bytes:,}, more than {UNPACKED_RATIO} times as many; "
-            "store a matrix of zeros as a sparse matrix"
+            f"its {packed:,} bytes unpack to {n_bytes:,}, an implausible size; store zeros as a sparse matrix"
         )
 
 
-def unpacked_limit(packed: int) -> int:
-    """Return how many bytes a file of that size may unpack to."""
-    return max(UNPACKED_FREE, UNPACKED_RATIO * packed)
-
-
-def loaded_limit(packed: int) -> int:
-    """Return how many bytes of memory the graph in a file of that size may take."""
-    return max(UNPACKED_FREE, LOADED_RATIO * packed)
-
-
 def check_loaded(packed: int, *, n_nodes: int = 0, n_columns: int = 0, n_numbers: int = 0) -> None:
-    """Refuse a small file that claims a huge graph, before any memory is allocated.
+    """Refuse a small file that declares a huge graph, before any memory is allocated.
 
     >>> check_loaded(1_000, n_nodes=10**9)
     Traceback (most recent call last):
-    ValueError: its 1,000 bytes declare a graph of 64,000,000,000 bytes, an implausible size
+    ValueError: its 1,000 bytes unpack to 64,000,000,000, an implausible size; store zeros as a sparse matrix
     """
-    n_bytes = NODE_BYTES * n_nodes + COLUMN_BYTES * n_columns + NUMBER_BYTES * n_numbers
-    if n_bytes > loaded_limit(packed):
-        raise ValueError(f"its {packed:,} bytes declare a graph of {n_bytes:,} bytes, an implausible size")
+    check_unpacked(NODE_BYTES * n_nodes + COLUMN_BYTES * n_columns + NUMBER_BYTES * n_numbers, packed, LOADED_RATIO)
 
 
 def check_filled(path: Path, content: bytes | None, mark: bytes, n_columns: int) -> None:
@@ -185,18 +174,10 @@ def unpacked(path: Path) -> bytes | None:
     """
     with path.open("rb") as file:
         start = file.read(6)
-    if start.startswith(GZIP):
-        with gzip.open(path) as packed:
-            return _read(packed, path)
-    if start.startswith(BZIP2):
-        with bz2.open(path) as packed:
-            return _read(packed, path)
-    if start.startswith(XZ):
-        try:
-            with lzma.open(path) as packed:
+    for mark, opener in ((GZIP, gzip.open), (BZIP2, bz2.open), (XZ, lzma.open)):
+        if start.startswith(mark):
+            with opener(path) as packed:
                 return _read(packed, path)
-        except lzma.LZMAError:
-            raise ValueError("it is damaged, or its format is not what its name says") from None
     if start.startswith(ZSTD):
         return _unzstd(path)
     if start.startswith(ZIP):

@@ -396,7 +396,7 @@ def _plan_numbers(
 
 
 def _is_row_id(name: str, kind: pl.DataType, facts: Facts, n_values: Callable[[str], int]) -> bool:
-    """Return whether a column only tells rows apart, as :func:`hopsight.io.rules.is_row_id` does."""
+    """Return whether a column only identifies rows, as :func:`hopsight.io.rules.is_row_id` does."""
     n_rows, is_text = facts["cells"].n_rows - facts["cells"].n_nulls, "text" in facts
     if n_rows < rules.FEWEST_ROWS or not (is_text or kind.is_integer()):
         return False
