@@ -306,17 +306,6 @@ def test_gradients_reach_every_weight_and_match_the_dense_network(random_graph: 
         assert ours.abs().sum() > 0
 
 
-def test_dropout_draws_from_its_own_generator(random_graph: AttributedGraph) -> None:
-    network = make(6)
-    inputs = Inputs.of(random_graph.adjacency, random_graph.attributes, CPU, torch.float64)
-    state = torch.get_rng_state()
-    first, again = (network(inputs, 0.5, torch.Generator().manual_seed(1)).units for _ in range(2))
-    other = network(inputs, 0.5, torch.Generator().manual_seed(2)).units
-    assert torch.equal(first, again) and not torch.equal(first, other)
-    assert torch.equal(torch.get_rng_state(), state)
-    assert ((first == 0).double().mean() - (network(inputs).units == 0).double().mean()) > 0.1
-
-
 def test_equals_pytorch_geometric_convolutions(random_graph: AttributedGraph) -> None:
     geometric = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
     network = make(6, ends_in_relu=False)

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from hopsight.baselines.networks import (
     flat_weights,
-    is_constant,
     retry_if_collapsed,
     set_weights,
     train,
@@ -59,35 +58,11 @@ def test_divergence_stops_the_training_and_says_what_to_do() -> None:
         train(model, lambda: model.loss() * float("nan"), no_scores, name="P", lr=0.1, n_epochs=5)
 
 
-def test_a_collapsed_network_is_trained_once_more() -> None:
-    outcomes = iter([(np.zeros(2), False), (np.arange(2.0), True)])
-    with pytest.warns(UserWarning, match="P collapsed: .* training it once more") as caught:
-        scores = retry_if_collapsed("P", lambda rng: next(outcomes), np.random.default_rng(0))
-    assert scores.tolist() == [0.0, 1.0] and len(caught) == 1
-
-
 def test_a_second_collapse_is_reported_too() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         retry_if_collapsed("P", lambda rng: (np.zeros(2), False), np.random.default_rng(0))
     assert ["second time" in str(warning.message) for warning in caught] == [False, True]
-
-
-def test_the_second_attempt_draws_other_weights() -> None:
-    draws: list[float] = []
-
-    def attempt(rng: np.random.Generator) -> tuple[np.ndarray, bool]:
-        draws.append(rng.random())
-        return np.zeros(2), len(draws) == 2
-
-    with pytest.warns(UserWarning):
-        retry_if_collapsed("P", attempt, np.random.default_rng(0))
-    assert draws[0] != draws[1]
-
-
-def test_constant_means_equal_in_single_precision() -> None:
-    assert is_constant(np.zeros(3)) and is_constant(np.array([1e6, 1e6 + 0.1]))
-    assert not is_constant(np.array([0.0, 1e-9])) and not is_constant(np.array([1.0, 1.001]))
 
 
 def test_weights_are_restored_from_one_array() -> None:

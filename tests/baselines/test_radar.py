@@ -108,18 +108,6 @@ def test_sparse_attributes_give_the_scores_of_dense_ones(rng: np.random.Generato
     np.testing.assert_allclose(*scores, atol=1e-9)
 
 
-def test_attributes_stored_column_by_column_give_the_same_scores(random_graph: AttributedGraph) -> None:
-    form = (random_graph.adjacency, np.asfortranarray(random_graph.attributes))
-    np.testing.assert_allclose(Radar().fit(form).decision_score_, Radar().fit(random_graph).decision_score_, atol=1e-8)
-
-
-def test_relabeled_nodes_keep_their_scores(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
-    order = rng.permutation(60)
-    shuffled = AttributedGraph(random_graph.adjacency[order][:, order], random_graph.attributes[order])
-    expected = Radar().fit(random_graph).decision_score_[order]
-    np.testing.assert_allclose(Radar().fit(shuffled).decision_score_, expected, atol=1e-8)
-
-
 def test_callback_is_called_every_round(random_graph: AttributedGraph) -> None:
     heard = []
     radar = Radar(n_rounds=3, tolerance=0.0)

@@ -65,15 +65,6 @@ def test_blocks_of_edges_equal_scipy(
     np.testing.assert_allclose(edge_similarity(rows, edges, "jaccard"), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["jaccard", "cosine", "euclidean"])
-def test_renumbered_nodes_keep_the_similarity_of_their_edges(name: str, rng: np.random.Generator) -> None:
-    X, edges = rng.normal(size=(20, 4)), rng.integers(0, 20, size=(2, 40))
-    order = rng.permutation(20)  # new position p holds old node order[p]
-    moved = np.argsort(order)[edges]
-    assert np.array_equal(edge_similarity(X[order], moved, name), edge_similarity(X, edges, name))
-    np.testing.assert_allclose(edge_similarity(X, edges[::-1], name), edge_similarity(X, edges, name), atol=1e-15)
-
-
 def test_graphs_without_edges_and_wrong_names() -> None:
     assert edge_similarity(ROWS, np.empty((2, 0), dtype=np.int64)).shape == (0,)
     with pytest.raises(ValueError, match="similarity must be one of auto, jaccard, cosine, euclidean, got 'cosin'"):

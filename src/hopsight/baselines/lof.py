@@ -19,7 +19,7 @@ from hopsight.system.threads import blas_on_one_thread, n_threads
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-SPARE = 8  # candidates beyond k kept until their distances are recomputed
+SPARE = 8  # candidates beyond k kept for sparse rows until their distances are recomputed
 
 
 @dataclass(kw_only=True)
@@ -49,8 +49,7 @@ class LOF(Detector):
     -----
     The definition is scikit-learn's: Euclidean distance, exactly k neighbors, which it finds. For sparse attributes it
     subtracts large norms, which loses small distances; here distances of the nearest nodes are computed again from
-    differences. Among equally near nodes the first in the order of the nodes count, as far as scikit-learn found them.
-    Memory is O(n·k).
+    differences. Which of equally near nodes count is up to scikit-learn. Memory is O(n·k).
 
     References
     ----------
@@ -104,10 +103,12 @@ def nearest(rows: Any, k: int) -> tuple[FloatArray, IntArray]:
     peak = float(abs(rows.data if sparse else rows).max(initial=0.0))
     if peak > 1e150:  # squares would overflow, and LOF is a ratio
         rows = rows / peak
-    n_kept = min(k + SPARE, n - 1)
-    model = NearestNeighbors(n_neighbors=n_kept, algorithm="brute" if sparse else "kd_tree", n_jobs=n_threads())
+    n_found = min(k + SPARE, n - 1) if sparse else k
+    model = NearestNeighbors(n_neighbors=n_found, algorithm="brute" if sparse else "kd_tree", n_jobs=n_threads())
     with blas_on_one_thread():
-        neighbors = model.fit(rows).kneighbors(return_distance=False)
-    squares = squared_distances(rows, np.repeat(np.arange(n), n_kept), neighbors.ravel()).reshape(n, n_kept)
-    order = np.lexsort((neighbors, squares))[:, :k]
-    return np.sqrt(np.take_along_axis(squares, order, axis=1)), np.take_along_axis(neighbors, order, axis=1)
+        distances, neighbors = model.fit(rows).kneighbors()
+    if sparse:
+        pairs = np.repeat(np.arange(n), n_found), neighbors.ravel()
+        distances = np.sqrt(squared_distances(rows, *pairs)).reshape(n, n_found)
+    order = np.lexsort((neighbors, distances))[:, :k]
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(neighbors, order, axis=1)

@@ -73,13 +73,6 @@ class Target:
         assert self.product is not None
         return self.product(right)
 
-    def as_dense(self) -> Tensor:
-        """Return T as a dense tensor."""
-        if self.dense is not None:
-            return self.dense
-        assert self.product is not None
-        return self.product.forward.to_dense()
-
     def subtract_from(self, block: Tensor, rows: Block) -> None:
         """Subtract the given rows of T in place. Shapes: block (n_block, n_columns), rows (n_block,)."""
         if self.dense is not None:
