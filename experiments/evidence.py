@@ -161,27 +161,28 @@ def ablation(model: Any, graph: Any) -> dict[str, float]:
     """Return the ROC-AUC with every ingredient of the score removed in turn, and with no model at all."""
     from hopsight.hcm import evidence as module
     from hopsight.hcm.evidence import KINDS, MISFIT_SHARES, EdgeBaseline, EdgeFeatures, combine, weigh
+    from hopsight.hcm.views import inputs_of
 
-    truth, attributes = np.asarray(graph.labels), model._transformed(graph)
+    truth, attributes = np.asarray(graph.labels), inputs_of(graph, model.transform_, model.magnitude_)
     found = {
         f"without {kind}": combine(model.evidence_, [k for k in model.evidence if k != kind])[0]
         for kind in model.evidence
     }
     found["with lockstep"] = combine(model.evidence_, KINDS)[0]
-    readings = EdgeFeatures(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_)
+    features = EdgeFeatures(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_)
     unlike = EdgeFeatures(model.edge_dissimilarity_, model.edge_dissimilarity_, model.edge_dissimilarity_)
     trials = {"no model at all": (unlike, MISFIT_SHARES)}
     for place, name in enumerate(("hop count", "surprise", "dissimilarity")):
         shares = MISFIT_SHARES.copy()
         shares[place] = 0.0
-        trials[f"without {name} in misfit"] = (readings, shares / shares.sum())
-    usual, laws = MISFIT_SHARES.copy(), model.edge_baseline_
+        trials[f"without {name} in misfit"] = (features, shares / shares.sum())
+    usual, baseline = MISFIT_SHARES.copy(), model.edge_baseline_
     for name, (edges, shares) in trials.items():
         module.MISFIT_SHARES = shares
         model.edge_baseline_ = EdgeBaseline.fit(edges)
         nodes = model._node_features(graph, edges, attributes)
         found[name] = combine(weigh(nodes, module.NodeBaseline.fit(nodes)), model.evidence)[0]
-    module.MISFIT_SHARES, model.edge_baseline_ = usual, laws
+    module.MISFIT_SHARES, model.edge_baseline_ = usual, baseline
     found["without cross-fitting"] = judged_by_others(model, graph, attributes)
     return {name: auc(truth, scores) for name, scores in found.items()}
 
@@ -196,7 +197,8 @@ def judged_by_others(model: Any, graph: Any, attributes: Any) -> Any:
     others.samples_, others.calibrations_ = np.roll(model.samples_, 1, axis=1), np.roll(model.calibrations_, 1, axis=0)
     device = resolve_device(model.device)
     edges = torch.from_numpy(graph.edges.copy()).to(device)
-    return others._keep(graph, others._replay(others._sight(graph, attributes, device).judging(), edges))
+    views = others._views(graph, attributes, device)
+    return others._weigh(graph, attributes, others._judge(views, edges, views.index.part), refit=True)
 
 
 def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
@@ -207,15 +209,15 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
     """
     import torch
 
-    from hopsight.hcm.posterior import calibrated
+    from hopsight.hcm.posterior import calibrated, predict
     from hopsight.hcm.splits import edge_hashes, pool_seed
-    from hopsight.hcm.train import predict
-    from hopsight.hcm.views import adjacency_of
+    from hopsight.hcm.train import schedule_of
+    from hopsight.hcm.views import adjacency_of, inputs_of
     from hopsight.hops.pool import pair_pool
     from hopsight.nn.device import resolve_device
     from hopsight.preprocess import drop_edges, edge_similarity
 
-    attributes = model._transformed(graph)
+    attributes = inputs_of(graph, model.transform_, model.magnitude_)
     alike = edge_similarity(attributes, graph.edges, model.resolve_similarity(model.transform_.scaling))
     kept = drop_edges(alike, model.drop_ratio, rng=np.random.default_rng(model.seed).spawn(6)[1])
     hashes, splits = edge_hashes(graph), model.splits
@@ -223,15 +225,17 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
     settings = {name: getattr(model, name) for name in ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")}
     trained, fresh = (
         pair_pool(
-            adjacency_of(graph, kept, directed=False), positives, model.n_folds, graph.edges, kept,
-            graph.node_hashes, pool_seed(seed), **settings,
+            adjacency_of(graph.edges[:, kept], graph.n_nodes, directed=False), positives, model.n_folds, graph.edges,
+            graph.edges[:, ~kept], graph.node_hashes, pool_seed(seed), **settings,
         )
         for seed in (model.split_seed_, model.split_seed_ + 991)
     )  # fmt: skip
     device = resolve_device(model.device)
-    folds = model._sight(graph, attributes, device).judging()
-    networks = model.build_networks(model.n_folds, model.n_inputs_, model.n_classes_, np.random.default_rng(0), device)
-    schedule, part, rng = model.schedule(), splits.of(hashes).part, np.random.default_rng(5)
+    views = model._views(graph, attributes, device)
+    shape = model.n_inputs_, model.n_classes_
+    networks = model.build_networks(*shape, np.random.default_rng(0), device, directed=graph.directed)
+    schedule, part = schedule_of(model, len(model.samples_), device), views.index.part
+    rng = np.random.default_rng(5)
     found, truth = [], []
     for k, network in enumerate(networks):
         classes = [graph.edges[:, part == k]]
@@ -246,10 +250,10 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
             return None
         chosen = [pairs[:, rng.choice(pairs.shape[1], n_pairs, replace=False)] for pairs in classes]
         pairs = torch.from_numpy(np.concatenate(chosen, axis=1)).to(device)
-        total = 0.0
-        for epoch, weights in zip(schedule.sample_epochs(len(folds[k])), model.samples_, strict=True):
+        total, seen = 0.0, views.of(views.index.trained(k))
+        for epoch, weights in zip(schedule.sample_epochs(len(seen)), model.samples_, strict=True):
             network.set_flat_weights(weights[k])
-            view = folds[k][epoch % len(folds[k])].view
+            view = seen[epoch % len(seen)]
             blocks = predict(network, view, pairs, torch.arange(pairs.shape[1], device=device), schedule)
             logits = torch.cat([block for _, block in blocks])
             total = total + torch.softmax(calibrated(logits, model.calibrations_[k]), 1)[:, 0].double().cpu().numpy()

@@ -24,6 +24,7 @@ from torch.nn.functional import cross_entropy
 
 import hopsight as hs
 from hopsight.metrics import roc_auc
+from hopsight.nn.device import resolve_device, training_dtype
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.system.machine import machine, versions
 
@@ -158,7 +159,7 @@ def floor(model: hs.HCM, graph: hs.AttributedGraph) -> dict[str, float]:
     training, judging = 2.0 * (3 * pairs * pair + passes * node), 2.0 * judged * pair
     moved = 4.0 * (3 * pairs + judged) * (3 * UNITS + 2 * HIDDEN + 2 * model.n_classes_)
     half, single, bandwidth = speed(torch.bfloat16), speed(torch.float32), copy_speed()
-    fast = half if model.schedule().dtype == torch.bfloat16 else single
+    fast = half if training_dtype(model.precision, resolve_device(model.device)) == torch.bfloat16 else single
     least = max(training / fast + judging / single, moved / bandwidth)
     spent = model.seconds_["train"] + model.seconds_["judge"]
     return {

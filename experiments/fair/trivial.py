@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from hopsight.detectors.base import Detector
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import EdgeBaseline, EdgeFeatures, NodeBaseline, combine, weigh
+from hopsight.hcm.views import inputs_of
 
 FloatArray = NDArray[np.float64]
 
@@ -40,7 +42,7 @@ class DistanceFromMean(Detector):
 class NoModel(CrossHCM):
     """CrossHCM with the dissimilarity of the ends of an edge in place of what a network says of it.
 
-    Networks are still built, with one epoch, because the folds and laws of the fit need them; nothing of them is read.
+    Networks are still built, with one epoch, because the folds and baselines of the fit need them; none of it is read.
     """
 
     title: ClassVar[str] = "CrossHCM without a model"
@@ -49,10 +51,16 @@ class NoModel(CrossHCM):
     n_samples: int = 1
 
     def _fit(
-        self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callable[..., None] | None
+        self,
+        graph: AttributedGraph,
+        *,
+        rng: np.random.Generator,
+        callback: Callable[..., None] | None,
+        checkpoint: Path | None = None,
+        scratch: Path | None = None,
     ) -> FloatArray:
-        super()._fit(graph, rng=rng, callback=callback)
+        super()._fit(graph, rng=rng, callback=callback, checkpoint=checkpoint, scratch=scratch)
         edges = EdgeFeatures(*[self.edge_dissimilarity_] * 3)
         self.edge_baseline_ = EdgeBaseline.fit(edges)
-        nodes = self._node_features(graph, edges, self._transformed(graph))
+        nodes = self._node_features(graph, edges, inputs_of(graph, self.transform_, self.magnitude_))
         return combine(weigh(nodes, NodeBaseline.fit(nodes)), self.evidence)[0]

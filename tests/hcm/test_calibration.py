@@ -65,7 +65,7 @@ def test_logits_that_know_nothing_are_calibrated_to_the_shares(rng: np.random.Ge
     """Of pairs that it knows nothing about a network says 1/4, however confident it is."""
     labels = np.repeat(np.arange(4), 500)
     logits = rng.normal(scale=4.0, size=(3, labels.size, 4)) + np.array([3.0, 0.0, 0.0, -3.0])
-    p = one_hop(logits, calibrate(logits, labels))
+    p = one_hop(logits, calibrate(torch.from_numpy(logits), labels))
     assert p.mean() == pytest.approx(0.25, abs=0.02) and p.std() < 0.1
     plain = one_hop(logits, np.array([1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0]))
     assert plain.mean() > 0.4 and plain.std() > 0.2
@@ -77,6 +77,6 @@ def test_probabilities_mean_what_they_say(confidence: float, rng: np.random.Gene
     z = rng.normal(scale=1.5, size=(12_000, 3))
     truth = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
     labels = (truth.cumsum(axis=1) < rng.random((12_000, 1))).sum(axis=1)
-    calibration = calibrate(confidence * z[None, :6_000], labels[:6_000])
+    calibration = calibrate(torch.from_numpy(confidence * z[None, :6_000]), labels[:6_000])
     found = one_hop(confidence * z[None, 6_000:], calibration)
     assert abs(found - truth[6_000:, 0]).mean() < 0.03

@@ -117,12 +117,6 @@ def test_what_is_prepared_is_kept_in_every_later_state(tmp_path: Path) -> None:
     assert set(Checkpoint(tmp_path / "state", "key").prepared("pool")) == {"sizes", "n"}
 
 
-def test_without_a_file_nothing_is_kept() -> None:
-    nowhere = Checkpoint(None, "")
-    nowhere.prepare("pool", {"sizes": np.arange(3)})
-    assert nowhere.prepared("pool") == {} and nowhere.load() is None and not nowhere.due
-
-
 @BOTH
 def test_a_checkpoint_of_something_else_is_refused(name: str, tmp_path: Path) -> None:
     graph, state = two_groups(0), tmp_path / "state"

@@ -14,11 +14,11 @@ from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm import views as cross_views
-from hopsight.hcm.checkpoint import Checkpoint
+from hopsight.hcm import views as views_module
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
-from hopsight.hcm.splits import Fold, edge_hashes
+from hopsight.hcm.splits import edge_hashes
+from hopsight.hcm.views import Neighborhoods, Views, in_unit, inputs_of
 from hopsight.hops.pool import PairPool
 from hopsight.io.derive import COUNTS, STRUCTURE
 from toys import quick, renumbered, two_groups
@@ -30,19 +30,28 @@ def prepared(graph: AttributedGraph, **settings: Any) -> Any:
     """Return a model that knows its splits and how to transform attributes, but is not trained."""
     model: Any = quick("cross_hcm", **settings)
     model.split_seed_ = 0
-    model._fit_transform(graph, np.random.default_rng(0))
+    model._fit_transform(graph, np.random.default_rng(0), None)
     return model
 
 
-def folds_of(graph: AttributedGraph, **settings: Any) -> list[list[Fold]]:
+def views_of(model: Any, graph: AttributedGraph) -> Views:
+    attributes = inputs_of(graph, model.transform_, model.magnitude_)
+    index = model.splits.of(edge_hashes(graph))
+    return Views(Neighborhoods.of(graph, CPU), in_unit(attributes, model.unit_), index)
+
+
+def seen_by_each(graph: AttributedGraph, **settings: Any) -> list[list[list[torch.Tensor]]]:
     """Return what each network sees of a graph in each of its folds."""
     model = prepared(graph, **settings)
-    return list(model._sight(graph, model._transformed(graph), CPU).judging())
+    views = views_of(model, graph)
+    return [views.of(views.index.trained(network)) for network in range(model.n_folds)]
 
 
-def pool_of(graph: AttributedGraph, kept: np.ndarray, **settings: Any) -> PairPool:
-    model = prepared(graph, **settings)
-    return model._hop_pairs(graph, kept, np.random.default_rng(0), Checkpoint(None, ""))
+def pool_of(graph: AttributedGraph, kept: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> PairPool:
+    model = prepared(graph)
+    monkeypatch.setattr("hopsight.hcm.cross_hcm.drop_edges", lambda *_, **__: kept)
+    attributes, index = inputs_of(graph, model.transform_, model.magnitude_), model.splits.of(edge_hashes(graph))
+    return model._hop_pairs(graph, attributes, index, np.random.default_rng(0))
 
 
 def keys(graph: AttributedGraph, pairs: np.ndarray) -> set[int]:
@@ -65,14 +74,13 @@ def without_edge(graph: AttributedGraph, edge: int) -> AttributedGraph:
 @pytest.mark.parametrize("directed", [False, True])
 def test_every_edge_is_judged_by_exactly_one_network(directed: bool) -> None:
     graph = two_groups(0, directed=directed)
-    folds = folds_of(graph, n_folds=4, n_inner=5)
-    assert [len(mine) for mine in folds] == [4] * 4  # one inner fold of each network is set aside
-    judged = torch.cat([mine[0].judged for mine in folds])
-    assert sorted(judged.tolist()) == list(range(graph.n_edges))
-    assert all(torch.equal(fold.judged, mine[0].judged) for mine in folds for fold in mine)
+    model = quick("cross_hcm", n_folds=4, n_inner=5).fit(graph)
+    part = model.splits.of(edge_hashes(graph)).part
+    assert set(part.tolist()) == {0, 1, 2, 3}
+    assert (model.edge_hop_ >= 1).all() and (model.edge_probability_ > 0).all()
 
 
-def test_an_edge_leaves_no_trace_in_what_it_is_judged_by() -> None:
+def test_an_edge_leaves_no_trace_in_what_it_is_judged_by(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take an edge of part k away: every view and every training pool of network k stays the same to the bit."""
     graph = two_groups(0)
     n_inner = quick("cross_hcm").n_inner
@@ -80,10 +88,10 @@ def test_an_edge_leaves_no_trace_in_what_it_is_judged_by() -> None:
     for edge in (0, 100, graph.n_edges - 1):
         smaller, kept = without_edge(graph, edge), np.ones(graph.n_edges, dtype=bool)
         kept[edge] = False  # hops of both graphs are counted without the edge
-        pools = [pool_of(graph, kept).pools, pool_of(smaller, kept[kept]).pools]
+        pools = [pool_of(graph, kept, monkeypatch).pools, pool_of(smaller, kept[kept], monkeypatch).pools]
         changed = 0
-        for k, (before, after) in enumerate(zip(folds_of(graph), folds_of(smaller), strict=True)):
-            views = [(x.view, y.view) for x, y in zip(before, after, strict=True)]
+        for k, (before, after) in enumerate(zip(seen_by_each(graph), seen_by_each(smaller), strict=True)):
+            views = zip(before, after, strict=True)
             same = [torch.equal(a, b) for pair in views for a, b in zip(*pair, strict=True)]
             if k == part[edge]:
                 assert all(same) and len(same) == 2 * (n_inner - 1)
@@ -95,13 +103,13 @@ def test_an_edge_leaves_no_trace_in_what_it_is_judged_by() -> None:
         assert changed >= (len(before) - 1) * 2  # where the edge is shown, it matters
 
 
-def test_a_network_never_learns_from_an_edge_that_it_judges() -> None:
+def test_a_network_never_learns_from_an_edge_that_it_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither as one hop nor as a farther pair: not even an edge that was dropped before hops were counted."""
     graph = two_groups(0)
     model: Any = quick("cross_hcm")
     part = prepared(graph).splits.of(edge_hashes(graph)).part
     kept = np.random.default_rng(1).random(graph.n_edges) < 0.6
-    pool = pool_of(graph, kept)
+    pool = pool_of(graph, kept, monkeypatch)
     edges = keys(graph, graph.edges)
     for fold, (near, *far) in enumerate(pool.pools):
         network, inner = divmod(fold, model.n_inner)
@@ -129,13 +137,12 @@ def test_in_pure_noise_an_edge_is_as_likely_as_any_of_four_classes() -> None:
     assert model.n_classes_ == 4
     assert model.edge_probability_.mean() == pytest.approx(0.25, abs=0.06)
     part = model.splits.of(edge_hashes(graph)).part
-    folds = model._sight(graph, model._transformed(graph), CPU).judging()
-    remembered = copy.copy(model)
-    remembered.samples_, remembered.calibrations_ = np.roll(model.samples_, 1, axis=1), np.empty((0, 0))
-    strangers = copy.copy(model)
-    strangers.calibrations_ = np.empty((0, 0))
-    edges = torch.from_numpy(graph.edges.copy())
-    knows, judges = (float(each._replay(folds, edges).probability.mean()) for each in (remembered, strangers))
+    views, edges = views_of(model, graph), torch.from_numpy(graph.edges.copy())
+    remembered, fair = copy.copy(model), copy.copy(model)
+    remembered.samples_ = np.roll(model.samples_, 1, axis=1)
+    unchanged = np.tile([1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0], (3, 1))  # temperature, offsets, curve
+    remembered.calibrations_ = fair.calibrations_ = unchanged
+    knows, judges = (float(each._judge(views, edges, part).probability.mean()) for each in (remembered, fair))
     assert set(part.tolist()) == {0, 1, 2}
     assert knows > judges + 0.2
 
@@ -180,8 +187,7 @@ def test_the_order_of_the_nodes_does_not_matter_where_most_edges_are_equally_sim
 
 def test_own_attributes_keep_a_place_of_their_own() -> None:
     graph = two_groups(0)
-    for fold in folds_of(graph, scaling="standard")[0]:
-        own, around = fold.view
+    for own, around in seen_by_each(graph, scaling="standard")[0]:
         rows = graph.attributes - graph.attributes.mean(axis=0)
         rows /= graph.attributes.std(axis=0)
         np.testing.assert_allclose(own, rows / rows.std(), atol=1e-5)
@@ -249,7 +255,7 @@ def test_the_ring_is_a_group(ring_graph: AttributedGraph, ring_model: Any) -> No
 
 
 def test_the_score_adds_up_the_evidence_that_counts(ring_model: Any) -> None:
-    assert sorted(ring_model.evidence_) == sorted(KINDS)  # lockstep is computed, too, but does not count
+    assert sorted(ring_model.evidence_) == sorted(KINDS)  # lockstep is computed but does not count
     counted = np.stack([ring_model.evidence_[kind] for kind in ring_model.evidence])
     np.testing.assert_allclose(ring_model.decision_score_, np.linalg.norm(counted, axis=0))
     assert np.array_equal(ring_model.decided_by_, counted.argmax(axis=0))
@@ -316,8 +322,8 @@ def test_views_of_many_nodes_are_kept_in_half_precision(monkeypatch: pytest.Monk
     """It saves half the memory and the ranking does not notice."""
     graph = two_groups(0)
     whole = quick("cross_hcm").fit(graph).decision_score_
-    monkeypatch.setattr(cross_views, "HALF_PRECISION_NODES", 10)
-    assert {view.dtype for mine in folds_of(graph) for fold in mine for view in fold.view} == {torch.float16}
+    monkeypatch.setattr(views_module, "HALF_PRECISION_NODES", 10)
+    assert {view.dtype for mine in seen_by_each(graph) for seen in mine for view in seen} == {torch.float16}
     assert spearmanr(quick("cross_hcm").fit(graph).decision_score_, whole).statistic > 0.99
 
 
@@ -349,5 +355,9 @@ def test_derived_structure_makes_no_outlier_and_explains_no_degree() -> None:
     hub = np.where(np.arange(plain.n_nodes) == 7, 50.0, 0.0)[:, None]
     derived = replace(plain, attributes=np.hstack([plain.attributes, hub, hub]), attribute_names=names)
     own = replace(plain, attributes=np.hstack([plain.attributes, hub, hub]), attribute_names=None)
-    raw = [prepared(graph)._deviation_of(prepared(graph)._transformed(graph))[7] for graph in (derived, own)]
+    raw = []
+    for graph in (derived, own):
+        model = prepared(graph)
+        attributes = inputs_of(graph, model.transform_, model.magnitude_, np.array([7]))
+        raw.append(model._own_features(graph, np.array([7]), attributes)[0][0])
     assert raw[0] < 0.5 * raw[1]

@@ -72,7 +72,7 @@ def test_unequal_weights_widen_the_standard_error_of_misfit() -> None:
     np.testing.assert_allclose(misfit(weighted, LAWS), [hop / 4 + surprise / 4 + unlike / 2, 0.0, np.nan])
 
 
-def test_equal_weights_and_none_give_the_same_laws(rng: np.random.Generator) -> None:
+def test_equal_weights_and_none_give_the_same_baseline(rng: np.random.Generator) -> None:
     plain = ordinary(rng)
     weighted = replace(plain, effective=plain.degrees.astype(np.float64))
     first, second = NodeBaseline.fit(plain), NodeBaseline.fit(weighted.rows(np.arange(plain.degrees.size)))
@@ -84,13 +84,13 @@ def test_a_graph_without_triangles_has_no_ring_and_no_lockstep_evidence(rng: np.
     notices: list[str] = []
     assert not nodes.have_triangles(notices)
     assert "no ring and no lockstep evidence" in notices[0]
-    laws = NodeBaseline.fit(nodes, triangles=False)
-    found = weigh(nodes, laws)
+    usual = NodeBaseline.fit(nodes, triangles=False)
+    found = weigh(nodes, usual)
     assert not found["ring"].any() and not found["lockstep"].any() and found["misfit"].any()
     three = ("misfit", "outlier", "activity")
-    np.testing.assert_array_equal(p_values(nodes, laws, DEFAULT_EVIDENCE), p_values(nodes, laws, three))
+    np.testing.assert_array_equal(p_values(nodes, usual, DEFAULT_EVIDENCE), p_values(nodes, usual, three))
     np.testing.assert_array_equal(combine(found, DEFAULT_EVIDENCE)[0], combine(found, three)[0])
-    assert (p_values(nodes, laws, ("ring",)) == 1.0).all()
+    assert (p_values(nodes, usual, ("ring",)) == 1.0).all()
 
 
 def test_ring_and_lockstep_by_hand() -> None:
@@ -111,10 +111,10 @@ def test_every_kind_has_a_function_and_a_weight() -> None:
 
 def test_evidence_is_the_weighted_mean_of_tail_and_rank(rng: np.random.Generator) -> None:
     nodes = ordinary(rng)
-    laws = NodeBaseline.fit(nodes)
-    found, raw = weigh(nodes, laws), raw_evidence(nodes, laws)
+    usual = NodeBaseline.fit(nodes)
+    found, raw = weigh(nodes, usual), raw_evidence(nodes, usual)
     for number, kind in enumerate(KINDS):
-        tail = Tail(*laws.tails[number]).surprise(raw[kind]) / np.log(10.0)
+        tail = Tail(*usual.tails[number]).surprise(raw[kind]) / np.log(10.0)
         stronger = (raw[kind].size - rankdata(raw[kind]) + 0.5) / raw[kind].size
         expected = WEIGHTS[kind] * (0.75 * tail - 0.25 * np.log10(stronger))
         np.testing.assert_allclose(found[kind], expected, rtol=0.02, atol=0.2)  # ranks are read from 1,025 quantiles
@@ -130,22 +130,22 @@ def test_evidence_is_the_weighted_mean_of_tail_and_rank(rng: np.random.Generator
         ("activity", "residual", 4.0), ("activity", "residual", -4.0), ("lockstep", "lookalikes", 90.0),
     ],
 )  # fmt: skip
-def test_each_reading_raises_its_own_evidence_and_no_other(
+def test_each_feature_raises_its_own_evidence_and_no_other(
     kind: str, field: str, value: float, rng: np.random.Generator
 ) -> None:
     nodes = ordinary(rng)
     nodes.degrees[0] = 9
-    laws = NodeBaseline.fit(nodes)
-    before = weigh(nodes, laws)
+    usual = NodeBaseline.fit(nodes)
+    before = weigh(nodes, usual)
     changed: Any = getattr(nodes, field).copy()
     changed[..., 0] = value
-    after = weigh(replace(nodes, **{field: changed}), laws)
+    after = weigh(replace(nodes, **{field: changed}), usual)
     assert after[kind][0] > max(3.0 * WEIGHTS[kind], before[kind][0])
     assert all(after[other][0] == before[other][0] for other in KINDS if other != kind)
 
 
 def test_a_few_anomalies_do_not_hide_each_other(rng: np.random.Generator) -> None:
-    """The laws are those of the bulk: forty hubs of strangers among 2,000 nodes are as unusual as one."""
+    """The usual are those of the bulk: forty hubs of strangers among 2,000 nodes are as unusual as one."""
     nodes = ordinary(rng)
     alone, crowd = nodes.deviation.copy(), nodes.deviation.copy()
     alone[0], crowd[:40] = 3.0, 3.0
@@ -164,20 +164,20 @@ def test_chosen_kinds_add_up_and_the_strongest_decides() -> None:
 
 def test_p_values_of_one_kind_are_its_null_tail(rng: np.random.Generator) -> None:
     nodes = ordinary(rng)
-    laws = NodeBaseline.fit(nodes)
-    raw = raw_evidence(nodes, laws)["outlier"]
-    expected = np.exp(-Null(*laws.nulls[KINDS.index("outlier")]).surprise(raw))
-    np.testing.assert_allclose(p_values(nodes, laws, ("outlier",)), expected, rtol=1e-9)
+    usual = NodeBaseline.fit(nodes)
+    raw = raw_evidence(nodes, usual)["outlier"]
+    expected = np.exp(-Null(*usual.nulls[KINDS.index("outlier")]).surprise(raw))
+    np.testing.assert_allclose(p_values(nodes, usual, ("outlier",)), expected, rtol=1e-9)
 
 
 def test_p_values_of_two_kinds_count_both_chances(rng: np.random.Generator) -> None:
     """With s the larger of w · (−log₁₀ p): the chance that one of both reaches s, 1 − Π (1 − 10^(−s / w))."""
     nodes = ordinary(rng)
-    laws = NodeBaseline.fit(nodes)
+    usual = NodeBaseline.fit(nodes)
     kinds = ("misfit", "outlier")
-    strength = np.max([-WEIGHTS[kind] * np.log10(p_values(nodes, laws, (kind,))) for kind in kinds], axis=0)
+    strength = np.max([-WEIGHTS[kind] * np.log10(p_values(nodes, usual, (kind,))) for kind in kinds], axis=0)
     neither = np.prod([1 - 10 ** (-strength / WEIGHTS[kind]) for kind in kinds], axis=0)
-    np.testing.assert_allclose(p_values(nodes, laws, kinds), 1 - neither, rtol=1e-6)
+    np.testing.assert_allclose(p_values(nodes, usual, kinds), 1 - neither, rtol=1e-6)
 
 
 def test_p_values_of_ordinary_nodes_are_not_too_small(rng: np.random.Generator) -> None:
@@ -194,16 +194,16 @@ def test_a_node_without_edges_is_judged_by_what_it_has(rng: np.random.Generator)
     means[:, 0] = np.nan
     nodes.degrees[0], nodes.deviation[0], nodes.strangers[0], nodes.lookalikes[0] = 0, 4.0, 0.0, 0.0
     alone = replace(nodes, edge_means=means)
-    laws = NodeBaseline.fit(alone)
-    assert np.isfinite(laws.means).all() and np.isfinite(laws.tails).all() and np.isfinite(laws.nulls).all()
-    found = weigh(alone, laws)
+    usual = NodeBaseline.fit(alone)
+    assert np.isfinite(usual.means).all() and np.isfinite(usual.tails).all() and np.isfinite(usual.nulls).all()
+    found = weigh(alone, usual)
     assert [found[kind][0] for kind in ("misfit", "ring", "lockstep")] == [0.0] * 3
     assert combine(found, DEFAULT_EVIDENCE)[1][0] == DEFAULT_EVIDENCE.index("outlier")
-    both = p_values(alone, laws, DEFAULT_EVIDENCE)[0]
-    assert both == pytest.approx(p_values(alone, laws, ("outlier", "activity"))[0])  # chances it does not have
+    both = p_values(alone, usual, DEFAULT_EVIDENCE)[0]
+    assert both == pytest.approx(p_values(alone, usual, ("outlier", "activity"))[0])  # chances it does not have
 
 
-def test_rows_are_the_readings_of_some_nodes(rng: np.random.Generator) -> None:
+def test_rows_are_the_features_of_some_nodes(rng: np.random.Generator) -> None:
     nodes = ordinary(rng, 50)
     some = nodes.rows(np.array([7, 3]))
     assert some.degrees.tolist() == nodes.degrees[[7, 3]].tolist()
@@ -211,13 +211,13 @@ def test_rows_are_the_readings_of_some_nodes(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_few_nodes_have_laws(n: int, rng: np.random.Generator) -> None:
+def test_few_nodes_have_baselines(n: int, rng: np.random.Generator) -> None:
     nodes = ordinary(rng, n)
     scores, _ = combine(weigh(nodes, NodeBaseline.fit(nodes)), KINDS)
     assert scores.shape == (n,) and np.isfinite(scores).all()
 
 
-def test_the_laws_of_many_nodes_do_not_depend_on_the_number_of_threads() -> None:
+def test_the_baseline_of_many_nodes_do_not_depend_on_the_number_of_threads() -> None:
     """To the bit. In a small graph BLAS uses one thread whatever it may use, so that no difference would show."""
     nodes = ordinary(np.random.default_rng(0), 20_000)
     found = []

@@ -17,8 +17,6 @@ from hopsight.hcm.views import fit_inputs, in_unit, inputs_of, spread_of
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every graph as one of more than 200,000 nodes and 4 million edges."""
     monkeypatch.setattr("hopsight.hcm.views.HALF_PRECISION_NODES", 0)
-    monkeypatch.setattr("hopsight.hcm.views.HALF_PRECISION_NODES", 0)
-    monkeypatch.setattr("hopsight.hcm.views.KEPT_BYTES", 0)
     monkeypatch.setattr("hopsight.hcm.posterior.SINGLE_PRECISION_EDGES", 0)
 
 
@@ -77,24 +75,3 @@ def test_scores_of_a_large_graph_do_not_depend_on_where_it_is_kept(
     assert np.corrcoef(kept.decision_score_, double.decision_score_)[0, 1] > 0.99
     np.testing.assert_allclose(kept.decision_function(graph), kept.decision_score_, rtol=1e-4, atol=1e-4)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_nodes_have_the_same_scores_in_memory_and_on_disk(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """To the bit, in the precision of a graph of this size and in that of a larger one, whatever the blocks."""
-    graph = hs.make_graph(100_000, n_edges=1_000_000, seed=0)
-    settings = {"n_epochs": 40, "burn_in": 20, "seed": 0}
-    for larger in (False, True):
-        with monkeypatch.context() as patched:
-            if larger:
-                large(patched)
-            kept = hs.CrossHCM(**settings).fit(graph).decision_score_
-            for size in (1 << 12, 1 << 16):
-                patched.setattr("hopsight.hcm.views.BLOCK_VALUES", size)
-                patched.setattr("hopsight.hcm.network.ROWS_AT_ONCE", size >> 4)
-                patched.setattr("hopsight.hcm.views.ROWS_AT_ONCE", size >> 2)
-                patched.setattr("hopsight.preprocess.scale.MANY_VALUES", size << 4)
-                found = hs.CrossHCM(**settings).fit(graph, scratch=tmp_path).decision_score_
-                np.testing.assert_allclose(found, kept, rtol=1e-6, atol=1e-6)

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.evidence import effective_count, triangle_sums
 from hopsight.hcm.posterior import (
     ahp,
-    effective_count,
     fill_unjudged,
     hav,
     inferred_variance,
     neighbor_mean,
     neighbor_sum,
-    triangle_sums,
 )
 
 # Edges 0–1, 0–2, 1–2, 2–3 and node 4 alone; three posterior samples of each edge's hop count.

@@ -150,13 +150,6 @@ def test_noise_comes_from_the_generator_alone() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_weights_without_a_gradient_stay() -> None:
-    moving, still = (torch.ones(3, requires_grad=True) for _ in range(2))
-    moving.grad = torch.ones(3)
-    SGLD([moving, still], lr=0.1, n_observations=1, generator=torch.Generator()).step()
-    assert still.tolist() == [1.0, 1.0, 1.0] and not torch.equal(moving, still)
-
-
 @pytest.mark.parametrize(
     ("setting", "message"),
     [

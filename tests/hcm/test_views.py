@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.views import Neighborhoods, adjacency_of
+from hopsight.hcm.counterfactual import edges_at
+from hopsight.hcm.views import Neighborhoods
 from hopsight.nn.gcn import normalized_adjacency
 
 
@@ -25,9 +26,13 @@ def test_hidden_edges_are_left_out_of_the_neighborhoods(
     pair = np.minimum(*graph.edges) * n_nodes + np.maximum(*graph.edges)
     hidden = pair % 3 == 0
     values = rng.standard_normal((n_nodes, 3))
-    neighborhoods, tensor = Neighborhoods(graph, torch.device("cpu")), torch.from_numpy(values.astype(np.float32))
+    neighborhoods, tensor = Neighborhoods.of(graph, torch.device("cpu")), torch.from_numpy(values.astype(np.float32))
     found, nothing_hidden = neighborhoods.smooth(tensor, [hidden, np.zeros_like(hidden)])
-    shown = adjacency_of(graph, ~hidden, directed=False, weighted=True).toarray().astype(np.float64)
+    size = np.ones(graph.n_edges) if graph.edge_weight is None else np.asarray(graph.relative_weight)
+    shown = np.zeros((n_nodes, n_nodes))
+    np.add.at(shown, tuple(graph.edges[:, ~hidden]), size[~hidden])
+    shown += shown.T
+    shown = shown if weighted else np.minimum(shown, 1.0)  # two arcs between the same nodes are one neighbor
     scale = 1.0 / np.sqrt(1.0 + shown.sum(axis=1))
     wanted = scale[:, None] * ((shown + np.eye(n_nodes)) @ (scale[:, None] * values))
     np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
@@ -44,8 +49,18 @@ def test_more_views_than_bits_of_a_word(rng: np.random.Generator, monkeypatch: p
     graph = AttributedGraph.from_edges(*rng.integers(0, 30, (2, 90)), np.ones((30, 1)))
     hidden = [rng.random(graph.n_edges) < 0.5 for _ in range(40)]
     values = torch.from_numpy(rng.standard_normal((30, 2)).astype(np.float32))
-    neighborhoods = Neighborhoods(graph, torch.device("cpu"))
+    neighborhoods = Neighborhoods.of(graph, torch.device("cpu"))
     found = neighborhoods.smooth(values, hidden)
     monkeypatch.setattr("hopsight.hcm.views.BLOCK_VALUES", 7)
     for mask, view in zip(hidden, found, strict=True):
         torch.testing.assert_close(view, neighborhoods.smooth(values, [mask])[0], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_at_nodes_are_those_that_a_scan_finds(rng: np.random.Generator, directed: bool) -> None:
+    graph = AttributedGraph.from_edges(*rng.integers(0, 60, (2, 300)), np.ones((62, 1)), directed=directed)
+    for size in (1, 5, 62):
+        nodes = np.sort(rng.choice(62, size, replace=False))
+        wanted = np.flatnonzero(np.isin(graph.edges, nodes).any(axis=0))
+        np.testing.assert_array_equal(edges_at(graph, nodes), wanted)
+    assert edges_at(graph, np.array([61])).size == 0  # a node without edges

@@ -146,13 +146,21 @@ class Detector(ABC):
     @safe_in_forks
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector with the scores of another graph and the threshold of the fit."""
-        copied = copy.copy(self)
-        vars(copied).pop("without_graph_", None)  # the copy has the scores of a graph
-        for name in self.node_values:  # those of the fit are not those of another graph
-            if hasattr(copied, f"{name}_"):
-                delattr(copied, f"{name}_")
-        copied.graph_ = graph_of(source)
+        copied = self._copy_for(graph_of(source))
         return copied._finish(np.asarray(self.decision_function(copied.graph_)), keep_threshold=True)
+
+    def _copy_for(self, graph: AttributedGraph) -> Self:
+        """Return a copy that will have the scores of another graph; values of the nodes of the fit are not copied."""
+        self._check_fitted()
+        copied = copy.copy(self)
+        for name in ("without_graph_", *(f"{value}_" for value in self.node_values)):
+            vars(copied).pop(name, None)
+        copied.graph_ = graph
+        return copied
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "decision_score_"):
+            raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a new graph, or return the scores of the fit for the same graph.
@@ -182,8 +190,7 @@ class Detector(ABC):
 
         ``label`` is ignored, as in PyGOD. ``return_emb`` adds :meth:`embed` at the end.
         """
-        if not hasattr(self, "decision_score_"):
-            raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
+        self._check_fitted()
         if data is None and is_without_graph(self):
             raise ValueError("this model does not hold the scores of its own graph: pass a graph to predict")
         return answer(
@@ -199,8 +206,7 @@ class Detector(ABC):
 
     def to_frame(self) -> DataFrame:
         """Return one row per node, most anomalous first, with the columns of ``scores.csv`` (a polars DataFrame)."""
-        if not hasattr(self, "decision_score_"):
-            raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
+        self._check_fitted()
         if not hasattr(self, "graph_"):
             raise ValueError(
                 f"this {type(self).__name__} was loaded from disk without its graph: set graph_ to the one it was "

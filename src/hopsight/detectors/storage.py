@@ -57,8 +57,7 @@ def check_fitted(detector: Any) -> None:
             raise ValueError(f"{name} has the wrong type or length")
     if _weighs_evidence(detector) and not is_without_graph(detector):
         _check_evidence(detector)
-        if hasattr(detector, "learned_"):
-            detector.check_learned()
+        detector.check_learned()
     n_weights = max(*(np.shape(getattr(detector, name, ()))[-1:] for name in WEIGHTS), (0,))[0]
     for name, size in _sizes(detector):
         if n_weights and (not _fits(size, int) or not 0 < size <= n_weights):

@@ -265,8 +265,9 @@ class Explainer:
         if baseline is None or getattr(self.model, "transform_", None) is None:
             return [None] * positions.size
         from hopsight.hcm.splits import node_folds
+        from hopsight.hcm.views import inputs_of
 
-        attributes = self.model._transformed(self.graph, positions)
+        attributes = inputs_of(self.graph, self.model.transform_, self.model.magnitude_, positions)
         degrees = self.graph.degrees[positions]
         residual = baseline.residual(attributes, degrees, node_folds(self.graph.node_hashes[positions]))
         found: list[float] = np.expm1(np.log1p(degrees) - residual).tolist()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
@@ -18,8 +19,10 @@ from safetensors.torch import load
 from torch import Tensor
 
 from hopsight.checks import option
+from hopsight.graph import AttributedGraph
 from hopsight.system.files import read_regular, replacing, write_tensors
 
+STATE = 3  # grows when a state of an earlier version would be continued differently
 INTERVAL = 10.0  # seconds between two checkpoints
 PATIENCE = 20  # and at least this many times the seconds that writing one takes
 CHECKSUM_BYTES = 32  # SHA-256 of the rest of the file, at its beginning
@@ -42,6 +45,11 @@ class Checkpoint:
         self.key = key
         self._next = 0.0
         self._prepared: dict[str, Tensor] = {}
+
+    @classmethod
+    def of(cls, path: Path | None, detector: Any, graph: AttributedGraph) -> Checkpoint:
+        """Return the checkpoint of a fit of a detector to a graph; a file of another fit is refused."""
+        return cls(path, "" if path is None else _key(detector, graph))
 
     @property
     def due(self) -> bool:
@@ -114,3 +122,14 @@ class Checkpoint:
                 f"cannot resume from {self.path.name}, which is damaged ({reason}) and is now called {aside.name}: run "
                 f"again without {option('resume', True)} to start over"
             ) from None
+
+
+def _key(detector: Any, graph: AttributedGraph) -> str:
+    """Return what a checkpoint belongs to: these parameters on this graph, to the last value."""
+    content = graph.attributes
+    values = [content.data, content.indices, content.indptr] if sp.issparse(content) else [content]
+    digest = sha256(f"{detector!r} {torch.__version__} {STATE}".encode())
+    weights = [] if graph.edge_weight is None else [graph.edge_weight]
+    for part in (graph.edges, graph.node_hashes, *values, *weights):
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from hopsight.checks import Refusal, check_choice, check_count
-from hopsight.detectors.base import FloatArray
+from hopsight.detectors.base import Callback, Detector, FloatArray, alone
 from hopsight.detectors.predict import threshold
 from hopsight.graph import AttributedGraph
+from hopsight.hcm import feedback
 from hopsight.hcm.checkpoint import Checkpoint
+from hopsight.hcm.counterfactual import Around, around, edges_among
 from hopsight.hcm.evidence import (
     DEFAULT_EVIDENCE,
     KINDS,
@@ -27,13 +33,21 @@ from hopsight.hcm.evidence import (
     combine,
     weigh,
 )
-from hopsight.hcm.feedback import Learned, Taught
+from hopsight.hcm.feedback import Learned
 from hopsight.hcm.groups import Group, all_groups
-from hopsight.hcm.hop_detector import HopDetector
-from hopsight.hcm.network import HopNetwork, ViewHopNetwork
-from hopsight.hcm.posterior import EdgePosterior, calibrate, edge_values
+from hopsight.hcm.network import ViewHopNetwork
+from hopsight.hcm.posterior import (
+    NODE_VALUES,
+    SINGLE_PRECISION_EDGES,
+    EdgePosterior,
+    JudgedEdges,
+    as_tensor,
+    calibrations_of,
+    judge_edges,
+    node_scores,
+    predict,
+)
 from hopsight.hcm.splits import (
-    Fold,
     FoldIndex,
     Splits,
     baseline_edges,
@@ -42,35 +56,53 @@ from hopsight.hcm.splits import (
     edge_hashes,
     node_folds,
     pool_seed,
+    split_seed,
 )
-from hopsight.hcm.train import Schedule, predict
+from hopsight.hcm.train import (
+    Generators,
+    Observer,
+    Schedule,
+    StageClock,
+    check_edges,
+    check_training,
+    fit_with_fallback,
+    kept_pool,
+    schedule_of,
+    torch_generator,
+    train,
+    training_need,
+)
 from hopsight.hcm.views import (
-    CrossViews,
-    OneAtATime,
+    Neighborhoods,
+    Views,
     adjacency_of,
-    edges_among,
+    fit_inputs,
     in_single_precision,
     in_unit,
-    kept_at_once,
-    local_views,
+    inputs_of,
     spread_of,
-    view_bytes,
+    view_dtype,
 )
-from hopsight.hops.pool import PairPool, pair_pool
+from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool
+from hopsight.io import graph_of
 from hopsight.io.derive import COUNTS, STRUCTURE
+from hopsight.nn.device import resolve_device
+from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.preprocess.scale import choose_scaling
 from hopsight.preprocess.similarity import References
 from hopsight.system.files import release
-from hopsight.system.threads import few_threads, in_order
+from hopsight.system.machine import release_memory
+from hopsight.system.threads import few_threads, in_order, safe_in_forks
 
 PRIOR_PAIRS = 10.0
 SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
-CALIBRATION_PAIRS = 1024  # of each hop class
 ROWS_READ = 1 << 13  # nodes whose attributes a thread reads at a time
+
+IntArray = NDArray[np.int64]
 
 
 @dataclass(kw_only=True)
-class CrossHCM(Taught, HopDetector):
+class CrossHCM(Detector):
     """HCM with real cross-fitting, calibrated probabilities and five kinds of evidence.
 
     An edge is judged only by a network that never trained on it, and whose views leave it out. A hash of (seed, edge)
@@ -111,6 +143,9 @@ class CrossHCM(Taught, HopDetector):
     """
 
     scores: ClassVar[tuple[str, ...]] = ("evidence", "hav", "ahp")
+    transferable: ClassVar[bool] = True
+    order_matters: ClassVar[bool] = True
+    node_values: ClassVar[Mapping[str, str]] = NODE_VALUES
     meaning: ClassVar[str] = (
         "how unlikely an ordinary node is to look so unusual in its neighbors, its rings, its own attributes or its "
         "number of edges, the strongest counting most"
@@ -120,10 +155,8 @@ class CrossHCM(Taught, HopDetector):
     }  # fmt: skip
 
     parts: ClassVar[Mapping[str, type]] = {
-        **HopDetector.parts,
-        "attribute_baseline_": AttributeBaseline, "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline,
-        "references_": References,
-        "learned_": Learned,
+        "transform_": AttributeTransform, "references_": References, "attribute_baseline_": AttributeBaseline,
+        "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "learned_": Learned,
     }  # fmt: skip
 
     evidence: tuple[str, ...] = DEFAULT_EVIDENCE
@@ -131,19 +164,33 @@ class CrossHCM(Taught, HopDetector):
     n_inner: int = 6
     n_units: int = 64
     mlp_units: int = 128
+    dropout: float = 0.0
     n_components: int | None = 256
+    scaling: str = "auto"
     drop_ratio: float = 0.4
+    similarity: str = "auto"
+    n_classes: int = 4
     sampling_ratio: float = 0.15
     max_pairs: int = 4096
+    min_class_pairs: int = 200
+    optimizer: str = "adam"
+    lr: float = 0.01
+    lr_decay: float = 0.0
     weight_decay: float = 1e-3
+    temperature: float = 1e-3
     n_epochs: int = 200
     burn_in: int = 100
     n_samples: int | None = None
+    prediction: str = "expected"
+    dropout_at_prediction: bool = False
+    deviation: str = "variance"
+    precision: str = "auto"
     score: str = "evidence"
 
     def check(self) -> None:
         """Refuse a parameter outside its range."""
-        super().check()
+        check_training(self)
+        check_count("n_samples", self.samples_for(0.0))
         check_count("n_folds", self.n_folds, low=2)
         check_count("n_inner", self.n_inner, low=2)
         if not isinstance(self.evidence, tuple) or not self.evidence:
@@ -152,11 +199,12 @@ class CrossHCM(Taught, HopDetector):
             check_choice("evidence", kind, KINDS)
 
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
-        """Return bytes and operations; in large graphs the views of one network exist at a time."""
+        """Return bytes and operations; the views of one network exist at a time."""
         width = self._width(graph)
-        return self._need(
+        memory, operations = training_need(
+            self,
             graph,
-            memory=self.scratch_bytes(graph) + 8 * graph.n_nodes * self.n_units,  # what is in files, and z
+            n_samples=self.samples_for((1 - self.drop_ratio) * graph.n_edges),
             per_edge=30 if in_single_precision(graph) else 120,
             weights=self.n_folds * (2 * self.n_units * (width + self.mlp_units) + self.mlp_units * self.n_classes),
             per_pair=4 * width + 6 * self.n_units + 3 * self.mlp_units,
@@ -164,13 +212,20 @@ class CrossHCM(Taught, HopDetector):
             per_epoch=0.0,
             judged=graph.n_edges / self.n_folds,
         )
+        z = 8 * graph.n_nodes * self.n_units
+        return memory + self.scratch_bytes(graph) + self._trained_bytes(graph) + z, operations
 
     def scratch_bytes(self, graph: AttributedGraph) -> int:
         """Return the size of what can be on disk instead of in memory: the attributes, and the views of a network."""
-        size, splits = (graph.n_nodes, self._width(graph)), Splits(0, self.n_folds, self.n_inner)
-        n_views = (self.n_inner - 1) * (self.n_folds if kept_at_once(*size, splits) else 1)
-        attributes = (8 if in_single_precision(graph) else 12) * size[0] * size[1]
-        return view_bytes(*size) * (n_views + 1) + attributes
+        n_values = graph.n_nodes * self._width(graph)
+        attributes = (8 if in_single_precision(graph) else 12) * n_values
+        return attributes + self.n_inner * view_dtype(graph.n_nodes).itemsize * n_values
+
+    def _trained_bytes(self, graph: AttributedGraph) -> int:
+        """Return the size of what the networks see while they train: X and ÂX of the nodes in the pool."""
+        n_nodes = min(graph.n_nodes, 2 * self.n_classes * POOL_PER_FOLD)
+        n_views = 2 * self.n_folds * (self.n_inner - 1)
+        return n_views * n_nodes * self._width(graph) * view_dtype(graph.n_nodes).itemsize
 
     def _width(self, graph: AttributedGraph) -> int:
         return min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
@@ -187,39 +242,169 @@ class CrossHCM(Taught, HopDetector):
             return self.similarity
         return "cosine" if scaling in ("none", "row") else "euclidean"
 
-    def build_network(
-        self, n_inputs: int, n_classes: int, *, directed: bool, generator: torch.Generator
-    ) -> ViewHopNetwork:
-        """Return the network of two views with its initial weights."""
-        return ViewHopNetwork(
-            [n_inputs, n_inputs],
-            n_units=self.n_units,
-            mlp_units=self.mlp_units,
-            n_classes=n_classes,
-            directed=directed,
-            generator=generator,
-        )
-
-    def _training_schedule(self, pairs: PairPool) -> Schedule:
-        """Return the schedule with a prior that weighs as much as ten pairs, but at most ``weight_decay``."""
-        n_pairs = pairs.n_classes * pairs.sizes[0] * (self.n_folds - 1) / self.n_folds
-        schedule = self.schedule(self.samples_for(pairs.sizes[0]))
-        return replace(schedule, weight_decay=min(self.weight_decay, PRIOR_PAIRS / max(n_pairs, 1.0)))
-
     def samples_for(self, n_edges: float) -> Any:
         """Return how many posterior samples judge a graph: in a large one, one round over the folds unless told."""
         if self.n_samples is not None:
             return self.n_samples
         return SAMPLES if n_edges <= MANY_EDGES else self.n_inner - 1
 
+    def training_schedule(self, pairs: PairPool, device: torch.device) -> Schedule:
+        """Return the schedule with a prior that weighs as much as ten pairs, but at most ``weight_decay``."""
+        n_pairs = pairs.n_classes * pairs.sizes[0] * (self.n_folds - 1) / self.n_folds
+        schedule = schedule_of(self, self.samples_for(pairs.sizes[0]), device)
+        return replace(schedule, weight_decay=min(self.weight_decay, PRIOR_PAIRS / max(n_pairs, 1.0)))
+
+    def build_networks(
+        self, n_inputs: int, n_classes: int, rng: np.random.Generator, device: torch.device, *, directed: bool
+    ) -> list[ViewHopNetwork]:
+        """Return the networks of two views with initial weights drawn by ``rng``."""
+        return [
+            ViewHopNetwork(
+                [n_inputs, n_inputs],
+                n_units=self.n_units,
+                mlp_units=self.mlp_units,
+                n_classes=n_classes,
+                directed=directed,
+                generator=torch_generator(rng, "cpu"),
+            ).to(device)
+            for _ in range(self.n_folds)
+        ]
+
     @property
     def splits(self) -> Splits:
         """Which edges each network judges, hides and learns from; known once ``fit`` has begun."""
         return Splits(self.split_seed_, self.n_folds, self.n_inner)
 
-    def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
-        """Also fix the unit of the views, which stays the same for new graphs, and the laws of the attributes."""
-        attributes = super()._fit_transform(graph, rng)
+    @safe_in_forks
+    def fit(
+        self,
+        source: Any,
+        label: Any = None,
+        *,
+        callback: Callback | None = None,
+        checkpoint: Path | None = None,
+        scratch: Path | None = None,
+    ) -> Self:
+        """Learn from a graph and score it.
+
+        Parameters
+        ----------
+        source, label, callback
+            As for every detector.
+        checkpoint
+            A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from
+            it and gives the same result as if it had never been interrupted. The caller removes it.
+        scratch
+            A folder for temporary files, where attributes and the views of a large graph are instead of in memory.
+        """
+
+        def learn(graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
+            return self._fit(graph, rng=rng, callback=callback, checkpoint=checkpoint, scratch=scratch)
+
+        with alone(self):
+            return self._fit_with(learn, graph_of(source), callback)
+
+    def _fit(
+        self,
+        graph: AttributedGraph,
+        *,
+        rng: np.random.Generator,
+        callback: Callback | None,
+        checkpoint: Path | None = None,
+        scratch: Path | None = None,
+    ) -> FloatArray:
+        self.check()
+        check_edges(graph)
+        streams = rng.spawn(6)
+
+        def fit(device: torch.device, file: Path | None) -> FloatArray:
+            return self._fit_on(device, graph, copy.deepcopy(streams), callback, file, scratch)
+
+        return fit_with_fallback(fit, self.device, checkpoint)
+
+    def _fit_on(
+        self,
+        device: torch.device,
+        graph: AttributedGraph,
+        rngs: Sequence[np.random.Generator],
+        callback: Callback | None,
+        checkpoint: Path | None,
+        scratch: Path | None,
+    ) -> FloatArray:
+        for_transform, for_drop, for_pairs, for_weights, for_dropout, for_noise = rngs
+        clock, saved = StageClock(callback), Checkpoint.of(checkpoint, self, graph)
+        self.split_seed_, self.directed_ = split_seed(self.seed), graph.directed
+        self.learned_: Learned | None = None
+        for name in ("before_", "rank_before_"):  # of verdicts that an earlier fit has learned from
+            vars(self).pop(name, None)
+
+        # 1. Transform the attributes.
+        clock.begin("attributes")
+        attributes = self._fit_transform(graph, for_transform, scratch)
+
+        # 2. Split the edges among the networks and their folds.
+        clock.begin("hops")
+        index = self.splits.of(edge_hashes(graph))
+
+        # 3. Choose pairs of nodes by the number of hops between them.
+        pool = kept_pool(saved, partial(self._hop_pairs, graph, attributes, index, for_drop))
+        self.class_sizes_, self.class_errors_, self.n_pairs_ = pool.sizes, pool.errors, pool.n_pairs
+        self.n_inputs_, self.n_classes_ = attributes.shape[1], pool.n_classes
+
+        # 4. Compute what each network sees of the pool's nodes while an inner fold is hidden.
+        clock.begin("views")
+        neighborhoods = Neighborhoods.of(graph, device, scratch)
+        views = Views(neighborhoods, in_unit(attributes, self.unit_, scratch), index, scratch)
+        edges = as_tensor(graph.edges).to(device)
+        seen = [views.of(folds, [pool.nodes(fold) for fold in folds]) for folds in self._trained_folds(index)]
+        local = pool.renumbered()
+
+        # 5. Train the networks, and keep their weights along the way as posterior samples.
+        networks = self.build_networks(self.n_inputs_, self.n_classes_, for_weights, device, directed=graph.directed)
+        generators = Generators.spawn((for_pairs, for_dropout, for_noise), device)
+        self.judging_seed_ = generators.judging_seed
+        schedule = self.training_schedule(pool, device)
+        scores_now = partial(self._scores_by, networks, views, edges, graph, attributes)
+        observer = Observer(callback, scores_now, clock)
+        self.samples_, self.loss_ = train(
+            networks, seen, local, schedule, generators, observer=observer, checkpoint=saved
+        )
+        del seen  # it is large
+
+        # 6. Calibrate the probabilities on the pairs that each network set aside.
+        clock.begin("judge")
+        aside = [network * self.n_inner for network in range(self.n_folds)]
+        self.calibrations_ = calibrations_of(
+            networks,
+            views.of(aside, [pool.nodes(fold) for fold in aside], exact=True),
+            local,
+            self.samples_,
+            schedule,
+            np.random.default_rng(self.judging_seed_),  # the same if a checkpoint held the samples
+        )
+        del pool, local
+
+        # 7. Judge every edge with the network that has not seen it.
+        judged = self._judge(views, edges, index.part, checkpoint=saved)
+        del views, neighborhoods, index, scores_now, observer
+        if graph.n_edges > SINGLE_PRECISION_EDGES:
+            release_memory()  # what judging leaves in reference cycles is large
+
+        # 8. Weigh the evidence about every node.
+        clock.begin("scores")
+        scores = self._weigh(graph, attributes, judged, refit=True)
+        self.seconds_ = clock.end()
+        return scores
+
+    def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator, scratch: Path | None) -> FloatArray:
+        """Return the transformed attributes; fix the transformation, the unit of the views and what is usual."""
+        self.transform_, attributes, self.magnitude_ = fit_inputs(
+            graph,
+            scratch,
+            scaling=self.resolve_scaling(graph),
+            n_components=self.n_components,
+            rng=rng,
+        )
         self.unit_ = spread_of(attributes) or 1.0
         chosen = baseline_nodes(graph)
         own, folds = self._own(attributes[chosen].astype(np.float64)), node_folds(graph.node_hashes[chosen])
@@ -231,112 +416,72 @@ class CrossHCM(Taught, HopDetector):
     def _own(self, attributes: FloatArray, derived: Sequence[str] = STRUCTURE) -> FloatArray:
         """Return transformed attributes with zeros for those that were derived from the structure.
 
-        A degree is not explained by what follows from it, and a hub is no outlier only because it has many edges.
+        A degree is not explained by what follows from it, and having many edges does not make a hub an outlier.
         """
         columns = self.transform_.columns_of(derived)
         return np.where(columns, 0.0, attributes) if columns.any() else attributes
 
-    def _deviation_of(self, attributes: FloatArray) -> FloatArray:
-        return self.attribute_baseline_.deviation(self._own(attributes, (*STRUCTURE, *COUNTS)))
-
-    def _sight(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> CrossViews:
-        """Return what each network sees: views without its part of the edges and without an inner fold."""
-        scratch = getattr(self, "_scratch", None)
-        scaled = in_unit(attributes, self.unit_, scratch)
-        return CrossViews(graph, scaled, self.splits, self._placed(graph), device, scratch)
-
-    def _placed(self, graph: AttributedGraph) -> FoldIndex:
-        return self._once("placed", graph, lambda: self.splits.of(edge_hashes(graph)))
-
-    def _local_folds(
-        self,
-        graph: AttributedGraph,
-        present: NDArray[np.bool_],
-        rows: NDArray[np.int64],
-        mine: NDArray[np.int64],
-        device: torch.device,
-    ) -> list[list[Fold]]:
-        """Return the views of the rows: their neighborhoods without the absent edges."""
-        absent = np.flatnonzero(~present)
-        seen = local_views(graph, self.splits, rows, lambda some: self._transformed(graph, some) / self.unit_, absent)
-        views = torch.from_numpy(seen).to(device)
-        own = torch.from_numpy((self._transformed(graph, rows) / self.unit_).astype(np.float32)).to(device)
-        part = self.splits.of(edge_hashes(graph, mine)).part
-        judged = [torch.from_numpy(np.flatnonzero(part == k)).to(device) for k in range(self.n_folds)]
-        return [
-            [Fold([own, views[k * self.n_inner + inner]], judged[k]) for inner in range(1, self.n_inner)]
-            for k in range(self.n_folds)
-        ]
-
     def _hop_pairs(
-        self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator, checkpoint: Checkpoint
+        self, graph: AttributedGraph, attributes: FloatArray, index: FoldIndex, rng: np.random.Generator
     ) -> PairPool:
-        """Return the pool, and keep it in the checkpoint: in a large graph it takes a minute to find."""
-        known = checkpoint.prepared("pool")
-        if known:
-            with checkpoint.taking_up():
-                return PairPool.of(known)
-        placed = self._placed(graph)
-
-        def positives(fold: int) -> NDArray[np.bool_]:
-            return placed.positives(fold) if fold % self.n_inner == 0 else placed.positives(fold) & kept
-
-        pool = pair_pool(
-            adjacency_of(graph, kept, directed=graph.directed),
-            OneAtATime(len(self.splits.folds), positives),
+        """Return pairs of every hop class for each fold; hops are counted along the edges that are not dropped."""
+        seed = pool_seed(self.split_seed_)
+        alike = edge_similarity(attributes, graph.edges, self.resolve_similarity(self.transform_.scaling))
+        kept = drop_edges(alike, self.drop_ratio, rng=rng, chances=lambda edges: chances(graph, edges, seed))
+        folds = range(self.n_folds * self.n_inner)
+        return pair_pool(
+            adjacency_of(graph.edges[:, kept], graph.n_nodes, directed=graph.directed),
+            [index.positives(fold) & (kept | (fold % self.n_inner == 0)) for fold in folds],
             self.n_folds,
             graph.edges,
-            kept,
+            graph.edges[:, ~kept],
             graph.node_hashes,
-            pool_seed(self.split_seed_),
+            seed,
             n_classes=self.n_classes,
             sampling_ratio=self.sampling_ratio,
             max_pairs=self.max_pairs,
             min_class_pairs=self.min_class_pairs,
             directed=graph.directed,
         )
-        checkpoint.prepare("pool", pool.arrays())
-        return pool
 
-    def _chances_of(self, graph: AttributedGraph) -> Callable[[NDArray[np.int64]], NDArray[Any]]:
-        """Return hashes, so that neither the order of the nodes nor the engine matters."""
-        return lambda edges: chances(graph, edges, pool_seed(self.split_seed_))
+    def _trained_folds(self, index: FoldIndex) -> list[range]:
+        return [index.trained(network) for network in range(self.n_folds)]
 
-    def _calibrate(
-        self, sight: CrossViews, networks: Sequence[HopNetwork], pairs: PairPool, rng: np.random.Generator
-    ) -> FloatArray:
-        """Return temperature and class offsets of each network, learned on the pairs that it set aside."""
-        views, local = sight.aside(pairs)
-        return self.calibrate(networks, views, local, self.samples_, rng)
-
-    def calibrate(
+    def _judge(
         self,
-        networks: Sequence[HopNetwork],
-        views: Iterable[Sequence[Any]],
-        pairs: PairPool,
-        samples: NDArray[np.float32],
-        rng: np.random.Generator,
-    ) -> FloatArray:
-        """Return temperature and class offsets of each network, given its view without the fold that it set aside."""
-        device = next(networks[0].parameters()).device
-        schedule, found, on_device = self.schedule(len(samples)), [], torch.from_numpy(samples).to(device)
-        for k, (network, view) in enumerate(zip(networks, views, strict=True)):
-            drawn, labels = pairs.draw_aside(k, CALIBRATION_PAIRS, rng=rng)
-            aside = torch.from_numpy(drawn).to(device)
-            logits = []
-            for weights in on_device[:, k]:
-                network.set_flat_weights(weights)
-                blocks = predict(network, view, aside, torch.arange(labels.size, device=device), schedule)
-                logits.append(torch.cat([block for _, block in blocks]))
-            found.append((torch.stack(logits), labels))
-        run = in_order if device.type == "cpu" else map  # a GPU works on one after the other
-        with few_threads(1):  # several would add up in another order
-            return np.array(list(run(calibrate, *zip(*found, strict=True))))
+        views: Views,
+        edges: Tensor,
+        part: NDArray[Any],
+        rows: IntArray | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> JudgedEdges:
+        """Let the posterior samples of each network judge its part of some edges.
 
-    def _keep(self, graph: AttributedGraph, posterior: EdgePosterior, *, refit: bool = True) -> FloatArray:
-        scores = super()._keep(graph, posterior, refit=refit)
-        del posterior
-        attributes = self._transformed(graph)
+        ``rows`` are the nodes that the ends of the edges are places among, all of them by default.
+        """
+        folds, device = self._trained_folds(views.index), edges.device
+        samples = schedule_of(self, len(self.samples_), device)
+        networks = self.build_networks(
+            self.n_inputs_, self.n_classes_, np.random.default_rng(0), device, directed=self.directed_
+        )
+        return judge_edges(
+            networks,
+            lambda network: views.of(folds[network], None if rows is None else [rows] * len(folds[network])),
+            [torch.from_numpy(np.flatnonzero(part == network)).to(device) for network in range(self.n_folds)],
+            edges,
+            self.samples_,
+            samples,
+            judging_seed=self.judging_seed_,
+            calibrations=self.calibrations_,
+            checkpoint=checkpoint,
+        ).judged(self.deviation)
+
+    def _weigh(self, graph: AttributedGraph, attributes: FloatArray, judged: JudgedEdges, *, refit: bool) -> FloatArray:
+        """Set the values of edges and nodes and return the chosen score; ``refit`` fits what they are compared with."""
+        self.edge_index_ = graph.edges
+        self.edge_hop_, self.edge_variance_, self.edge_probability_, self.edge_surprise_ = judged
+        self.ahp_, self.iv_, self.hav_ = node_scores(graph.edges, judged, graph.n_nodes)
+        self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
         unlike = self.references_.relative_dissimilarity(attributes, graph.edges, self.edge_hop_.dtype)
         edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, unlike)
         if refit:
@@ -357,59 +502,18 @@ class CrossHCM(Taught, HopDetector):
             by_kind = zip(self.evidence_.values(), kind_p, strict=True)
             self.kind_thresholds_ = np.array([threshold(each, "auto", self.false_alarms, p) for each, p in by_kind])
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
-        self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
-        strength = self._taught_again(graph, strength, refit=refit)
-        return strength if self.score == "evidence" else scores
-
-    @property
-    def groups_(self) -> list[Group]:
-        """Return the rings and lockstep groups among the nodes with significant evidence of that kind."""
-        made_from = (self.edge_baseline_, self.evidence_, self.kind_thresholds_, getattr(self, "graph_", None))
-        known, found = getattr(self, "_found", ((), None))  # of a large graph, finding them takes seconds
-        if found is not None and all(each is before for each, before in zip(made_from, known, strict=True)):
-            return found
-        edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
-        sides = {"ring": self.edge_baseline_.strangeness(edges), "lockstep": self.edge_baseline_.alikeness(edges)}
-        least = dict(zip(KINDS, self.kind_thresholds_, strict=True))
-        groups = all_groups(self.edge_index_, sides, self.evidence_, least, getattr(made_from[-1], "node_ids", None))
-        self._found = made_from, groups
-        return groups
-
-    def _score_again(self, graph: AttributedGraph, node: int, mine: NDArray[np.int64], again: EdgePosterior) -> float:
-        """Return the score of a node from the new predictions for its remaining edges, by the laws of the fit."""
         if self.score != "evidence":
-            return super()._score_again(graph, node, mine, again)
-        near = np.union1d(graph.edges[:, mine].ravel(), [node])
-        inside = edges_among(graph, near)
-        inside = inside[np.isin(inside, mine) | ((graph.edges[0, inside] != node) & (graph.edges[1, inside] != node))]
-        edges = EdgeFeatures(
-            self.edge_hop_[inside].copy(), self.edge_surprise_[inside].copy(), self.edge_dissimilarity_[inside]
-        )
-        new = np.searchsorted(inside, mine)
-        edges.hop[new], edges.surprise[new] = edge_values(again.hop), edge_values(again.surprise)
-        local = np.searchsorted(near, graph.edges[:, inside])
-        at = np.searchsorted(near, [node])
-        attributes = self._own(self._transformed(graph, np.array([node])))
-        degrees, weight = np.array([mine.size]), graph.edge_data.rows(inside).weight
-        around: dict[str, Any] = self.edge_baseline_.at_nodes(local, edges, near.size, weight)
-        alone = NodeFeatures(
-            degrees=degrees,
-            deviation=self._deviation_of(attributes),
-            residual=self.attribute_baseline_.residual(attributes, degrees, node_folds(graph.node_hashes[[node]])),
-            **{name: None if values is None else values[..., at] for name, values in around.items()},  # type: ignore[arg-type]
-        )
-        evidence = weigh(alone, self.node_baseline_)
-        return self._taught_node(evidence, float(combine(evidence, self.evidence)[0][0]), node)
+            return self.hav_ if self.score == "hav" else self.ahp_
+        return strength if self.learned_ is None else feedback.scores_again(self, graph, strength)
 
     def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
-        """Return what is known of each node."""
-        folds, (deviation, residual) = node_folds(graph.node_hashes), np.empty((2, graph.n_nodes))
+        """Return the features of each node."""
+        deviation, residual = np.empty((2, graph.n_nodes))
 
         def read(start: int) -> None:
             rows = slice(start, start + ROWS_READ)
-            own = self._own(np.asarray(attributes[rows], dtype=np.float64))
-            deviation[rows] = self._deviation_of(own)
-            residual[rows] = self.attribute_baseline_.residual(own, graph.degrees[rows], folds[rows])
+            some = np.asarray(attributes[rows], dtype=np.float64)
+            deviation[rows], residual[rows] = self._own_features(graph, np.arange(graph.n_nodes)[rows], some)
 
         with few_threads(1):  # of BLAS, in each of these
             for _ in in_order(read, range(0, graph.n_nodes, ROWS_READ)):
@@ -421,3 +525,157 @@ class CrossHCM(Taught, HopDetector):
             residual=residual,
             **self.edge_baseline_.at_nodes(graph.edges, edges, graph.n_nodes, graph.edge_weight),
         )
+
+    def _own_features(
+        self, graph: AttributedGraph, nodes: IntArray, attributes: FloatArray, degrees: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return how far the attributes of some nodes deviate, and how far their degrees do from what is expected."""
+        own, usual = self._own(attributes), self.attribute_baseline_
+        degrees = graph.degrees[nodes] if degrees is None else degrees
+        deviation = usual.deviation(self._own(own, (*STRUCTURE, *COUNTS)))
+        return deviation, usual.residual(own, degrees, node_folds(graph.node_hashes[nodes]))
+
+    def _scores_by(
+        self,
+        networks: Sequence[ViewHopNetwork],
+        views: Views,
+        edges: Tensor,
+        graph: AttributedGraph,
+        attributes: FloatArray,
+    ) -> FloatArray:
+        """Return the scores by the current weights of the networks alone, without calibration."""
+        posterior, schedule = EdgePosterior(edges.shape[1], edges.device), schedule_of(self, 1, edges.device)
+        for k, network in enumerate(networks):
+            view = views.of([views.index.trained(k)[0]])[0]
+            mine = torch.from_numpy(np.flatnonzero(views.index.part == k)).to(edges.device)
+            for part, logits in predict(network, view, edges, mine, schedule):
+                posterior.add(part, logits, schedule.prediction)
+        return copy.copy(self)._weigh(graph, attributes, posterior.judged(self.deviation), refit=True)
+
+    @safe_in_forks
+    def judge(self, source: Any) -> Self:
+        """Return a copy of this detector whose scores are those of another graph, judged with the same weights."""
+        graph, device = graph_of(source), resolve_device(self.device)
+        copied = self._copy_for(graph)
+        check_edges(graph)
+        attributes = inputs_of(graph, self.transform_, self.magnitude_)
+        views = self._views(graph, attributes, device)
+        judged = self._judge(views, as_tensor(graph.edges).to(device), views.index.part)
+        return copied._finish(copied._weigh(graph, attributes, judged, refit=False), keep_threshold=True)
+
+    def _views(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> Views:
+        """Return what the networks see of a graph."""
+        index = self.splits.of(edge_hashes(graph))
+        return Views(Neighborhoods.of(graph, device), in_unit(attributes, self.unit_), index)
+
+    def decision_function(self, source: Any, label: Any = None) -> FloatArray:
+        """Score a graph with the posterior samples and the attribute transformation of the fit."""
+        return self.judge(source).decision_score_
+
+    @safe_in_forks
+    def score_without(self, graph: AttributedGraph, node: int, edges: NDArray[np.int64]) -> float:
+        """Return the score a node would have if some edges (positions in ``graph.edges``) were absent.
+
+        Every posterior sample judges the node's other edges again, in a graph without the absent ones. Edges
+        elsewhere, and what the node is compared with, are those of the fit.
+        """
+        device, part = resolve_device(self.device), around(graph, node, edges, radius=1)
+        attributes = inputs_of(graph, self.transform_, self.magnitude_, part.inner)
+        weight = None if graph.edge_weight is None else graph.relative_weight[part.positions]
+        near = Neighborhoods(part.edges, part.nodes.size, weight, directed=graph.directed, device=device)
+        index = self.splits.of(edge_hashes(graph, part.positions))
+        views = Views(near, part.with_zeros(in_unit(attributes, self.unit_)), index)
+        rows, ends = np.unique(part.judged, return_inverse=True)
+        judged = self._judge(
+            views,
+            torch.from_numpy(ends.reshape(2, -1)).to(device),
+            index.part[np.searchsorted(part.positions, part.mine)],
+            part.places_of(rows),
+        )
+        if self.score != "evidence":
+            mean, spread = float(judged.hop.mean()), float(judged.variance.mean())
+            return mean if self.score == "ahp" else mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
+        evidence = weigh(self._features_of(graph, node, part, judged), self.node_baseline_)
+        strength = float(combine(evidence, self.evidence)[0][0])
+        return strength if self.learned_ is None else feedback.score_of_node(self, evidence, strength, node)
+
+    def _features_of(self, graph: AttributedGraph, node: int, part: Around, judged: JudgedEdges) -> NodeFeatures:
+        """Return the features of one node from new values of its remaining edges and those of the fit elsewhere."""
+        near, mine = np.unique(part.judged), part.mine
+        inside = edges_among(graph, near)
+        inside = inside[np.isin(inside, mine) | ((graph.edges[0, inside] != node) & (graph.edges[1, inside] != node))]
+        edges = EdgeFeatures(
+            self.edge_hop_[inside].copy(), self.edge_surprise_[inside].copy(), self.edge_dissimilarity_[inside]
+        )
+        new = np.searchsorted(inside, mine)
+        edges.hop[new], edges.surprise[new] = judged.hop, judged.surprise
+        local, at = np.searchsorted(near, graph.edges[:, inside]), np.searchsorted(near, [node])
+        weight = graph.edge_data.rows(inside).weight
+        found: dict[str, Any] = self.edge_baseline_.at_nodes(local, edges, near.size, weight)
+        attributes = np.asarray(inputs_of(graph, self.transform_, self.magnitude_, np.array([node])), dtype=np.float64)
+        degrees = np.array([mine.size])
+        deviation, residual = self._own_features(graph, np.array([node]), attributes, degrees)
+        of_edges: dict[str, Any] = {name: None if values is None else values[..., at] for name, values in found.items()}
+        return NodeFeatures(degrees=degrees, deviation=deviation, residual=residual, **of_edges)
+
+    @property
+    def groups_(self) -> list[Group]:
+        """Return the rings and lockstep groups among the nodes with significant evidence of that kind."""
+        graph = vars(self).get("graph_")
+        made_from = (self.edge_baseline_, self.evidence_, self.kind_thresholds_, graph)
+        known = vars(self).get("_found")  # of a large graph, finding them takes seconds
+        if known is not None and all(each is before for each, before in zip(made_from, known[0], strict=True)):
+            groups: list[Group] = known[1]
+            return groups
+        edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
+        sides = {"ring": self.edge_baseline_.strangeness(edges), "lockstep": self.edge_baseline_.alikeness(edges)}
+        least = dict(zip(KINDS, self.kind_thresholds_, strict=True))
+        names = None if graph is None else graph.node_ids
+        groups = all_groups(self.edge_index_, sides, self.evidence_, least, names)
+        self._found = made_from, groups
+        return groups
+
+    def learn(self, verdicts: Any, graph: AttributedGraph | None = None) -> Self:
+        """Return a new fitted detector whose ranking has learned from verdicts; this one stays as it is.
+
+        Nothing moves until there are verdicts of both kinds. Unsure ones teach nothing. Learning again starts from the
+        fit, with all the verdicts given then.
+
+        Parameters
+        ----------
+        verdicts
+            A mapping of node id to ``"anomalous"``, ``"normal"`` or ``"unsure"``, a table with the columns ``node`` and
+            ``verdict``, or the path of such a CSV file.
+        graph
+            The graph the detector was fitted on; needed for a detector loaded from disk, which does not keep it.
+        """
+        graph = feedback.graph_for(self, "learn", graph)
+        taught: Self = feedback.taught(self, verdicts, graph, inputs_of(graph, self.transform_, self.magnitude_))
+        return taught
+
+    def queue(self, n: int = 20, graph: AttributedGraph | None = None) -> list[Any]:
+        """Return the ids of the nodes to look at next: the top of the ranking, and a few that would teach most.
+
+        Nodes that the detector has learned from are left out.
+        """
+        graph = feedback.graph_for(self, "queue", graph)
+        ids: list[Any] = graph.node_ids[[node for node, _ in self.questions(n)]].tolist()
+        return ids
+
+    def questions(self, n: int, judged: Any = ()) -> list[tuple[int, str | None]]:
+        """Return positions of the nodes to look at next, and the kind of evidence that a verdict would teach about.
+
+        ``judged`` are positions of nodes to leave out, beside those learned from. None in place of a kind means that
+        the node is simply the next of the ranking.
+        """
+        return feedback.questions(self, n, judged)
+
+    def check_learned(self) -> None:
+        """Refuse what a saved detector claims to have learned if its parts do not fit together."""
+        if self.learned_ is not None:
+            feedback.check_learned(self)
+
+    @property
+    def learned_words(self) -> str | None:
+        """How much each kind of evidence counts after learning, in a sentence; None if nothing was learned."""
+        return None if self.learned_ is None else feedback.in_words(self.learned_, self.evidence)

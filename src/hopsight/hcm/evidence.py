@@ -1,8 +1,8 @@
 """Five kinds of evidence that a node is anomalous, each one number per node, and how they combine into a score.
 
-Every kind is a function of what is known of each node (:class:`NodeFeatures`) and of laws fitted to the bulk of the
-nodes (:class:`NodeBaseline`). The laws are part of a saved model, so that a new graph, or a node without some of its
-edges, is judged by the same yardstick.
+Every kind compares the features of a node (:class:`NodeFeatures`) with a baseline fitted to the bulk of the nodes
+(:class:`NodeBaseline`), so that a few anomalies cannot change it. The baselines are part of a saved model: a new graph,
+or a node without some of its edges, is judged by the same yardstick.
 """
 
 from __future__ import annotations
@@ -15,29 +15,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
-from hopsight.hcm.posterior import effective_count, neighbor_means, neighbor_sum, triangle_sums
+from hopsight.hcm.posterior import neighbor_means, neighbor_sum
 from hopsight.io.notices import notice
+from hopsight.system.kernels import arcs_by_degree, each_once_in_order, triangles_from
 from hopsight.system.threads import by_blocks, by_parts, few_threads, in_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-TRIMMED = 0.02  # share of nodes with the largest deviations that a law is fitted without
+KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")
+DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
+NEEDS_TRIANGLES = ("ring", "lockstep")  # a graph without triangles lacks these, as one between users and items does
+NO_TRIANGLES = (
+    "No edges close a triangle, as in every graph between two kinds of nodes: there is no ring and no lockstep "
+    "evidence, and neither counts in the score."
+)
+RANK_SHARE = 0.25  # of the strength of evidence; the rest is its fitted tail
+MISFIT_SHARES = np.array([0.25, 0.25, 0.5])  # of hop count, surprise and dissimilarity
+WEIGHTS = {"misfit": 1.0, "ring": 1.0, "outlier": 0.6, "activity": 0.7, "lockstep": 1.0}
+TRIMMED = 0.02  # share of nodes with the largest deviations that a baseline is fitted without
 ROUNDS = 8  # of reweighting
 DEGREE_GROUPS = 20
 MANY_EDGES = 3.0  # with this many, half of the variance between nodes has averaged out
 PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 N_FOLDS = 5  # of the nodes
 N_LEVELS = 1025  # quantiles that ranks are read from
+TRIANGLE_BLOCKS = 16  # of nodes with about as many edges each; a fixed number, so that sums have a fixed order
 
 
 def fit_mean_baseline(means: FloatArray, degrees: NDArray[Any]) -> FloatArray:
     """Return center, A and B of Var(mean of a node's edges) = A / (1 + degree / 3) + B / degree.
 
     Nodes differ by A, the edges of one node by B. What makes nodes differ, such as a place between two communities,
-    averages out over many neighbors, too: a hub whose mean is off has no such excuse. Squared deviations from the
-    median are regressed on both terms with weights 1 / Var², as for a gamma law, over the nodes with edges and without
-    the 2% of them that deviate most; A and B are not negative.
+    averages out over many neighbors: a hub whose mean is off has no such excuse. Squared deviations from the
+    median are regressed on both terms with weights 1 / Var², as for a gamma distribution, over the
+    nodes with edges and without the 2% of them that deviate most; A and B are not negative.
     """
     judged = degrees > 0
     if not judged.any():
@@ -58,9 +70,9 @@ def fit_mean_baseline(means: FloatArray, degrees: NDArray[Any]) -> FloatArray:
     return np.array([center, between, within])
 
 
-def mean_z(means: FloatArray, degrees: NDArray[Any], law: FloatArray) -> FloatArray:
+def mean_z(means: FloatArray, degrees: NDArray[Any], usual: FloatArray) -> FloatArray:
     """Return (mean − center) / √(A / (1 + degree / 3) + B / degree); NaN stays NaN."""
-    center, between, within = law
+    center, between, within = usual
     variance = between * _between_share(degrees) + within / np.maximum(degrees, 1)
     return np.asarray((means - center) / np.sqrt(np.maximum(variance, 1e-300)))
 
@@ -93,7 +105,7 @@ def degree_line(values: FloatArray, degrees: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class AttributeBaseline:
-    """What is usual of attributes: their mean, and the number of edges that goes with them.
+    """Baseline of the attributes: their mean, and the number of edges that goes with them.
 
     Attributes
     ----------
@@ -108,7 +120,7 @@ class AttributeBaseline:
 
     @classmethod
     def fit(cls, attributes: FloatArray, degrees: IntArray, folds: IntArray) -> AttributeBaseline:
-        """Fit both laws; ``folds`` come from :func:`node_folds`."""
+        """Fit both; ``folds`` come from :func:`node_folds`."""
         with few_threads(1):  # several would add up in another order
             return cls(attributes.mean(axis=0), fit_ridges(attributes, np.log1p(degrees), folds, N_FOLDS))
 
@@ -213,21 +225,21 @@ def _ridge(moments: Sequence[Any], scale: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class EdgeFeatures:
-    """What is known of each edge: expected hop count, −log p(one hop), and relative dissimilarity of its ends."""
+    """Features of each edge: expected hop count, −log p(one hop), and relative dissimilarity of its ends."""
 
     hop: FloatArray
     surprise: FloatArray
     dissimilarity: FloatArray
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> EdgeFeatures:
-        """Return the readings of some edges, in the given order and in double precision."""
+        """Return the features of some edges, in the given order and in double precision."""
         columns = (self.hop, self.surprise, self.dissimilarity)
         return EdgeFeatures(*(np.asarray(values[chosen], dtype=np.float64) for values in columns))
 
 
 @dataclass(frozen=True)
 class EdgeBaseline:
-    """What is usual among edges.
+    """Baseline of the edges.
 
     Attributes
     ----------
@@ -245,12 +257,12 @@ class EdgeBaseline:
 
     @classmethod
     def fit(cls, edges: EdgeFeatures) -> EdgeBaseline:
-        """Fit all laws to some edges."""
+        """Fit the baseline to some edges."""
         pair = [np.sort(values) for values in (edges.surprise, edges.dissimilarity)]
         levels = np.stack([quantile_levels(values) for values in pair])
-        laws = cls(levels, np.array([_middle_and_width(values) for values in pair]), np.zeros(5))
-        laws.null[:] = fit_null(laws._unusual(edges)).numbers()
-        return laws
+        usual = cls(levels, np.array([_middle_and_width(values) for values in pair]), np.zeros(5))
+        usual.null[:] = fit_null(usual._unusual(edges)).numbers()
+        return usual
 
     def strangeness(self, edges: EdgeFeatures) -> FloatArray:
         """Return how strange each edge is, from 0 to 1: the squared rank of its surprise.
@@ -274,19 +286,19 @@ class EdgeBaseline:
 
         An edge counts by its absolute weight; the edges of a node without any weight count alike.
         """
-        readings = (edges.hop, edges.surprise, edges.dissimilarity)
-        plain = neighbor_means(ends, readings, n_nodes)
+        columns = (edges.hop, edges.surprise, edges.dissimilarity)
+        plain = neighbor_means(ends, columns, n_nodes)
         if weight is None:
             return plain
         size = np.abs(weight)
         total = neighbor_sum(ends, size, n_nodes)
-        sums = np.stack([neighbor_sum(ends, size * values, n_nodes) for values in readings])
+        sums = np.stack([neighbor_sum(ends, size * values, n_nodes) for values in columns])
         return np.divide(sums, total, out=plain, where=total > 0.0)
 
     def at_nodes(
         self, ends: NDArray[np.int64], edges: EdgeFeatures, n_nodes: int, weight: FloatArray | None
     ) -> dict[str, Any]:
-        """Return those of the readings of nodes that come from their edges, by name."""
+        """Return those features of nodes that come from their edges, by name."""
         strangers, lookalikes = self.triangles(ends, edges, n_nodes)
         return {
             "edge_means": self.node_means(ends, edges, n_nodes, weight),
@@ -305,7 +317,7 @@ class EdgeBaseline:
         return np.asarray(by_parts(score, edges.hop.size))
 
     def _unusual(self, edges: EdgeFeatures) -> FloatArray:
-        """Return the mean of both readings, each centered on its median and divided by its width."""
+        """Return the mean of surprise and dissimilarity, each centered on its median and divided by its width."""
         (m0, w0), (m1, w1) = self.robust
         return np.asarray(((edges.surprise - m0) / w0 + (edges.dissimilarity - m1) / w1) / 2.0)
 
@@ -317,21 +329,9 @@ def _middle_and_width(ordered: FloatArray) -> tuple[float, float]:
     return float(middle), float(high - middle if high > middle else ordered.std() or 1.0)
 
 
-KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")
-DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
-NEEDS_TRIANGLES = ("ring", "lockstep")  # a graph without triangles lacks these, as one between users and items does
-NO_TRIANGLES = (
-    "No edges close a triangle, as in every graph between two kinds of nodes: there is no ring and no lockstep "
-    "evidence, and neither counts in the score."
-)
-RANK_SHARE = 0.25  # of the strength of evidence; the rest is its fitted tail
-MISFIT_SHARES = np.array([0.25, 0.25, 0.5])  # of hop count, surprise and dissimilarity
-WEIGHTS = {"misfit": 1.0, "ring": 1.0, "outlier": 0.6, "activity": 0.7, "lockstep": 1.0}
-
-
 @dataclass(frozen=True)
 class NodeFeatures:
-    """What is known of each node, before it is compared with others.
+    """Features of each node, before it is compared with others.
 
     Attributes
     ----------
@@ -342,11 +342,11 @@ class NodeFeatures:
     strangers, lookalikes
         Sums over a node's triangles of the product of their sides' strangeness, and of their sides' alikeness.
     deviation
-        How far the node's attributes lie from the mean, see :meth:`hopsight.hcm.evidence.AttributeBaseline.deviation`.
+        How far the node's attributes lie from the mean, see :meth:`AttributeBaseline.deviation`.
     residual
         log(1 + degree) minus its prediction from the attributes.
     effective
-        How many edges of equal weight the edge means are worth (:func:`hopsight.hcm.posterior.effective_count`); None
+        How many edges of equal weight the edge means are worth (:func:`effective_count`); None
         without weights, where it is the degree.
     """
 
@@ -371,7 +371,7 @@ class NodeFeatures:
         return found
 
     def rows(self, chosen: IntArray) -> NodeFeatures:
-        """Return the readings of some nodes, in the given order."""
+        """Return the features of some nodes, in the given order."""
         parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         rows: dict[str, Any] = {name: None if part is None else part[..., chosen] for name, part in parts.items()}
         return NodeFeatures(**rows)
@@ -379,12 +379,12 @@ class NodeFeatures:
 
 @dataclass(frozen=True)
 class NodeBaseline:
-    """What is usual among nodes.
+    """Baseline of the nodes.
 
     Attributes
     ----------
     means
-        (3, 3) center, between and within of each edge mean, see :func:`hopsight.hcm.evidence.fit_mean_baseline`.
+        (3, 3) center, between and within of each edge mean, see :func:`fit_mean_baseline`.
     lines
         (2, 2) intercept and slope in log degree of triangles of strangers and of lookalikes.
     tails, nulls
@@ -403,14 +403,14 @@ class NodeBaseline:
 
     @classmethod
     def fit(cls, nodes: NodeFeatures, *, triangles: bool = True) -> NodeBaseline:
-        """Fit all laws to some nodes; in a graph without ``triangles`` nothing is known of ring and lockstep."""
+        """Fit the baseline to some nodes; in a graph without ``triangles`` it has no ring and lockstep."""
         with few_threads(1):  # several would add up in another order
             return cls._fit(nodes, triangles=triangles)
 
     @classmethod
     def _fit(cls, nodes: NodeFeatures, *, triangles: bool) -> NodeBaseline:
         sums_over_triangles = (nodes.strangers, nodes.lookalikes)
-        laws = cls(
+        usual = cls(
             np.array([fit_mean_baseline(values, nodes.n_averaged) for values in nodes.edge_means]),
             np.array([degree_line(_root(sums, nodes.degrees), nodes.degrees) for sums in sums_over_triangles]),
             np.zeros((len(KINDS), len(fields(Tail)))),
@@ -418,43 +418,43 @@ class NodeBaseline:
             np.zeros((len(KINDS), N_LEVELS)),
             np.ones(len(KINDS)),
         )
-        for kind, values in enumerate(raw_evidence(nodes, laws).values()):
+        for kind, values in enumerate(raw_evidence(nodes, usual).values()):
             known = values[~np.isnan(values)]
-            laws.tails[kind], laws.nulls[kind] = fit_tail(known).numbers(), fit_null(known).numbers()
-            laws.levels[kind], laws.counts[kind] = quantile_levels(known), max(1, known.size)
+            usual.tails[kind], usual.nulls[kind] = fit_tail(known).numbers(), fit_null(known).numbers()
+            usual.levels[kind], usual.counts[kind] = quantile_levels(known), max(1, known.size)
         if not triangles:
-            laws.counts[[KINDS.index(kind) for kind in NEEDS_TRIANGLES]] = 0.0
-        return laws
+            usual.counts[[KINDS.index(kind) for kind in NEEDS_TRIANGLES]] = 0.0
+        return usual
 
     def knows(self, kind: str) -> bool:
-        """Return whether there is evidence of this kind in the graph that the laws were fitted to."""
+        """Return whether there is evidence of this kind in the graph that the baseline was fitted to."""
         return bool(self.counts[KINDS.index(kind)] > 0)
 
 
-def misfit(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
+def misfit(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
     """Return how far away each node's neighbors look, in standard errors; NaN for a node without edges.
 
-    For each of three readings of the edges (hop count, surprise, relative dissimilarity) the mean over a node's edges
+    For each of three features of the edges (hop count, surprise, relative dissimilarity) the mean over a node's edges
     becomes z = (mean − median) / √(A / (1 + degree / 3) + B / degree), where A is how much nodes differ and B how much
     the edges of one node do. Misfit is ¼ z(hop) + ¼ z(surprise) + ½ z(dissimilarity): what was learned counts as much
     as what was not, because the neighborhood that a stranger is connected to vouches for it in ÂX, but not in its own
     attributes. Evidence adds up over edges: a hub is judged as sharply as its many edges allow. If edges have weights,
     the means are weighted, and the degree is the effective number of edges, (Σ|w|)² / Σw².
     """
-    z = [mean_z(values, nodes.n_averaged, law) for values, law in zip(nodes.edge_means, laws.means, strict=True)]
+    z = [mean_z(values, nodes.n_averaged, mean) for values, mean in zip(nodes.edge_means, usual.means, strict=True)]
     return np.asarray(MISFIT_SHARES @ np.stack(z))
 
 
-def ring(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
+def ring(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
     """Return how much each node's edges close triangles of strangers, for its degree; NaN for a node without edges.
 
     With T the sum over a node's triangles of the product of their sides' strangeness: √(2T / degree), minus a robust
     line in log degree.
     """
-    return _beyond_line(nodes.strangers, nodes.degrees, laws.lines[0])
+    return _beyond_line(nodes.strangers, nodes.degrees, usual.lines[0])
 
 
-def outlier(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
+def outlier(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
     """Return how unusual each node's own attributes are: ‖x − mean‖ / √columns of the transformed attributes.
 
     The transformation standardizes and clips ordinary columns, so that no value counts for more than 5 standard
@@ -463,7 +463,7 @@ def outlier(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
     return nodes.deviation
 
 
-def activity(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
+def activity(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
     """Return how unusual each node's number of edges is for such a node: |log(1 + degree) − prediction|.
 
     The prediction is a ridge regression on the transformed attributes, fitted without the node's own fold.
@@ -471,35 +471,35 @@ def activity(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
     return np.abs(nodes.residual)
 
 
-def lockstep(nodes: NodeFeatures, laws: NodeBaseline) -> FloatArray:
+def lockstep(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
     """Return how densely each node is tied to nodes just like it, for its degree; NaN for a node without edges.
 
     As :func:`ring`, with the sides' alikeness in place of their strangeness.
     """
-    return _beyond_line(nodes.lookalikes, nodes.degrees, laws.lines[1])
+    return _beyond_line(nodes.lookalikes, nodes.degrees, usual.lines[1])
 
 
-def raw_evidence(nodes: NodeFeatures, laws: NodeBaseline) -> dict[str, FloatArray]:
+def raw_evidence(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]:
     """Return every kind of evidence in its own unit, NaN where there is none.
 
     Between two kinds of nodes, such as users and items, no edges close a triangle: such a graph has neither ring nor
     lockstep evidence.
     """
-    found = {kind.__name__: kind(nodes, laws) for kind in (misfit, ring, outlier, activity, lockstep)}
-    return {kind: values if laws.knows(kind) else np.full_like(values, np.nan) for kind, values in found.items()}
+    found = {kind.__name__: kind(nodes, usual) for kind in (misfit, ring, outlier, activity, lockstep)}
+    return {kind: values if usual.knows(kind) else np.full_like(values, np.nan) for kind, values in found.items()}
 
 
-def weigh(nodes: NodeFeatures, laws: NodeBaseline) -> dict[str, FloatArray]:
+def weigh(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]:
     """Return every kind of evidence as w · (−¾ log₁₀ p − ¼ log₁₀ r), with p the cautious tail and r the rank.
 
     The fitted tail p keeps the magnitude; r, the share of nodes with stronger evidence of that kind, cannot be misled
     by a tail that does not fit. 3 means about one ordinary node in a thousand. What a node lacks (NaN) counts as 0.
     """
-    raw = raw_evidence(nodes, laws)
-    tails = _weighted(raw, [Tail(*numbers) for numbers in laws.tails])
+    raw = raw_evidence(nodes, usual)
+    tails = _weighted(raw, [Tail(*numbers) for numbers in usual.tails])
     for number, (kind, values) in enumerate(raw.items()):
-        count = max(laws.counts[number], 1.0)
-        stronger = (0.5 + (count - 1.0) * (1.0 - ranks(values, laws.levels[number]))) / count
+        count = max(usual.counts[number], 1.0)
+        stronger = (0.5 + (count - 1.0) * (1.0 - ranks(values, usual.levels[number]))) / count
         by_rank = np.where(np.isnan(values), 0.0, -np.log10(stronger))
         tails[kind] = (1.0 - RANK_SHARE) * tails[kind] + RANK_SHARE * WEIGHTS[kind] * by_rank
     return tails
@@ -515,19 +515,19 @@ def combine(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[
     return np.sqrt((weighted**2).sum(axis=0)), weighted.argmax(axis=0)
 
 
-def p_values(nodes: NodeFeatures, laws: NodeBaseline, chosen: Sequence[str]) -> FloatArray:
+def p_values(nodes: NodeFeatures, usual: NodeBaseline, chosen: Sequence[str]) -> FloatArray:
     """Return the chance that an ordinary node has some chosen evidence as strong as each node's strongest.
 
     With s the largest w_k · (−log₁₀ p_k) under the empirical nulls, of the kinds that a node has: p = 1 − Π_k (1 −
     10^(−s / w_k)).
     """
-    return all_p_values(nodes, laws, [chosen])[0]
+    return all_p_values(nodes, usual, [chosen])[0]
 
 
-def all_p_values(nodes: NodeFeatures, laws: NodeBaseline, choices: Sequence[Sequence[str]]) -> list[FloatArray]:
+def all_p_values(nodes: NodeFeatures, usual: NodeBaseline, choices: Sequence[Sequence[str]]) -> list[FloatArray]:
     """Return :func:`p_values` for several choices of kinds."""
-    raw = raw_evidence(nodes, laws)
-    evidence = _weighted(raw, [Null(*numbers) for numbers in laws.nulls])
+    raw = raw_evidence(nodes, usual)
+    evidence = _weighted(raw, [Null(*numbers) for numbers in usual.nulls])
     return [_p_values(raw, evidence, chosen) for chosen in choices]
 
 
@@ -555,3 +555,65 @@ def _root(sums: FloatArray, degrees: IntArray) -> FloatArray:
 def _beyond_line(sums: FloatArray, degrees: IntArray, line: FloatArray) -> FloatArray:
     usual = line[0] + line[1] * np.log(np.maximum(degrees, 1))
     return np.where(degrees > 0, _root(sums, degrees) - usual, np.nan)
+
+
+def triangle_sums(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int) -> FloatArray:
+    """Return, for each node, the sum over its triangles of the product of their three sides.
+
+    ``sides`` has one number per edge for each of some kinds; the result is (n_kinds, n_nodes). Two arcs between
+    the same nodes are one side, with the mean of their numbers.
+
+    >>> triangle_and_tail = np.array([[0, 0, 1, 2], [1, 2, 2, 3]])
+    >>> triangle_sums(triangle_and_tail, np.array([[1.0, 0.5, 0.5, 1.0]]), 4).tolist()
+    [[0.25, 0.25, 0.25, 0.0]]
+    """
+    start, target, means = (_arcs if each_once_in_order(*edges) else _arcs_of_any)(edges, sides, n_nodes)
+    bounds = np.searchsorted(start, np.linspace(0, target.size, TRIANGLE_BLOCKS + 1).astype(np.int64))
+    bounds[0], bounds[-1] = 0, n_nodes
+    blocks = in_order(lambda first, last: triangles_from(start, target, means, first, last), bounds[:-1], bounds[1:])
+    total = np.zeros((n_nodes, len(sides)))
+    for block in blocks:  # in this order, however many threads there are
+        total += block
+    return np.ascontiguousarray(total.T)
+
+
+def _arcs(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int) -> tuple[Any, Any, Any]:
+    """Return the edges as lists of arcs (:mod:`hopsight.system.kernels`): starts, targets, and their numbers."""
+    degree = np.bincount(edges.ravel(), minlength=n_nodes)
+    start, target, place = arcs_by_degree(edges[0], edges[1], degree)
+    means = np.empty((target.size, len(sides)), dtype=np.asarray(sides[0]).dtype)
+    for kind, values in enumerate(sides):
+        means[place, kind] = values
+    return start, target, means
+
+
+def _arcs_of_any(
+    edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int
+) -> tuple[Any, Any, Any]:
+    """Do the same for edges in any order, some of them perhaps given in both directions."""
+    ends = np.sort(edges, axis=0)
+    key = ends[0] * n_nodes + ends[1]
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: key.size])
+    share = np.diff(first, append=key.size)
+    means = [
+        np.add.reduceat(np.asarray(values)[order], first) / share if first.size else np.empty(0) for values in sides
+    ]
+    return _arcs(np.stack([key[first] // n_nodes, key[first] % n_nodes]), means, n_nodes)
+
+
+def effective_count(edges: NDArray[np.int64], weight: FloatArray, n_nodes: int) -> FloatArray:
+    """Return how many edges of equal weight each node's weighted mean is worth: (Σ|w|)² / Σw².
+
+    The variance of a weighted mean of k independent values is that of one value divided by this number. It is k if
+    the weights are equal, and near 1 if one of them outweighs the others. Edges without any weight count alike.
+
+    >>> star = np.array([[0, 0, 0], [1, 2, 3]])
+    >>> effective_count(star, np.array([3.0, 1.0, -1.0]), 4).round(3).tolist()
+    [2.273, 1.0, 1.0, 1.0]
+    """
+    degree = np.bincount(edges.ravel(), minlength=n_nodes).astype(np.float64)
+    size = np.abs(weight) / max(float(np.abs(weight).max(initial=0.0)), 1e-300)  # squares neither overflow nor vanish
+    squares = neighbor_sum(edges, size**2, n_nodes)
+    return np.divide(neighbor_sum(edges, size, n_nodes) ** 2, squares, out=degree, where=squares > 0.0)

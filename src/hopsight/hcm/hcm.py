@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,19 +14,38 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hopsight.checks import check_count
-from hopsight.detectors.base import FloatArray
+from hopsight.detectors.base import Callback, Detector, FloatArray, alone
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.hop_detector import HopDetector
+from hopsight.hcm.counterfactual import around
 from hopsight.hcm.network import GCNHopNetwork
-from hopsight.hcm.splits import Fold, Sight
-from hopsight.hcm.views import adjacency_of
-from hopsight.hops.pool import HopPairs, hop_pairs
-from hopsight.nn.gcn import Propagation, normalized_adjacency, propagation, torch_csr
+from hopsight.hcm.posterior import NODE_VALUES, EdgePosterior, JudgedEdges, as_tensor, judge_edges, node_scores, predict
+from hopsight.hcm.splits import chances, pool_seed, split_seed
+from hopsight.hcm.train import (
+    Generators,
+    Observer,
+    Schedule,
+    StageClock,
+    check_edges,
+    check_training,
+    fit_with_fallback,
+    kept_pool,
+    schedule_of,
+    torch_generator,
+    train,
+    training_need,
+)
+from hopsight.hcm.views import adjacency_of, fit_inputs, inputs_of
+from hopsight.hops.pool import PairPool, pair_pool
+from hopsight.io import graph_of
+from hopsight.nn.device import resolve_device
+from hopsight.nn.gcn import propagation
+from hopsight.preprocess import drop_edges, edge_similarity
+from hopsight.system.threads import safe_in_forks
 
 
 @dataclass(kw_only=True)
-class HCM(HopDetector):
+class HCM(Detector):
     """The hop-count model of Huang et al. (2022).
 
     It learns how many hops apart two nodes should be, and scores the nodes whose own neighbors look far away (AHP)
@@ -36,7 +57,7 @@ class HCM(HopDetector):
     n_layers, n_units, mlp_units
         Number of graph convolutions, their width, and the width of the MLP's hidden layer.
     dropout, dropout_at_prediction
-        Share of hidden units dropped in training, and whether units are dropped in prediction, too.
+        Share of hidden units dropped in training, and whether units are dropped in prediction as well.
     n_components, scaling
         Number of principal components of the attributes (None: all columns), and how columns are scaled before:
         auto, none, row, standard, rank.
@@ -64,6 +85,10 @@ class HCM(HopDetector):
     Huang, Pei, Menkovski, Pechenizkiy: Hop-Count Based Self-Supervised Anomaly Detection on Attributed Networks.
     """
 
+    scores: ClassVar[tuple[str, ...]] = ("hav", "ahp")
+    transferable: ClassVar[bool] = True
+    order_matters: ClassVar[bool] = True
+    node_values: ClassVar[Mapping[str, str]] = NODE_VALUES
     meaning: ClassVar[str] = "how far away its neighbors look to a model that learned hop counts"
     presets: ClassVar[tuple[str, ...]] = ("paper", "authors")
     quick: ClassVar[Mapping[str, Any]] = {
@@ -71,9 +96,29 @@ class HCM(HopDetector):
     }  # fmt: skip
 
     n_layers: int = 2
+    n_units: int = 128
+    mlp_units: int = 256
+    dropout: float = 0.0
+    n_components: int | None = 20
+    scaling: str = "auto"
+    drop_ratio: float = 0.2
     similarity: str = "euclidean"
+    n_classes: int = 4
+    sampling_ratio: float = 0.3
+    max_pairs: int = 16_384
+    min_class_pairs: int = 200
+    optimizer: str = "adam"
     lr: float = 0.005  # at 0.01 the loss oscillates so much that rounding alone changes the ranking
+    lr_decay: float = 0.0
+    weight_decay: float = 5e-8
+    temperature: float = 1e-3
+    n_epochs: int = 200
+    burn_in: int = 100
+    n_samples: int = 25
     prediction: str = "argmax"
+    dropout_at_prediction: bool = False
+    deviation: str = "variance"
+    precision: str = "auto"
     score: str = "ahp"
 
     @classmethod
@@ -107,80 +152,217 @@ class HCM(HopDetector):
 
     def check(self) -> None:
         """Refuse a parameter outside its range."""
-        super().check()
+        check_training(self)
+        check_count("n_samples", self.n_samples)
         check_count("n_layers", self.n_layers)
 
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return bytes and operations: the GCN keeps n_units numbers per node and layer, and passes over every edge."""
         n_nodes, n_edges, units = graph.n_nodes, graph.n_edges, self.n_units
         width = min(graph.n_attributes, self.n_components or graph.n_attributes)
-        per_node = 2 * units * (self.n_layers + 1) + 3 * width
-        return self._need(
+        memory, operations = training_need(
+            self,
             graph,
-            memory=4 * n_nodes * per_node,
+            n_samples=self.n_samples,
             weights=units * (width + (self.n_layers - 1) * units + self.mlp_units) + self.mlp_units * self.n_classes,
             per_pair=3 * units + 4 * self.mlp_units,
             product=units * self.mlp_units,
             per_epoch=n_nodes * width * units + 2 * n_edges * units * self.n_layers,
             judged=n_edges,
         )
+        return memory + 4 * n_nodes * (2 * units * (self.n_layers + 1) + 3 * width), operations
 
-    def build_network(
-        self, n_inputs: int, n_classes: int, *, directed: bool, generator: torch.Generator
-    ) -> GCNHopNetwork:
-        """Return the GCN and the MLP with their initial weights."""
-        return GCNHopNetwork(
-            n_inputs,
-            n_units=self.n_units,
-            n_layers=self.n_layers,
-            mlp_units=self.mlp_units,
-            n_classes=n_classes,
-            directed=directed,
-            generator=generator,
+    @safe_in_forks
+    def fit(
+        self,
+        source: Any,
+        label: Any = None,
+        *,
+        callback: Callback | None = None,
+        checkpoint: Path | None = None,
+        scratch: Path | None = None,
+    ) -> Self:
+        """Learn from a graph and score it.
+
+        Parameters
+        ----------
+        source, label, callback
+            As for every detector.
+        checkpoint
+            A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from
+            it and gives the same result as if it had never been interrupted. The caller removes it.
+        scratch
+            A folder for temporary files, where the attributes of a large graph are instead of in memory.
+        """
+
+        def learn(graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
+            return self._fit(graph, rng=rng, callback=callback, checkpoint=checkpoint, scratch=scratch)
+
+        with alone(self):
+            return self._fit_with(learn, graph_of(source), callback)
+
+    def _fit(
+        self,
+        graph: AttributedGraph,
+        *,
+        rng: np.random.Generator,
+        callback: Callback | None,
+        checkpoint: Path | None = None,
+        scratch: Path | None = None,
+    ) -> FloatArray:
+        self.check()
+        check_edges(graph)
+        streams = rng.spawn(6)
+
+        def fit(device: torch.device, file: Path | None) -> FloatArray:
+            return self._fit_on(device, graph, copy.deepcopy(streams), callback, file, scratch)
+
+        return fit_with_fallback(fit, self.device, checkpoint)
+
+    def _fit_on(
+        self,
+        device: torch.device,
+        graph: AttributedGraph,
+        rngs: Sequence[np.random.Generator],
+        callback: Callback | None,
+        checkpoint: Path | None,
+        scratch: Path | None,
+    ) -> FloatArray:
+        for_transform, for_drop, for_pairs, for_weights, for_dropout, for_noise = rngs
+        clock, saved = StageClock(callback), Checkpoint.of(checkpoint, self, graph)
+
+        # Preprocess: scale the attributes and reduce their dimensions.
+        clock.begin("attributes")
+        self.split_seed_, self.directed_ = split_seed(self.seed), graph.directed
+        self.transform_, attributes, self.magnitude_ = fit_inputs(
+            graph, scratch, scaling=self.scaling, n_components=self.n_components, rng=for_transform
         )
+        # Drop the least similar edges, and label pairs of nodes with the hops between them.
+        clock.begin("hops")
+        pairs = kept_pool(saved, lambda: self._hop_pairs(graph, attributes, for_drop))
+        self.class_sizes_, self.class_errors_, self.n_pairs_ = pairs.sizes, pairs.errors, pairs.n_pairs
+        self.n_inputs_, self.n_classes_ = attributes.shape[1], pairs.n_classes
+        # The network sees the whole graph.
+        clock.begin("views")
+        view = self._view(graph.adjacency, attributes, device)
+        edges = as_tensor(graph.edges).to(device)
+        # Learn to tell the hop classes apart, and keep the weights along the way.
+        network, schedule = self._network(for_weights, device), schedule_of(self, self.n_samples, device)
+        generators = Generators.spawn((for_pairs, for_dropout, for_noise), device)
+        self.judging_seed_ = generators.judging_seed
+        observer = Observer(callback, lambda: self._scores_by(network, view, edges, schedule, graph), clock)
+        self.samples_, self.loss_ = train(
+            [network], [[view]], pairs, schedule, generators, observer=observer, checkpoint=saved
+        )
+        # Every posterior sample predicts the hop count of every edge.
+        clock.begin("judge")
+        judged = self._judge(view, edges, saved)
+        # Average over the edges of each node.
+        clock.begin("scores")
+        scores = self._score(graph, judged)
+        self.seconds_ = clock.end()
+        return scores
 
-    def _hop_pairs(
-        self, graph: AttributedGraph, kept: NDArray[np.bool_], rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> HopPairs:
-        """Return all pairs of the graph by hop class."""
-        return hop_pairs(
-            adjacency_of(graph, kept, directed=graph.directed),
+    def _hop_pairs(self, graph: AttributedGraph, attributes: FloatArray, rng: np.random.Generator) -> PairPool:
+        """Return pairs of every hop class; hops are counted along the edges that are not dropped."""
+        seed = pool_seed(self.split_seed_)
+        alike = edge_similarity(attributes, graph.edges, self.similarity)
+        kept = drop_edges(alike, self.drop_ratio, rng=rng, chances=lambda edges: chances(graph, edges, seed))
+        return pair_pool(
+            adjacency_of(graph.edges[:, kept], graph.n_nodes, directed=graph.directed),
+            [kept],
+            1,
+            graph.edges,
+            graph.edges[:, :0],
+            graph.node_hashes,
+            seed,
             n_classes=self.n_classes,
             sampling_ratio=self.sampling_ratio,
             max_pairs=self.max_pairs,
             min_class_pairs=self.min_class_pairs,
             directed=graph.directed,
-            rng=rng,
         )
 
-    def _sight(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> Sight:
-        """Return one fold of one network that sees, and judges, every edge."""
-        propagate = propagation(graph.adjacency, directed=graph.directed, device=device)
+    def _network(self, rng: np.random.Generator, device: torch.device) -> GCNHopNetwork:
+        """Return the GCN and the MLP with their initial weights."""
+        return GCNHopNetwork(
+            self.n_inputs_,
+            n_units=self.n_units,
+            n_layers=self.n_layers,
+            mlp_units=self.mlp_units,
+            n_classes=self.n_classes_,
+            directed=self.directed_,
+            generator=torch_generator(rng, "cpu"),
+        ).to(device)
+
+    def _view(self, adjacency: Any, attributes: NDArray[Any], device: torch.device) -> Sequence[Any]:
+        """Return what the network sees: ÂX, and Â for every further layer."""
+        propagate = propagation(adjacency, directed=self.directed_, device=device)
         propagated = propagate(torch.from_numpy(attributes.astype(np.float32)).to(device))
-        return Sight([[self._fold(propagated, propagate, graph.n_edges)]])
+        return (propagated, *[propagate] * (self.n_layers - 1))
 
-    def _local_folds(
+    def _judge(self, view: Sequence[Any], edges: Tensor, checkpoint: Checkpoint | None = None) -> JudgedEdges:
+        """Let every posterior sample judge some edges."""
+        return judge_edges(
+            [self._network(np.random.default_rng(0), edges.device)],
+            lambda _: [view],
+            [torch.arange(edges.shape[1], device=edges.device)],
+            edges,
+            self.samples_,
+            schedule_of(self, len(self.samples_), edges.device),
+            judging_seed=self.judging_seed_,
+            checkpoint=checkpoint,
+        ).judged(self.deviation)
+
+    def _score(self, graph: AttributedGraph, judged: JudgedEdges) -> FloatArray:
+        """Set the values of edges and nodes and return the chosen score."""
+        self.edge_index_ = graph.edges
+        self.edge_hop_, self.edge_variance_, self.edge_probability_, self.edge_surprise_ = judged
+        self.ahp_, self.iv_, self.hav_ = node_scores(graph.edges, judged, graph.n_nodes)
+        self.judged_ = graph.degrees > 0
+        return self.hav_ if self.score == "hav" else self.ahp_
+
+    def _scores_by(
         self,
+        network: GCNHopNetwork,
+        view: Sequence[Any],
+        edges: Tensor,
+        schedule: Schedule,
         graph: AttributedGraph,
-        present: NDArray[np.bool_],
-        rows: NDArray[np.int64],
-        mine: NDArray[np.int64],
-        device: torch.device,
-    ) -> list[list[Fold]]:
-        """Return the view of the rows and of all nodes that can reach them through the remaining layers."""
-        operator = normalized_adjacency(adjacency_of(graph, present, directed=graph.directed))
-        ball = np.zeros(graph.n_nodes)
-        ball[rows] = 1.0
-        for _ in range(self.n_layers - 1):
-            ball = (operator.T @ ball > 0).astype(np.float64)
-        others = np.setdiff1d(np.flatnonzero(ball), rows)
-        around = np.concatenate([rows, others])  # the rows come first, so that their positions do not change
-        inner = operator[around][:, around]
-        forward = torch_csr(inner, device)
-        propagate = Propagation(forward, forward)
-        propagated = (operator[around] @ self._transformed(graph)).astype(np.float32)
-        return [[self._fold(torch.from_numpy(propagated).to(device), propagate, mine.size)]]
+    ) -> FloatArray:
+        """Return the scores by the current weights of a network alone."""
+        posterior = EdgePosterior(edges.shape[1], edges.device)
+        for part, logits in predict(network, view, edges, torch.arange(edges.shape[1], device=edges.device), schedule):
+            posterior.add(part, logits, schedule.prediction)
+        return copy.copy(self)._score(graph, posterior.judged(self.deviation))
 
-    def _fold(self, propagated: Tensor, propagate: Propagation, n_edges: int) -> Fold:
-        view = (propagated, *[propagate] * (self.n_layers - 1))
-        return Fold(view, torch.arange(n_edges, device=propagated.device))
+    @safe_in_forks
+    def judge(self, source: Any) -> Self:
+        """Return a copy of this detector whose scores are those of another graph, judged with the same weights."""
+        graph, device = graph_of(source), resolve_device(self.device)
+        copied = self._copy_for(graph)
+        check_edges(graph)
+        view = self._view(graph.adjacency, inputs_of(graph, self.transform_, self.magnitude_), device)
+        judged = self._judge(view, as_tensor(graph.edges).to(device))
+        return copied._finish(copied._score(graph, judged), keep_threshold=True)
+
+    def decision_function(self, source: Any, label: Any = None) -> FloatArray:
+        """Score a graph with the posterior samples and the attribute transformation of the fit."""
+        return self.judge(source).decision_score_
+
+    @safe_in_forks
+    def score_without(self, graph: AttributedGraph, node: int, edges: NDArray[np.int64]) -> float:
+        """Return the score a node would have if some edges (positions in ``graph.edges``) were absent.
+
+        Every posterior sample judges the node's other edges again, in a graph without the absent ones. Edges
+        elsewhere, and the maxima that HAV divides by, are those of the fit.
+        """
+        device, part = resolve_device(self.device), around(graph, node, edges, radius=self.n_layers)
+        adjacency = adjacency_of(part.edges, part.nodes.size, directed=graph.directed)
+        attributes = part.with_zeros(inputs_of(graph, self.transform_, self.magnitude_, part.inner))
+        view = self._view(adjacency, attributes, device)
+        judged = self._judge(view, torch.from_numpy(part.places_of(part.judged)).to(device))
+        mean, spread = float(judged.hop.mean()), float(judged.variance.mean())
+        if self.score == "ahp":
+            return mean
+        return mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)

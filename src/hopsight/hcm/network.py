@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from hopsight.nn.gcn import GCN, HopMLP, Propagation, draw_weights
-from hopsight.system.compiled import compiled
 from hopsight.system.files import drain
 from hopsight.system.threads import Run
 
@@ -177,52 +176,8 @@ class ViewHopNetwork(HopNetwork):
 
 
 def _differences(rows: Tensor, pairs: Tensor) -> Tensor:
-    """Return rows[m] − rows[n] of each pair in single precision, whatever the type of the rows."""
-    if rows.device.type == "cpu" and rows.dtype == torch.float32:
-        if not rows.requires_grad:
-            return _difference(rows, pairs)
-        found: Tensor = _Difference.apply(rows, pairs)  # type: ignore[no-untyped-call]
-        return found
-    if rows.requires_grad and rows.device.type == "cpu":  # the backward pass of an embedding adds up rows faster
-        return embedding(pairs[0], rows).float() - embedding(pairs[1], rows).float()
-    return rows.index_select(0, pairs[0]).float() - rows.index_select(0, pairs[1]).float()
+    """Return rows[m] − rows[n] of each pair in single precision, whatever the type of the rows.
 
-
-class _Difference(torch.autograd.Function):
-    """rows[m] − rows[n] on a CPU: every row is read once, and gradients are added where they belong."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, pairs: Tensor) -> Tensor:
-        ctx.pairs, ctx.shape = pairs, rows.shape
-        return _difference(rows.detach(), pairs)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        found = torch.zeros(ctx.shape)
-        _give_back(gradient.contiguous().numpy(), ctx.pairs[0].numpy(), ctx.pairs[1].numpy(), found.numpy())
-        return found, None
-
-
-def _difference(rows: Tensor, pairs: Tensor) -> Tensor:
-    found = np.empty((pairs.shape[1], rows.shape[1]), dtype=np.float32)
-    first, second = pairs.numpy()
-    _subtract(rows.numpy(), first, second, found)
-    return torch.from_numpy(found)
-
-
-@compiled(nogil=True)
-def _subtract(rows: Any, first: Any, second: Any, out: Any) -> None:
-    for i in range(first.size):
-        one, other, found = rows[first[i]], rows[second[i]], out[i]
-        for column in range(found.size):
-            found[column] = one[column] - other[column]
-
-
-@compiled(nogil=True)
-def _give_back(gradient: Any, first: Any, second: Any, out: Any) -> None:
-    for i in range(first.size):
-        one, other, given = out[first[i]], out[second[i]], gradient[i]
-        for column in range(given.size):
-            one[column] += given[column]
-        for column in range(given.size):
-            other[column] -= given[column]
+    As embeddings, because their backward pass adds up rows faster than that of an index.
+    """
+    return embedding(pairs[0], rows).float().sub_(embedding(pairs[1], rows))

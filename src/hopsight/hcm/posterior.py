@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import logsigmoid
 
 from hopsight.hcm.checkpoint import Checkpoint
+from hopsight.hcm.network import HopNetwork
+from hopsight.hcm.train import Schedule, at_once, block_generators, n_blocks
+from hopsight.hops.pool import PairPool
 from hopsight.system.arrays import frozen
 from hopsight.system.compiled import compiled
-from hopsight.system.kernels import arcs_by_degree, each_once_in_order, triangles_from
-from hopsight.system.threads import in_order
+from hopsight.system.threads import Run, few_threads, in_order, torch_threads, workers
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
+NODE_VALUES = {
+    "ahp": "mean number of hops its neighbors look away",
+    "iv": "mean variance of these hop counts over the posterior",
+    "hav": "both, each divided by its maximum",
+}
+SINGLE_PRECISION_EDGES = 1 << 22  # beyond, the values of edges stay in single precision, in which they are found
+CALIBRATION_PAIRS = 1024  # of each hop class
 LOG_TEMPERATURES = np.linspace(-1.0, 3.0, 21)
 COARSE = 4  # every fourth is tried first, then those around the best
 SCALING_ROUNDS = 6
@@ -28,6 +34,198 @@ UNCHANGED = np.array([1.0, 1.0, 0.0])  # a, b and c of a curve that leaves a pro
 PENALTY = 4.0  # the unchanged curve counts as much as four pairs
 SLOPES = (0.1, 5.0)  # of the curve, so that it never falls and never jumps
 CURVE_ROUNDS, CONVERGED = 20, 1e-12
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+View = Sequence[Any]  # the argument of HopNetwork.represent
+
+
+class JudgedEdges(NamedTuple):
+    """For each edge: mean and variance of the predicted hop count, probability of one hop, and −log of it."""
+
+    hop: NDArray[Any]
+    variance: NDArray[Any]
+    probability: NDArray[Any]
+    surprise: NDArray[Any]
+
+
+class EdgePosterior:
+    """Running mean and variance of the predictions for each edge (Welford), so that no T×m array is kept."""
+
+    def __init__(self, n_edges: int, device: torch.device) -> None:
+        self.state = torch.zeros((5, n_edges), device=device)  # one row each, so that an edge is found once
+        self.count, self.hop, self.square, self.probability, self.surprise = self.state
+
+    def add(
+        self, edges: Tensor, logits: Tensor, prediction: str, calibration: Tensor | FloatArray | None = None
+    ) -> None:
+        """Add the logits of one posterior sample for some edges, calibrated or as they are.
+
+        In double precision, because the predictions for an edge may differ by little; the state is in single precision.
+        """
+        exact = logits.double()
+        log_p = torch.log_softmax(exact, dim=1) if calibration is None else calibrated(exact, calibration)
+        found = predicted_hop(log_p, prediction)
+        count, hop, square, probability, surprise = self.state[:, edges].double()
+        count = count + 1
+        shift = found - hop
+        hop = (hop + shift / count).float().double()  # as it will be kept
+        self.state[:, edges] = torch.stack([
+            count, hop, square + shift * (found - hop),
+            probability + (log_p[:, 0].exp() - probability) / count, surprise - (log_p[:, 0] + surprise) / count,
+        ]).float()  # fmt: skip
+
+    def save(self, checkpoint: Checkpoint, n_turns: int) -> None:
+        """Leave the state after so many turns, each of one sample of one network."""
+        checkpoint.save({"posterior": self.state}, {"n_turns": n_turns})
+
+    def restore(self, checkpoint: Checkpoint) -> int:
+        """Take up a saved state, if there is one, and return the number of turns that it contains."""
+        tensors, values = checkpoint.load() or ({}, {})
+        if "n_turns" not in values:
+            return 0
+        with checkpoint.taking_up():
+            self.state.copy_(tensors["posterior"])
+            return int(values["n_turns"])
+
+    def judged(self, deviation: str = "variance") -> JudgedEdges:
+        """Return the values of each edge; squared deviations are divided by T, as in the paper."""
+        variance = edge_values(self.square / self.count.clamp(min=1))
+        spread = np.sqrt(variance) if deviation == "std" else variance
+        return JudgedEdges(edge_values(self.hop), spread, edge_values(self.probability), edge_values(self.surprise))
+
+
+def judge_edges(
+    networks: Sequence[HopNetwork],
+    views_of: Callable[[int], Sequence[View]],
+    parts: Sequence[Tensor],
+    edges: Tensor,
+    samples: NDArray[np.float32],
+    schedule: Schedule,
+    *,
+    judging_seed: int = 0,
+    calibrations: FloatArray | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> EdgePosterior:
+    """Let every sample of every network judge its edges, one network after the other.
+
+    Parameters
+    ----------
+    networks, views_of, parts
+        The networks, what network k sees in each fold that it was trained on (``views_of(k)``), and the positions in
+        ``edges`` of those that it judges. A sample judges in the fold that it was trained on last.
+    edges
+        (2, n_edges) positions in the views.
+    samples, schedule, judging_seed
+        (n_samples, n_networks, n_weights) weights, the schedule they were sampled with, and the seed of dropout.
+    calibrations
+        What :meth:`EdgePosterior.add` needs, for each network; None leaves probabilities as they are.
+    checkpoint
+        Where to resume from, and where to leave a state from time to time.
+    """
+    posterior = EdgePosterior(edges.shape[1], edges.device)
+    checkpoint = checkpoint or Checkpoint(None, "")
+    done, weights = posterior.restore(checkpoint), torch.from_numpy(samples).to(edges.device)
+    fair = None if calibrations is None else torch.from_numpy(calibrations).to(edges.device)
+
+    def judge_network(k: int, run: Run) -> None:
+        """Keep what this network sees no longer than needed: that of two might not fit into memory."""
+        views, network = views_of(k), networks[k]
+
+        def judge(part: Tensor, logits: Tensor) -> None:
+            posterior.add(part, logits, schedule.prediction, None if fair is None else fair[k])
+
+        turns = zip(schedule.sample_epochs(len(views)), weights[:, k], strict=True)
+        for turn, (epoch, sample) in enumerate(turns, k * len(samples)):
+            if turn < done:
+                continue
+            network.set_flat_weights(sample)
+            dropout = torch.Generator(edges.device).manual_seed((judging_seed + epoch) % 2**63)
+            view = views[epoch % len(views)]
+            for _ in predict(network, view, edges, parts[k], schedule, dropout, run, use=judge):
+                pass
+            if checkpoint.due:
+                posterior.save(checkpoint, turn + 1)
+
+    with torch_threads(1), workers(n_blocks(edges.shape[1], edges.device)) as run:
+        for k in range(done // len(samples), len(networks)):
+            judge_network(k, run)
+    return posterior
+
+
+@torch.no_grad()
+def predict(
+    network: HopNetwork,
+    view: View,
+    pairs: Tensor,
+    chosen: Tensor,
+    schedule: Schedule,
+    dropout: torch.Generator | None = None,
+    run: Run = map,
+    use: Callable[[Tensor, Tensor], Any] | None = None,
+) -> Iterator[tuple[Tensor, Any]]:
+    """Yield blocks of the chosen columns of ``pairs`` and the logits of their hop classes, or what ``use`` returns.
+
+    ``use`` is called with a block and its logits in the thread that computed them; blocks have no pair in common.
+    """
+    share = schedule.dropout if schedule.dropout_at_prediction else 0.0
+    nodes = network.represent(view, dropout=share, generator=dropout)
+    nodes = network.mapped(nodes, chosen.numel(), run)
+    parts = torch.split(chosen, at_once(pairs.device.type))
+    generators = block_generators(dropout if share else None, len(parts))
+
+    def classify(part: Tensor, generator: torch.Generator | None) -> Any:
+        with torch.no_grad():  # each thread has its own setting
+            logits = network(nodes, pairs[:, part], dropout=share, generator=generator)
+            return logits if use is None else use(part, logits)
+
+    yield from zip(parts, run(classify, parts, generators), strict=True)
+
+
+def predicted_hop(log_p: Tensor, prediction: str) -> Tensor:
+    """Return the hop count from class probabilities: the likeliest class (from 1), or the expectation."""
+    if prediction == "argmax":
+        return log_p.argmax(dim=1).to(log_p.dtype) + 1
+    hops = torch.arange(1, log_p.shape[1] + 1, dtype=log_p.dtype, device=log_p.device)
+    return log_p.exp() @ hops
+
+
+def edge_values(values: Tensor) -> NDArray[Any]:
+    """Return one number per edge as a NumPy array on the CPU, in double precision unless there are many."""
+    found = values.cpu().numpy()
+    return found.astype(np.float64) if found.size <= SINGLE_PRECISION_EDGES else np.asarray(found, dtype=np.float32)
+
+
+def as_tensor(edges: IntArray) -> Tensor:
+    """Return read-only edges as a tensor that nothing may write to; a copy of many edges would be large."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(edges)
+
+
+def calibrations_of(
+    networks: Sequence[HopNetwork],
+    views: Sequence[View],
+    pairs: PairPool,
+    samples: NDArray[np.float32],
+    schedule: Schedule,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return the calibration of each network, given its view without the fold that it set aside."""
+    device = next(networks[0].parameters()).device
+    found, on_device = [], torch.from_numpy(samples).to(device)
+    for k, (network, view) in enumerate(zip(networks, views, strict=True)):
+        drawn, labels = pairs.draw_aside(k, CALIBRATION_PAIRS, rng=rng)
+        aside = torch.from_numpy(drawn).to(device)
+        logits = []
+        for weights in on_device[:, k]:
+            network.set_flat_weights(weights)
+            blocks = predict(network, view, aside, torch.arange(labels.size, device=device), schedule)
+            logits.append(torch.cat([block for _, block in blocks]))
+        found.append((torch.stack(logits), labels))
+    n_at_once = len(found) if device.type == "cpu" else 1
+    with torch_threads(1), few_threads(1), workers(n_at_once) as run:  # several threads would add up in another order
+        return np.array(list(run(calibrate, *zip(*found, strict=True))))
 
 
 def calibrated(logits: Tensor, calibration: Tensor | FloatArray) -> Tensor:
@@ -41,66 +239,55 @@ def calibrated(logits: Tensor, calibration: Tensor | FloatArray) -> Tensor:
     log_p = torch.log_softmax(logits / temperature + offsets, dim=1)
     near, rest = log_p[:, :1], torch.logsumexp(log_p[:, 1:], dim=1, keepdim=True)
     odds = a * near - b * rest + c
-    new_near = torch.nn.functional.logsigmoid(odds)
-    new_rest = log_p[:, 1:] - rest + torch.nn.functional.logsigmoid(-odds)
-    return torch.cat([new_near, new_rest], dim=1)
+    return torch.cat([logsigmoid(odds), log_p[:, 1:] - rest + logsigmoid(-odds)], dim=1)
 
 
-def calibrate(logits: FloatArray | Tensor, labels: IntArray) -> FloatArray:
+def calibrate(logits: Tensor, labels: IntArray) -> FloatArray:
     """Return temperature, class offsets and the curve of one hop under which held-out pairs are least surprising.
 
     With z_s the logits of sample s, p = mean_s softmax(z_s / T + b). For each T that is tried, b makes the mean of p
     over the pairs equal to the share of each class (iterative scaling). T is the one of a grid, searched from coarse
     to fine, that answers best whether a pair is one hop apart: it minimizes −Σ log p₁ over such pairs − Σ log(1 − p₁)
-    over the others. ``logits`` has the shape (n_samples, n_pairs, n_classes); a GPU that holds them tries the
-    temperatures. Limit BLAS to one thread: several add up in another order.
+    over the others. ``logits`` has the shape (n_samples, n_pairs, n_classes). Limit BLAS to one thread: several add up
+    in another order.
     """
-    known = torch.as_tensor(logits).double()
-    centered: Any = (known - known.amax(dim=2, keepdim=True)).movedim(2, 0).contiguous()
-    near: Any = torch.from_numpy(labels == 0).to(known.device)
-    shares: Any = torch.from_numpy(np.bincount(labels, minlength=len(centered)) / labels.size).to(known.device)
-    if known.device.type == "cpu":
-        centered, near, shares = centered.numpy(), near.numpy(), shares.numpy()
-    tried: dict[int, tuple[float, Any, Any]] = {}
+    known = logits.double()
+    centered = (known - known.amax(dim=2, keepdim=True)).movedim(2, 0).contiguous()
+    near = torch.from_numpy(labels == 0).to(known.device)
+    shares = torch.from_numpy(np.bincount(labels, minlength=len(centered)) / labels.size).to(known.device)
+    tried: dict[int, tuple[float, Tensor, Tensor]] = {}
 
     def best_of(numbers: Sequence[int]) -> int:
-        """Return the number of the best temperature; a GPU tries several at once."""
-        new = [number for number in numbers if 0 <= number < LOG_TEMPERATURES.size and number not in tried]
-        for some in [new] if known.device.type != "cpu" and new else [[number] for number in new]:
-            tried.update(
-                zip(some, _at_temperatures(centered, near, shares, np.exp(LOG_TEMPERATURES[some])), strict=True)
-            )
-        return min((number for number in numbers if number in tried), key=lambda number: tried[number][0])
+        """Return the number of the best temperature."""
+        inside = [number for number in numbers if 0 <= number < LOG_TEMPERATURES.size]
+        for number in inside:
+            if number not in tried:
+                tried[number] = _at_temperature(centered, near, shares, float(np.exp(LOG_TEMPERATURES[number])))
+        return min(inside, key=lambda number: tried[number][0])
 
     best, step = best_of(range(0, LOG_TEMPERATURES.size, COARSE)), COARSE // 2
     while step:
         best, step = best_of((best, best - step, best + step)), step // 2
-    offsets, one_hop = (np.asarray(torch.as_tensor(each).cpu()) for each in tried[best][1:])
+    offsets, one_hop = (each.cpu().numpy() for each in tried[best][1:])
     return np.concatenate([[np.exp(LOG_TEMPERATURES[best])], offsets, fit_curve(one_hop, labels == 0)])
 
 
-def _at_temperatures(
-    centered: Any, near: Any, shares: Any, temperatures: FloatArray
-) -> Iterator[tuple[float, Any, Any]]:
-    """Yield the loss at each temperature, the offsets, and the probability of one hop, with NumPy or with torch.
+def _at_temperature(centered: Tensor, near: Tensor, shares: Tensor, temperature: float) -> tuple[float, Tensor, Tensor]:
+    """Return the loss at a temperature, the offsets, and the probability of one hop.
 
     ``centered`` has the shape (n_classes, n_samples, n_pairs).
     """
-    xp: Any = np if isinstance(centered, np.ndarray) else torch
-    divisors: Any = temperatures if xp is np else torch.from_numpy(temperatures).to(centered.device)
-    columns = centered.reshape(len(centered), -1) / divisors[:, None, None]
-    odds = xp.exp(columns)  # once per temperature: offsets only multiply them
-    offsets = xp.zeros_like(columns[:, :, 0])
+    odds = torch.exp(centered.reshape(len(centered), -1) / temperature)  # offsets only multiply them
+    offsets = torch.zeros_like(odds[:, 0])
     for _ in range(SCALING_ROUNDS):
-        factors = xp.exp(offsets)
-        weights = 1.0 / (factors[:, None] @ odds)
-        mean = factors * (odds @ weights.swapaxes(1, 2))[:, :, 0] / odds.shape[2]
-        offsets += xp.log(shares / mean)
-    factors = xp.exp(offsets)
-    first = factors[:, :1] * odds[:, 0] / (factors[:, None] @ odds)[:, 0]
-    one_hop = xp.clip(first.reshape(len(first), *centered.shape[1:]).mean(1), 1e-12, 1.0 - 1e-12)
-    losses = -xp.log(xp.where(near, one_hop, 1.0 - one_hop)).mean(1)
-    yield from zip(losses.tolist(), offsets, one_hop, strict=True)
+        factors = offsets.exp()
+        mean = factors * (odds @ (1.0 / (factors @ odds))) / odds.shape[1]
+        offsets = offsets + torch.log(shares / mean)
+    factors = offsets.exp()
+    first = factors[0] * odds[0] / (factors @ odds)
+    one_hop = first.reshape(centered.shape[1:]).mean(0).clamp(1e-12, 1.0 - 1e-12)
+    loss = -torch.log(torch.where(near, one_hop, 1.0 - one_hop)).mean()
+    return float(loss), offsets, one_hop
 
 
 def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:
@@ -124,117 +311,10 @@ def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:
     return curve if np.isfinite(curve).all() else UNCHANGED.copy()
 
 
-PREDICTIONS = ("argmax", "expected")
-SINGLE_PRECISION_EDGES = 1 << 22  # beyond, what is known of each edge stays in single precision, in which it is found
-
-
-class EdgePosterior:
-    """Running mean and variance of the predictions for each edge (Welford), so that no T×m array is kept."""
-
-    def __init__(self, n_edges: int, device: torch.device) -> None:
-        self.state = torch.zeros((5, n_edges), device=device)  # one row each, so that a GPU finds an edge once
-        self.count, self.hop, self.square, self.probability, self.surprise = self.state
-
-    def add(
-        self, edges: Tensor, logits: Tensor, prediction: str, calibration: Tensor | NDArray[np.float64] | None = None
-    ) -> None:
-        """Add the logits of one posterior sample for some edges, calibrated or as they are."""
-        if logits.device.type == "cpu":
-            plain = np.concatenate([[1.0], np.zeros(logits.shape[1]), UNCHANGED])
-            fair = plain if calibration is None else np.asarray(calibration)
-            room = np.empty(logits.shape[1])
-            _add(edges.numpy(), logits.numpy(), fair, prediction == "argmax", self.state.numpy(), room)
-            return
-        log_p = torch.log_softmax(logits, dim=1) if calibration is None else calibrated(logits, calibration)
-        found = predicted_hop(log_p, prediction)
-        count, hop, square, probability, surprise = self.state[:, edges]
-        count = count + 1
-        shift = found - hop
-        hop = hop + shift / count
-        self.state[:, edges] = torch.stack([
-            count, hop, square + shift * (found - hop),
-            probability + (log_p[:, 0].exp() - probability) / count, surprise - (log_p[:, 0] + surprise) / count,
-        ])  # fmt: skip
-
-    def save(self, checkpoint: Checkpoint, n_turns: int) -> None:
-        """Leave the state after so many turns, each of one sample of one network."""
-        checkpoint.save({"posterior": self.state}, {"n_turns": n_turns})
-
-    def restore(self, checkpoint: Checkpoint) -> int:
-        """Take up a saved state, if there is one, and return the number of turns that it contains."""
-        tensors, values = checkpoint.load() or ({}, {})
-        if "n_turns" not in values:
-            return 0
-        with checkpoint.taking_up():
-            self.state.copy_(tensors["posterior"])
-            return int(values["n_turns"])
-
-    @property
-    def variance(self) -> Tensor:
-        """Squared deviation over T, as in the paper."""
-        return self.square / self.count.clamp(min=1)
-
-
-def edge_values(values: Tensor) -> NDArray[Any]:
-    """Return one number per edge as a NumPy array on the CPU, in double precision unless there are many."""
-    found = values.cpu().numpy()
-    return found.astype(np.float64) if found.size <= SINGLE_PRECISION_EDGES else np.asarray(found, dtype=np.float32)
-
-
-def as_tensor(edges: NDArray[np.int64]) -> Tensor:
-    """Return read-only edges as a tensor that nothing may write to; a copy of many edges would be large."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(edges)
-
-
-def predicted_hop(log_p: Tensor, prediction: str) -> Tensor:
-    """Return the hop count from class probabilities: the likeliest class (from 1), or the expectation."""
-    if prediction == "argmax":
-        return log_p.argmax(dim=1).to(log_p.dtype) + 1
-    hops = torch.arange(1, log_p.shape[1] + 1, dtype=log_p.dtype, device=log_p.device)
-    return log_p.exp() @ hops
-
-
-@compiled(nogil=True)
-def _add(edges: Any, logits: Any, calibration: Any, likeliest: bool, state: Any, odds: Any) -> None:
-    """Do on a CPU what :meth:`EdgePosterior.add` does on a GPU, one edge after the other in one pass.
-
-    ``odds`` has room for the odds of one edge.
-    """
-    n = odds.size
-    for row in range(edges.size):
-        largest = -math.inf
-        for kind in range(n):
-            odds[kind] = logits[row, kind] / calibration[0] + calibration[kind + 1]
-            if odds[kind] > largest:
-                largest = odds[kind]
-        first, rest, far = odds[0] - largest, 1e-300, 0.0
-        for kind in range(1, n):
-            odds[kind] = math.exp(odds[kind] - largest)
-            rest += odds[kind]
-            far += (kind + 1) * odds[kind]
-        all_log = math.log(math.exp(first) + rest)
-        near = calibration[n + 1] * (first - all_log) - calibration[n + 2] * (math.log(rest) - all_log)
-        near += calibration[n + 3]  # in log odds
-        surprise = math.log1p(math.exp(-abs(near))) - min(near, 0.0)
-        p = math.exp(-surprise)
-        hop = p + (1.0 - p) * far / rest
-        if likeliest:
-            hop, largest = 1.0, p
-            for kind in range(1, n):
-                if (1.0 - p) * odds[kind] / rest > largest:
-                    hop, largest = kind + 1.0, (1.0 - p) * odds[kind] / rest
-        edge = edges[row]
-        state[0, edge] += np.float32(1.0)
-        shift, count = hop - state[1, edge], state[0, edge]
-        state[1, edge] += shift / count
-        state[2, edge] += shift * (hop - state[1, edge])
-        state[3, edge] += (p - state[3, edge]) / count
-        state[4, edge] += (surprise - state[4, edge]) / count
-
-
-TRIANGLE_BLOCKS = 16  # of nodes with about as many edges each; a fixed number, so that sums have a fixed order
+def node_scores(edges: IntArray, judged: JudgedEdges, n_nodes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return AHP, IV and HAV of each node; one without edges gets the median of the others."""
+    mean, spread = ahp(edges, judged.hop, n_nodes), inferred_variance(edges, judged.variance, n_nodes)
+    return fill_unjudged(mean), fill_unjudged(spread), fill_unjudged(hav(mean, spread))
 
 
 def ahp(edges: NDArray[np.int64], hops: FloatArray, n_nodes: int) -> FloatArray:
@@ -260,52 +340,6 @@ def hav(ahp_scores: FloatArray, iv_scores: FloatArray) -> FloatArray:
     [1.5, 1.5]
     """
     return _by_maximum(ahp_scores) + _by_maximum(iv_scores)
-
-
-def triangle_sums(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int) -> FloatArray:
-    """Return, for each node, the sum over its triangles of the product of their three sides.
-
-    ``sides`` has one number per edge for each of some kinds; the result is (n_kinds, n_nodes). Two arcs between
-    the same nodes are one side, with the mean of their numbers.
-
-    >>> triangle_and_tail = np.array([[0, 0, 1, 2], [1, 2, 2, 3]])
-    >>> triangle_sums(triangle_and_tail, np.array([[1.0, 0.5, 0.5, 1.0]]), 4).tolist()
-    [[0.25, 0.25, 0.25, 0.0]]
-    """
-    start, target, means = (_arcs if each_once_in_order(*edges) else _arcs_of_any)(edges, sides, n_nodes)
-    bounds = np.searchsorted(start, np.linspace(0, target.size, TRIANGLE_BLOCKS + 1).astype(np.int64))
-    bounds[0], bounds[-1] = 0, n_nodes
-    blocks = in_order(lambda first, last: triangles_from(start, target, means, first, last), bounds[:-1], bounds[1:])
-    total = np.zeros((n_nodes, len(sides)))
-    for block in blocks:  # in this order, however many threads there are
-        total += block
-    return np.ascontiguousarray(total.T)
-
-
-def _arcs(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int) -> tuple[Any, Any, Any]:
-    """Return the edges as lists of arcs (:mod:`hopsight.system.kernels`): starts, targets, and their numbers."""
-    degree = np.bincount(edges.ravel(), minlength=n_nodes)
-    start, target, place = arcs_by_degree(edges[0], edges[1], degree)
-    means = np.empty((target.size, len(sides)), dtype=np.asarray(sides[0]).dtype)
-    for kind, values in enumerate(sides):
-        means[place, kind] = values
-    return start, target, means
-
-
-def _arcs_of_any(
-    edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int
-) -> tuple[Any, Any, Any]:
-    """Do the same for edges in any order, some of them perhaps given in both directions."""
-    ends = np.sort(edges, axis=0)
-    key = ends[0] * n_nodes + ends[1]
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: key.size])
-    share = np.diff(first, append=key.size)
-    means = [
-        np.add.reduceat(np.asarray(values)[order], first) / share if first.size else np.empty(0) for values in sides
-    ]
-    return _arcs(np.stack([key[first] // n_nodes, key[first] % n_nodes]), means, n_nodes)
 
 
 def neighbor_mean(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
@@ -335,22 +369,6 @@ def _add_at_ends(source: Any, target: Any, values: Any, first: Any, second: Any)
     for edge in range(source.size):
         first[source[edge]] += values[edge]
         second[target[edge]] += values[edge]
-
-
-def effective_count(edges: NDArray[np.int64], weight: FloatArray, n_nodes: int) -> FloatArray:
-    """Return how many edges of equal weight each node's weighted mean is worth: (Σ|w|)² / Σw².
-
-    The variance of a weighted mean of k independent readings is that of one reading divided by this number. It is k if
-    the weights are equal, and near 1 if one of them outweighs the others. Edges without any weight count alike.
-
-    >>> star = np.array([[0, 0, 0], [1, 2, 3]])
-    >>> effective_count(star, np.array([3.0, 1.0, -1.0]), 4).round(3).tolist()
-    [2.273, 1.0, 1.0, 1.0]
-    """
-    degree = np.bincount(edges.ravel(), minlength=n_nodes).astype(np.float64)
-    size = np.abs(weight) / max(float(np.abs(weight).max(initial=0.0)), 1e-300)  # squares neither overflow nor vanish
-    squares = neighbor_sum(edges, size**2, n_nodes)
-    return np.divide(neighbor_sum(edges, size, n_nodes) ** 2, squares, out=degree, where=squares > 0.0)
 
 
 def fill_unjudged(scores: FloatArray) -> FloatArray:

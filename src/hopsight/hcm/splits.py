@@ -1,14 +1,13 @@
-"""Folds: what the network sees of the graph, and which edges it judges meanwhile.
+"""Splits: which edges each network judges, hides and learns from.
 
-Which edges are hidden is decided by a hash of (seed, edge), the same on every engine and for every node order.
+That is decided by a hash of (seed, edge), the same on every engine and for every node order.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,38 +17,12 @@ from hopsight.hops.pool import smallest
 from hopsight.hops.search import scramble
 from hopsight.system.threads import by_parts
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 HashArray = NDArray[np.uint64]
 
-BASELINE_NODES = 1 << 16  # laws are fitted to the nodes with the smallest hashes, at most this many
+BASELINE_NODES = 1 << 16  # baselines are fitted to the nodes with the smallest hashes, at most this many
 BASELINE_EDGES = 1 << 20  # and to as many edges
 EDGES_AT_ONCE = 1 << 20  # scrambled at a time
 HALF_PRECISION_NODES = 200_000  # in larger graphs the views of the folds are kept in half precision
-
-
-@dataclass(frozen=True)
-class Fold:
-    """What the network sees of the graph, and which edges it may judge while it sees no more than that."""
-
-    view: Sequence[Any]  # the argument of HopNetwork.represent
-    judged: Tensor  # (n_judged,) positions among the graph's edges
-
-
-class Sight:
-    """What the networks see of one graph; here it is made once and the same for training and judging."""
-
-    def __init__(self, folds: Sequence[Sequence[Fold]]) -> None:
-        self.kept = folds
-
-    def training(self, pairs: Any) -> tuple[Sequence[Sequence[Fold]], Any]:
-        """Return what each network trains on, and the pairs by the numbers that nodes have there."""
-        return self.kept, pairs
-
-    def judging(self) -> Sequence[Sequence[Fold]]:
-        """Return what each network sees while it judges, in every fold that it was trained on."""
-        return self.kept
 
 
 def split_seed(seed: int | None) -> int:
@@ -108,6 +81,10 @@ class FoldIndex:
     inner: NDArray[Any]
     n_inner: int
 
+    def trained(self, network: int) -> range:
+        """Return the numbers of the folds that a network trains and judges in: all but the one that it sets aside."""
+        return range(network * self.n_inner + 1, (network + 1) * self.n_inner)
+
     def hidden(self, fold: int) -> NDArray[np.bool_]:
         """Return which edges the views of a fold leave out."""
         network, inner = divmod(fold, self.n_inner)
@@ -162,10 +139,10 @@ def chances(graph: AttributedGraph, edges: NDArray[np.int64], seed: np.uint64) -
 
 
 def baseline_nodes(graph: AttributedGraph) -> NDArray[np.int64]:
-    """Return the nodes that laws are fitted to, in the order of the hashes of their ids, whatever their positions."""
+    """Return the nodes that baselines are fitted to, in the order of the hashes of their ids."""
     return smallest(graph.node_hashes, BASELINE_NODES)
 
 
 def baseline_edges(graph: AttributedGraph) -> NDArray[np.int64] | slice:
-    """Return the edges that laws are fitted to; their order does not matter."""
+    """Return the edges that baselines are fitted to; their order does not matter."""
     return slice(None) if graph.n_edges <= BASELINE_EDGES else smallest(edge_hashes(graph), BASELINE_EDGES)

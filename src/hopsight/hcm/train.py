@@ -1,13 +1,19 @@
-"""Train the hop-count networks and keep the weights they pass through as posterior samples."""
+"""Train the hop-count networks and keep the weights they pass through as posterior samples.
+
+:func:`train` reads top to bottom: draw pairs, descend the loss of each network, keep the weights at the epochs that
+count as posterior samples, and leave a checkpoint from time to time.
+"""
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,14 +23,563 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.optim import SGD, Optimizer
 
-from hopsight.checks import check_choice, check_count, check_not_negative, check_positive
+from hopsight.checks import Refusal, check_choice, check_count, check_not_negative, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Epoch
+from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.network import HopNetwork
-from hopsight.hcm.posterior import EdgePosterior
-from hopsight.hcm.splits import Fold
+from hopsight.hops.pool import PairPool
 from hopsight.nn.adam import Adam
-from hopsight.system.threads import Run, workers
+from hopsight.nn.device import resolve_device, training_dtype
+from hopsight.system.threads import Run, n_threads, torch_threads, workers
+
+NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"
+OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
+PREDICTIONS = ("argmax", "expected")
+AT_ONCE = 1 << 12  # pairs or edges: few enough for a cache
+AT_ONCE_ON_GPU = 1 << 20  # enough to fill it
+PAIRS_IN_MEMORY = 1 << 23
+EDGE_OPERATIONS = 8e5  # reading, preparing, scoring and writing an edge takes as long as this many operations
+EPOCHS_AT_ONCE = 25  # drawn, and on a GPU started, before the next ones
+
+FloatArray = NDArray[np.float64]
+Mover = Optimizer | Adam
+View = Sequence[Any]  # the argument of HopNetwork.represent
+_on_gpu = ContextVar("pairs on a GPU", default=AT_ONCE_ON_GPU)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How to train and when to take samples."""
+
+    optimizer: str
+    lr: float
+    lr_decay: float
+    weight_decay: float
+    temperature: float
+    n_epochs: int
+    burn_in: int
+    n_samples: int
+    dropout: float
+    dropout_at_prediction: bool
+    prediction: str
+    dtype: torch.dtype = torch.float32  # of matrix products in training; edges are always judged in float32
+
+    def sample_epochs(self, n_folds: int = 1) -> list[int]:
+        """Return the epochs that end in a posterior sample: whole rounds over the folds, spread after the burn-in."""
+        n_rounds = max(1, (self.n_epochs - self.burn_in) // n_folds)
+        wanted = min(max(1, self.n_samples // n_folds), n_rounds)
+        rounds = {n_rounds - 1 - int(i * n_rounds / wanted) for i in range(wanted)}
+        start = max(0, self.n_epochs - n_rounds * n_folds)
+        epochs = (start + turn * n_folds + fold for turn in sorted(rounds) for fold in range(n_folds))
+        return [epoch for epoch in epochs if epoch < self.n_epochs]
+
+    def lr_at(self, epoch: int) -> float:
+        """Return the step size of an epoch, counted from 0."""
+        return self.lr * (1 + epoch) ** -self.lr_decay
+
+
+def schedule_of(detector: Any, n_samples: int, device: torch.device) -> Schedule:
+    """Return the part of a detector's parameters that training reads."""
+    return Schedule(
+        detector.optimizer, detector.lr, detector.lr_decay, detector.weight_decay, detector.temperature,
+        detector.n_epochs, detector.burn_in, n_samples, detector.dropout, detector.dropout_at_prediction,
+        detector.prediction, training_dtype(detector.precision, device),
+    )  # fmt: skip
+
+
+def check_edges(graph: AttributedGraph) -> None:
+    """Refuse a graph without edges."""
+    if graph.n_edges == 0:
+        raise ValueError(NO_EDGES)
+
+
+def check_training(detector: Any) -> None:
+    """Refuse a parameter of HCM or CrossHCM outside its range."""
+    for name in ("n_units", "mlp_units", "n_epochs", "max_pairs", "min_class_pairs"):
+        check_count(name, getattr(detector, name))
+    check_count("burn_in", detector.burn_in, low=0)
+    if detector.burn_in >= detector.n_epochs:
+        raise Refusal(
+            "burn_in",
+            f"must be less than n_epochs, got burn_in {detector.burn_in} and n_epochs {detector.n_epochs}",
+        )
+    check_count("n_classes", detector.n_classes, low=2)
+    check_ratio("dropout", detector.dropout)
+    check_ratio("drop_ratio", detector.drop_ratio)
+    check_ratio("sampling_ratio", detector.sampling_ratio, high=1.0 + 1e-12)
+    check_positive("sampling_ratio", detector.sampling_ratio)
+    check_positive("lr", detector.lr)
+    for name in ("lr_decay", "weight_decay", "temperature"):
+        check_not_negative(name, getattr(detector, name))
+    check_choice("optimizer", detector.optimizer, OPTIMIZERS)
+    check_choice("prediction", detector.prediction, PREDICTIONS)
+    check_choice("deviation", detector.deviation, ("variance", "std"))
+    check_choice("score", detector.score, detector.scores)
+    training_dtype(detector.precision, torch.device("cpu"))
+
+
+def training_need(
+    detector: Any,
+    graph: AttributedGraph,
+    *,
+    n_samples: int,
+    weights: float,
+    per_pair: float,
+    product: float,
+    per_epoch: float,
+    judged: float,
+    per_edge: float = 120,
+) -> tuple[float, float]:
+    """Return the bytes and operations of training and judging, beside those of the model's views.
+
+    Adam keeps six numbers per weight, a posterior sample is copied twice while it is collected and saved, and
+    every block of pairs or edges that is worked on keeps ``per_pair`` numbers for each. An epoch costs six
+    operations for each product of a pair, a posterior sample two for each edge it judges.
+    """
+    pairs = min(detector.max_pairs, detector.n_classes * detector.sampling_ratio * graph.n_edges)
+    n_samples = min(n_samples, detector.n_epochs - detector.burn_in)
+    at_once = min(n_threads() * AT_ONCE, max(pairs, judged))
+    memory = 32 * min(PAIRS_IN_MEMORY, detector.n_epochs * pairs) + per_edge * graph.n_edges
+    memory += 4 * weights * (6 + 3 * n_samples) + 4 * at_once * per_pair + 16.0 * detector.n_epochs
+    training = 6.0 * detector.n_epochs * (pairs * product + per_epoch)
+    return memory, training + 2.0 * n_samples * judged * product + EDGE_OPERATIONS * graph.n_edges
+
+
+def kept_pool(checkpoint: Checkpoint, find: Callable[[], PairPool]) -> PairPool:
+    """Return the pool that a checkpoint holds, or find it and keep it there: in a large graph that takes a minute."""
+    known = checkpoint.prepared("pool")
+    if known:
+        with checkpoint.taking_up():
+            return PairPool.of(known)
+    pool = find()
+    checkpoint.prepare("pool", pool.arrays())
+    return pool
+
+
+def make_optimizer(network: HopNetwork, schedule: Schedule, n_observations: int, noise: torch.Generator) -> Mover:
+    """Return the optimizer by name; ``psgld`` is preconditioned SGLD."""
+    lr, decay = schedule.lr, schedule.weight_decay
+    if schedule.optimizer == "adam":
+        return Adam(network.parameters(), lr=lr, weight_decay=decay)
+    if schedule.optimizer == "sgd":
+        return SGD(network.parameters(), lr=lr, weight_decay=decay)
+    return SGLD(
+        network.parameters(),
+        lr=lr,
+        weight_decay=decay,
+        temperature=schedule.temperature,
+        n_observations=n_observations,
+        preconditioner="rmsprop" if schedule.optimizer == "psgld" else "none",
+        generator=noise,
+    )
+
+
+class Trained(NamedTuple):
+    """What training leaves: (n_samples, n_networks, n_weights) samples, and the mean loss per epoch."""
+
+    samples: NDArray[np.float32]
+    losses: FloatArray
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Who hears of the progress of a fit, and how the current weights score the nodes."""
+
+    callback: Callback | None = None
+    scores: Callable[[], FloatArray] | None = None
+    clock: StageClock = field(default_factory=lambda: StageClock(None))
+
+    def report(self, epoch: int, n_epochs: int, loss: float) -> None:
+        """Call the callback after an epoch, counted from 0."""
+        if self.callback is not None:
+            self.callback(Epoch(epoch + 1, n_epochs, loss, self.scores or _no_scores))
+
+
+def train(
+    networks: Sequence[HopNetwork],
+    views: Sequence[Sequence[View]],
+    pairs: PairPool,
+    schedule: Schedule,
+    generators: Generators,
+    *,
+    observer: Observer | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Trained:
+    """Train the networks side by side, and keep their weights at the epochs that count as posterior samples.
+
+    Parameters
+    ----------
+    networks, views
+        The networks, each with what it sees in its folds: in epoch t network k trains on
+        ``views[k][t mod len(views[k])]``.
+    pairs
+        The pairs to draw from, by the numbers that nodes have in the views.
+    schedule, generators
+        How to train, and the sources of randomness.
+    observer
+        Its callback is called after every epoch, its clock measures the stages "pairs" and "train".
+    checkpoint
+        Where to resume from, if it holds a state, and where to leave one from time to time. One that holds the samples
+        of a finished training is used as it is.
+    """
+    observer, checkpoint = observer or Observer(), checkpoint or Checkpoint(None, "")
+    known = checkpoint.prepared("trained")
+    if known:
+        with checkpoint.taking_up():
+            return Trained(known["samples"], known["losses"])
+    with torch_threads(1) as hold, warnings.catch_warnings():  # each block of pairs has a thread of its own
+        warnings.filterwarnings("ignore", message="mkldnn_matmul failed")  # bfloat16 on a CPU without it
+        trained = _trained(networks, views, pairs, schedule, generators, observer, checkpoint, hold)
+    checkpoint.prepare("trained", trained._asdict())
+    return trained
+
+
+def _trained(
+    networks: Sequence[HopNetwork],
+    views: Sequence[Sequence[View]],
+    pool: PairPool,
+    schedule: Schedule,
+    generators: Generators,
+    observer: Observer,
+    checkpoint: Checkpoint,
+    hold: Callable[[], None],
+) -> Trained:
+    device = next(networks[0].parameters()).device
+    labels = torch.from_numpy(pool.labels).to(device)
+    n_pairs = labels.numel()
+    optimizers = [make_optimizer(network, schedule, n_pairs, generators.noise) for network in networks]
+    state = TrainingState(networks, optimizers, generators, np.empty(schedule.n_epochs))
+    first = state.restore(checkpoint)
+    sampled = set(schedule.sample_epochs(len(views[0])))
+    chunk = max(1, min(EPOCHS_AT_ONCE, PAIRS_IN_MEMORY // (n_pairs * len(networks))))
+    waits = device.type == "cpu" or observer.callback is not None  # for the loss of every epoch
+    pairs, running = None, []
+    with workers(n_blocks(n_pairs, device, len(networks))) as run:
+        take_step = steps_of(networks, views, labels, schedule, optimizers, generators.dropout, run)
+        for epoch in range(first, schedule.n_epochs):
+            if epoch % chunk == 0:
+                state.before_draw = generators.pairs.bit_generator.state
+            if pairs is None or epoch % chunk == 0:
+                start = epoch - epoch % chunk
+                observer.clock.begin("pairs")
+                pairs = torch.from_numpy(pool.draw(start, min(chunk, schedule.n_epochs - start), rng=generators.pairs))
+                hold()
+                if device.type != "cpu":  # while it works on epochs before
+                    pairs = pairs.pin_memory().to(device, non_blocking=True)
+            observer.clock.begin("train")
+            running.append(torch.stack([loss.detach() for loss in take_step(epoch, pairs[epoch % chunk])]).mean())
+            if epoch in sampled:
+                state.samples.append(torch.stack([network.flat_weights() for network in networks]))
+            leaves = checkpoint.due
+            if waits or leaves or len(running) == 2 * chunk or epoch == schedule.n_epochs - 1:
+                state.losses[epoch + 1 - len(running) : epoch + 1] = _finite(running, epoch)
+                running = []
+            observer.report(epoch, schedule.n_epochs, state.losses[epoch])
+            if leaves:
+                state.save(checkpoint, epoch + 1, chunk_ends=(epoch + 1) % chunk == 0)
+    return Trained(torch.stack(state.samples).cpu().numpy(), state.losses)
+
+
+class Steps:
+    """Take the step of an epoch with every network."""
+
+    def __init__(
+        self,
+        networks: Sequence[HopNetwork],
+        views: Sequence[Sequence[View]],
+        labels: Tensor,
+        schedule: Schedule,
+        optimizers: Sequence[Mover],
+        dropout: torch.Generator,
+        run: Run,
+    ) -> None:
+        self.networks, self.views, self.labels = networks, views, labels
+        self.schedule, self.optimizers, self.dropout, self.run = schedule, optimizers, dropout, run
+
+    def __call__(self, epoch: int, pairs: Tensor) -> Sequence[Tensor]:
+        """Return the loss of each network, before it moved; ``pairs`` is (n_networks, 2, n_pairs)."""
+        self.set_rate(epoch)
+        return self.move(epoch, pairs)
+
+    def set_rate(self, epoch: int) -> None:
+        """Set the step size of an epoch."""
+        for group in (group for optimizer in self.optimizers for group in optimizer.param_groups):
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(self.schedule.lr_at(epoch))
+            else:
+                group["lr"] = self.schedule.lr_at(epoch)
+
+    def move(self, epoch: int, pairs: Tensor) -> list[Tensor]:
+        """Move the weights of every network, and return their losses."""
+        steps = [
+            Step(network, mine[epoch % len(mine)], pairs[k], self.labels, self.schedule, self.dropout)
+            for k, (network, mine) in enumerate(zip(self.networks, self.views, strict=True))
+        ]
+        losses = descend(steps, self.run)
+        for optimizer in self.optimizers:
+            optimizer.step()
+        return losses
+
+
+class RecordedSteps(Steps):
+    """Steps on a GPU, recorded once for each fold and then replayed as a whole.
+
+    A step consists of some hundred small computations that take less time than to start them one by one.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.n_taken, self.n_folds = 0, len(self.views[0])
+        self.recorded: dict[int, tuple[torch.cuda.CUDAGraph, list[Tensor]]] = {}
+        self.pairs: Tensor | None = None
+
+    def __call__(self, epoch: int, pairs: Tensor) -> Sequence[Tensor]:
+        """Return the loss of each network; the first round is taken as it comes, so that everything is in place."""
+        self.set_rate(epoch)
+        self.n_taken += 1
+        if self.n_taken <= self.n_folds:
+            return self.move(epoch, pairs)
+        self.pairs = pairs.clone() if self.pairs is None else self.pairs.copy_(pairs)
+        fold = epoch % self.n_folds
+        if fold not in self.recorded:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                losses = self.move(epoch, self.pairs)
+            self.recorded[fold] = graph, losses
+        graph, losses = self.recorded[fold]
+        graph.replay()
+        return losses
+
+
+def steps_of(
+    networks: Sequence[HopNetwork],
+    views: Sequence[Sequence[View]],
+    labels: Tensor,
+    schedule: Schedule,
+    optimizers: Sequence[Mover],
+    dropout: torch.Generator,
+    run: Run,
+) -> Steps:
+    """Return how to take the steps: recorded where a GPU can replay all of them."""
+    replayed = labels.device.type == "cuda" and all(network.replayable for network in networks)
+    kind = RecordedSteps if replayed and schedule.optimizer == "adam" and not schedule.dropout else Steps
+    return kind(networks, views, labels, schedule, optimizers, dropout, run)
+
+
+class Step:
+    """One step of one network: blocks of pairs that fit a processor's cache, and the gradients that they add up to."""
+
+    def __init__(
+        self,
+        network: HopNetwork,
+        view: View,
+        pairs: Tensor,
+        labels: Tensor,
+        schedule: Schedule,
+        dropout: torch.Generator,
+    ) -> None:
+        self.network, self.schedule, self.n_pairs = network, schedule, labels.numel()
+        self.device, self.half = labels.device.type, schedule.dtype == torch.bfloat16
+        view, pairs = network.focus(view, pairs)
+        with torch.autocast(self.device, torch.bfloat16) if self.half else nullcontext():
+            self.nodes = network.represent(view, dropout=schedule.dropout, generator=dropout)
+        self.leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in self.nodes]
+        self.learned = [tensor for tensor in (*self.leaves, *network.parameters()) if tensor.requires_grad]
+        for tensor in self.learned:
+            tensor.grad = None
+        size = at_once(self.device) // (2 if self.n_pairs <= 4 * AT_ONCE else 1)  # of few pairs every thread has some
+        n_blocks = -(-self.n_pairs // size)  # all of about the same size, so that no thread waits for another
+        blocks = torch.tensor_split(pairs, n_blocks, dim=-1), torch.tensor_split(labels, n_blocks)
+        masks = block_generators(dropout if schedule.dropout else None, n_blocks)
+        self.blocks = list(zip(*blocks, masks, strict=True))
+        self.loss = torch.zeros((), device=labels.device)
+
+    def gradients(
+        self, pairs: Tensor, labels: Tensor, dropout: torch.Generator | None
+    ) -> tuple[Tensor, Sequence[Tensor | None]]:
+        """Return the loss of a block, and its gradients."""
+        with torch.autocast(self.device, torch.bfloat16, cache_enabled=False) if self.half else nullcontext():
+            logits = self.network(self.leaves, pairs, dropout=self.schedule.dropout, generator=dropout)
+        loss = cross_entropy(logits.float(), labels, reduction="sum") / self.n_pairs
+        return loss.detach(), torch.autograd.grad(loss, self.learned, allow_unused=True)
+
+    def add(self, loss: Tensor, gradients: Sequence[Tensor | None]) -> None:
+        """Add the loss and the gradients of a block."""
+        self.loss += loss
+        for tensor, part in zip(self.learned, gradients, strict=True):
+            if part is not None:
+                tensor.grad = part if tensor.grad is None else tensor.grad.add_(part)
+
+    def finish(self) -> Tensor:
+        """Pass the gradients on to what represents the nodes, and return the loss."""
+        for rows, leaf in zip(self.nodes, self.leaves, strict=True):
+            if leaf.grad is not None:
+                rows.backward(leaf.grad)  # type: ignore[no-untyped-call]
+        return self.loss
+
+
+def descend(steps: Sequence[Step], run: Run = map) -> list[Tensor]:
+    """Leave the gradients of some networks, all blocks of all of them side by side, and return their losses."""
+    tasks = [(step, block) for step in steps for block in step.blocks]
+    found = run(lambda task: task[0].gradients(*task[1]), tasks)
+    for (step, _), (loss, gradients) in zip(tasks, found, strict=True):
+        step.add(loss, gradients)
+    return [step.finish() for step in steps]
+
+
+def at_once(device: str) -> int:
+    """Return how many pairs or edges to work on at a time: few enough for a cache, or enough to fill a GPU."""
+    return AT_ONCE if device == "cpu" else _on_gpu.get()
+
+
+@contextmanager
+def smaller_blocks() -> Iterator[None]:
+    """Let a GPU work on a sixty-fourth of the usual pairs at a time, for the time of a ``with`` block."""
+    token = _on_gpu.set(AT_ONCE_ON_GPU // 64)
+    try:
+        yield
+    finally:
+        _on_gpu.reset(token)
+
+
+def n_blocks(n_items: int, device: torch.device, n_networks: int = 1) -> int:
+    """Return how many blocks of pairs or edges may run side by side; a GPU works on one after the other."""
+    return 1 if device.type != "cpu" else n_networks * -(-n_items // at_once(device.type))
+
+
+def fit_with_fallback(
+    fit: Callable[[torch.device, Path | None], FloatArray], device: str, file: Path | None
+) -> FloatArray:
+    """Call ``fit(device, file)``; where the memory of the GPU runs out, again in smaller blocks, and then on the CPU.
+
+    ``file`` is that of the checkpoint; a checkpoint of the GPU is not one of the CPU.
+    """
+    chosen = resolve_device(device)
+    attempts = (
+        (nullcontext(), "the GPU's memory ran out: fitting again in smaller blocks"),
+        (smaller_blocks(), "the GPU's memory ran out again: fitting on the CPU"),
+    )
+    for blocks, then in attempts:
+        try:
+            with blocks:
+                return fit(chosen, file)
+        except torch.OutOfMemoryError:
+            warnings.warn(then, stacklevel=4)
+        torch.cuda.empty_cache()  # once the error, which holds tensors, is gone
+    return fit(torch.device("cpu"), None)
+
+
+def _no_scores() -> FloatArray:
+    raise ValueError("scores of single epochs are not available here")
+
+
+def _finite(losses: Sequence[Tensor], epoch: int) -> FloatArray:
+    """Return the losses of the epochs up to this one, once a GPU has found them."""
+    values = torch.stack(list(losses)).cpu().numpy().astype(np.float64)
+    if not np.isfinite(values).all():
+        first = epoch + 2 - len(losses) + int(np.argmin(np.isfinite(values)))
+        raise ValueError(f"the loss is no longer finite after epoch {first}: use a smaller lr or temperature")
+    return values
+
+
+def block_generators(source: torch.Generator | None, n_blocks: int) -> Sequence[torch.Generator | None]:
+    """Return one generator of dropout masks per block, so that blocks do not wait for each other's masks."""
+    if source is None:
+        return [None] * n_blocks
+    seeds = torch.randint(2**62, (n_blocks,), generator=source, device=source.device).tolist()
+    return [torch.Generator(source.device).manual_seed(seed) for seed in seeds]
+
+
+@dataclass(frozen=True)
+class Generators:
+    """Sources of randomness: pairs, dropout in training, Langevin noise, and the seed of dropout while judging."""
+
+    pairs: np.random.Generator
+    dropout: torch.Generator
+    noise: torch.Generator
+    judging_seed: int = 0
+
+    @classmethod
+    def spawn(cls, rngs: Sequence[np.random.Generator], device: torch.device) -> Generators:
+        """Return generators on a device from three of NumPy's: for pairs, dropout and noise."""
+        pairs, dropout, noise = rngs
+        return cls(pairs, torch_generator(dropout, device), torch_generator(noise, device), _seed(dropout))
+
+
+def torch_generator(rng: np.random.Generator, device: torch.device | str) -> torch.Generator:
+    """Return torch's generator, seeded by NumPy's."""
+    return torch.Generator(device=device).manual_seed(_seed(rng))
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**63))
+
+
+@dataclass
+class TrainingState:
+    """How far a fit has come."""
+
+    networks: Sequence[HopNetwork]
+    optimizers: Sequence[Mover]
+    generators: Generators
+    losses: NDArray[np.float64]
+    samples: list[Tensor] = field(default_factory=list)
+    before_draw: Any = None  # state of the pairs' generator before the current chunk of epochs was drawn
+
+    def save(self, checkpoint: Checkpoint, epoch: int, *, chunk_ends: bool) -> None:
+        """Leave a state from which ``epoch`` is the next one; after the last epoch of a chunk, new pairs are drawn."""
+        tensors = {"losses": torch.from_numpy(self.losses)}
+        for k, (network, optimizer) in enumerate(zip(self.networks, self.optimizers, strict=True)):
+            tensors[f"{k}.weights"] = network.flat_weights()
+            tensors |= {f"{k}.{name}": value for name, value in _optimizer_tensors(optimizer).items()}
+        tensors |= {"dropout": self.generators.dropout.get_state(), "noise": self.generators.noise.get_state()}
+        if self.samples:
+            tensors["samples"] = torch.stack(self.samples)
+        pairs = self.generators.pairs.bit_generator.state if chunk_ends else self.before_draw
+        checkpoint.save(tensors, {"epoch": epoch, "pairs": pairs})
+
+    def restore(self, checkpoint: Checkpoint) -> int:
+        """Take up a saved state, if there is one, and return the epoch to begin with."""
+        tensors, values = checkpoint.load() or ({}, {})
+        if "epoch" not in values:  # there is no checkpoint, or it was written before the first epoch
+            return 0
+        with checkpoint.taking_up():
+            for k, (network, optimizer) in enumerate(zip(self.networks, self.optimizers, strict=True)):
+                network.set_flat_weights(tensors[f"{k}.weights"])
+                mine = {
+                    name.removeprefix(f"{k}."): value for name, value in tensors.items() if name.startswith(f"{k}.")
+                }
+                _restore_optimizer(optimizer, mine)
+            self.losses[:] = tensors["losses"].numpy()
+            device = next(self.networks[0].parameters()).device
+            self.samples += list(tensors["samples"].to(device)) if "samples" in tensors else []
+            self.generators.dropout.set_state(tensors["dropout"])
+            self.generators.noise.set_state(tensors["noise"])
+            self.generators.pairs.bit_generator.state = values["pairs"]
+            self.before_draw = values["pairs"]
+            return int(values["epoch"])
+
+
+def _optimizer_tensors(optimizer: Mover) -> dict[str, Tensor]:
+    """Return an optimizer's state as named tensors."""
+    state = optimizer.state_dict()["state"]
+    return {
+        f"optimizer.{number}.{name}": torch.as_tensor(value)
+        for number, slots in state.items()
+        for name, value in slots.items()
+    }
+
+
+def _restore_optimizer(optimizer: Mover, tensors: dict[str, Tensor]) -> None:
+    """Give a fresh optimizer the saved state."""
+    state: dict[int, dict[str, Any]] = {}
+    for label, value in tensors.items():
+        kind, _, rest = label.partition(".")
+        if kind == "optimizer":
+            number, _, name = rest.partition(".")
+            state.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 class StageClock:
@@ -148,508 +703,3 @@ class SGLD(Optimizer):
         state["square"].mul_(self.smoothing).addcmul_(gradient, gradient, value=1 - self.smoothing)
         corrected = state["square"] / (1 - self.smoothing ** int(state["step"]))
         return 1.0 / (corrected.sqrt() + self.epsilon)
-
-
-OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
-AT_ONCE = 1 << 12  # pairs or edges: few enough for a cache
-AT_ONCE_ON_GPU = 1 << 20  # enough to fill it
-Mover = Optimizer | Adam
-_on_gpu = ContextVar("pairs on a GPU", default=AT_ONCE_ON_GPU)
-
-
-@dataclass(frozen=True)
-class HopTask:
-    """What to learn.
-
-    Attributes
-    ----------
-    networks, folds
-        The networks, each with what it sees: in epoch t network k trains on ``folds[k][t mod len(folds[k])]``.
-    draw
-        ``draw(epoch, n)`` returns the pairs of the next n epochs, (n, n_networks, 2, n_pairs).
-    labels
-        Hop class of every pair of an epoch, the same for all networks.
-    """
-
-    networks: Sequence[HopNetwork]
-    folds: Sequence[Sequence[Fold]]
-    draw: Callable[[int, int], Tensor]
-    labels: Tensor
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How to train and when to take samples."""
-
-    optimizer: str
-    lr: float
-    lr_decay: float
-    weight_decay: float
-    temperature: float
-    n_epochs: int
-    burn_in: int
-    n_samples: int
-    dropout: float
-    dropout_at_prediction: bool
-    prediction: str
-    dtype: torch.dtype = torch.float32  # of matrix products in training; edges are always judged in float32
-
-    def sample_epochs(self, n_folds: int = 1) -> list[int]:
-        """Return the epochs that end in a posterior sample: whole rounds over the folds, spread after the burn-in."""
-        n_rounds = max(1, (self.n_epochs - self.burn_in) // n_folds)
-        wanted = min(max(1, self.n_samples // n_folds), n_rounds)
-        rounds = {n_rounds - 1 - int(i * n_rounds / wanted) for i in range(wanted)}
-        start = max(0, self.n_epochs - n_rounds * n_folds)
-        epochs = (start + turn * n_folds + fold for turn in sorted(rounds) for fold in range(n_folds))
-        return [epoch for epoch in epochs if epoch < self.n_epochs]
-
-    def lr_at(self, epoch: int) -> float:
-        """Return the step size of an epoch, counted from 0."""
-        return self.lr * (1 + epoch) ** -self.lr_decay
-
-
-def make_optimizer(network: HopNetwork, schedule: Schedule, n_observations: int, noise: torch.Generator) -> Mover:
-    """Return the optimizer by name; ``psgld`` is preconditioned SGLD."""
-    lr, decay = schedule.lr, schedule.weight_decay
-    if schedule.optimizer == "adam":
-        return Adam(network.parameters(), lr=lr, weight_decay=decay)
-    if schedule.optimizer == "sgd":
-        return SGD(network.parameters(), lr=lr, weight_decay=decay)
-    return SGLD(
-        network.parameters(),
-        lr=lr,
-        weight_decay=decay,
-        temperature=schedule.temperature,
-        n_observations=n_observations,
-        preconditioner="rmsprop" if schedule.optimizer == "psgld" else "none",
-        generator=noise,
-    )
-
-
-def block_generators(source: torch.Generator | None, n_blocks: int) -> Sequence[torch.Generator | None]:
-    """Return one generator of dropout masks per block, so that blocks do not wait for each other's masks."""
-    if source is None:
-        return [None] * n_blocks
-    seeds = torch.randint(2**62, (n_blocks,), generator=source, device=source.device).tolist()
-    return [torch.Generator(source.device).manual_seed(seed) for seed in seeds]
-
-
-class Steps:
-    """Take the step of an epoch with every network."""
-
-    def __init__(
-        self,
-        task: HopTask,
-        schedule: Schedule,
-        optimizers: Sequence[Mover],
-        dropout: torch.Generator,
-        run: Run,
-    ) -> None:
-        self.task, self.schedule, self.optimizers, self.dropout, self.run = task, schedule, optimizers, dropout, run
-
-    def __call__(self, epoch: int, pairs: Tensor) -> Sequence[Tensor]:
-        """Return the loss of each network, before it moved; ``pairs`` is (n_networks, 2, n_pairs)."""
-        self.set_rate(epoch)
-        return self.move(epoch, pairs)
-
-    def set_rate(self, epoch: int) -> None:
-        """Set the step size of an epoch."""
-        for group in (group for optimizer in self.optimizers for group in optimizer.param_groups):
-            if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(self.schedule.lr_at(epoch))
-            else:
-                group["lr"] = self.schedule.lr_at(epoch)
-
-    def move(self, epoch: int, pairs: Tensor) -> list[Tensor]:
-        """Move the weights of every network, and return their losses."""
-        task = self.task
-        steps = [
-            Step(network, task.folds[k][epoch % len(task.folds[k])], pairs[k], task.labels, self.schedule, self.dropout)
-            for k, network in enumerate(task.networks)
-        ]
-        losses = descend(steps, self.run)
-        for optimizer in self.optimizers:
-            optimizer.step()
-        return losses
-
-
-class RecordedSteps(Steps):
-    """Steps on a GPU, recorded once for each fold and then replayed as a whole.
-
-    A step consists of some hundred small computations that take less time than to start them one by one.
-    """
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.n_taken, self.n_folds = 0, len(self.task.folds[0])
-        self.recorded: dict[int, tuple[torch.cuda.CUDAGraph, list[Tensor]]] = {}
-        self.pairs: Tensor | None = None
-
-    def __call__(self, epoch: int, pairs: Tensor) -> Sequence[Tensor]:
-        """Return the loss of each network; the first round is taken as it comes, so that everything is in place."""
-        self.set_rate(epoch)
-        self.n_taken += 1
-        if self.n_taken <= self.n_folds:
-            return self.move(epoch, pairs)
-        self.pairs = pairs.clone() if self.pairs is None else self.pairs.copy_(pairs)
-        fold = epoch % self.n_folds
-        if fold not in self.recorded:
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                losses = self.move(epoch, self.pairs)
-            self.recorded[fold] = graph, losses
-        graph, losses = self.recorded[fold]
-        graph.replay()
-        return losses
-
-
-def steps_of(
-    task: HopTask, schedule: Schedule, optimizers: Sequence[Mover], dropout: torch.Generator, run: Run
-) -> Steps:
-    """Return how to take the steps of a task: recorded where a GPU can replay all of it."""
-    replayed = task.labels.device.type == "cuda" and all(network.replayable for network in task.networks)
-    kind = RecordedSteps if replayed and schedule.optimizer == "adam" and not schedule.dropout else Steps
-    return kind(task, schedule, optimizers, dropout, run)
-
-
-class Step:
-    """One step of one network: blocks of pairs that fit a processor's cache, and the gradients that they add up to."""
-
-    def __init__(
-        self,
-        network: HopNetwork,
-        fold: Fold,
-        pairs: Tensor,
-        labels: Tensor,
-        schedule: Schedule,
-        dropout: torch.Generator,
-    ) -> None:
-        self.network, self.schedule, self.n_pairs = network, schedule, labels.numel()
-        self.device, self.half = labels.device.type, schedule.dtype == torch.bfloat16
-        view, pairs = network.focus(fold.view, pairs)
-        with torch.autocast(self.device, torch.bfloat16) if self.half else nullcontext():
-            self.nodes = network.represent(view, dropout=schedule.dropout, generator=dropout)
-        self.leaves = [rows.detach().requires_grad_(rows.requires_grad) for rows in self.nodes]
-        self.learned = [tensor for tensor in (*self.leaves, *network.parameters()) if tensor.requires_grad]
-        for tensor in self.learned:
-            tensor.grad = None
-        size = at_once(self.device) // (2 if self.n_pairs <= 4 * AT_ONCE else 1)  # of few pairs every thread has some
-        n_blocks = -(-self.n_pairs // size)  # all of about the same size, so that no thread waits for another
-        blocks = torch.tensor_split(pairs, n_blocks, dim=-1), torch.tensor_split(labels, n_blocks)
-        masks = block_generators(dropout if schedule.dropout else None, n_blocks)
-        self.blocks = list(zip(*blocks, masks, strict=True))
-        self.loss = torch.zeros((), device=labels.device)
-
-    def gradients(
-        self, pairs: Tensor, labels: Tensor, dropout: torch.Generator | None
-    ) -> tuple[Tensor, Sequence[Tensor | None]]:
-        """Return the loss of a block, and its gradients."""
-        with torch.autocast(self.device, torch.bfloat16, cache_enabled=False) if self.half else nullcontext():
-            logits = self.network(self.leaves, pairs, dropout=self.schedule.dropout, generator=dropout)
-        loss = cross_entropy(logits.float(), labels, reduction="sum") / self.n_pairs
-        return loss.detach(), torch.autograd.grad(loss, self.learned, allow_unused=True)
-
-    def add(self, loss: Tensor, gradients: Sequence[Tensor | None]) -> None:
-        """Add the loss and the gradients of a block."""
-        self.loss += loss
-        for tensor, part in zip(self.learned, gradients, strict=True):
-            if part is not None:
-                tensor.grad = part if tensor.grad is None else tensor.grad.add_(part)
-
-    def finish(self) -> Tensor:
-        """Pass the gradients on to what represents the nodes, and return the loss."""
-        for rows, leaf in zip(self.nodes, self.leaves, strict=True):
-            if leaf.grad is not None:
-                rows.backward(leaf.grad)  # type: ignore[no-untyped-call]
-        return self.loss
-
-
-def descend(steps: Sequence[Step], run: Run = map) -> list[Tensor]:
-    """Leave the gradients of some networks, all blocks of all of them side by side, and return their losses."""
-    tasks = [(step, block) for step in steps for block in step.blocks]
-    found = run(lambda task: task[0].gradients(*task[1]), tasks)
-    for (step, _), (loss, gradients) in zip(tasks, found, strict=True):
-        step.add(loss, gradients)
-    return [step.finish() for step in steps]
-
-
-def at_once(device: str) -> int:
-    """Return how many pairs or edges to work on at a time: few enough for a cache, or enough to fill a GPU."""
-    return AT_ONCE if device == "cpu" else _on_gpu.get()
-
-
-@contextmanager
-def smaller_blocks() -> Iterator[None]:
-    """Let a GPU work on a sixty-fourth of the usual pairs at a time, for the time of a ``with`` block."""
-    token = _on_gpu.set(AT_ONCE_ON_GPU // 64)
-    try:
-        yield
-    finally:
-        _on_gpu.reset(token)
-
-
-@dataclass(frozen=True)
-class Generators:
-    """Sources of randomness: pairs, dropout in training, Langevin noise, and the seed of dropout while judging."""
-
-    pairs: np.random.Generator
-    dropout: torch.Generator
-    noise: torch.Generator
-    judging_seed: int = 0
-
-    @classmethod
-    def spawn(cls, rngs: Sequence[np.random.Generator], device: torch.device) -> Generators:
-        """Return generators on a device from three of NumPy's: for pairs, dropout and noise."""
-        pairs, dropout, noise = rngs
-        return cls(pairs, torch_generator(dropout, device), torch_generator(noise, device), _seed(dropout))
-
-
-def torch_generator(rng: np.random.Generator, device: torch.device | str) -> torch.Generator:
-    """Return torch's generator, seeded by NumPy's."""
-    return torch.Generator(device=device).manual_seed(_seed(rng))
-
-
-def _seed(rng: np.random.Generator) -> int:
-    return int(rng.integers(2**63))
-
-
-@dataclass
-class TrainingState:
-    """How far a fit has come."""
-
-    networks: Sequence[HopNetwork]
-    optimizers: Sequence[Mover]
-    generators: Generators
-    losses: NDArray[np.float64]
-    samples: list[Tensor] = field(default_factory=list)
-    before_draw: Any = None  # state of the pairs' generator before the current chunk of epochs was drawn
-
-    def save(self, checkpoint: Checkpoint, epoch: int, *, chunk_ends: bool) -> None:
-        """Leave a state from which ``epoch`` is the next one; after the last epoch of a chunk, new pairs are drawn."""
-        tensors = {"losses": torch.from_numpy(self.losses)}
-        for k, (network, optimizer) in enumerate(zip(self.networks, self.optimizers, strict=True)):
-            tensors[f"{k}.weights"] = network.flat_weights()
-            tensors |= {f"{k}.{name}": value for name, value in _optimizer_tensors(optimizer).items()}
-        tensors |= {"dropout": self.generators.dropout.get_state(), "noise": self.generators.noise.get_state()}
-        if self.samples:
-            tensors["samples"] = torch.stack(self.samples)
-        pairs = self.generators.pairs.bit_generator.state if chunk_ends else self.before_draw
-        checkpoint.save(tensors, {"epoch": epoch, "pairs": pairs})
-
-    def restore(self, checkpoint: Checkpoint) -> int:
-        """Take up a saved state, if there is one, and return the epoch to begin with."""
-        tensors, values = checkpoint.load() or ({}, {})
-        if "epoch" not in values:  # there is no checkpoint, or it was written before the first epoch
-            return 0
-        with checkpoint.taking_up():
-            for k, (network, optimizer) in enumerate(zip(self.networks, self.optimizers, strict=True)):
-                network.set_flat_weights(tensors[f"{k}.weights"])
-                mine = {
-                    name.removeprefix(f"{k}."): value for name, value in tensors.items() if name.startswith(f"{k}.")
-                }
-                _restore_optimizer(optimizer, mine)
-            self.losses[:] = tensors["losses"].numpy()
-            device = next(self.networks[0].parameters()).device
-            self.samples += list(tensors["samples"].to(device)) if "samples" in tensors else []
-            self.generators.dropout.set_state(tensors["dropout"])
-            self.generators.noise.set_state(tensors["noise"])
-            self.generators.pairs.bit_generator.state = values["pairs"]
-            self.before_draw = values["pairs"]
-            return int(values["epoch"])
-
-
-def _optimizer_tensors(optimizer: Mover) -> dict[str, Tensor]:
-    """Return an optimizer's state as named tensors."""
-    state = optimizer.state_dict()["state"]
-    return {
-        f"optimizer.{number}.{name}": torch.as_tensor(value)
-        for number, slots in state.items()
-        for name, value in slots.items()
-    }
-
-
-def _restore_optimizer(optimizer: Mover, tensors: dict[str, Tensor]) -> None:
-    """Give a fresh optimizer the saved state."""
-    state: dict[int, dict[str, Any]] = {}
-    for label, value in tensors.items():
-        kind, _, rest = label.partition(".")
-        if kind == "optimizer":
-            number, _, name = rest.partition(".")
-            state.setdefault(int(number), {})[name] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-
-
-PAIRS_IN_MEMORY = 1 << 23
-EPOCHS_AT_ONCE = 25  # drawn, and on a GPU started, before the next ones
-
-FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Observer:
-    """Who hears of the progress of a fit, and how the current weights score the nodes."""
-
-    callback: Callback | None = None
-    scores: Callable[[], FloatArray] | None = None
-    clock: StageClock = field(default_factory=lambda: StageClock(None))
-
-    def report(self, epoch: int, n_epochs: int, loss: float) -> None:
-        """Call the callback after an epoch, counted from 0."""
-        if self.callback is not None:
-            self.callback(Epoch(epoch + 1, n_epochs, loss, self.scores or _no_scores))
-
-
-class Trained(NamedTuple):
-    """What training leaves: (n_samples, n_networks, n_weights) samples, and the mean loss per epoch."""
-
-    samples: NDArray[np.float32]
-    losses: FloatArray
-
-
-def sample_weights(
-    task: HopTask,
-    schedule: Schedule,
-    generators: Generators,
-    *,
-    observer: Observer | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Trained:
-    """Train the networks side by side, and keep their weights at the epochs that count as posterior samples.
-
-    Parameters
-    ----------
-    task, schedule, generators
-        What to learn, how, and the sources of randomness.
-    observer
-        Its callback is called after every epoch, its clock measures the stages "pairs" and "train".
-    checkpoint
-        Where to resume from, if it holds a state, and where to leave one from time to time.
-    """
-    observer, checkpoint = observer or Observer(), checkpoint or Checkpoint(None, "")
-    n_pairs = task.labels.numel()
-    optimizers = [make_optimizer(network, schedule, n_pairs, generators.noise) for network in task.networks]
-    state = TrainingState(task.networks, optimizers, generators, np.empty(schedule.n_epochs))
-    first = state.restore(checkpoint)
-    sampled = set(schedule.sample_epochs(len(task.folds[0])))
-    chunk = max(1, min(EPOCHS_AT_ONCE, PAIRS_IN_MEMORY // (n_pairs * len(task.networks))))
-    waits = task.labels.device.type == "cpu" or observer.callback is not None  # for the loss of every epoch
-    pairs, running = None, []
-    with workers(_n_blocks(n_pairs, task.labels.device, len(task.networks))) as run:
-        take_step = steps_of(task, schedule, optimizers, generators.dropout, run)
-        for epoch in range(first, schedule.n_epochs):
-            if epoch % chunk == 0:
-                state.before_draw = generators.pairs.bit_generator.state
-            if pairs is None or epoch % chunk == 0:
-                start = epoch - epoch % chunk
-                observer.clock.begin("pairs")
-                pairs = task.draw(start, min(chunk, schedule.n_epochs - start))
-            observer.clock.begin("train")
-            running.append(torch.stack([loss.detach() for loss in take_step(epoch, pairs[epoch % chunk])]).mean())
-            if epoch in sampled:
-                state.samples.append(torch.stack([network.flat_weights() for network in task.networks]))
-            leaves = checkpoint.due
-            if waits or leaves or len(running) == 2 * chunk or epoch == schedule.n_epochs - 1:
-                state.losses[epoch + 1 - len(running) : epoch + 1] = _finite(running, epoch)
-                running = []
-            observer.report(epoch, schedule.n_epochs, state.losses[epoch])
-            if leaves:
-                state.save(checkpoint, epoch + 1, chunk_ends=(epoch + 1) % chunk == 0)
-    return Trained(torch.stack(state.samples).cpu().numpy(), state.losses)
-
-
-def judge_edges(
-    networks: Sequence[HopNetwork],
-    folds: Sequence[Sequence[Fold]],
-    edges: Tensor,
-    samples: NDArray[np.float32],
-    schedule: Schedule,
-    *,
-    judging_seed: int = 0,
-    calibrations: FloatArray | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> EdgePosterior:
-    """Let every sample of every network judge its edges, one network after the other.
-
-    A sample judges on the fold that it was trained on last.
-
-    ``calibrations`` holds, for each network, what :meth:`EdgePosterior.add` needs.
-    """
-    posterior = EdgePosterior(edges.shape[1], edges.device)
-    checkpoint = checkpoint or Checkpoint(None, "")
-    done, weights = posterior.restore(checkpoint), torch.from_numpy(samples).to(edges.device)
-    fair = None if calibrations is None else torch.from_numpy(calibrations).to(edges.device)
-    with workers(_n_blocks(edges.shape[1], edges.device)) as run:
-
-        def judge_network(k: int) -> None:
-            """Keep what this network sees no longer than needed: that of two might not fit into memory."""
-            mine, network, first = folds[k], networks[k], k * len(samples)
-
-            def judge(part: Tensor, logits: Tensor) -> None:
-                posterior.add(part, logits, schedule.prediction, None if fair is None else fair[k])
-
-            turns = zip(schedule.sample_epochs(len(mine)), weights[:, k], strict=True)
-            for turn, (epoch, sample) in enumerate(turns, first):
-                if turn < done:
-                    continue
-                network.set_flat_weights(sample)
-                fold, dropout = mine[epoch % len(mine)], judging_generator(judging_seed, epoch, edges.device)
-                for _ in predict(network, fold.view, edges, fold.judged, schedule, dropout, run, use=judge):
-                    pass
-                if checkpoint.due:
-                    posterior.save(checkpoint, turn + 1)
-
-        for k in range(done // len(samples), len(networks)):
-            judge_network(k)
-    return posterior
-
-
-@torch.no_grad()
-def predict(
-    network: HopNetwork,
-    view: Sequence[Any],
-    pairs: Tensor,
-    chosen: Tensor,
-    schedule: Schedule,
-    dropout: torch.Generator | None = None,
-    run: Run = map,
-    use: Callable[[Tensor, Tensor], Any] | None = None,
-) -> Iterator[tuple[Tensor, Any]]:
-    """Yield blocks of the chosen columns of ``pairs`` and the logits of their hop classes, or what ``use`` returns.
-
-    ``use`` is called with a block and its logits in the thread that computed them; blocks have no pair in common.
-    """
-    share = schedule.dropout if schedule.dropout_at_prediction else 0.0
-    nodes = network.represent(view, dropout=share, generator=dropout)
-    nodes = network.mapped(nodes, chosen.numel(), run)
-    parts = torch.split(chosen, at_once(pairs.device.type))
-    generators = block_generators(dropout if share else None, len(parts))
-
-    def classify(part: Tensor, generator: torch.Generator | None) -> Any:
-        with torch.no_grad():  # each thread has its own setting
-            logits = network(nodes, pairs[:, part], dropout=share, generator=generator)
-            return logits if use is None else use(part, logits)
-
-    yield from zip(parts, run(classify, parts, generators), strict=True)
-
-
-def judging_generator(seed: int, epoch: int, device: torch.device) -> torch.Generator:
-    """Return the generator of the dropout masks with which one posterior sample judges."""
-    return torch.Generator(device).manual_seed((seed + epoch) % 2**63)
-
-
-def _n_blocks(n_items: int, device: torch.device, n_networks: int = 1) -> int:
-    """Return how many blocks of pairs or edges may run side by side; a GPU works on one after the other."""
-    return 1 if device.type != "cpu" else n_networks * -(-n_items // at_once(device.type))
-
-
-def _no_scores() -> FloatArray:
-    raise ValueError("scores of single epochs are not available here")
-
-
-def _finite(losses: Sequence[Tensor], epoch: int) -> FloatArray:
-    """Return the losses of the epochs up to this one, once a GPU has found them."""
-    values = torch.stack(list(losses)).cpu().numpy().astype(np.float64)
-    if not np.isfinite(values).all():
-        first = epoch + 2 - len(losses) + int(np.argmin(np.isfinite(values)))
-        raise ValueError(f"the loss is no longer finite after epoch {first}: use a smaller lr or temperature")
-    return values

@@ -59,54 +59,6 @@ def count(reached: Any, n_sources: int) -> Any:
     return counts
 
 
-def counted_here(positions: Any, batch: Any, directed: bool) -> Any:
-    """Return a word for each node: which sources of the batch count their pair with it, so that each counts once.
-
-    In a directed graph all do. Otherwise those that come before the node among all sources, whose positions are given.
-
-    >>> counted_here(np.array([0, 1, 2, 9]), np.array([0, 1, 2]), False).tolist()
-    [0, 1, 3, 7]
-    """
-    ahead = np.full(positions.size, batch.size) if directed else np.clip(positions - positions[batch[0]], 0, batch.size)
-    ones = np.uint64(0xFFFFFFFFFFFFFFFF) >> (np.uint64(64) - np.maximum(ahead, 1).astype(np.uint64))
-    return np.where(ahead > 0, ones, np.uint64(0))
-
-
-@compiled(nogil=True)
-def find_targets(
-    reached: Any, mine: Any, class_of_hop: Any, ranks: Any, at: Any, end: Any, seen: Any, found: Any
-) -> None:
-    """Find, for each far class, the nodes whose ranks in that class of their source are wanted.
-
-    Parameters
-    ----------
-    reached, mine
-        What a batch of sources reached, and which of them count each node (:func:`counted_here`).
-    ranks, at, end
-        (n_far, n) wanted ranks, and (n_far, n_sources) where those of each source begin and end, in ascending order.
-        ``at`` moves on.
-    seen, found
-        (n_far, n_sources) zeros, for the number of nodes so far, and (n_far, n) for the nodes.
-    """
-    n_hops = reached.shape[0] - 1
-    for node in range(mine.size):
-        beyond = mine[node] & ~reached[0, node]
-        for hop in range(1, n_hops + 2):
-            word = beyond
-            if hop <= n_hops:
-                word = reached[hop, node] & mine[node]
-                beyond &= ~word
-            far, bit = class_of_hop[hop - 1] - 1, 0
-            while far >= 0 and word:
-                if word & np.uint64(1):
-                    while at[far, bit] < end[far, bit] and ranks[far, at[far, bit]] == seen[far, bit]:
-                        found[far, at[far, bit]] = node
-                        at[far, bit] += 1
-                    seen[far, bit] += 1
-                word >>= np.uint64(1)
-                bit += 1
-
-
 @compiled(nogil=True)
 def _count(reached: Any, counts: Any, sums: Any) -> None:
     """Move what is found from the last column of the counts, where all nodes are, to the others.

@@ -18,7 +18,7 @@ from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.reasons import MEANINGS
 from hopsight.explanations.text import percent
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.feedback import Taught
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.io.verdicts import VERDICTS, position_of
 from hopsight.metrics import ranking
 from hopsight.report.nodes import PageNodes, cut
@@ -222,7 +222,7 @@ def open_session(folder: Path, place: str | None = None) -> Session:
 
 def can_learn(model: Any) -> bool:
     """Return whether a detector learns from verdicts."""
-    return isinstance(model, Taught) and getattr(model, "score", "evidence") == "evidence"
+    return isinstance(model, CrossHCM) and model.score == "evidence"
 
 
 def learn_from(model: Any, graph: AttributedGraph, verdicts: dict[str, str]) -> tuple[Any, str | None]:

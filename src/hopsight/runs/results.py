@@ -254,7 +254,7 @@ def compare_with_labels(
 def judged_or_left_out(model: Any) -> NDArray[np.bool_] | None:
     """Return the nodes that quality is not measured on: those with a verdict, and those that are not ranked."""
     left_out = np.zeros(model.decision_score_.size, dtype=np.bool_)
-    if hasattr(model, "learned_"):
+    if getattr(model, "learned_", None) is not None:
         left_out[model.learned_.judged] = True
     if hasattr(model, "only_"):
         left_out |= ~model.only_

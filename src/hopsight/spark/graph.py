@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hopsight.hcm.hop_detector import NO_EDGES
 from hopsight.hcm.splits import Splits, mix, parts_of
+from hopsight.hcm.train import NO_EDGES
 from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.scale import unit_of
 from hopsight.spark.attributes import id_type, lists_of, matrix_of, reduce_batches

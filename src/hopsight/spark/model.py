@@ -12,11 +12,12 @@ import torch
 from numpy.typing import NDArray
 
 from hopsight.detectors.base import Callback
+from hopsight.hcm import train as local_training
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import EdgeFeatures
-from hopsight.hcm.posterior import EdgePosterior
-from hopsight.hcm.splits import Fold, Splits
-from hopsight.hcm.train import Observer, predict
+from hopsight.hcm.posterior import EdgePosterior, calibrations_of, predict
+from hopsight.hcm.splits import Splits
+from hopsight.hcm.train import Generators, Observer, schedule_of
 from hopsight.hops.pool import PairPool
 from hopsight.nn.device import resolve_device
 from hopsight.nn.gcn import smoothed_by, torch_csr
@@ -148,18 +149,18 @@ def train(
     device = resolve_device(detector.device)
     by_fold = [pool.nodes(fold) for fold in range(len(pool.pools))]
     all_nodes = np.unique(np.concatenate(by_fold))
-    no_edges = torch.empty(0, dtype=torch.int64, device=device)
     folds = []
     for fold, nodes in enumerate(by_fold):
         both = views[NO_FOLD][np.searchsorted(all_nodes, nodes)], np.array(views[fold])
-        folds.append(Fold([torch.from_numpy(view).to(device) for view in both], no_edges))
+        folds.append([torch.from_numpy(view).to(device) for view in both])
     n_inner, n_inputs, local = len(folds) // pool.n_networks, views[NO_FOLD].shape[1], pool.renumbered()
     by_network = [folds[k * n_inner : (k + 1) * n_inner] for k in range(pool.n_networks)]
-    networks = detector.build_networks(pool.n_networks, n_inputs, pool.n_classes, rngs[1], device)
-    trained = detector.train(networks, [mine[1:] for mine in by_network], local, rngs, observer=Observer(callback))
-    aside = [mine[0].view for mine in by_network]
-    rng = np.random.default_rng(detector.judging_seed_)  # that of the local engine
-    calibrations = detector.calibrate(networks, aside, local, trained.samples, rng)
+    networks = detector.build_networks(n_inputs, pool.n_classes, rngs[1], device, directed=detector.directed_)
+    generators, schedule = Generators.spawn((rngs[0], *rngs[2:]), device), detector.training_schedule(pool, device)
+    seen, observer = [mine[1:] for mine in by_network], Observer(callback)
+    trained = local_training.train(networks, seen, local, schedule, generators, observer=observer)
+    aside, rng = [mine[0] for mine in by_network], np.random.default_rng(generators.judging_seed)
+    calibrations = calibrations_of(networks, aside, local, trained.samples, schedule, rng)
     return TrainedModel(trained.samples, calibrations, trained.losses, n_inputs, pool.n_classes)
 
 
@@ -178,7 +179,7 @@ def judge(
     Every posterior sample judges in the fold it was drawn in. ``cells`` are those of
     :func:`hopsight.spark.pairs.compare_ends`; in the result, each network has slices of its own.
     """
-    schedule, n_turns = detector.schedule(len(trained.samples)), splits.n_inner - 1
+    schedule, n_turns = schedule_of(detector, len(trained.samples), CPU), splits.n_inner - 1
     turns = {fold: turn for turn, fold in enumerate(fold for fold in splits.folds if fold % splits.n_inner)}
     epochs = schedule.sample_epochs(n_turns)
     samples = views.sparkSession.sparkContext.broadcast(trained.samples)
@@ -195,9 +196,8 @@ def judge(
         pairs = torch.from_numpy(arc_ends(layout.places(cell, edges), edges["way"]))
         view = [torch.from_numpy(np.array(layout.stacked(cell, blocks, kind))) for kind in VIEWS]
         posterior = EdgePosterior(pairs.shape[1], CPU)
-        judging = detector.build_network(
-            trained.n_inputs, trained.n_classes, directed=directed, generator=torch.Generator()
-        )
+        rng = np.random.default_rng(0)
+        judging = detector.build_networks(trained.n_inputs, trained.n_classes, rng, CPU, directed=directed)[network]
         for epoch, weights in zip(epochs, samples.value, strict=True):
             if epoch % n_turns == turn:
                 judging.set_flat_weights(weights[network])

@@ -14,10 +14,11 @@ from scipy.stats import spearmanr
 from hopsight.detectors.base import Epoch
 from hopsight.detectors.storage import load_detector, with_edges
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.hop_detector import HopDetector
+from hopsight.hcm import cross_hcm
+from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.hcm import HCM
 from hopsight.hcm.posterior import ahp, hav, inferred_variance
 from hopsight.hcm.train import AT_ONCE_ON_GPU, at_once
-from hopsight.hcm.views import adjacency_of
 from toys import quick, renumbered, two_groups
 
 BOTH = pytest.mark.parametrize("name", ["hcm", "cross_hcm"])
@@ -318,7 +319,7 @@ def test_score_without_edges_is_that_of_the_graph_without_them(name: str, direct
 
 @pytest.mark.parametrize("kind", ["misfit", "ring", "outlier", "activity", "lockstep"])
 def test_each_evidence_without_edges_is_that_of_the_graph_without_them(kind: str) -> None:
-    """By the laws of the fit: all that differs is what the absent edges said, and the triangles they closed."""
+    """By the baselines of the fit: all that differs is what the absent edges said, and the triangles they closed."""
     graph = two_groups(0)
     model = quick("cross_hcm", evidence=(kind,)).fit(graph)
     for node in (0, 17, 55):
@@ -348,16 +349,6 @@ def test_score_without_nothing_is_the_score(fitted: dict[str, Any], graph: Attri
     assert fitted[name].score_without(graph, 3, nothing) == pytest.approx(fitted[name].decision_score_[3], abs=1e-3)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_adjacency_of_some_edges(directed: bool) -> None:
-    """Three arcs, two of them between the same nodes: taken as undirected they are one edge, still 0/1."""
-    arcs = AttributedGraph.from_edges([0, 1, 1], [1, 0, 2], np.zeros((3, 1)), directed=True)
-    chosen = adjacency_of(arcs, np.array([True, True, False]), directed=directed).toarray()
-    assert chosen.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
-    chosen = adjacency_of(arcs, np.array([False, False, True]), directed=directed).toarray()
-    assert chosen.tolist() == ([[0, 0, 0], [0, 0, 1], [0, 0, 0]] if directed else [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
-
-
 @BOTH
 def test_half_precision_training_ranks_alike(name: str) -> None:
     graph = two_groups(0)
@@ -366,25 +357,48 @@ def test_half_precision_training_ranks_alike(name: str) -> None:
     assert spearmanr(full.decision_score_, half.decision_score_).statistic > 0.9
 
 
-@pytest.mark.parametrize(("failures", "device"), [(1, "auto"), (2, "cpu")])
+@pytest.mark.parametrize("failures", [1, 2])
 def test_a_gpu_without_memory_gets_smaller_blocks_and_then_the_cpu_takes_over(
-    path_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch, failures: int, device: str
+    path_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
-    tried: list[tuple[str, int]] = []
-    train = HopDetector.train
+    tried: list[int] = []
+    train = cross_hcm.train
 
-    def short_of_memory(self: Any, *arguments: Any, **options: Any) -> Any:
-        tried.append((self.device, at_once("cuda")))
+    def short_of_memory(*arguments: Any, **options: Any) -> Any:
+        tried.append(at_once("cuda"))
         if len(tried) <= failures:
             raise torch.OutOfMemoryError("out of memory")
-        return train(self, *arguments, **options)
+        return train(*arguments, **options)
 
-    monkeypatch.setattr(HopDetector, "train", short_of_memory)
+    monkeypatch.setattr(cross_hcm, "train", short_of_memory)
     model = quick("cross_hcm", seed=0)
     with pytest.warns(UserWarning, match="the GPU's memory ran out"):
         model.fit(path_graph)
     usual, smaller = AT_ONCE_ON_GPU, AT_ONCE_ON_GPU // 64
-    assert tried == [("auto", usual), ("auto", smaller), ("cpu", usual)][: failures + 1]
+    assert tried == [usual, smaller, usual][: failures + 1]
     assert model.device == "auto"
     monkeypatch.undo()
     assert np.array_equal(model.decision_score_, quick("cross_hcm", seed=0).fit(path_graph).decision_score_)
+
+
+def test_wider_layers_more_epochs_and_more_networks_are_expected_to_need_more() -> None:
+    graph = two_groups()
+    for kind in (HCM, CrossHCM):
+        _memory, operations = kind().expected_need(graph)
+        assert kind(n_epochs=400).expected_need(graph)[1] > operations
+        assert kind(mlp_units=5000).expected_need(graph)[1] > operations
+    assert HCM(mlp_units=5000).expected_need(graph)[0] > HCM().expected_need(graph)[0]
+    memory, operations = CrossHCM(n_folds=2).expected_need(graph)
+    more, longer = CrossHCM(n_folds=4).expected_need(graph)
+    assert more > memory and longer > operations
+
+
+def test_large_graphs_are_judged_by_one_round_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = two_groups(0)
+    few = {"n_samples": None, "n_epochs": 40, "burn_in": 20, "n_units": 4}
+    assert len(quick("cross_hcm", **few).fit(graph).samples_) == 15
+    monkeypatch.setattr(cross_hcm, "MANY_EDGES", int(0.6 * graph.n_edges) - 1)
+    large = quick("cross_hcm", **few).fit(graph)
+    assert len(large.samples_) == 5 and large.n_samples is None
+    np.testing.assert_array_equal(large.decision_function(graph), large.decision_score_)
+    assert len(quick("cross_hcm", **{**few, "n_samples": 10}).fit(graph).samples_) == 10

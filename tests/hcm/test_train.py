@@ -9,22 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from hopsight.hcm import train as steps_module
-from hopsight.hcm import train as training
+from hopsight.hcm import train as module
 from hopsight.hcm.network import ViewHopNetwork
-from hopsight.hcm.posterior import EdgePosterior
-from hopsight.hcm.splits import Fold
-from hopsight.hcm.train import (
-    SGLD,
-    Generators,
-    HopTask,
-    Schedule,
-    Trained,
-    judge_edges,
-    make_optimizer,
-    predict,
-    sample_weights,
-)
+from hopsight.hcm.posterior import EdgePosterior, judge_edges
+from hopsight.hcm.train import SGLD, Generators, RecordedSteps, Schedule, Steps, Trained, make_optimizer
 from hopsight.nn.adam import Adam
 
 CPU = torch.device("cpu")
@@ -54,28 +42,36 @@ EDGES = torch.tensor([[0, 0, 1, 3], [1, 2, 2, 4]])
 LABELS = torch.tensor([0, 2, 2, 0])
 
 
-def folds_of(n_networks: int = 1, n_folds: int = 1) -> list[list[Fold]]:
-    """Return folds whose views differ; network k judges every n_networks-th edge."""
-    return [
-        [Fold([POINTS + number], torch.arange(k, 4, n_networks)) for number in range(n_folds)]
-        for k in range(n_networks)
-    ]
+class SamePairs:
+    """Pairs that are the same in every epoch and for every network."""
+
+    labels = LABELS.numpy()
+
+    def __init__(self, n_networks: int) -> None:
+        self.n_networks = n_networks
+
+    def draw(self, epoch: int, n_epochs: int, *, rng: np.random.Generator) -> np.ndarray:
+        """Return the pairs of some epochs."""
+        return EDGES.repeat(n_epochs, self.n_networks, 1, 1).numpy()
 
 
-def same_pairs(n_networks: int) -> Any:
-    return lambda epoch, n: EDGES.repeat(n, n_networks, 1, 1)
+def views_of(n_networks: int = 1, n_folds: int = 1) -> list[list[list[Tensor]]]:
+    """Return a view for each fold of each network; those of different folds differ."""
+    return [[[POINTS + number] for number in range(n_folds)] for _ in range(n_networks)]
 
 
 def train(n_networks: int = 1, n_folds: int = 1, **changes: Any) -> Trained:
-    networks = [network(seed) for seed in range(n_networks)]
-    task = HopTask(networks, folds_of(n_networks, n_folds), same_pairs(n_networks), LABELS)
-    return sample_weights(task, schedule(**changes), generators())
+    networks, pairs = [network(seed) for seed in range(n_networks)], SamePairs(n_networks)
+    return module.train(networks, views_of(n_networks, n_folds), pairs, schedule(**changes), generators())  # type: ignore[arg-type]
 
 
-def judge(samples: np.ndarray, n_networks: int = 1, n_folds: int = 1, **changes: Any) -> EdgePosterior:
-    """Judge with networks whose own weights are others than those of the samples."""
-    networks = [network(seed + 9) for seed in range(n_networks)]
-    return judge_edges(networks, folds_of(n_networks, n_folds), EDGES, samples, schedule(**changes))
+def judge(
+    samples: np.ndarray, n_networks: int = 1, n_folds: int = 1, options: dict[str, Any] | None = None, **changes: Any
+) -> EdgePosterior:
+    """Judge with networks whose own weights are others than those of the samples; k judges every n-th edge."""
+    networks, views = [network(seed + 9) for seed in range(n_networks)], views_of(n_networks, n_folds)
+    parts = [torch.arange(k, 4, n_networks) for k in range(n_networks)]
+    return judge_edges(networks, views.__getitem__, parts, EDGES, samples, schedule(**changes), **options or {})
 
 
 @pytest.mark.parametrize(
@@ -142,27 +138,9 @@ def test_networks_side_by_side_train_as_each_would_alone() -> None:
     assert samples.shape == (4, 2, network().flat_weights().numel())
     alone = []
     for k in range(2):
-        task = HopTask([network(k)], folds_of(2)[k : k + 1], same_pairs(1), LABELS)
-        alone.append(sample_weights(task, schedule(), generators()))
+        alone.append(module.train([network(k)], views_of(), SamePairs(1), schedule(), generators()))  # type: ignore[arg-type]
         assert np.array_equal(alone[k].samples[:, 0], samples[:, k])
     np.testing.assert_allclose(losses, (alone[0].losses + alone[1].losses) / 2, rtol=1e-6)
-
-
-def test_each_network_trains_on_its_own_pairs_and_its_folds_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Epoch t of network k: the pairs that were drawn for it, and fold t mod n_folds."""
-    seen: list[tuple[int, float, list[list[int]]]] = []
-    step = steps_module.Step
-
-    def note(mine: Any, fold: Fold, pairs: Tensor, *others: Any) -> steps_module.Step:
-        seen.append((networks.index(mine), float(fold.view[0][0, 0]), pairs.tolist()))
-        return step(mine, fold, pairs, *others)
-
-    monkeypatch.setattr(steps_module, "Step", note)
-    networks = [network(0), network(1)]
-    drawn = torch.randint(0, 5, (3, 2, 2, 4), generator=torch.Generator().manual_seed(0))
-    task = HopTask(networks, folds_of(2, 2), lambda epoch, n: drawn, LABELS)
-    sample_weights(task, schedule(n_epochs=3, burn_in=0), generators())
-    assert seen == [(k, float(epoch % 2), drawn[epoch, k].tolist()) for epoch in range(3) for k in range(2)]
 
 
 def test_edges_are_judged_by_their_own_network_on_the_fold_of_the_sample() -> None:
@@ -189,8 +167,7 @@ def test_calibrations_belong_to_their_network() -> None:
     calibrations = np.array(
         [[1.0, 0, 0, 0, 1, 1, 0], [1e9, 0, 1, 0, 1, 1, 0]]
     )  # T, offsets, a curve that changes nothing
-    networks = [network(9), network(10)]
-    found = judge_edges(networks, folds_of(2), EDGES, samples, schedule(), calibrations=calibrations)
+    found = judge(samples, n_networks=2, options={"calibrations": calibrations})
     torch.testing.assert_close(found.probability[::2], plain.probability[::2])
     np.testing.assert_allclose(found.probability[1::2], 1.0 / (2.0 + np.e), rtol=1e-6)
 
@@ -198,16 +175,14 @@ def test_calibrations_belong_to_their_network() -> None:
 def test_dropout_masks_depend_on_the_judging_seed_alone() -> None:
     plan: dict[str, Any] = {"dropout": 0.5, "dropout_at_prediction": True}
     samples, _ = train(**plan)
-    first, again, other = (
-        judge_edges([network(9)], folds_of(), EDGES, samples, schedule(**plan), judging_seed=seed) for seed in (3, 3, 4)
-    )
+    first, again, other = (judge(samples, options={"judging_seed": seed}, **plan) for seed in (3, 3, 4))
     assert torch.equal(first.hop, again.hop) and not torch.equal(first.hop, other.hop)
 
 
 def test_dropout_while_judging_spreads_the_predictions() -> None:
     still = {"dropout": 0.5, "lr": 1e-12}
     moving = {**still, "dropout_at_prediction": True}
-    spread = [judge(train(**plan).samples, **plan).variance.max() for plan in (still, moving)]
+    spread = [judge(train(**plan).samples, **plan).judged().variance.max() for plan in (still, moving)]
     assert spread[0] < 1e-6 < spread[1]
 
 
@@ -218,52 +193,12 @@ def test_fewer_epochs_than_folds_still_judge_every_edge() -> None:
     assert (found.count > 0).all() and torch.isfinite(found.hop).all()
 
 
-def test_edges_are_judged_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    samples, _ = train()
-    whole = judge(samples)
-    monkeypatch.setattr(steps_module, "AT_ONCE", 3)
-    torch.testing.assert_close(judge(samples).hop, whole.hop)
-
-
-def test_pairs_are_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is drawn at once does not change what each epoch sees."""
-    asked: list[tuple[int, int]] = []
-
-    def draw(epoch: int, n: int) -> Tensor:
-        asked.append((epoch, n))
-        return torch.stack([EDGES if (epoch + i) % 2 else EDGES.flip(0) for i in range(n)])[:, None]
-
-    def losses() -> np.ndarray:
-        return sample_weights(HopTask([network()], folds_of(), draw, LABELS), schedule(), generators()).losses
-
-    whole = losses()
-    monkeypatch.setattr(training, "PAIRS_IN_MEMORY", 5 * LABELS.numel())
-    assert np.array_equal(losses(), whole)
-    assert asked == [(0, 12), (0, 5), (5, 5), (10, 2)]
-
-
-def test_predictions_come_in_blocks_of_the_chosen_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps_module, "AT_ONCE", 2)
-    chosen = torch.tensor([1, 3, 0])
-    blocks = list(predict(network(), [POINTS], EDGES, chosen, schedule()))
-    assert [block.tolist() for block, _ in blocks] == [[1, 3], [0]]
-    mine = network()
-    with torch.no_grad():
-        expected = mine(mine.represent([POINTS]), EDGES[:, chosen])
-    torch.testing.assert_close(torch.cat([logits for _, logits in blocks]), expected)
-
-
-def test_a_loss_that_explodes_says_what_to_do() -> None:
-    with pytest.raises(ValueError, match=r"no longer finite after epoch .*: use a smaller lr"):
-        train(optimizer="sgd", lr=1e30, n_epochs=12)
-
-
 @pytest.mark.parametrize("n_networks", [1, 2])
 def test_dropout_gives_the_same_bits_for_any_number_of_threads(
     n_networks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every block of pairs has its own generator, in training and in judging."""
-    monkeypatch.setattr(steps_module, "AT_ONCE", 2)  # two blocks of pairs and of edges
+    monkeypatch.setattr(module, "AT_ONCE", 2)  # two blocks of pairs and of edges
     found = []
     for count in (1, 2, 4):
         monkeypatch.setattr("hopsight.system.threads.n_threads", lambda count=count: count)
@@ -273,3 +208,15 @@ def test_dropout_gives_the_same_bits_for_any_number_of_threads(
     for samples, probability in found[1:]:
         assert np.array_equal(samples, found[0][0]) and torch.equal(probability, found[0][1])
     assert not np.array_equal(found[0][0], train(n_networks).samples)  # units are really dropped
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="only a GPU records steps")
+def test_recorded_steps_are_those_taken_one_by_one() -> None:
+    found = []
+    for kind in (Steps, RecordedSteps):
+        mine = network().to("cuda")
+        optimizer = make_optimizer(mine, schedule(), 4, torch.Generator("cuda"))
+        views = [[[POINTS.to("cuda")], [POINTS.flip(0).to("cuda")]]]
+        steps = kind([mine], views, LABELS.to("cuda"), schedule(), [optimizer], torch.Generator("cuda"), map)
+        found.append([float(steps(epoch, EDGES[None].to("cuda"))[0]) for epoch in range(8)])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4)

@@ -34,10 +34,10 @@ def test_running_moments_equal_those_of_all_samples(rng: np.random.Generator) ->
     assert edges.count.tolist() == [7, 0, 7, 0, 3]
     for edge, values in enumerate(seen):
         if values is None:
-            assert edges.hop[edge] == 0 and edges.variance[edge] == 0
+            assert edges.hop[edge] == 0 and edges.judged().variance[edge] == 0
         else:
             assert float(edges.hop[edge]) == pytest.approx(values.mean(), rel=1e-5)
-            assert float(edges.variance[edge]) == pytest.approx(values.var(), rel=1e-4)
+            assert float(edges.judged().variance[edge]) == pytest.approx(values.var(), rel=1e-4)
     assert float(edges.probability[4]) == pytest.approx(p[1::2, 2, 0].mean(), rel=1e-5)
     assert float(edges.surprise[4]) == pytest.approx(-np.log(p[1::2, 2, 0]).mean(), rel=1e-5)
 
@@ -46,7 +46,7 @@ def test_argmax_moments_by_hand() -> None:
     edges = EdgePosterior(1, CPU)
     for sample in ([0.9, 0.05, 0.05], [0.2, 0.2, 0.6], [0.7, 0.1, 0.2], [0.1, 0.1, 0.8]):
         edges.add(torch.tensor([0]), log_probabilities(sample), "argmax")  # 1, 3, 1, 3
-    assert float(edges.hop[0]) == 2.0 and float(edges.variance[0]) == 1.0
+    assert float(edges.hop[0]) == 2.0 and float(edges.judged().variance[0]) == 1.0
 
 
 @pytest.mark.parametrize("prediction", ["expected", "argmax"])

@@ -33,7 +33,7 @@ def test_between_and_within_are_found(between: float, within: float, rng: np.ran
     assert a == pytest.approx(0.9 * between, abs=0.08) and b == pytest.approx(0.9 * within, abs=0.3)
 
 
-def test_a_few_anomalies_do_not_move_the_law(rng: np.random.Generator) -> None:
+def test_a_few_anomalies_do_not_move_the_baseline(rng: np.random.Generator) -> None:
     means, degrees = node_means(rng, 0.5, 2.0)
     clean = fit_mean_baseline(means, degrees)
     means[:100] += 50.0
@@ -56,9 +56,9 @@ def test_evidence_adds_up_over_edges() -> None:
     ("means", "degrees"),
     [([np.nan, np.nan], [0, 0]), ([2.0, 2.0, 2.0], [1, 2, 3]), ([1.0] * 99 + [5.0], [2] * 100)],
 )
-def test_means_that_do_not_vary_have_a_law(means: list[float], degrees: list[int]) -> None:
-    law = fit_mean_baseline(np.array(means), np.array(degrees))
-    assert np.isfinite(law).all() and law[1] + law[2] > 0
+def test_means_that_do_not_vary_have_a_baseline(means: list[float], degrees: list[int]) -> None:
+    usual = fit_mean_baseline(np.array(means), np.array(degrees))
+    assert np.isfinite(usual).all() and usual[1] + usual[2] > 0
 
 
 def test_the_line_is_found_and_hubs_do_not_move_it(rng: np.random.Generator) -> None:
@@ -94,9 +94,9 @@ def test_ridges_are_those_of_scikit_learn(rng: np.random.Generator) -> None:
         errors.append(((predicted - wanted) ** 2).mean())
         predictions.append(predicted)
     best = predictions[int(np.argmin(errors))]
-    laws = AttributeBaseline(columns.mean(axis=0), fit_ridges(columns, wanted, folds, 5))
+    usual = AttributeBaseline(columns.mean(axis=0), fit_ridges(columns, wanted, folds, 5))
     degrees = np.expm1(wanted - wanted.min()).round().astype(np.int64)
-    found = np.log1p(degrees) - laws.residual(columns, degrees, folds)
+    found = np.log1p(degrees) - usual.residual(columns, degrees, folds)
     np.testing.assert_allclose(found, best + np.median(wanted - best), rtol=1e-8)
     assert np.median(wanted - found) == pytest.approx(0.0, abs=1e-12)
 
@@ -108,19 +108,19 @@ def test_a_node_has_no_part_in_its_own_prediction(rng: np.random.Generator) -> N
     changed = degrees.copy()
     changed[7] = 4_000
     after = AttributeBaseline.fit(columns, changed, folds)
-    one, other = (laws.ridges[folds[7], :-1] for laws in (before, after))
+    one, other = (usual.ridges[folds[7], :-1] for usual in (before, after))
     np.testing.assert_allclose(one, other, rtol=0.5)
     assert after.residual(columns, changed, folds)[7] > 5.0
 
 
 def test_deviation_by_hand() -> None:
-    laws = AttributeBaseline(np.array([1.0, 1.0]), np.zeros((5, 3)))
-    np.testing.assert_allclose(laws.deviation(np.array([[1.0, 1.0], [4.0, 5.0]])), [0.0, 5.0 / np.sqrt(2.0)])
+    usual = AttributeBaseline(np.array([1.0, 1.0]), np.zeros((5, 3)))
+    np.testing.assert_allclose(usual.deviation(np.array([[1.0, 1.0], [4.0, 5.0]])), [0.0, 5.0 / np.sqrt(2.0)])
 
 
 def test_degrees_without_any_useful_column(rng: np.random.Generator) -> None:
-    laws = AttributeBaseline.fit(np.ones((50, 3)), rng.integers(1, 9, 50), np.arange(50) % 5)
-    assert not laws.ridges[:, :-1].any() and np.isfinite(laws.ridges).all()
+    usual = AttributeBaseline.fit(np.ones((50, 3)), rng.integers(1, 9, 50), np.arange(50) % 5)
+    assert not usual.ridges[:, :-1].any() and np.isfinite(usual.ridges).all()
 
 
 def test_ranks_are_those_of_scipy_up_to_the_grid(rng: np.random.Generator) -> None:
