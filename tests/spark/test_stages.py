@@ -96,11 +96,10 @@ def test_edges_of_a_hub_are_spread_over_tasks(spark: Any, monkeypatch: pytest.Mo
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     try:
         with session.splitting_hubs(spark):
-            joined = rows.join(table, "node", "left").selectExpr("*", "spark_partition_id() as task")
-            found = joined.groupBy("node", "value", "task").count().collect()
+            found = rows.join(table, "node", "left").selectExpr("*", "spark_partition_id() as task").collect()
     finally:
         spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
-    assert sum(row["count"] for row in found) == 40_000
+    assert len(found) == 40_000
     for row in found:
         assert row["value"] == (10 * row["node"] if row["node"] < 35_000 else None)
     assert len({row["task"] for row in found if row["node"] == 7}) > 1
