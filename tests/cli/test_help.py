@@ -1,4 +1,4 @@
-"""Help: every command has two examples that are accepted, options are grouped, and values have words people know."""
+"""Help: every command has two examples that are accepted, and values have words that people know."""
 
 from __future__ import annotations
 

@@ -1,10 +1,24 @@
-"""Tables on standard output."""
+"""What commands print."""
 
 from __future__ import annotations
 
+import io
+import re
+
+import numpy as np
 import pytest
 
-from hopsight.runs.console import show_catalog, show_ranking, show_values, shown
+from hopsight.detectors.base import Epoch
+from hopsight.runs.console import (
+    BarProgress,
+    LineProgress,
+    Progress,
+    make_progress,
+    show_catalog,
+    show_ranking,
+    show_values,
+    shown,
+)
 
 
 def test_ids_are_text_on_one_line_and_not_too_long() -> None:
@@ -57,3 +71,68 @@ def test_the_ranking_shows_the_rule_and_further_columns(capsys: pytest.CaptureFi
 def test_a_name_that_looks_like_markup_is_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     show_ranking([("a", 0.9, 3)], n_nodes=9, n_flagged=1, threshold=0.5, more={"name": [name]})
     assert name in capsys.readouterr().out
+
+
+def epoch(number: int) -> Epoch:
+    return Epoch(number, 10, 0.5, lambda: np.zeros(1))
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say yes."""
+        return True
+
+
+def test_lines_say_stage_epoch_loss_speed_and_time_left() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream, seconds_between=0.0)
+    progress.begin("fit")
+    progress.epoch(epoch(5))
+    progress.epoch(epoch(6))
+    progress.end("fit", 2.0)
+    first, second, last = stream.getvalue().splitlines()
+    assert first == "Fitting: epoch 5 of 10, loss 0.5"
+    assert re.fullmatch(r"Fitting: epoch 6 of 10, loss 0\.5, \S+/s, 0\.0 s left", second)
+    assert last == "Fitting took 2.0 s"
+
+
+def test_training_is_named_with_its_epoch() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream, seconds_between=0.0)
+    progress.begin("fit")
+    progress.part("train")
+    progress(epoch(9))
+    assert stream.getvalue().splitlines()[-1].startswith("Training: epoch 9 of 10, loss 0.5")
+
+
+def test_speed_is_that_of_the_last_half_minute_of_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.perf_counter", lambda: 0.0)
+    stream = io.StringIO()
+    progress = LineProgress(stream, seconds_between=0.0)
+    progress.begin("fit")
+    for now, number in ((0.0, 1), (50.0, 2), (100.0, 3), (110.0, 5), (120.0, 7)):
+        monkeypatch.setattr("time.perf_counter", lambda now=now: now)
+        progress.epoch(epoch(number))
+    assert stream.getvalue().splitlines()[-1].endswith(", 0.2/s, 15 s left")
+
+
+def test_bars_on_a_terminal_lines_in_a_log_nothing_when_quiet() -> None:
+    assert isinstance(make_progress(io.StringIO()), LineProgress)
+    assert type(make_progress(Terminal(), quiet=True)) is Progress
+    bar = make_progress(Terminal())
+    bar.close()
+    assert isinstance(bar, BarProgress)
+
+
+def test_the_bar_follows_the_epochs_and_prints_messages_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = BarProgress()
+    bar.begin("fit")
+    bar.epoch(epoch(4))
+    bar.say("[bold]kept[/bold]")
+    task = bar.display.tasks[0]
+    bar.close()
+    assert (task.completed, task.total, task.description) == (4, 10, "Fitting")
+    assert task.fields["detail"] == "epoch 4 of 10, loss 0.5"
+    assert "[bold]kept[/bold]" in capsys.readouterr().err

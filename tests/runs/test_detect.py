@@ -1,25 +1,33 @@
-"""One detection into a folder: what is recorded and repeatable, and what labels may change."""
+"""Detect, score and rerun."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hopsight.cli import main
+from hopsight.detectors import DETECTORS
 from hopsight.explanations import Explainer
 from hopsight.graph import AttributedGraph
+from hopsight.io import write
 from hopsight.io.npz import write_npz
-from hopsight.runs.console import Progress
-from hopsight.runs.detect import detect
-from hopsight.runs.folder import CHECKPOINT, claim, read_record
+from hopsight.runs.console import LineProgress, Progress
+from hopsight.runs.detect import detect, rerun, score
+from hopsight.runs.finished import explain, open_run
+from hopsight.runs.folder import CHECKPOINT, claim, read_record, write_record
 from hopsight.runs.request import Request, Source
 from hopsight.runs.results import FILES
+from run_tables import scores
+from toys import two_groups
 
 FAST = {"n_epochs": "6", "burn_in": "3", "min_class_pairs": "10"}
+TRANSFERABLE = ["hcm", "cross_hcm", "dominant", "resgcn"]
 
 
 class Messages(Progress):
@@ -190,3 +198,198 @@ def test_a_run_on_two_kinds_of_nodes_says_that_there_is_no_ring_evidence(tmp_pat
     assert said[0] in (tmp_path / "out" / "report.html").read_text()
     with (tmp_path / "out" / "scores.csv").open() as file:
         assert all(float(row["ring"]) == 0.0 and row["decided_by"] != "ring" for row in csv.DictReader(file))
+
+
+@pytest.mark.parametrize("inside", ["", "model"])
+def test_the_training_graph_gets_its_scores_back(
+    finished: Path, saved_graph: Path, tmp_path: Path, inside: str
+) -> None:
+    score(finished / inside, Source(path=str(saved_graph)), tmp_path / "new")
+    assert scores(tmp_path / "new") == pytest.approx(scores(finished), abs=1e-4)
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(set(FILES) - {"groups.csv"})
+
+
+@pytest.mark.parametrize("name", TRANSFERABLE)
+def test_other_nodes_are_scored_with_the_model_of_a_run(tmp_path: Path, name: str) -> None:
+    settings = {key: str(value) for key, value in DETECTORS[name].quick.items()}
+    for seed in (1, 2):
+        write_npz(two_groups(seed, n_each=20), tmp_path / f"{seed}.npz")
+    detect(Request(source=Source(path=str(tmp_path / "1.npz")), detector=name, settings=settings), tmp_path / "run")
+    score(tmp_path / "run", Source(path=str(tmp_path / "2.npz")), tmp_path / "new")
+    written = scores(tmp_path / "new")
+    assert set(written) == {f"2-{node}" for node in range(40)}
+    assert np.isfinite(list(written.values())).all() and len(set(written.values())) > 10
+
+
+@pytest.mark.parametrize("name", TRANSFERABLE)
+def test_the_top_nodes_of_a_new_graph_are_explained(tmp_path: Path, name: str) -> None:
+    """The folder of scores has the files of a detection, and explain works on it."""
+    settings = {key: str(value) for key, value in DETECTORS[name].quick.items()}
+    for seed in (1, 2):
+        write_npz(two_groups(seed, n_each=20), tmp_path / f"{seed}.npz")
+    detect(Request(source=Source(path=str(tmp_path / "1.npz")), detector=name, settings=settings), tmp_path / "run")
+    result = score(tmp_path / "run", Source(path=str(tmp_path / "2.npz")), tmp_path / "new", top=3)
+    assert result.record["detector"] == name
+    files = {path.name for path in (tmp_path / "new").iterdir()}
+    left_out = {"hcm": {"groups.csv"}, "cross_hcm": set()}.get(name, {"edges.csv", "groups.csv"})
+    assert files == set(FILES) - left_out
+    written = json.loads((tmp_path / "new" / "explanations.json").read_text())
+    assert [reason["node"] for reason in written] == result.graph.node_ids[result.order[:3]].tolist()
+    again = explain(tmp_path / "new", written[0]["node"])
+    assert str(again).splitlines()[1] == written[0]["summary"]
+    model, graph = open_run(tmp_path / "new")
+    assert model.decision_score_.tolist() == result.scores.tolist()
+    assert model.threshold_ == open_run(tmp_path / "run")[0].threshold_
+    if name == "cross_hcm":
+        assert written[0]["decided_by"] == again.decided_by
+        assert [each["strength"] for each in written[0]["evidence"]] == [each.strength for each in again.evidence]
+        assert result.record["flagged"].endswith("by the threshold of the fit.")
+    if "hcm" in name:
+        assert [each["hop"] for each in written[0]["neighbors"]] == [each.hop for each in again.neighbors]
+        assert model.edge_index_.tolist() == graph.edges.tolist()
+
+
+def test_values_of_the_training_graph_are_not_shown_for_another(tmp_path: Path) -> None:
+    """DOMINANT keeps an error per node of the training graph; a new graph of the same size must not get it."""
+    settings = {key: str(value) for key, value in DETECTORS["dominant"].quick.items()}
+    for seed in (1, 2):
+        write_npz(two_groups(seed, n_each=20), tmp_path / f"{seed}.npz")
+    source = Source(path=str(tmp_path / "1.npz"))
+    detect(Request(source=source, detector="dominant", settings=settings), tmp_path / "run")
+    score(tmp_path / "run", Source(path=str(tmp_path / "2.npz")), tmp_path / "new")
+    fitted, judged = (open_run(tmp_path / folder)[0] for folder in ("run", "new"))
+    for name in (f"{key}_" for key in type(fitted).node_values):
+        assert not hasattr(judged, name) or not np.array_equal(getattr(judged, name), getattr(fitted, name))
+
+
+@pytest.mark.parametrize("name", TRANSFERABLE)
+def test_columns_and_rows_in_any_order_give_the_training_scores(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the command line, with tables as people have them: one is sorted between ``detect`` and ``score``."""
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    edges, people, turned = (tmp_path / f"{word}.csv" for word in ("edges", "edges.nodes", "turned"))
+    write(two_groups(1, n_each=20), edges)
+    header, *rows = csv.reader(people.read_text().splitlines())
+    places = [4, 0, 3, 1, 2, *range(5, len(header))]
+    turned.write_text("".join(",".join(row[place] for place in places) + "\n" for row in [header, *reversed(rows)]))
+    settings = [word for key, value in DETECTORS[name].quick.items() for word in ("--set", f"{key}={value}")]
+    common = ["--quiet", "--nodes"]
+    out, new = tmp_path / "run", tmp_path / "new"
+    assert main(["detect", str(edges), *common, str(people), "--detector", name, *settings, "--out", str(out)]) == 0
+    assert main(["score", str(out), str(edges), *common, str(turned), "--out", str(new)]) == 0
+    assert len(scores(new)) == 40
+    assert scores(new) == pytest.approx(scores(out), abs=1e-4)
+    turned.write_text("".join(",".join(row[place] for place in places if place != 3) + "\n" for row in [header, *rows]))
+    assert main(["score", str(out), str(edges), *common, str(turned), "--out", str(new)]) == 2
+
+
+def test_a_model_that_cannot_judge_new_graphs_says_so(saved_graph: Path, tmp_path: Path) -> None:
+    detect(Request(source=Source(path=str(saved_graph)), detector="radar"), tmp_path / "run")
+    with pytest.raises(ValueError, match="can only judge the graph it was fitted on"):
+        score(tmp_path / "run", Source(path=str(saved_graph)), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_graph_without_the_columns_of_the_fit_is_refused(finished: Path, path_graph: AttributedGraph) -> None:
+    other = finished.parent / "other.npz"
+    write_npz(path_graph, other)
+    with pytest.raises(ValueError, match=r"column|attribute"):
+        score(finished, Source(path=str(other)), finished.parent / "new")
+
+
+def test_a_rerun_gives_the_same_scores_next_to_the_first(finished: Path) -> None:
+    again = rerun(finished / "run.json")
+    assert again.folder == finished.parent / "run-rerun"
+    assert (again.folder / "scores.csv").read_bytes() == (finished / "scores.csv").read_bytes()
+    assert read_record(again.folder)["parameters"] == read_record(finished)["parameters"]
+
+
+def test_a_rerun_says_when_its_source_has_changed(
+    finished: Path, saved_graph: Path, path_graph: AttributedGraph
+) -> None:
+    stream = io.StringIO()
+    rerun(finished / "run.json", progress=LineProgress(stream))
+    assert "has changed" not in stream.getvalue()
+    write_npz(path_graph, saved_graph)
+    rerun(finished / "run.json", progress=LineProgress(stream))
+    assert "graph.npz has changed since the first run" in stream.getvalue()
+
+
+def test_a_rerun_whose_source_is_gone_says_which(finished: Path, saved_graph: Path) -> None:
+    saved_graph.unlink()
+    with pytest.raises(ValueError, match=r"graph\.npz"):
+        rerun(finished / "run.json")
+
+
+def test_an_edited_record_is_refused(finished: Path) -> None:
+    record = json.loads((finished / "run.json").read_text())
+    record["request"]["detector"] = "hcmm"
+    (finished / "run.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="did you mean"):
+        rerun(finished / "run.json")
+    record["command"] = "score"
+    (finished / "run.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="how to repeat"):
+        rerun(finished / "run.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("detector", ["lof"]),
+        ("device", None),
+        ("top", "many"),
+        ("settings", {"n_epochs": 6}),
+        ("settings", 5),
+        ("source", None),
+        ("source", {"path": 7, "ignore": []}),
+        ("source", {"path": None, "ignore": [None]}),
+        ("unheard of", 1),
+    ],
+)
+def test_a_record_with_values_of_other_types_is_refused(tmp_path: Path, name: str, value: object) -> None:
+    request = {"detector": "lof", "source": {"path": "nowhere.npz", "ignore": []}, "settings": {}, name: value}
+    write_record(tmp_path / "run.json", {"command": "detect", "request": request})
+    with pytest.raises(ValueError, match="does not say how to repeat the run"):
+        rerun(tmp_path / "run.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_node_table_that_was_found_next_to_the_edges_is_checked_too(tmp_path: Path) -> None:
+    write(two_groups(0), tmp_path / "f.csv")
+    detect(Request(source=Source(path=str(tmp_path / "f.csv")), detector="lof"), tmp_path / "run")
+    assert sorted(Path(path).name for path in read_record(tmp_path / "run")["inputs"]) == ["f.csv", "f.nodes.csv"]
+    stream = io.StringIO()
+    write(two_groups(1), tmp_path / "f.csv")
+    rerun(tmp_path / "run", progress=LineProgress(stream))
+    assert "f.nodes.csv has changed since the first run" in stream.getvalue()
+
+
+def test_a_rerun_finds_a_graph_of_the_catalog_where_it_was(
+    tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOPSIGHT_DATA", str(data_dir))
+    detect(Request(source=Source(path="disney"), detector="lof"), tmp_path / "run")
+    assert len(read_record(tmp_path / "run")["inputs"]) == 1
+    monkeypatch.setenv("HOPSIGHT_DATA", str(tmp_path))
+    assert rerun(tmp_path / "run").folder.name == "run-rerun"
+    assert (tmp_path / "run-rerun" / "scores.csv").read_bytes() == (tmp_path / "run" / "scores.csv").read_bytes()
+
+
+def test_a_rerun_of_scores_says_when_the_graph_has_changed(finished: Path, saved_graph: Path, tmp_path: Path) -> None:
+    score(finished, Source(path=str(saved_graph)), tmp_path / "scored")
+    record = read_record(tmp_path / "scored")
+    record["inputs"] = dict.fromkeys(record["inputs"], "0" * 64)
+    write_record(tmp_path / "scored" / "run.json", record)
+    stream = io.StringIO()
+    rerun(tmp_path / "scored", progress=LineProgress(stream))
+    assert "graph.npz has changed since the first run" in stream.getvalue()
+
+
+def test_scores_of_a_saved_model_are_repeated(finished: Path, saved_graph: Path, tmp_path: Path) -> None:
+    score(finished, Source(path=str(saved_graph)), tmp_path / "new", top=2)
+    again = rerun(tmp_path / "new" / "run.json")
+    assert again.folder == tmp_path / "new-rerun"
+    assert scores(again.folder) == scores(tmp_path / "new")
+    assert len(json.loads((again.folder / "explanations.json").read_text())) == 2

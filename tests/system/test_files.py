@@ -1,17 +1,42 @@
-"""Files written as a whole."""
+"""Files appear whole, are locked, and hold arrays."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from safetensors import safe_open
+from safetensors.numpy import load
 
-from hopsight.system.files import read_regular, replacing, try_lock, write_whole
+from hopsight.system import files as tensors
+from hopsight.system.files import (
+    check_scratch,
+    moved,
+    read_regular,
+    release_all,
+    replacing,
+    try_lock,
+    write_tensors,
+    write_whole,
+    zeros,
+)
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from hopsight.system.files import replacing
+with replacing(Path(sys.argv[1])) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -42,16 +67,6 @@ def test_a_locked_file_cannot_be_locked_again(tmp_path: Path) -> None:
         assert not try_lock(second)
     with path.open("a") as third:
         assert try_lock(third)
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from hopsight.system.files import replacing
-with replacing(Path(sys.argv[1])) as temporary:
-    temporary.write_text("half")
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot tell whether a file is in use")
@@ -87,3 +102,68 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(ValueError, match="is not a file but a folder, pipe or device"):
             read_regular(path)
+
+
+def test_an_array_on_disk_holds_what_is_written_and_its_file_has_no_name(tmp_path: Path) -> None:
+    found = zeros((300, 5), np.float16, tmp_path)
+    assert not found.any() and found.dtype == np.float16
+    found[7] = np.arange(5)
+    assert found[7].tolist() == [0, 1, 2, 3, 4] and found.sum() == 10
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_hold_the_files_is_refused(tmp_path: Path) -> None:
+    check_scratch(tmp_path, 1000)
+    with pytest.raises(ValueError, match=r"temporary files of 1000000000.0 GB do not fit into .* scratch"):
+        check_scratch(tmp_path, 10**18)
+    with pytest.raises(ValueError, match=r"there is no folder .*missing for temporary files"):
+        check_scratch(tmp_path / "missing", 0)
+
+
+def test_memory_is_released_and_values_remain(tmp_path: Path, rng: np.random.Generator) -> None:
+    values = rng.normal(size=(1 << 18, 8))
+    copied = moved(values, tmp_path)
+    np.testing.assert_array_equal(copied, values)
+    tensor = torch.from_numpy(copied)
+    before = mapped_memory()
+    release_all([tensor])
+    if sys.platform == "linux":
+        assert mapped_memory() < before - 15e6  # of 16.8 MB
+    np.testing.assert_array_equal(tensor.numpy(), values)
+    in_memory = torch.zeros(5)
+    release_all([in_memory])  # nothing to release
+    assert in_memory.tolist() == [0.0] * 5 and list(tmp_path.iterdir()) == []
+
+
+def mapped_memory() -> int:
+    """Return the bytes of mapped files that this process has in memory."""
+    lines = Path("/proc/self/status").read_text().splitlines() if sys.platform == "linux" else []
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssFile:"))
+
+
+@pytest.mark.parametrize("at_once", [8, 1 << 26])
+def test_safetensors_reads_what_was_written(
+    tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(tensors, "BYTES_AT_ONCE", at_once)
+    arrays = {
+        "grid": rng.normal(size=(5, 7)),
+        "turned": rng.normal(size=(4, 6)).astype(np.float32).T,
+        "half": rng.normal(size=9).astype(np.float16),
+        "flags": rng.random(11) < 0.5,
+        "words": rng.integers(0, 2**63, 3, dtype=np.uint64),
+        "small": rng.integers(-9, 9, (2, 0, 3)).astype(np.int8),
+        "one": np.array(7),
+        "other end": np.arange(4, dtype=">i4"),
+    }
+    path = tmp_path / "arrays.safetensors"
+    with path.open("wb") as file:
+        digest = write_tensors(file, arrays, {"key": "ä"})
+    assert digest.hexdigest() == hashlib.sha256(path.read_bytes()).hexdigest()
+    found = load(path.read_bytes())
+    assert set(found) == set(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
+        assert found[name].dtype == array.dtype.newbyteorder("=") and found[name].shape == array.shape
+    with safe_open(path, "np") as opened:
+        assert opened.metadata() == {"key": "ä"}

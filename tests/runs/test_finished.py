@@ -1,0 +1,229 @@
+"""Explain, compare and redact finished runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hopsight.detectors import DETECTORS
+from hopsight.explanations import EdgeExplanation, Explanation, GroupExplanation
+from hopsight.graph import AttributedGraph
+from hopsight.io.npz import write_npz
+from hopsight.runs.detect import detect
+from hopsight.runs.finished import Move, compare, explain, find_node, open_run, write_redacted
+from hopsight.runs.folder import write_record
+from hopsight.runs.request import Request, Source
+from run_tables import scores
+from toys import two_groups
+
+
+def test_a_run_is_opened_with_its_scores(finished: Path) -> None:
+    model, graph = open_run(finished)
+    written = scores(finished)
+    assert [written[str(node)] for node in graph.node_ids] == model.decision_score_.tolist()
+
+
+def test_nodes_and_edges_are_explained(finished: Path) -> None:
+    _, graph = open_run(finished)
+    source, target = map(str, graph.edges[:, 0].tolist())
+    node, edge = explain(finished, source), explain(finished, source, target)
+    assert isinstance(node, Explanation) and str(node.node) == source
+    assert isinstance(edge, EdgeExplanation) and (str(edge.source), str(edge.target)) == (source, target)
+    with pytest.raises(ValueError, match="no edge between"):
+        explain(finished, source, "59")
+
+
+def test_a_group_is_explained_by_its_number(tmp_path: Path) -> None:
+    write_npz(two_groups(1, n_each=20), tmp_path / "graph.npz")
+    settings = {name: str(value) for name, value in DETECTORS["cross_hcm"].quick.items()}
+    source = Source(path=str(tmp_path / "graph.npz"))
+    detect(Request(source=source, detector="cross_hcm", settings=settings), tmp_path / "run")
+    model, graph = open_run(tmp_path / "run")
+    model.kind_thresholds_ = np.full(5, -1.0)  # every node may belong to a group
+    model.save(tmp_path / "run" / "model")
+    group = explain(tmp_path / "run", group=1)
+    assert isinstance(group, GroupExplanation)
+    assert [each.node for each in group.members] == graph.node_ids[model.groups_[0].members].tolist()
+    with pytest.raises(ValueError, match=r"found no groups|group must be at least 1"):
+        explain(tmp_path / "run", group=99)
+    for arguments in ({}, {"node": "1-0", "group": 1}):
+        with pytest.raises(ValueError, match="explain takes a node, the two nodes of an edge, or group"):
+            explain(tmp_path / "run", **arguments)  # type: ignore[arg-type]
+
+
+def test_a_folder_without_a_finished_run_is_refused(tmp_path: Path, finished: Path) -> None:
+    with pytest.raises(ValueError, match="no finished run"):
+        open_run(tmp_path)
+    (finished / "run.json").unlink()
+    with pytest.raises(ValueError, match="no finished run"):
+        open_run(finished)
+
+
+def test_a_folder_of_scores_only_says_what_to_do(finished: Path) -> None:
+    """Spark writes no graph, and neither did the score command of version 0.1."""
+    (finished / "graph.npz").unlink()
+    with pytest.raises(ValueError, match=r"lacks graph\.npz or model, which explain needs: .* repeat the run"):
+        open_run(finished)
+
+
+def test_the_graph_of_another_run_is_noticed(finished: Path, path_graph: AttributedGraph) -> None:
+    write_npz(path_graph, finished / "graph.npz")
+    with pytest.raises(ValueError, match="do not belong together"):
+        open_run(finished)
+
+
+def test_a_node_is_found_by_its_id_or_by_its_cell_in_the_table() -> None:
+    graph = AttributedGraph.from_edges([0], [1], np.eye(3), node_ids=["=1", "'a", "b"])
+    assert [find_node(graph, text) for text in ("=1", "'=1", "''a", "'a", "b")] == ["=1", "=1", "'a", "'a", "b"]
+    with pytest.raises(ValueError, match="no node"):
+        find_node(graph, "'c")
+
+
+def test_a_node_is_found_whatever_its_case_and_near_misses_are_suggested() -> None:
+    names = ["Ada Berg", "ada berg 2", "Bo", "BO", "x1"]
+    graph = AttributedGraph.from_edges([0], [1], np.zeros((5, 1)), node_ids=names)
+    assert find_node(graph, "ADA BERG") == "Ada Berg"
+    assert find_node(graph, "Bo") == "Bo"
+    with pytest.raises(ValueError, match=r"there is no node 'bo' in this graph; did you mean Bo or BO\?$"):
+        find_node(graph, "bo")
+    with pytest.raises(ValueError, match=r"no node 'ada brg' in this graph; did you mean Ada Berg\?$"):
+        find_node(graph, "ada brg")
+    with pytest.raises(ValueError, match=r"no node 'berg' in this graph; did you mean Ada Berg\?$"):
+        find_node(graph, "berg")
+    with pytest.raises(ValueError, match=r"no node 'zzzzzz' in this graph$"):
+        find_node(graph, "zzzzzz")
+
+
+def test_a_node_is_found_by_its_name_and_an_id_by_its_beginning() -> None:
+    graph = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)), node_ids=["ACC100", "ACC200", "ACC210"])
+    named = AttributedGraph.from_edges(
+        [0, 1], [1, 2], np.zeros((3, 1)), node_ids=["ACC100", "ACC200", "ACC210"], node_names=["Ada", "Bo", "Bo"]
+    )
+    assert find_node(named, "ada") == "ACC100"
+    with pytest.raises(ValueError, match="did you mean ACC200 or ACC210"):
+        find_node(named, "bo")
+    with pytest.raises(ValueError, match="did you mean ACC100"):
+        find_node(graph, "ACC1")
+
+
+def test_no_id_reaches_the_page_and_the_key_has_all(tmp_path: Path, random_graph: AttributedGraph) -> None:
+    ids = [f"secret{i:02d}" for i in range(60)]
+    graph = AttributedGraph(
+        random_graph.adjacency, random_graph.attributes, node_ids=ids, name="secret bank",
+        node_names=[f"secret name {i}" for i in range(60)],
+    )  # fmt: skip
+    write_npz(graph, tmp_path / "secret-file.npz")
+    folder = tmp_path / "run"
+    request = Request(source=Source(path=str(tmp_path / "secret-file.npz")), detector="lof")
+    detect(request, folder)
+    page, key = write_redacted(folder, top=60)
+    assert "secret" not in page.read_text(encoding="utf-8") and "node 60" in page.read_text(encoding="utf-8")
+    table = pl.read_csv(key)
+    assert sorted(table["node"]) == ids and table["redacted"].to_list() == [f"node {i}" for i in range(1, 61)]
+    assert table["node"].to_list() == pl.read_csv(folder / "scores.csv")["node"].to_list()
+    detect(request, folder)
+    assert not page.exists() and not key.exists() and (folder / "report.html").exists()
+
+
+def test_a_redacted_table_of_the_user_is_neither_removed_nor_replaced(
+    tmp_path: Path, random_graph: AttributedGraph
+) -> None:
+    write_npz(random_graph, tmp_path / "graph.npz")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "redacted.csv").write_text("mine")
+    with pytest.raises(ValueError, match=r"already has a redacted\.csv that hopsight did not write"):
+        detect(Request(source=Source(path=str(tmp_path / "graph.npz")), detector="lof"), tmp_path / "run")
+    assert (tmp_path / "run" / "redacted.csv").read_text() == "mine"
+
+
+def run_folder(folder: Path, rows: str, **record: object) -> Path:
+    folder.mkdir()
+    (folder / "scores.csv").write_text("node,rank,score,flagged,judged\n" + rows, encoding="utf-8")
+    write_record(folder / "run.json", {"detector": "lof", "parameters": {"seed": 0}, **record})
+    return folder
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    first = run_folder(tmp_path / "a", "x,1,9.0,1,1\ny,2,5.0,1,1\n'=z,3,2.0,0,1\ngone,4,1.0,0,1\n")
+    second = run_folder(tmp_path / "b", "'=z,1,8.0,1,1\nx,2,7.0,1,1\ny,3,1.0,0,1\n", parameters={"seed": 1, "lr": 0.1})
+    return first, second
+
+
+def test_nodes_flags_ranks_and_settings(pair: tuple[Path, Path]) -> None:
+    found = compare(*pair, top=1)
+    assert (found.n_common, found.only_first, found.only_second) == (3, 1, 0)
+    assert (found.flagged_both, found.flagged_first, found.flagged_second) == (1, 1, 1)
+    assert found.correlation == pytest.approx(-0.5)  # 1 − 6·(1 + 1 + 4) / (3·8)
+    assert found.shared_top == 0
+    assert found.moves == (Move("=z", 3, 1, False, True),)  # the farthest; x moved by one place only
+    assert found.settings == {"seed": (0, 1), "lr": (None, 0.1)}
+
+
+def test_the_text_says_it_in_sentences(pair: tuple[Path, Path]) -> None:
+    text = str(compare(*pair))
+    assert "have 3 nodes in common (1 only in the first, 0 only in the second)." in text
+    assert "Flagged in both: 1; only in the first: 1; only in the second: 1." in text
+    assert "3 of the first 20 nodes are the same." in text
+    assert "  =z       3         1   second" in text
+    assert json.loads(json.dumps(compare(*pair).to_dict()))["moves"][0]["node"] == "=z"
+
+
+def test_a_run_is_the_same_as_itself(pair: tuple[Path, Path]) -> None:
+    found = compare(pair[0], pair[0])
+    assert found.correlation == pytest.approx(1.0) and found.moves == () and found.settings == {}
+
+
+def test_a_scored_graph_is_compared_with_the_run_that_fitted_the_model(tmp_path: Path) -> None:
+    rows = "x,1,9.0,1,1\n"
+    read = {"path": "march.csv", "missing": "fill"}
+    first = run_folder(tmp_path / "a", rows, detector="cross_hcm", request={"source": read})
+    second = run_folder(tmp_path / "b", rows, detector="cross_hcm", source={**read, "path": "april.csv"})
+    assert compare(first, second).settings == {"source": ("march.csv", "april.csv")}
+
+
+def test_a_folder_without_a_run_or_scores_is_refused(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"there is no finished run in .*: run\.json is missing"):
+        compare(pair[0], tmp_path / "nowhere")
+    (pair[1] / "scores.csv").unlink()
+    with pytest.raises(ValueError, match=r"has no scores\.csv to compare"):
+        compare(*pair)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    ["a,one,1.0,1\n", ",1,1.0,1\n", "a,1,1.0,1\na,2,0.5,0\n", "a,1,1.0,maybe\n", "a,1\n", "\0\0\0\0", '"a,1,1,1'],
+)
+def test_damaged_scores_are_one_sentence(pair: tuple[Path, Path], rows: str) -> None:
+    (pair[1] / "scores.csv").write_text(f"node,rank,score,flagged\n{rows}")
+    with pytest.raises(ValueError, match=r"scores.csv is damaged: .*; repeat the run$") as caught:
+        compare(*pair)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_tables_and_changed_files_are_settings_that_differ(tmp_path: Path) -> None:
+    rows = "x,1,9.0,1,1\ny,2,5.0,1,1\n"
+    first = run_folder(
+        tmp_path / "a", rows, request={"source": {"path": "pay.csv", "nodes": None}}, inputs={"pay.csv": "0123456789"}
+    )
+    second = run_folder(
+        tmp_path / "b",
+        rows,
+        request={"source": {"path": "pay.csv", "nodes": "who.csv"}},
+        inputs={"pay.csv": "abcdefabcd"},
+    )
+    assert compare(first, second).settings == {
+        "nodes": (None, "who.csv"),
+        "content of pay.csv": ("01234567", "abcdefab"),
+    }
+
+
+@pytest.mark.parametrize("part", ["request", "inputs", "parameters"])
+def test_a_record_with_something_else_in_a_part_is_compared_without_it(pair: tuple[Path, Path], part: str) -> None:
+    record = json.loads((pair[1] / "run.json").read_text())
+    (pair[1] / "run.json").write_text(json.dumps({**record, part: 5}))
+    assert compare(*pair).n_common > 0
