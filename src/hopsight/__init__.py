@@ -1,4 +1,4 @@
-"""Find the nodes and edges of an attributed graph that do not belong where they are.
+"""Find the nodes and edges of an attributed graph that look out of place.
 
 The public names below are imported when they are first used, so that ``import hopsight`` is instant.
 """
