@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from hopsight.benchmark import CellEvent, run
+from hopsight.benchmark import BenchmarkResult, CellEvent, run
+from hopsight.benchmark.runner import write_report
 from hopsight.runs.console import show_benchmark
 from hopsight.runs.memory import parse_size
-from paper.suites import STUDIES, SUITES, PaperOptions, make_paper_suite
+from paper.rows import write_curves
+from paper.suites import STUDIES, SUITES, PaperOptions, PaperSuite, make_paper_suite
 
 
 def main() -> None:
@@ -35,7 +39,7 @@ def main() -> None:
             device=options.device,
         ),
     )
-    result = run(
+    result = run_paper(
         suite,
         options.out,
         workers=options.workers,
@@ -45,6 +49,19 @@ def main() -> None:
         on_cell=_print_cell,
     )
     show_benchmark(result.tables, f"{result.summary} Written: {result.folder / 'report.html'}")
+
+
+def run_paper(suite: PaperSuite, out: Path, **settings: Any) -> BenchmarkResult:
+    """Run a suite and what follows from it, and write its own tables, figures and curves."""
+    result = run(suite, out, **settings)
+    losses = {row["key"]: row["details"]["loss"] for row in result.rows if (row["details"] or {}).get("loss")}
+    if more := suite.follow_up(losses):
+        result = run(replace(suite, plan=[*suite.plan, *more]), out, **settings | {"retry": False})
+    result = replace(result, tables=suite.tables(result.rows))
+    if any(row["points"] for row in result.rows):
+        write_curves(out / "curves.csv", result.rows)
+    write_report(result, result.tables, suite.figures(out / "figures", result.rows))
+    return result
 
 
 def _print_cell(event: CellEvent) -> None:

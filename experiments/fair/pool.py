@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hopsight.benchmark.worker_pool import Outcome, WorkerPool, _Worker
+from hopsight.benchmark.workers import Outcome, WorkerPool, _Worker
 
 
 class OutOfTimeError(Exception):

@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from fair.graphs import FIXED_VIEW, prepare, prepared_file
 from fair.plan import OWN
 from hopsight.benchmark.cells import Cell
-from hopsight.benchmark.execute import fit
-from hopsight.benchmark.measure import measure
-from hopsight.benchmark.recipes import detector_class, detector_of, parameters_of
-from hopsight.benchmark.trivial import TRIVIAL
+from hopsight.benchmark.execute import fit, measure
+from hopsight.benchmark.recipes import TRIVIAL, detector_class, detector_of, parameters_of
 from hopsight.system.machine import peak_memory, release_memory, reset_peak, resident_memory
 
 FloatArray = NDArray[np.float64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hopsight.benchmark.result_tables import ResultTable, mean_sd
-from hopsight.benchmark.results import Row, distinct, mean_of, select
+from hopsight.benchmark.results import ResultTable, Row
+from paper.rows import distinct, mean_of, mean_sd, select
 from paper.setups import setup_of
 from paper.studies import TUNED
 from paper.study_tables import SCORES, curve_runs, mean_step

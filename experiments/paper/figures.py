@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.benchmark.results import Row, distinct, mean_of, select
+from hopsight.benchmark.results import Row
 from paper.growth_figure import draw_growth, growth_caption
 from paper.published import paper_value
+from paper.rows import distinct, mean_of, select
 from paper.setups import setup_of
 from paper.studies import SWEEPS
 from paper.study_tables import SCORES, SWEEP_HELD, SWEEP_TITLES, curve_runs

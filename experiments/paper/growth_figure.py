@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hopsight.benchmark.results import Row, distinct, select, unique
+from hopsight.benchmark.results import Row
 from paper.published import COMPLEXITY_NOTE
+from paper.rows import distinct, select, unique
 from paper.study_tables import size_of, slope
 from paper.style import PAGE, line_style, new_figure
 

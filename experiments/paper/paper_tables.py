@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hopsight.benchmark.comparison_tables import PublishedFigures, comparison_tables
-from hopsight.benchmark.graphs import N_COMPONENTS
-from hopsight.benchmark.result_tables import ResultTable
-from hopsight.benchmark.results import Row
+from hopsight.benchmark.cells import N_COMPONENTS
+from hopsight.benchmark.results import ResultTable, Row
 from paper.claims import claims_table
+from paper.comparison_tables import PublishedFigures, comparison_tables
 from paper.published import NOTES, SIZES, SIZES_NOTE, paper_value
 from paper.setups import SETUPS
 from paper.study_tables import study_tables

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopsight.benchmark.cells import Cell, Task
-from hopsight.benchmark.recipes import detector_of, parameters_of, title_of
+from hopsight.benchmark.recipes import TRIVIAL, detector_of, parameters_of, title_of
 from hopsight.benchmark.suites import GENERATED, SuiteGraph
-from hopsight.benchmark.trivial import TRIVIAL
 from paper.oracle import ADDRESS as ORACLE
 from paper.setups import setup_of
 

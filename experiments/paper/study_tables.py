@@ -9,10 +9,10 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.benchmark.result_tables import ResultTable, mean_sd, number, seconds, size
-from hopsight.benchmark.results import Row, Summary, distinct, mean_of, select, unique
+from hopsight.benchmark.results import ResultTable, Row
 from hopsight.checks import plural
 from paper.published import COMPLEXITY, COMPLEXITY_NOTE
+from paper.rows import Summary, distinct, mean_of, mean_sd, number, seconds, select, size, unique
 from paper.setups import setup_of
 from paper.studies import SWEEPS
 

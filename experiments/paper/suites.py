@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hopsight.benchmark import Options, Suite
 from hopsight.benchmark.cells import Task
-from hopsight.benchmark.recipes import choose_recipes, detector_of
-from hopsight.benchmark.suites import GENERATED, Losses, SuiteGraph
-from hopsight.benchmark.trivial import TRIVIAL
+from hopsight.benchmark.recipes import TRIVIAL, choose_recipes, detector_of
+from hopsight.benchmark.results import ResultTable, Row
+from hopsight.benchmark.suites import GENERATED, SuiteGraph
 from hopsight.checks import check_choice
 from paper.figures import draw_figures
 from paper.oracle import ADDRESS as ORACLE
@@ -45,29 +46,38 @@ class PaperOptions(Options):
             check_choice("experiments", experiment, STUDIES)
 
 
-def make_paper_suite(name: str, options: PaperOptions) -> Suite:
+@dataclass(frozen=True, kw_only=True)
+class PaperSuite(Suite):
+    """A suite with its own tables and figures, and with tasks that depend on the losses at the end of the others."""
+
+    tables: Callable[[Sequence[Row]], list[ResultTable]]
+    figures: Callable[[Path, Sequence[Row]], list[tuple[str, str, Path]]] = draw_figures
+    follow_up: Callable[[Mapping[str, float]], list[Task]] = lambda losses: []
+
+
+def make_paper_suite(name: str, options: PaperOptions) -> PaperSuite:
     """Return a suite: ``paper``, ``peers``, or ``quick``, the paper's studies on a small graph."""
     check_choice("suite", name, SUITES)
     return {"paper": _paper, "peers": _peers, "quick": _quick}[name](options)
 
 
-def _paper(options: PaperOptions) -> Suite:
+def _paper(options: PaperOptions) -> PaperSuite:
     graphs = _graphs(options, PAPER_GRAPHS, 5, 2)
     return _studies("paper", options, Maker(device=options.device), graphs, sizes=SIZES)
 
 
-def _quick(options: PaperOptions) -> Suite:
+def _quick(options: PaperOptions) -> PaperSuite:
     graphs = _graphs(options, (GENERATED,), 2, 1)
     maker = Maker(device=options.device, quick=True)
     return _studies("quick", options, maker, graphs, sizes=QUICK_SIZES, values=QUICK_VALUES, n_curves=3)
 
 
-def _peers(options: PaperOptions) -> Suite:
+def _peers(options: PaperOptions) -> PaperSuite:
     """Return all detectors of hopsight, PyGOD and PyOD on six graphs, by the protocol of the comparison."""
     graphs = _graphs(options, PEER_GRAPHS, 5, 2)
     recipes = choose_recipes((*RECIPES, *peer_recipes()), options.detectors)
     plan = comparison(Maker(device=options.device), graphs, recipes, raw_too=())
-    return Suite(name="peers", plan=plan, tables=peer_tables, figures=draw_figures, data_dir=options.data_dir)
+    return PaperSuite(name="peers", plan=plan, tables=peer_tables, data_dir=options.data_dir)
 
 
 def _graphs(options: PaperOptions, names: Sequence[str], repetitions: int, seeds: int) -> list[SuiteGraph]:
@@ -84,7 +94,7 @@ def _studies(
     sizes: Mapping[str, Any],
     values: Mapping[str, Sequence[float]] | None = None,
     n_curves: int = 10,
-) -> Suite:
+) -> PaperSuite:
     recipes = choose_recipes(RECIPES, options.detectors)
     wanted = set(options.experiments or STUDIES)
     if not any(detector_of(recipe) == "hcm" for recipe in recipes):
@@ -103,15 +113,14 @@ def _studies(
     if "growth" in wanted:
         plan += growth(maker, recipes, **sizes)
 
-    def follow_up(losses: Losses) -> list[Task]:
+    def follow_up(losses: Mapping[str, float]) -> list[Task]:
         tasks = tuned_optimizer(maker, graphs, losses, n_curves=n_curves)
         return [task for task in tasks if task.experiment in wanted]
 
-    return Suite(
+    return PaperSuite(
         name=name,
         plan=plan,
         follow_up=follow_up,
         tables=paper_tables,
-        figures=draw_figures,
         data_dir=options.data_dir,
     )

@@ -37,9 +37,7 @@ def made_record(cell, *, status="ok", reason="", auc=None):
 def made_rows(suite, change=None):
     """Return plan, records and rows of a suite; ``change(cell)`` may return options of its record."""
     records = {cell.key: made_record(cell, **(change(cell) if change else {})) for cell in unique_cells(suite.plan)}
-    plan = [*suite.plan, *suite.follow_up({key: r["details"]["loss"] for key, r in records.items() if "details" in r})]
-    records |= {cell.key: made_record(cell) for cell in unique_cells(plan) if cell.key not in records}
-    return plan, records, task_rows(plan, records)
+    return suite.plan, records, task_rows(suite.plan, records)
 
 
 def made_quick(change=None, **options):

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmark.made import made_quick, made_record
 from hopsight.benchmark.cells import Task
 from hopsight.benchmark.results import (
     COLUMNS,
-    Summary,
-    mean_of,
+    Journal,
+    ResultTable,
+    comparison_tables,
+    markdown,
+    only_run,
     record_rows,
-    select,
     task_rows,
-    unique,
-    write_curves,
     write_results,
+    write_tables,
 )
+
+
+def select(rows, **values):
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
 
 
 def test_one_row_for_each_ranking_and_one_with_the_reason_of_a_failure():
@@ -62,29 +73,121 @@ def test_results_csv_holds_every_column_and_marks_what_is_current(tmp_path):
     assert lof["auc_attribute"] == ""
 
 
-def test_curves_csv_has_one_line_per_epoch(tmp_path):
-    plan, _, _ = made_quick(detectors=["hcm-paper"], repetitions=1)
-    cells = [replace(plan[-1].cell, curve=True, seed=seed) for seed in range(3)]
-    tasks = [Task("curves", "HCM", cell) for cell in cells]
-    write_curves(tmp_path / "curves.csv", task_rows(tasks, {cell.key: made_record(cell) for cell in cells}))
-    with (tmp_path / "curves.csv").open(newline="") as file:
-        lines = list(csv.DictReader(file))
-    assert len(lines) == 3 * 10  # seeds, epochs
-    assert lines[0] | {"loss": "", "auc": ""} == {
-        "graph": "generated", "injection": "0", "row": "HCM", "seed": "0", "epoch": "1", "loss": "", "auc": "",
-    }  # fmt: skip
+def test_tables_have_means_and_say_why_there_is_none():
+    def change(cell):
+        if cell.detector == "hcm" and cell.injection == 1:
+            return {"status": "memory limit", "reason": "9 GiB in use"}
+        return {"status": "failed", "reason": "ValueError: no"} if cell.detector == "radar" else {}
+
+    overview, details = comparison_tables(made_quick(repetitions=2, seeds=2)[2])
+    assert dict(overview.rows)["HCM (paper), AHP"] == "0.715 ± 0.013"
+    hcm = next(line for line in details.rows if line[1] == "HCM (paper), AHP")
+    assert (hcm[0], hcm[3], hcm[-1]) == ("generated", "0.665 to 0.765", "4")
+    overview, details, failures = comparison_tables(made_quick(change=change, repetitions=2)[2])
+    assert dict(overview.rows)["Radar"] == "failed"
+    assert dict(overview.rows)["HCM (paper), AHP"] == "0.700"
+    assert next(line for line in details.rows if line[1] == "HCM (paper), AHP")[-1] == "1 of 2"
+    assert ["generated", "Radar", "failed", "ValueError: no"] in failures.rows
 
 
-def test_means_over_repetitions():
-    _, _, rows = made_quick(repetitions=2, seeds=2)
-    summary = mean_of(select(rows, row="HCM (paper)", score="ahp"), "auc")  # .70 .71 .72 .73
-    assert (summary.mean, summary.n) == (pytest.approx(0.715), 4)
-    assert summary.sd == pytest.approx(0.0129099, abs=1e-6)
-    assert Summary.of([None]) is None
-    assert Summary.of([0.5]) == Summary(0.5, 0.0, 1)
+def test_records_come_back_and_the_later_of_two_counts(tmp_path):
+    journal = Journal(tmp_path / "new" / "folder")
+    journal.append({"key": "a", "auc": 0.5})
+    journal.append({"key": "b", "auc": 0.6})
+    journal.append({"key": "a", "auc": 0.7})
+    assert Journal(tmp_path / "new" / "folder").read() == {
+        "a": {"key": "a", "auc": 0.7},
+        "b": {"key": "b", "auc": 0.6},
+    }
 
 
-def test_unique_takes_each_cell_once():
-    _, _, rows = made_quick(repetitions=1)
-    assert len(select(rows, detector="hcm")) == 6
-    assert len(select(unique(rows, "comparison"), detector="hcm")) == 3
+@pytest.mark.parametrize("torn", [b'{"key": "b", "au', b'{"key": "b"}', b'{"key": "b"\n', b"\x00\x00\x00\n", b"null\n"])
+def test_an_incomplete_last_line_is_removed(tmp_path, torn):
+    journal = Journal(tmp_path)
+    journal.append({"key": "a"})
+    with journal.path.open("ab") as file:
+        file.write(torn)
+    reopened = Journal(tmp_path)
+    assert reopened.read() == {"a": {"key": "a"}}
+    reopened.append({"key": "c"})
+    assert list(Journal(tmp_path).read()) == ["a", "c"]
+
+
+def test_a_foreign_line_in_the_middle_is_refused(tmp_path):
+    (tmp_path / "cells.jsonl").write_text('{"key": "a"}\nnot ours\n{"key": "b"}\n')
+    with pytest.raises(ValueError, match="line 2"):
+        Journal(tmp_path).read()
+
+
+@pytest.mark.parametrize("own", ['{"a": 1}\n{"b": 2}\n', "first\nlast line without an end", '{"a": 1}'])
+def test_a_file_of_somebody_else_keeps_its_last_line(tmp_path, own):
+    (tmp_path / "cells.jsonl").write_text(own)
+    with pytest.raises(ValueError, match="line 1: this is not a benchmark record; choose another folder"):
+        Journal(tmp_path).read()
+    assert (tmp_path / "cells.jsonl").read_text() == own
+
+
+def test_a_journal_that_was_killed_in_its_first_line_starts_anew(tmp_path):
+    (tmp_path / "cells.jsonl").write_text('{"key": "a", "cell": {"gra')
+    assert Journal(tmp_path).read() == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_neither_the_journal_nor_the_lock_is_a_link_or_a_pipe(tmp_path):
+    mine, out = tmp_path / "letter", tmp_path / "out"
+    mine.write_text('{"key": "a"}\ndear')
+    out.mkdir()
+    for name, begin in (("cells.jsonl", Journal), (".lock", lambda folder: only_run(folder).__enter__())):
+        for make in (lambda path: path.symlink_to(mine), lambda path: path.symlink_to(tmp_path / "new"), os.mkfifo):
+            make(out / name)
+            with pytest.raises(ValueError, match="is a symbolic link, folder, pipe or device: move it away"):
+                begin(out)
+            (out / name).unlink()
+    assert mine.read_text() == '{"key": "a"}\ndear' and not (tmp_path / "new").exists()
+
+
+def test_numbers_that_json_cannot_hold_become_null(tmp_path):
+    journal = Journal(tmp_path)
+    journal.append({"key": "a", "loss": float("nan"), "n": np.int64(3), "curve": [np.float32(0.5), float("inf")]})
+    assert journal.read()["a"] == {"key": "a", "loss": None, "n": 3, "curve": [0.5, None]}
+
+
+def test_every_record_reported_before_a_kill_is_there_after_it(tmp_path):
+    """Kill a process that writes: all records that it has reported must be in the journal."""
+    script = (
+        "import sys; from pathlib import Path; from hopsight.benchmark.results import Journal\n"
+        "journal = Journal(Path(sys.argv[1]))\n"
+        "for i in range(10**9):\n"
+        "    journal.append({'key': f'cell {i}', 'text': 'x' * 5000})\n"
+        "    print(i, flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE) as process:
+        for _ in range(5):
+            process.stdout.readline()
+        time.sleep(0.05)
+        process.kill()
+        reported = 4 + len(process.stdout.read().splitlines())
+    kept = Journal(tmp_path).read()
+    assert len(kept) in (reported + 1, reported + 2)  # the last one may have been written but not reported
+    assert list(kept)[:5] == [f"cell {i}" for i in range(5)]
+
+
+def test_a_second_run_into_the_folder_is_refused(tmp_path):
+    with only_run(tmp_path), pytest.raises(ValueError, match="another benchmark"), only_run(tmp_path):
+        pass
+    with only_run(tmp_path):
+        pass
+
+
+def test_markdown_keeps_bars_and_line_breaks_inside_their_cell():
+    table = ResultTable("t", "T", ["what", "O(…)"], [["a\nb", "|V| log |V|"]])
+    assert markdown(table) == "| what | O(…) |\n|---|---|\n| a b | \\|V\\| log \\|V\\| |\n"
+
+
+def test_tables_md_has_every_table_and_figure(tmp_path):
+    tables = [ResultTable("a", "First", ["x"], [["1"]], "A note."), ResultTable("b", "Second", ["y"], [["2"]])]
+    write_tables(tmp_path / "tables.md", tables, [("growth", "Time and memory.", Path("figures/growth.png"))])
+    assert (tmp_path / "tables.md").read_text() == (
+        "# Benchmark\n\n## First\n\nA note.\n\n| x |\n|---|\n| 1 |\n\n## Second\n\n| y |\n|---|\n| 2 |\n"
+        "\n## Figures\n\n![growth](figures/growth.png)\n\nTime and memory.\n"
+    )

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hopsight.benchmark import Options, make_suite, run
-from hopsight.benchmark.journal import Journal
-from hopsight.benchmark.measure import without_labels
+from hopsight.benchmark.execute import without_labels
+from hopsight.benchmark.results import Journal
 from hopsight.datasets import inject, make_graph
 from hopsight.metrics import roc_auc
 
@@ -117,7 +117,7 @@ def test_a_second_run_resumes_and_a_changed_parameter_is_a_new_cell(tmp_path, en
     assert float(new[0]["auc"]) == pytest.approx(1 - float(old[0]["auc"]), abs=0.02)
     shown = next(table for table in changed.tables if table.name == "overview")
     line = next(line for line in shown.rows if line[0] == FAKE)
-    assert float(line[2].split(" ")[0]) < 0.5, "tables show the cells of this plan, not those of an earlier one"
+    assert float(line[1].split(" ")[0]) < 0.5, "tables show the cells of this plan, not those of an earlier one"
 
 
 def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment, monkeypatch):
@@ -221,3 +221,25 @@ def _wait_until_quiet(folder):
     """Wait for workers whose parent was killed: they end within moments, and their marks count."""
     time.sleep(0.5)
     assert folder.exists()
+
+
+def statuses(folder):
+    with (folder / "results.csv").open(newline="") as file:
+        return {(row["detector"], row["status"], row["reason"]) for row in csv.DictReader(file)}
+
+
+def test_every_detector_runs_on_the_generated_graph(tmp_path):
+    result = run(make_suite("quick", Options(graphs=["generated"], repetitions=1)), tmp_path, workers=2)
+    assert {entry for entry in statuses(tmp_path) if entry[1] != "ok"} == set()
+    assert [table.name for table in result.tables] == ["overview", "details"]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "cells.jsonl", "results.csv", "tables.md", "report.html", ".lock",
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_quick_suite_takes_under_three_minutes_on_two_cores(tmp_path, data_dir):
+    begin = time.monotonic()
+    run(make_suite("quick", Options(data_dir=str(data_dir))), tmp_path, workers=2)
+    assert time.monotonic() - begin < 180
+    assert {entry for entry in statuses(tmp_path) if entry[1] != "ok"} == set()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hopsight.baselines.madan import GRID, concentrations
-from hopsight.benchmark.cells import Cell
+from hopsight.benchmark.cells import Cell, build_graph
 from hopsight.benchmark.execute import execute
-from hopsight.benchmark.graphs import build_graph
 from hopsight.metrics import roc_auc
 from paper.oracle import ADDRESS
 

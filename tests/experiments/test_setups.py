@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopsight.benchmark.graphs import build_graph
+from hopsight.benchmark.cells import build_graph
 from paper.setups import SETUPS, setup_of
 from paper.suites import PaperOptions, make_paper_suite
 

@@ -1,22 +1,62 @@
 """Recipes: a detector with all its parameters, so that a changed default is a new cell.
 
-A recipe is written as the name of a detector (``"lof"``), a detector and one of its presets (``"hcm-paper"``), a
-trivial score (``"degree"``), or the address of any class with the same contract (``"module:Class"``). What a table
-needs to know about a detector comes from its class: ``deterministic``, ``presets``, ``quick``, and for classes outside
-the registry optionally ``title`` and ``uses_labels``.
+A recipe is written as the name of a detector (``"lof"``), a detector and one of its presets (``"hcm-paper"``), the
+address of any class with the same contract (``"module:Class"``), or a trivial score (``"degree"``), which uses next to
+nothing of the graph: every detector must beat it, because planted anomalies leak. What a table needs to know about a
+detector comes from its class: ``deterministic``, ``presets``, ``quick``, and for classes outside the registry
+optionally ``title`` and ``uses_labels``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
-from hopsight.benchmark.trivial import RANDOM, TRIVIAL
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
 from hopsight.checks import check_choice
 from hopsight.detectors import DETECTORS, get_detector
 from hopsight.detectors.registry import load_class
+from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import plain
+
+
+def random_score(graph: AttributedGraph, seed: int) -> NDArray[np.float64]:
+    """Return a random number per node."""
+    return np.random.default_rng(seed).random(graph.n_nodes)
+
+
+def degree(graph: AttributedGraph, seed: int) -> NDArray[np.float64]:
+    """Return the number of edges of each node: members of a planted clique gain edges.
+
+    >>> degree(AttributedGraph.from_edges([0, 1], [1, 2], np.eye(3)), seed=0).tolist()
+    [1.0, 2.0, 1.0]
+    """
+    return graph.degrees.astype(np.float64)
+
+
+def attribute_norm(graph: AttributedGraph, seed: int) -> NDArray[np.float64]:
+    """Return the norm of each node's attributes: the farthest of 50 candidates tends to have many words.
+
+    >>> attribute_norm(AttributedGraph.from_edges([0], [1], np.array([[3.0, 4.0], [0.0, 1.0]])), seed=0).tolist()
+    [5.0, 1.0]
+    """
+    X = graph.attributes
+    scale = float(abs(X).max()) or 1.0  # squares of 1e200 would overflow
+    scaled = X.astype(np.float64) / scale
+    squares = scaled.multiply(scaled) if sp.issparse(scaled) else scaled * scaled
+    return np.asarray(np.sqrt(np.asarray(squares.sum(axis=1)).ravel()) * scale)
+
+
+RANDOM = "random"
+
+TRIVIAL: Mapping[str, Callable[[AttributedGraph, int], NDArray[np.float64]]] = MappingProxyType(
+    {RANDOM: random_score, "degree": degree, "attribute_norm": attribute_norm}
+)
 
 
 def detector_class(name: str) -> Any:

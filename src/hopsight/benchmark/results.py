@@ -1,22 +1,29 @@
-"""Turn the journal into rows: ``results.csv``, ``curves.csv``, and means over repetitions for tables and figures."""
+"""Results of a folder: the journal, on disk before the next cell starts, rows, ``results.csv`` and ``tables.md``."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 from hopsight.benchmark.cells import Plan, canonical_json
-from hopsight.benchmark.journal import Record
-from hopsight.benchmark.measure import MEASURES
+from hopsight.benchmark.execute import MEASURES
+from hopsight.system.arrays import plain
 from hopsight.system.cells import guarded
-from hopsight.system.files import write_whole
+from hopsight.system.files import open_own, try_lock, write_whole
 
+FILE_NAME = "cells.jsonl"
+SCORE_NAMES = {"ahp": ", AHP", "hav": ", HAV"}
+
+Record = dict[str, Any]
 Row = dict[str, Any]
 
 COLUMNS = (
@@ -27,25 +34,85 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Summary:
-    """Mean and standard deviation of a measure over repetitions."""
+class Journal:
+    """Append-only results of one folder.
 
-    mean: float
-    sd: float  # 0 for a single repetition
-    n: int
+    A record is a JSON object with the ``key`` of its cell; of two records with the same key the later one counts. A
+    last line that a kill cut short is removed when the journal is opened, so that the next record starts on a line of
+    its own.
+    """
 
-    @classmethod
-    def of(cls, values: Iterable[float | None]) -> Summary | None:
-        """Return the summary of the values that are not None, or ``None`` if there are none.
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        folder.mkdir(parents=True, exist_ok=True)
+        self._repair()
 
-        >>> Summary.of([1.0, None, 3.0])
-        Summary(mean=2.0, sd=1.4142135623730951, n=2)
+    def append(self, record: Record) -> None:
+        """Write one record and wait until it is on disk."""
+        line = json.dumps(plain(record), allow_nan=False) + "\n"
+        with open_own(self.path, "ab") as file:
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self) -> dict[str, Record]:
+        """Return the latest record of every cell, in the order in which cells were first finished."""
+        records: dict[str, Record] = {}
+        if not self.path.exists():
+            return records
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                record = _parsed(line)
+                if record is None:
+                    raise ValueError(
+                        f"{self.path}, line {number}: this is not a benchmark record; choose another folder"
+                    )
+                records[record["key"]] = record
+        return records
+
+    def _repair(self) -> None:
+        """Remove an incomplete last line: everything after the last newline, or a last line that is not a record.
+
+        A file that does not begin with a record is somebody else's and stays as it is; :meth:`read` refuses it.
         """
-        present = [value for value in values if value is not None]
-        if not present:
-            return None
-        return cls(fmean(present), stdev(present) if len(present) > 1 else 0.0, len(present))
+        if not (self.path.exists() or self.path.is_symlink()):
+            return
+        with open_own(self.path, "rb+") as file:
+            content = file.read()
+            if not _begins_with_record(content):
+                return
+            end = content.rfind(b"\n") + 1
+            last = content.rfind(b"\n", 0, max(end - 1, 0)) + 1
+            if end and _parsed(content[last:end]) is None:
+                end = last
+            if end < len(content):
+                file.truncate(end)
+                file.flush()
+                os.fsync(file.fileno())
+
+
+@contextmanager
+def only_run(folder: Path) -> Iterator[None]:
+    """Lock the folder for this process, and refuse if another benchmark is writing to it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open_own(folder / ".lock", "a") as file:
+        if not try_lock(file):
+            raise ValueError(f"another benchmark is writing to {folder}; wait for it or choose another folder")
+        yield
+
+
+def _begins_with_record(content: bytes) -> bool:
+    """Return whether the first line is a record, or the beginning of one that a kill cut short."""
+    first, newline, _ = content.partition(b"\n")
+    return _parsed(first) is not None or (not newline and first.startswith(b'{"') and not first.endswith(b"}"))
+
+
+def _parsed(line: bytes) -> Record | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None
 
 
 def task_rows(plan: Plan, records: Mapping[str, Record]) -> list[Row]:
@@ -102,44 +169,110 @@ def write_results(path: Path, plan: Plan, records: Mapping[str, Record]) -> None
     write_whole(path, file.getvalue())
 
 
-def write_curves(path: Path, rows: Sequence[Row]) -> None:
-    """Write the ROC-AUC over the epochs, one line per epoch."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file)
-    writer.writerow(("graph", "injection", "row", "seed", "epoch", "loss", "auc"))
-    for row in unique(rows, "curves"):
-        start = tuple(_text(row[name]) for name in ("graph", "injection", "row", "seed"))
-        for point in row["points"]:
-            writer.writerow((*start, point["epoch"], _text(point["loss"]), _text(point.get("auc"))))
-    write_whole(path, file.getvalue())
+@dataclass(frozen=True)
+class ResultTable:
+    """A titled table; ``note`` explains how to read it."""
+
+    name: str
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    note: str = ""
 
 
-def unique(rows: Sequence[Row], experiment: str) -> list[Row]:
-    """Return the rows of one experiment, one per cell, for measures that do not depend on the ranking."""
-    return list({row["key"]: row for row in reversed(rows) if row["experiment"] == experiment}.values())[::-1]
+def comparison_tables(rows: Sequence[Row]) -> list[ResultTable]:
+    """Return the tables about detectors on graphs that have any rows."""
+    graphs = list(dict.fromkeys(row["graph"] for row in rows))
+    rankings: dict[str, dict[str | None, None]] = {}  # by row; one that failed has none
+    for row in rows:
+        rankings.setdefault(row["row"], {}).setdefault(row["score"])
+    by_line: dict[str, dict[str, list[Row]]] = {}
+    for row in rows:
+        failed = [score for score in rankings[row["row"]] if score is not None] or [None]
+        for score in failed if row["score"] is None else [row["score"]]:
+            line = f"{row['row']}{SCORE_NAMES.get(score or '', '')}"
+            by_line.setdefault(line, {}).setdefault(row["graph"], []).append(row)
+    overview, details = [], []
+    for line, found in by_line.items():
+        overview.append([line, *(_area(found[graph]) if graph in found else "" for graph in graphs)])
+        details += [_details(line, graph, here) for graph, here in found.items()]
+    ends = dict.fromkeys((row["graph"], row["row"], row["status"], row["reason"] or "") for row in rows)
+    failures = [list(end) for end in ends if end[2] != "ok"]
+    tables = [
+        ResultTable("overview", "ROC-AUC", ["detector", *graphs], overview, "Mean ± standard deviation."),
+        ResultTable(
+            "details",
+            "Details",
+            ["graph", "detector", "ROC-AUC", "95% interval", "average precision", "precision at n", "seconds",
+             "peak memory", "repetitions"],
+            sorted(details, key=lambda line: graphs.index(line[0])),
+            "The interval is DeLong's for one ranking, averaged over the repetitions; n is the number of anomalies. "
+            "Peak memory is that of the whole process, including libraries and the graph; seconds are of the fit.",
+        ),
+        ResultTable("failures", "Failures", ["graph", "detector", "status", "reason"], failures),
+    ]  # fmt: skip
+    return [table for table in tables if table.rows]
 
 
-def select(rows: Iterable[Row], **values: Any) -> list[Row]:
-    """Return the rows that have these values.
+def _area(rows: Sequence[Row]) -> str:
+    """Return mean and standard deviation of ROC-AUC, or why there is none."""
+    return _mean_sd(rows, "auc") or ", ".join(
+        dict.fromkeys("no labels" if row["status"] == "ok" else row["status"] for row in rows)
+    )
 
-    >>> select([{"row": "LOF", "n": 1}, {"row": "AMEN", "n": 2}], row="AMEN")
-    [{'row': 'AMEN', 'n': 2}]
+
+def _details(line: str, graph: str, rows: Sequence[Row]) -> list[str]:
+    done = [row for row in rows if row["status"] == "ok"]
+    low, high = _mean(done, "auc_low"), _mean(done, "auc_high")
+    time, memory = _mean(done, "seconds"), _mean(done, "memory_peak_mb")
+    return [
+        graph,
+        line + (" (uses the labels)" if any(row["uses_labels"] for row in rows) else ""),
+        _area(rows),
+        "" if low is None else f"{low:.3f} to {high:.3f}",
+        _mean_sd(done, "average_precision"),
+        _mean_sd(done, "precision_at_n"),
+        "" if time is None else f"{time:.{3 if time < 1 else 1}f}",
+        "" if memory is None else f"{memory:.0f} MB",
+        f"{len(done)}" + (f" of {len(rows)}" if len(done) < len(rows) else ""),
+    ]
+
+
+def _mean(rows: Sequence[Row], measure: str) -> float | None:
+    values = [row[measure] for row in rows if row.get(measure) is not None]
+    return fmean(values) if values else None
+
+
+def _mean_sd(rows: Sequence[Row], measure: str) -> str:
+    values = [row[measure] for row in rows if row.get(measure) is not None]
+    spread = f" ± {stdev(values):.3f}" if len(values) > 1 else ""
+    return f"{fmean(values):.3f}{spread}" if values else ""
+
+
+def write_tables(path: Path, tables: Sequence[ResultTable], figures: Sequence[tuple[str, str, Path]] = ()) -> None:
+    """Write the tables, and figures (name, caption, file), as Markdown."""
+    parts = ["# Benchmark\n"]
+    for table in tables:
+        note = f"{table.note}\n\n" if table.note else ""
+        parts.append(f"\n## {table.title}\n\n{note}{markdown(table)}")
+    if figures:
+        parts.append("\n## Figures\n")
+    parts += [f"\n![{name}]({file.parent.name}/{file.name})\n\n{caption}\n" for name, caption, file in figures]
+    write_whole(path, "".join(parts))
+
+
+def markdown(table: ResultTable) -> str:
+    """Return a table as Markdown.
+
+    >>> print(markdown(ResultTable("t", "T", ["detector", "AUC"], [["LOF", "0.5"]])), end="")
+    | detector | AUC |
+    |---|---|
+    | LOF | 0.5 |
     """
-    return [row for row in rows if all(row.get(name) == value for name, value in values.items())]
-
-
-def distinct(rows: Iterable[Row], *names: str) -> list[tuple[Any, ...]]:
-    """Return the combinations of values that occur, in order of appearance.
-
-    >>> distinct([{"a": 1}, {"a": 2}, {"a": 1}], "a")
-    [(1,), (2,)]
-    """
-    return list(dict.fromkeys(tuple(row.get(name) for name in names) for row in rows))
-
-
-def mean_of(rows: Iterable[Row], measure: str) -> Summary | None:
-    """Return the mean and standard deviation of one measure over rows."""
-    return Summary.of(row.get(measure) for row in rows)
+    lines = [table.columns, *table.rows]
+    text = ["| " + " | ".join(entry.replace("|", "\\|").replace("\n", " ") for entry in line) + " |" for line in lines]
+    text.insert(1, "|" + "---|" * len(table.columns))
+    return "\n".join(text) + "\n"
 
 
 def _added(record: Record) -> float | None:

@@ -1,18 +1,26 @@
-"""Run a suite into a folder: continue where an earlier run stopped, then write results, tables and figures."""
+"""Run a suite into a folder: continue where an earlier run stopped, then write results and tables."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hopsight.benchmark.cells import Cell, Plan, unique_cells
-from hopsight.benchmark.journal import Journal, Record, only_run
-from hopsight.benchmark.result_tables import ResultTable, write_tables
-from hopsight.benchmark.results import Row, task_rows, write_curves, write_results
-from hopsight.benchmark.suites import Figure, Suite
-from hopsight.benchmark.worker_pool import Outcome, WorkerPool
+from hopsight.benchmark.results import (
+    Journal,
+    Record,
+    ResultTable,
+    Row,
+    comparison_tables,
+    only_run,
+    task_rows,
+    write_results,
+    write_tables,
+)
+from hopsight.benchmark.suites import Suite
+from hopsight.benchmark.workers import Outcome, WorkerPool
 from hopsight.checks import plural
 from hopsight.system.lazy_polars import pl
 from hopsight.system.machine import total_memory
@@ -39,7 +47,6 @@ class BenchmarkResult:
     suite: str
     folder: Path
     tables: list[ResultTable]
-    figures: list[Figure]
     rows: list[Row]
     n_cells: int
     n_reused: int
@@ -66,9 +73,8 @@ def run(
 ) -> BenchmarkResult:
     """Run the cells of a suite that the folder does not have yet, and write the results.
 
-    The folder gets ``cells.jsonl`` (the journal), ``results.csv``, ``tables.md``, ``report.html``, and ``figures/`` and
-    ``curves.csv`` if the suite has any. A detector that fails or exceeds a limit, and a graph of which there is no
-    copy, becomes a row with the reason.
+    The folder gets ``cells.jsonl`` (the journal), ``results.csv``, ``tables.md`` and ``report.html``. A detector that
+    fails or exceeds a limit, and a graph of which there is no copy, becomes a row with the reason.
 
     Parameters
     ----------
@@ -98,47 +104,44 @@ def run(
         _refuse_foreign(journal)
         runner = _Runner(journal, pool, suite, retry, on_cell)
         runner.finish(suite.plan)
-        plan = [*suite.plan, *suite.follow_up(_losses(runner.records))]
-        runner.finish(plan)
-        return _write(folder, suite, plan, runner)
+        return _write(folder, suite, runner)
 
 
 def _refuse_foreign(journal: Journal) -> None:
     """Refuse to replace somebody else's files: a benchmark of ours has a journal beside its results."""
     if journal.read():
         return
-    for name in ("results.csv", "curves.csv", "tables.md", "report.html"):
+    for name in ("results.csv", "tables.md", "report.html"):
         if (journal.path.parent / name).exists():
             raise ValueError(
                 f"{journal.path.parent} already has a {name} that no benchmark wrote: choose another folder"
             )
 
 
-def _write(folder: Path, suite: Suite, plan: Plan, runner: _Runner) -> BenchmarkResult:
+def _write(folder: Path, suite: Suite, runner: _Runner) -> BenchmarkResult:
     records = runner.records
-    write_results(folder / "results.csv", plan, records)
-    rows = task_rows(plan, records)
-    if any(row["points"] for row in rows):
-        write_curves(folder / "curves.csv", rows)
-    figures = suite.figures(folder / "figures", rows)
-    tables = suite.tables(rows)
-    write_tables(folder / "tables.md", tables, figures)
-    cells = unique_cells(plan)
+    write_results(folder / "results.csv", suite.plan, records)
+    rows = task_rows(suite.plan, records)
+    cells = unique_cells(suite.plan)
     n_failed = sum(records[cell.key]["status"] not in ("ok", NO_COPY) for cell in cells)
     n_reused = len(cells) - len(runner.attempted)
-    result = BenchmarkResult(suite.name, folder, tables, figures, rows, len(cells), n_reused, n_failed)
-    _write_page(result)
+    result = BenchmarkResult(suite.name, folder, comparison_tables(rows), rows, len(cells), n_reused, n_failed)
+    write_report(result, result.tables)
     return result
 
 
-def _write_page(result: BenchmarkResult) -> None:
+def write_report(
+    result: BenchmarkResult, tables: Sequence[ResultTable], figures: Sequence[tuple[str, str, Path]] = ()
+) -> None:
+    """Write ``tables.md`` and ``report.html``; figures are name, caption and PNG file, with an SVG file beside it."""
     from hopsight.report.pages import write_bench_page
 
+    write_tables(result.folder / "tables.md", tables, figures)
     write_bench_page(
         result.folder / "report.html",
         pl.read_csv(result.folder / "results.csv", infer_schema_length=None).to_dicts(),
-        [asdict(table) for table in result.tables],
-        [{"title": name, "svg": file.with_suffix(".svg"), "note": caption} for name, caption, file in result.figures],
+        [asdict(table) for table in tables],
+        [{"title": name, "svg": file.with_suffix(".svg"), "note": caption} for name, caption, file in figures],
         title=f"Benchmark: {result.suite}",
         summary=[result.summary],
     )
@@ -204,9 +207,3 @@ class _Runner:
     def _report(self, cell: Cell, record: Record | None) -> None:
         if self.on_cell is not None:
             self.on_cell(CellEvent(cell, self.done, self.total, record))
-
-
-def _losses(records: Mapping[str, Record]) -> dict[str, float]:
-    """Return the loss at the end of each finished cell."""
-    losses = {key: (record.get("details") or {}).get("loss") for key, record in records.items()}
-    return {key: float(loss) for key, loss in losses.items() if loss is not None}

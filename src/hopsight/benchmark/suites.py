@@ -1,37 +1,38 @@
-"""Suites: which detectors run on which graphs, how often, and what is written afterwards."""
+"""Suites: which detectors run on which graphs, and how often; the quick one, and those of TOML files."""
 
 from __future__ import annotations
 
 import hashlib
+import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hopsight.benchmark.cells import PROTOCOLS, Cell, Plan, Task
-from hopsight.benchmark.comparison_tables import comparison_tables
+from hopsight.benchmark.cells import PROTOCOLS, VIEWS, Cell, Plan, Task
 from hopsight.benchmark.recipes import (
     all_recipes,
+    check_recipes,
     choose_recipes,
     detector_of,
     is_deterministic,
     parameters_of,
     title_of,
 )
-from hopsight.benchmark.result_tables import ResultTable
-from hopsight.benchmark.results import Row
 from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.datasets import find, get_entry
-
-Losses = Mapping[str, float]  # the loss at the end of a cell's fit, by the key of the cell
-Figure = tuple[str, str, Path]  # name, caption and PNG file; the SVG file is beside it
+from hopsight.loading import files_of
+from hopsight.system.files import read_regular
 
 QUICK = "quick"
 GENERATED = "generated"
 SMALL_GRAPH = {
     "n_nodes": 300, "n_edges": 1500, "n_attributes": 40, "n_structural": 0, "n_attribute_anomalies": 0, "seed": 0,
 }  # fmt: skip
+TOP = ("name", "graphs", "detectors", "repetitions", "seeds", "view", "parameters")
+GRAPH = ("name", "file", "nodes", "label", "directed", "ignore", "generate", "plant")
+LOADING = ("nodes", "label", "directed", "ignore")
 SMALL_PLANTING = {"n_cliques": 2, "clique_size": 8, "n_attribute": 16, "n_candidates": 30}
 
 
@@ -108,7 +109,7 @@ class SuiteGraph:
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """What to run and what to write afterwards.
+    """What to run.
 
     Parameters
     ----------
@@ -116,10 +117,6 @@ class Suite:
         Title of the report.
     plan
         The tasks.
-    follow_up
-        Function of the losses at the end of these tasks that returns further tasks.
-    tables, figures
-        Functions that make tables from rows, and draw figures from rows into a folder.
     data_dir
         Folder with local copies of the catalog's graphs.
     folder
@@ -128,9 +125,6 @@ class Suite:
 
     name: str
     plan: Plan
-    follow_up: Callable[[Losses], list[Task]] = lambda losses: []
-    tables: Callable[[Sequence[Row]], list[ResultTable]] = comparison_tables
-    figures: Callable[[Path, Sequence[Row]], list[Figure]] = lambda folder, rows: []
     data_dir: str | None = None
     folder: str | None = None
 
@@ -140,8 +134,6 @@ def make_suite(name: str, options: Options) -> Suite:
     if name == QUICK:
         return _quick(options)
     if Path(name).suffix.lower() == ".toml":
-        from hopsight.benchmark.suite_files import read_suite
-
         return read_suite(Path(name), options)
     raise Refusal("suite", f"must be {QUICK!r} or a .toml file, got {name!r}")
 
@@ -235,3 +227,115 @@ def _resolved(device: str) -> str:
     from hopsight.nn.device import resolve_device
 
     return str(resolve_device(device))
+
+
+def read_suite(path: Path, options: Options) -> Suite:
+    """Read a suite from a TOML file; options take precedence over the file.
+
+    Paths are relative to the file. Every key is optional except ``graphs``::
+
+        detectors = ["cross_hcm", "dominant", "hcm-paper", "my_package.my_module:MyDetector"]
+        repetitions = 3                # injections of graphs with "plant"
+        seeds = 2                      # seeds for each injection
+        view = "raw"                   # or "scaled", "reduced"
+
+        [parameters.dominant]
+        n_epochs = 50
+
+        [[graphs]]
+        name = "disney"                # a name of the catalog
+
+        [[graphs]]
+        file = "edges.csv"             # or .mat, .npz, .graphml, .parquet
+        nodes = "people.csv"
+        label = "fraud"                # column with the ground truth
+
+        [[graphs]]
+        name = "small"
+        generate = { n_nodes = 1000 }  # arguments of the generator
+        plant = { n_cliques = 3, clique_size = 10 }  # arguments of hopsight.inject
+    """
+    content = _parsed(path)
+    _check_keys(content, TOP, str(path))
+    _check_types(content, path)
+    check_choice("view", content.get("view", "raw"), VIEWS)
+    repetitions = options.repetitions or content.get("repetitions", 2)
+    seeds = options.seeds or content.get("seeds", 1)
+    check_count("repetitions", repetitions)
+    check_count("seeds", seeds)
+    folder = path.resolve().parent
+    graphs = [_graph(entry, folder, options, repetitions, seeds) for entry in content["graphs"]]
+    graphs = [replace(graph, view=content.get("view", graph.view)) for graph in graphs]
+    if options.graphs is not None:
+        for name in options.graphs:
+            check_choice("graphs", name, [graph.name for graph in graphs])
+        graphs = [graph for graph in graphs if graph.name in options.graphs]
+    recipes = choose_recipes(all_recipes(), options.detectors or content.get("detectors"))
+    changes = content.get("parameters", {})
+    check_recipes(changes)
+
+    def parameters(recipe: str) -> Mapping[str, Any]:
+        return parameters_of(recipe, changes.get(recipe, changes.get(detector_of(recipe), {})), device=options.device)
+
+    plan = comparison(graphs, recipes, parameters)
+    name = str(content.get("name", path.stem))
+    return Suite(name=name, plan=plan, data_dir=options.data_dir, folder=str(folder))
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_regular(path).decode())
+    except FileNotFoundError:
+        raise ValueError(f"there is no suite file {path}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}") from None
+
+
+def _check_types(content: Mapping[str, Any], path: Path) -> None:
+    graphs = content.get("graphs")
+    if not isinstance(graphs, list) or not graphs or not all(isinstance(entry, dict) for entry in graphs):
+        raise ValueError(f"{path} names no graphs: add a [[graphs]] section for each of them")
+    for name, expected, words in (("detectors", list, "a list of names"), ("parameters", dict, "a table per detector")):
+        if not isinstance(content.get(name, expected()), expected):
+            raise ValueError(f"{path}: {name} must be {words}, got {content[name]!r}")
+
+
+def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
+    for key in table:
+        check_choice(f"{place}: key", key, known)
+
+
+def _graph(entry: Mapping[str, Any], folder: Path, options: Options, repetitions: int, seeds: int) -> SuiteGraph:
+    """Return one graph of a suite file."""
+    _check_keys(entry, GRAPH, "[[graphs]]")
+    for key, expected in (("file", str), ("nodes", str), ("generate", dict), ("plant", dict)):
+        if not isinstance(entry.get(key, expected()), expected):
+            raise ValueError(
+                f"[[graphs]]: {key} must be {'a path' if expected is str else 'a table'}, got {entry[key]!r}"
+            )
+    if "file" in entry:
+        found = _file_graph(entry, folder, repetitions * seeds)
+    elif "generate" in entry:
+        name = str(entry.get("name", "generated"))
+        found = SuiteGraph(name=name, settings={"generate": dict(entry["generate"])}, n_seeds=repetitions * seeds)
+    elif "name" in entry:
+        found = named_graph(str(entry["name"]), options, repetitions, seeds)
+    else:
+        raise ValueError("every [[graphs]] section needs a name of the catalog, a file, or generate")
+    extra = [key for key in LOADING if key in entry and "file" not in entry]
+    if extra:
+        raise ValueError(f"[[graphs]]: {extra[0]} needs a file")
+    if "plant" not in entry:
+        return found
+    settings = {key: value for key, value in found.settings.items() if key != "planting"}
+    return injected_graph(found.name, settings, entry["plant"], options, repetitions, seeds)
+
+
+def _file_graph(entry: Mapping[str, Any], folder: Path, n_seeds: int) -> SuiteGraph:
+    arguments = {"source": str(entry["file"]), **{key: entry[key] for key in LOADING if key in entry}}
+    files = files_of(folder / entry["file"], folder / entry["nodes"] if "nodes" in entry else None)
+    for file in (folder / str(entry[key]) for key in ("file", "nodes") if key in entry):
+        if not file.is_file():
+            raise ValueError(f"[[graphs]]: there is no file {file}")
+    settings = {"load": arguments, "sha256": [checksum(file) for file in files]}
+    return SuiteGraph(name=str(entry.get("name", Path(entry["file"]).stem)), settings=settings, n_seeds=n_seeds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmark.made import made_quick
-from hopsight.benchmark.comparison_tables import PublishedFigures, comparison_tables
+from paper.comparison_tables import PublishedFigures, comparison_tables
 
 
 def table(tables, name):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hopsight.benchmark.graphs import N_COMPONENTS
-from hopsight.benchmark.measure import CUTS
-from hopsight.benchmark.result_tables import ResultTable, difference, mean_sd, number, seconds, size
-from hopsight.benchmark.results import Row, distinct, mean_of, select, unique
+from hopsight.benchmark.cells import N_COMPONENTS
+from hopsight.benchmark.execute import CUTS
+from hopsight.benchmark.results import ResultTable, Row
 from hopsight.metrics import mid_ranks
+from paper.rows import difference, distinct, mean_of, mean_sd, number, seconds, select, size, unique
 
 VIEW_NAMES = {"raw": "as given", "scaled": "standardized", "reduced": f"{N_COMPONENTS} components"}
 SCORE_NAMES = {"ahp": "AHP", "hav": "HAV", "score": "", None: ""}

@@ -5,19 +5,25 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
+import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import Any
 
-from hopsight.benchmark.worker import READY, serve
 from hopsight.checks import check_count, check_positive
-from hopsight.system.machine import resident_memory
+from hopsight.detectors.registry import load_class
+from hopsight.system.machine import first_to_go, resident_memory
 from hopsight.system.threads import n_threads
 
+READY = "ready"
 _CHECK_EVERY = 0.05  # seconds between two checks of the time and memory of the workers
 _START_LIMIT = 300.0  # seconds a worker may take to start
 
@@ -171,3 +177,68 @@ def _end(worker: _Worker) -> None:
     worker.pipe.close()
     worker.process.kill()
     worker.process.join()
+
+
+def serve(pipe: Connection, function: str, n_threads: int) -> None:
+    """Answer jobs until the parent closes the pipe; exit at once when the parent has ended.
+
+    ``function``, as ``"module:function"``, is called with each job that comes in through the pipe; ``("ok", result)``,
+    ``("failed", reason)`` or ``("memory", reason)`` goes out.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends its workers
+    first_to_go()
+    _exit_with_parent()
+    _limit_threads(n_threads)
+    work = load_class(function)
+    pipe.send((READY, None))
+    while True:
+        try:
+            job = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send(attempt(work, job))
+        except BrokenPipeError:
+            return
+
+
+def attempt(work: Any, job: Any) -> tuple[str, Any]:
+    """Return the result of a job with the status ``"ok"``, or another status and the reason."""
+    try:
+        return "ok", work(job)
+    except MemoryError:
+        return "memory", "the system refused to allocate more memory"
+    except Exception as error:  # a failed fit is a row of the table, whatever went wrong
+        return "failed", _reason(error)
+
+
+def _reason(error: Exception) -> str:
+    """Return the error on one line, with the file and line where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    message = " ".join(str(error).split()) or "no message"
+    return f"{type(error).__name__}: {message[:300]}{place}"
+
+
+def _exit_with_parent() -> None:
+    """End this process when its parent ends, even in the middle of a fit."""
+    parent = parent_process()
+    if parent is None:  # called directly, in a test
+        return
+
+    def wait_for_parent() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=wait_for_parent, daemon=True).start()
+
+
+def _limit_threads(n_threads: int) -> None:
+    """Limit the threads of numerical libraries, those already loaded and those still to come."""
+    from threadpoolctl import threadpool_limits
+
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[variable] = str(n_threads)
+    threadpool_limits(n_threads)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(n_threads)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hopsight.benchmark.worker_pool import WorkerPool
+from hopsight.benchmark.workers import WorkerPool, attempt
 
 ACT = "benchmark.acts:act"
 MB = 2**20
@@ -64,7 +64,7 @@ def test_two_workers_work_at_once():
 def test_workers_end_with_a_killed_parent(tmp_path):
     mark = tmp_path / "pid"
     script = (
-        "from hopsight.benchmark.worker_pool import WorkerPool\n"
+        "from hopsight.benchmark.workers import WorkerPool\n"
         f"if __name__ == '__main__':\n    list(WorkerPool(function={ACT!r}).run([('mark', {str(mark)!r}, 120)]))\n"
     )
     file = tmp_path / "script.py"
@@ -99,3 +99,21 @@ def _alive(pid):
         if Path("/proc").exists()
         else True
     )
+
+
+def test_a_failure_is_one_line_with_its_place():
+    def fail(cell):
+        raise KeyError("first line\n  second line")
+
+    status, reason = attempt(fail, None)
+    assert status == "failed"
+    assert reason.startswith("KeyError: 'first line\\n second line' (test_workers.py:")
+    assert "\n" not in reason
+
+
+def test_memory_that_the_system_refuses_has_a_status_of_its_own():
+    def fail(cell):
+        raise MemoryError
+
+    assert attempt(fail, None) == ("memory", "the system refused to allocate more memory")
+    assert attempt(lambda cell: cell + 1, 1) == ("ok", 2)
