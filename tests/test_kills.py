@@ -114,8 +114,7 @@ def check_killed_fetch(folder: Path, times: int) -> None:
     checksum = hashlib.sha256(CONTENT).hexdigest()
     program = (
         "import sys\n"
-        "from hopsight.datasets.download import fetch\n"
-        "from hopsight.datasets.published import Entry, Size\n"
+        "from hopsight.datasets.catalog import Entry, Size, fetch\n"
         "toy = Entry(name='toy', kind='organic', size=Size(2, 1, 1, 0), repository='a/b', commit='c', path='toy.mat',"
         f" sha256='{checksum}', citation='nobody')\n"
         "fetch(toy, base_url=sys.argv[1], cache_dir=sys.argv[2])"

@@ -12,7 +12,7 @@ import pytest
 import scipy.io
 
 from hopsight.datasets import catalog, find, get_entry, info, overview
-from hopsight.datasets.published import Size
+from hopsight.datasets.catalog import Size
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
 

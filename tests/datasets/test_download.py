@@ -15,8 +15,7 @@ from typing import ClassVar
 import pytest
 
 from hopsight.datasets import catalog
-from hopsight.datasets.download import fetch
-from hopsight.datasets.published import Entry, Size
+from hopsight.datasets.catalog import Entry, Size, fetch
 
 CONTENT = bytes(range(256)) * 4000  # 1 MB: enough for several chunks and a cut in the middle
 ENTRY = Entry(
@@ -87,7 +86,7 @@ def test_a_file_is_downloaded_once_and_then_read_from_the_cache(server: str, tmp
 def test_a_git_blob_id_is_a_checksum_too(server: str, tmp_path: Path) -> None:
     blob = hashlib.sha1(b"blob " + str(len(CONTENT)).encode() + b"\0" + CONTENT).hexdigest()
     by_blob = replace(ENTRY, sha256="", git_blob=blob)
-    assert fetch(by_blob, base_url=server, cache_dir=tmp_path, progress=False).read_bytes() == CONTENT
+    assert fetch(by_blob, base_url=server, cache_dir=tmp_path).read_bytes() == CONTENT
     with pytest.raises(ValueError, match=f"the file has checksum git:{blob} instead of git:00"):
         fetch(replace(by_blob, git_blob="00", saved_as="b"), base_url=server, cache_dir=tmp_path)
 
@@ -104,13 +103,13 @@ def test_a_wrong_checksum_is_an_error_and_nothing_is_kept(server: str, tmp_path:
 
 
 def test_a_lost_connection_is_an_error_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"cannot fetch 'toy' from .*: the connection was lost"):
+    with pytest.raises(ValueError, match=r"cannot fetch 'toy' from .*: .*the connection was lost"):
         fetch(ENTRY, base_url=f"{server}/cut", cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
 
 def test_a_file_that_the_server_does_not_have(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"the server has no such file \(HTTP 404\)"):
+    with pytest.raises(ValueError, match=r"the server answered 404"):
         fetch(replace(ENTRY, path="else"), base_url=server, cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
@@ -142,7 +141,7 @@ def test_a_cache_that_cannot_be_written(server: str, tmp_path: Path) -> None:
 
 
 def _fetch_in_process(base_url: str, folder: str) -> bytes:
-    return fetch(ENTRY, base_url=base_url, cache_dir=folder, progress=False).read_bytes()
+    return fetch(ENTRY, base_url=base_url, cache_dir=folder).read_bytes()
 
 
 def test_two_processes_at_once_both_get_the_file(server: str, tmp_path: Path) -> None:
@@ -156,7 +155,6 @@ def test_two_processes_at_once_both_get_the_file(server: str, tmp_path: Path) ->
 
 def test_a_name_of_the_catalog_is_enough(monkeypatch: pytest.MonkeyPatch, server: str, tmp_path: Path) -> None:
     monkeypatch.setitem(catalog._BY_ALIAS, "toy", ENTRY)
-    monkeypatch.setattr("hopsight.datasets.download.cache_folder", lambda: tmp_path)
     monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("HOPSIGHT_DATA", raising=False)
     with pytest.raises(ValueError, match="hopsight data fetch toy"):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hopsight.datasets.published import ENTRIES
+from hopsight.datasets.catalog import ENTRIES
 
 
 def test_addresses_are_pinned_and_every_file_name_is_used_once() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from hopsight import datasets
 from hopsight.datasets import make_graph
 from hopsight.graph import AttributedGraph
 
@@ -111,8 +110,3 @@ def test_a_million_nodes_and_ten_million_edges_within_a_minute_and_4_gb() -> Non
     assert (graph.n_nodes, graph.n_edges) == (1_000_000, 10_000_000)
     assert time.process_time() - start < 60.0
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 4e6  # in kB
-
-
-def test_the_old_name_warns_and_works() -> None:
-    with pytest.warns(DeprecationWarning, match="^make_network is now make_graph$"):
-        assert datasets.make_network is make_graph

@@ -188,9 +188,9 @@ def comparison_tables(rows: Sequence[Row]) -> list[ResultTable]:
         rankings.setdefault(row["row"], {}).setdefault(row["score"])
     by_line: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
-        failed = [score for score in rankings[row["row"]] if score is not None] or [None]
-        for score in failed if row["score"] is None else [row["score"]]:
-            line = f"{row['row']}{SCORE_NAMES.get(score or '', '')}"
+        known = [score for score in rankings[row["row"]] if score is not None] or [""]
+        for score in known if row["score"] is None else [row["score"]]:
+            line = f"{row['row']}{SCORE_NAMES.get(score, '')}"
             by_line.setdefault(line, {}).setdefault(row["graph"], []).append(row)
     overview, details = [], []
     for line, found in by_line.items():

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
-
-from hopsight.datasets.catalog import CATALOG, find, get_entry, info, overview
+from hopsight.datasets.catalog import CATALOG, Entry, fetch, find, get_entry, info, overview
 from hopsight.datasets.demo import DemoTruth, demo_truth, make_demo
-from hopsight.datasets.download import fetch
 from hopsight.datasets.injection import inject
-from hopsight.datasets.published import Entry
 from hopsight.datasets.synthetic import make_graph
 from hopsight.datasets.textbook import make_textbook
 
@@ -28,10 +23,3 @@ __all__ = [
     "make_textbook",
     "overview",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name != "make_network":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("make_network is now make_graph", DeprecationWarning, stacklevel=2)
-    return make_graph

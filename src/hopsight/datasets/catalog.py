@@ -1,4 +1,4 @@
-"""The catalog of published graphs: find a local copy, list the entries, compare a graph with the paper.
+"""The catalog of published graphs: find a local copy or fetch one, list the entries, compare a graph with the paper.
 
 A name in the catalog works wherever a file does. Copies are looked for in the folder that the caller names,
 then in the folder of the environment variable ``HOPSIGHT_DATA``, then among the files that ``fetch`` downloaded.
@@ -6,20 +6,102 @@ then in the folder of the environment variable ``HOPSIGHT_DATA``, then among the
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, option, suggest
-from hopsight.datasets.published import ENTRIES, Entry
 from hopsight.graph import AttributedGraph
 from hopsight.io.notices import notice
+from hopsight.system.files import replacing
 
+RAW_FILES = "https://raw.githubusercontent.com"
+
+
+class Size(NamedTuple):
+    """The four counts of a statistics table; an undirected edge counts once."""
+
+    nodes: int
+    edges: int
+    attributes: int
+    anomalies: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One graph of the catalog: a file on GitHub, pinned to a commit, and what it holds.
+
+    One of ``sha256`` and ``git_blob`` is the checksum of that file; Git's is sha1("blob " + size + NUL + bytes). A
+    graph without a checksum cannot be fetched: it was converted from that file and is read from a local copy only.
+    """
+
+    name: str  # to load it by, in lower case
+    kind: str  # "organic" (anomalies found by people), "to inject" (none yet) or "injected"
+    size: Size  # once loaded or, where a note says so, as the publishers state
+    repository: str
+    commit: str
+    path: str
+    citation: str  # the publication to cite
+    license: str = ""  # of the repository; "none stated" if it has none, "unknown" if that could not be checked
+    sha256: str = ""
+    git_blob: str = ""
+    aliases: tuple[str, ...] = ()  # other names to load it by
+    saved_as: str = ""  # file name of a local copy, if not that in the repository; every graph has its own
+    conversions: tuple[str, ...] = ()  # converted copies, preferred over the published file, without a checksum
+    paper: Size | None = None  # as the HCM paper states it, if it uses the graph
+    notes: tuple[str, ...] = ()  # how the file differs from what was published about it, and why
+
+    @property
+    def file_name(self) -> str:
+        """File name of a local copy."""
+        return self.saved_as or Path(self.path).name
+
+    @property
+    def can_be_fetched(self) -> bool:
+        """Whether a download can be verified."""
+        return bool(self.sha256 or self.git_blob)
+
+    @property
+    def checksum(self) -> str:
+        """The published checksum, prefixed with its algorithm."""
+        return f"sha256:{self.sha256}" if self.sha256 else f"git:{self.git_blob}"
+
+    def address(self, base_url: str | None = None) -> str:
+        """Return the address of the published file."""
+        return f"{(base_url or RAW_FILES).rstrip('/')}/{self.repository}/{self.commit}/{self.path}"
+
+    def checksum_of(self, file: Path) -> str:
+        """Return the checksum of a local file, by the algorithm of ``checksum``."""
+        content = file.read_bytes()
+        if self.sha256:
+            return f"sha256:{hashlib.sha256(content).hexdigest()}"
+        blob = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
+        blob.update(content)
+        return f"git:{blob.hexdigest()}"
+
+
+def _read_entries() -> tuple[Entry, ...]:
+    """Return the entries of ``published.toml``."""
+    with Path(__file__).with_name("published.toml").open("rb") as file:
+        tables = tomllib.load(file)["graph"]
+    return tuple(Entry(**{name: _field(name, value) for name, value in table.items()}) for table in tables)
+
+
+def _field(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return Size(*value) if name in ("size", "paper") else tuple(value)
+    return value
+
+
+ENTRIES = _read_entries()
 CATALOG = MappingProxyType({entry.name: entry for entry in ENTRIES})
 names: tuple[str, ...] = tuple(CATALOG)
 
@@ -83,6 +165,63 @@ def find(name: str, data_dir: str | Path | None = None, *, notices: list[str] | 
     if is_published and entry.checksum_of(file) != entry.checksum:
         notice(f"{file} is used although it is not the published file of {entry.name!r}.", notices)
     return file
+
+
+def fetch(
+    name: str | Entry, *, base_url: str | None = None, cache_dir: str | Path | None = None, timeout: float = 30.0
+) -> Path:
+    """Return the file of a graph, downloading it unless the cache has an undamaged copy.
+
+    The file appears in the cache in one step, after its checksum has been verified, so several processes may fetch
+    the same graph at once.
+
+    Parameters
+    ----------
+    name
+        A name or alias in the catalog, or an entry of your own.
+    base_url
+        Another server with the same layout (``repository/commit/path``), such as a mirror.
+    cache_dir
+        Folder to keep the file in; by default the cache of the user.
+    timeout
+        Seconds to wait for an answer of the server.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, the server cannot be reached or has no such file, the connection is lost, the
+        checksum is wrong, or the cache cannot be written. Nothing is left behind.
+    """
+    import pooch
+    import requests
+
+    entry = name if isinstance(name, Entry) else get_entry(name)
+    if not entry.can_be_fetched:
+        raise ValueError(f"cannot fetch {entry.name!r}: it has no published checksum; {how_to_get(entry)}")
+    folder = cache_folder() if cache_dir is None else Path(cache_dir)
+    target = folder / entry.file_name
+    if target.is_file() and entry.checksum_of(target) == entry.checksum:
+        return target
+    url = entry.address(base_url)
+    refusal = f"cannot fetch {entry.name!r} from {url}:"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as temporary:
+            pooch.HTTPDownloader(timeout=timeout)(url, str(temporary), None)
+            found = entry.checksum_of(temporary)
+            if found != entry.checksum:
+                raise ValueError(
+                    f"{refusal} the file has checksum {found} instead of {entry.checksum} and was discarded"
+                )
+    except requests.HTTPError as error:
+        raise ValueError(f"{refusal} the server answered {str(error).partition(' for url')[0]}") from None
+    except requests.Timeout:
+        raise ValueError(f"{refusal} the server did not answer within {timeout:g} s") from None
+    except requests.RequestException:
+        raise ValueError(f"{refusal} the server cannot be reached, or the connection was lost") from None
+    except OSError as error:
+        raise ValueError(f"cannot keep {entry.name!r} in {folder}: {error.strerror or error}") from None
+    return target
 
 
 def overview(data_dir: str | Path | None = None) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.datasets.balance import balanced_choice, share_below
+from hopsight.datasets.injection import balanced_choice, share_below
 from hopsight.graph import AttributedGraph
 
 N_PEOPLE = 2400
