@@ -62,7 +62,8 @@ def remembered(edges: list[tuple[int, int]], ticks: list[int] | None = None) -> 
 def hop(memory: Memory, source: int, target: int, tick: int, stamp: int = 10_000) -> tuple[float, np.ndarray]:
     row = np.zeros(N_FEATURES, np.float32)
     one, two = np.uint64(source), np.uint64(target)
-    slots = find(memory.nodes.key, one), find(memory.nodes.key, two)
+    found = find(memory.nodes, one), find(memory.nodes, two)
+    slots = [slot if known else -1 for slot, known in found]
     return describe(memory, *slots, one, two, tick, 8 * stamp, row), row
 
 

@@ -67,13 +67,13 @@ def test_events_in_words() -> None:
     )  # fmt: skip
     reasons = event_reasons(frame, ("1 hour", "1 day")).to_list()
     assert reasons[0] == (
-        "ann and bob had no known path of at most 3 edges before; such a pair becomes an edge with a chance of 1.0%. "
-        "The amount is unusual, too."
+        "ann and bob had no known path of at most 3 edges; 1.0% of similar pairs are connected. "
+        "The amount is also unusual."
     )
     assert reasons[1] == "120 events from ann to bob within 1 hour, where 2.0 are usual."
     assert reasons[2] == "ann sent 120 events within 1 day, where 2.0 are usual."
     assert reasons[3].startswith("bob received 120 events")
-    assert reasons[4] == "The amount is unusual for ann and bob. The hour is unusual, too."
+    assert reasons[4] == "The amount is unusual for ann and bob. The hour is also unusual."
     assert reasons[6] == "The pairs of the last 14 events that ann sent are unusual together."
     assert reasons[7] == "The amounts of the last 14 events that bob received are unusual together."
     assert all(reason.endswith(".") for reason in reasons)

@@ -137,36 +137,23 @@ def mixed(value: np.uint64) -> np.uint64:
 
 
 @inner
-def find(keys: NDArray[np.uint64], key: np.uint64) -> int:
-    """Return the slot of a key, or −1."""
-    bucket = _bucket(keys, key)
+def find(table: Table, key: np.uint64) -> tuple[int, bool]:
+    """Return the slot of a key and True; or False and where to put it: an empty slot, or the least recently seen."""
+    bucket: Any = np.int64(mixed(key) % np.uint64(table.key.size // WAYS)) * WAYS
+    best = bucket
     for slot in range(bucket, bucket + WAYS):
-        if keys[slot] == key:
-            return slot
-    return -1
-
-
-@inner
-def _bucket(keys: NDArray[np.uint64], key: np.uint64) -> Any:
-    return np.int64(mixed(key) % np.uint64(keys.size // WAYS)) * WAYS
+        if table.key[slot] == key:
+            return slot, True
+        if table.key[best] != np.uint64(0) and (table.key[slot] == np.uint64(0) or table.seen[slot] < table.seen[best]):
+            best = slot
+    return best, False
 
 
 @inner
 def entry(table: Table, key: np.uint64, tick: int, now: int) -> tuple[int, bool]:
-    """Return the slot of a key, brought up to this tick, and whether it is a new entry.
-
-    A new key takes an empty slot of its bucket, or that of the least recently seen key there.
-    """
-    slot = find(table.key, key)
-    fresh = slot < 0
-    if fresh:
-        slot = bucket = _bucket(table.key, key)
-        for other in range(bucket, bucket + WAYS):
-            if table.key[other] == np.uint64(0):
-                slot = other
-                break
-            if table.seen[other] < table.seen[slot]:
-                slot = other
+    """Return the slot of a key, brought up to this tick, and whether it is a new entry."""
+    slot, known = find(table, key)
+    if not known:
         table.key[slot] = key
         table.tick[slot] = table.active[slot] = tick
         table.counts[slot] = 0
@@ -174,7 +161,7 @@ def entry(table: Table, key: np.uint64, tick: int, now: int) -> tuple[int, bool]
         table.amount[slot] = 0.0
     refresh(table, slot, tick)
     table.seen[slot] = now
-    return slot, fresh
+    return slot, not known
 
 
 @inner

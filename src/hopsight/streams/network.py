@@ -169,8 +169,8 @@ def describe(
     if n_known == 2:
         for turn in range(2):
             first, second = (source_key, target_key) if turn == 0 else (target_key, source_key)
-            slot = find(pairs.key, pair_key_of(first, second))
-            if slot >= 0:
+            slot, known = find(pairs, pair_key_of(first, second))
+            if known:
                 refresh(pairs, slot, tick)
                 row[turn] = np.log1p(pairs.counts[slot, at.BEFORE])
         paths, weighted, longer = _paths(memory, source, target, tick, stamp)

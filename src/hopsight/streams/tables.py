@@ -70,10 +70,18 @@ def event_reasons(frame: pl.DataFrame, spans: Sequence[str]) -> pl.Series:
     chosen: Any = pl.when(pl.lit(False)).then(pl.lit(""))
     for kind, sentence in _sentences(spans).items():
         chosen = chosen.when(pl.col("decided_by") == kind).then(sentence)
-    together, reason = pl.col("decided_by").is_in(list(PARTS)), chosen.otherwise(pl.lit(""))
-    for kind, word in PARTS.items():
-        too = together & (pl.col("decided_by") != kind) & (pl.col(f"{kind}_evidence") >= LEAST_TOO)
-        reason = reason + pl.when(too).then(pl.lit(f" The {word} is unusual, too.")).otherwise(pl.lit(""))
+    reason = chosen.otherwise(pl.lit(""))
+    for kind in PARTS:
+        (one, first), (two, second) = (
+            (word, pl.col(f"{other}_evidence") >= LEAST_TOO) for other, word in PARTS.items() if other != kind
+        )
+        also = (
+            pl.when(first & second).then(pl.lit(f" The {one} and the {two} are also unusual."))
+            .when(first).then(pl.lit(f" The {one} is also unusual."))
+            .when(second).then(pl.lit(f" The {two} is also unusual."))
+            .otherwise(pl.lit(""))
+        )  # fmt: skip
+        reason = reason + pl.when(pl.col("decided_by") == kind).then(also).otherwise(pl.lit(""))
     return frame.select(reason.alias("reason"))["reason"]
 
 
@@ -86,7 +94,7 @@ def _sentences(spans: Sequence[str]) -> dict[str, pl.Expr]:
         pl.when(pl.col("past_hop") >= 4).then(pl.lit("had no known path of at most 3 edges"))
         .when(pl.col("past_hop") >= 3).then(pl.lit("were 3 hops apart"))
         .when(pl.col("past_hop") >= 2).then(pl.lit("had only common neighbors"))
-        .otherwise(pl.lit("had an edge already"))
+        .otherwise(pl.lit("have dealt with each other before"))
     )  # fmt: skip
     within = pl.when(pl.col("scale") == 0).then(pl.lit(spans[0])).otherwise(pl.lit(spans[1]))
     sent, received = pl.format("{} sent", source), pl.format("{} received", target)
@@ -95,7 +103,7 @@ def _sentences(spans: Sequence[str]) -> dict[str, pl.Expr]:
         parts = pl.when(pl.col("streak_place") % len(PARTS) == place).then(pl.lit(f"{word}s")).otherwise(parts)
     return {
         "hop": pl.format(
-            "{} and {} {} before; such a pair becomes an edge with a chance of {}%.", source, target, path, chance
+            "{} and {} {}; {}% of similar pairs are connected.", source, target, path, chance
         ),
         "pair": pl.format(
             "{} events from {} to {} within {}, where {} are usual.", count, source, target, within, usual
