@@ -16,7 +16,7 @@ number of events), and these into *ticks* of at most a minute. Everything is one
    sender, the hour with the sender's.
 3. **Combine.** Of pairs, amounts and hours the evidence is −log of the share of earlier events that were as surprising.
    An event counts by their sum or by the strongest of them, again as a share of earlier events. Events of one node that
-   are unusual together, such as a run of strangers, are a *streak* (`streaks.py`).
+   are unusual together, such as a run of new partners, are a *streak* (`evidence.py`).
 4. **Decide.** The strongest of these, and of the bursts, is the score: −log₁₀ of the chance that an ordinary event has
    as much, 3 being one in a thousand. An event is flagged from the alarm level on. For each of its ends it counts less
    by the evidence by which the other end alone is more unusual, so that the targets of a scan rank below who scans.
@@ -24,17 +24,17 @@ number of events), and these into *ticks* of at most a minute. Everything is one
    room. So the cost of an event and the size of the state have a bound that the length of the history does not change.
 
 The network learns from the past without labels: each event, as it looked before it came, against a random pair at the
-same moment. It is fitted again on a schedule, or when its loss on recent events has risen (`network.py`, `engine.py`).
+same moment. It is fitted again on a schedule, or when its loss on recent events has risen (`network.py`, `kernel.py`).
 
 A score depends on earlier events only, to the bit. Therefore pieces of a stream (`hopsight watch`) give the alerts of
 one run. Within one file events are sorted by time; an event older than one of an earlier file is *late*: it is judged
 and counted as if it came at the newest time so far. A piece is known by the hash of its content, so that one that was
 processed already is not processed again. Outputs are appended first and the state, which holds their lengths, replaces
-the old one last: whatever a killed process had appended beyond that is cut off (`journal.py`).
+the old one last: whatever a killed process had appended beyond that is cut off (`state.py`).
 
 What ``scores.csv``, ``explanations.json`` and ``report.html`` say comes from totals and strongest rows in the state, so
-that ``watch`` writes them anew after every file (`results.py`). A large table is read in pieces (`io/pieces.py`),
-sorted in parts on the disk and judged in chunks (`spool.py`).
+that ``watch`` writes them anew after every file (`results.py`). A large table is read in pieces, sorted by
+polars, on the disk where memory runs short, and judged in chunks (`events.py`).
 
 Not used yet: attributes of nodes. Not supported yet: Spark.
 """
