@@ -142,7 +142,7 @@ def _close_tick(
 def spread_of(population: NDArray[np.float64], offs: NDArray[np.float64]) -> float:
     """Return how much log counts vary: as a normal distribution would that has their variance, or their 99.9% quantile.
 
-    Counts have a heavier tail than a normal distribution. The quantile has a limit: many bursts are not learned as usual.
+    Counts have a heavier tail. The quantile has a limit: many bursts are not learned as usual.
     """
     total = _faded(offs, OFFS_KEPT)
     beyond, place = 1.0, offs.size
