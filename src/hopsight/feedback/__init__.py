@@ -1,0 +1,1 @@
+"""Learning from labels: features of nodes and edges, experts, and their combination."""

@@ -1,0 +1,195 @@
+"""What a learner sees of each node: its attributes, its neighborhood, its evidence and its judged neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from hopsight.graph import AttributedGraph
+from hopsight.system.threads import in_order
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Matrix = NDArray[np.float32]
+
+N_LEVELS = 257  # quantiles that a feature's normal scores are read from
+FARTHEST = 3.0  # standard deviations: no feature counts for more in a linear expert
+ROWS_AT_ONCE = 1 << 15
+
+
+@dataclass(frozen=True)
+class Features:
+    """One row per node (or edge) and one column per feature.
+
+    Attributes
+    ----------
+    values
+        (n, n_features) numbers, none of them missing.
+    names
+        What each column is, in words: ``"amount"``, ``"neighbors' amount"``, ``"misfit"``.
+    local
+        Which columns describe attributes and degrees of a node and its neighborhood, without evidence.
+    """
+
+    values: Matrix
+    names: tuple[str, ...]
+    local: NDArray[np.bool_]
+
+    def with_columns(self, values: NDArray[Any], names: Sequence[str]) -> Features:
+        """Return the features with more columns, which count as evidence."""
+        return Features(
+            np.concatenate([self.values, values.astype(np.float32)], axis=1),
+            (*self.names, *names),
+            np.concatenate([self.local, np.zeros(len(names), dtype=np.bool_)]),
+        )
+
+    def rows(self, chosen: IntArray) -> Features:
+        """Return the features of some rows."""
+        return replace(self, values=self.values[chosen])
+
+
+def node_features(
+    graph: AttributedGraph,
+    attributes: NDArray[Any],
+    names: Sequence[str],
+    evidence: Mapping[str, FloatArray],
+    score: FloatArray,
+) -> Features:
+    """Return the features of every node.
+
+    Own attributes, their means over the neighbors and over the neighbors' neighbors, log degree and its mean over the
+    neighbors; the strength of each kind of evidence, the score without labels, and their means over the neighbors. With
+    direction, senders and receivers are averaged apart as well; with weights, a mean weighted by amount is added.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    attributes, names
+        (n_nodes, n_columns) attributes that trees can split, and what each column is called.
+    evidence, score
+        Strength per kind of evidence, and the score without labels.
+    """
+    own = np.ascontiguousarray(attributes, dtype=np.float32)
+    arcs = sp.csr_matrix(graph.adjacency, dtype=np.float32)
+    both = ((arcs + arcs.T) > 0).astype(np.float32).tocsr() if graph.directed else arcs
+    near = neighbor_mean(both, own)
+    degree = np.log1p(np.diff(both.indptr)).astype(np.float32)[:, None]
+    blocks: list[tuple[Matrix, list[str]]] = [
+        (own, list(names)),
+        (near, [f"neighbors' {name}" for name in names]),
+        (neighbor_mean(both, near), [f"neighbors of neighbors' {name}" for name in names]),
+        (degree, ["number of neighbors"]),
+        (neighbor_mean(both, degree), ["neighbors' number of neighbors"]),
+    ]
+    if graph.directed:
+        for word, matrix in (("receivers'", arcs), ("senders'", arcs.T.tocsr())):
+            count = np.log1p(np.diff(matrix.indptr)).astype(np.float32)[:, None]
+            blocks.append((neighbor_mean(matrix, own), [f"{word} {name}" for name in names]))
+            blocks.append((count, [f"number of {word.rstrip(chr(39))}"]))
+    if graph.edge_weight is not None:
+        weights = _weights(graph)
+        total = np.log1p(np.asarray(weights.sum(axis=1)).ravel()).astype(np.float32)[:, None]
+        blocks.append((neighbor_mean(weights, own), [f"neighbors' {name}, by weight" for name in names]))
+        blocks.append((total, ["total weight"]))
+    n_local = sum(len(words) for _, words in blocks)
+    kinds = [kind for kind, strength in evidence.items() if np.any(strength)]
+    strengths = np.stack([*(np.nan_to_num(evidence[kind]) for kind in kinds), score], axis=1).astype(np.float32)
+    known = [*kinds, "score without labels"]
+    blocks += [(strengths, known), (neighbor_mean(both, strengths), [f"neighbors' {name}" for name in known])]
+    values = np.concatenate([block for block, _ in blocks], axis=1)
+    words = tuple(name for _, some in blocks for name in some)
+    return Features(np.nan_to_num(values), words, np.arange(len(words)) < n_local)
+
+
+def judged_neighbors(graph: AttributedGraph, judged: IntArray, anomalous: NDArray[np.bool_]) -> Matrix:
+    """Return how many neighbors of each node are known to be anomalous and normal, and the share of the former.
+
+    A node is not its own neighbor, so that its own label never enters its features.
+    """
+    arcs = sp.csr_matrix(graph.adjacency, dtype=np.float32)
+    both = arcs + arcs.T if graph.directed else arcs
+    known = np.zeros((graph.n_nodes, 2), dtype=np.float32)
+    known[judged[anomalous], 0] = 1.0
+    known[judged[~anomalous], 1] = 1.0
+    counts = np.asarray(both @ known)
+    share = (counts[:, 0] + 0.1) / (counts.sum(axis=1) + 1.0)
+    return np.column_stack([counts, share]).astype(np.float32)
+
+
+JUDGED_NAMES = ("anomalous neighbors", "normal neighbors", "share of anomalous neighbors")
+
+
+def edge_features(nodes: Features, edges: IntArray, own: Matrix, names: Sequence[str], score: FloatArray) -> Features:
+    """Return the features of every edge: those of its ends, their differences, and what is known of the edge itself.
+
+    Parameters
+    ----------
+    nodes
+        Features of the nodes.
+    edges
+        (2, n_edges) positions of the ends.
+    own, names
+        (n_edges, n) numbers that belong to the edges, such as amounts, and what they are called.
+    score
+        Score of each edge without labels.
+    """
+    first, second = nodes.values[edges[0]], nodes.values[edges[1]]
+    values = np.concatenate(
+        [own.astype(np.float32), score[:, None].astype(np.float32), first, second, np.abs(first - second)], axis=1
+    )
+    words = (
+        *names, "score without labels", *(f"source's {name}" for name in nodes.names),
+        *(f"target's {name}" for name in nodes.names), *(f"difference in {name}" for name in nodes.names),
+    )  # fmt: skip
+    local = np.concatenate([np.ones(len(names), dtype=np.bool_), [False], nodes.local, nodes.local, nodes.local])
+    return Features(np.nan_to_num(values), words, local)
+
+
+def neighbor_mean(matrix: Any, values: NDArray[Any]) -> Matrix:
+    """Return the mean of the rows of each node's neighbors, weighted by the entries of a CSR matrix; 0 without any."""
+    total = np.asarray(matrix.sum(axis=1)).ravel()
+    sums = np.asarray(matrix @ values.astype(np.float64))
+    return (sums / np.where(total > 0, total, 1.0)[:, None]).astype(np.float32)
+
+
+def _weights(graph: AttributedGraph) -> Any:
+    """Return the absolute weights of the edges as a symmetric CSR matrix."""
+    source, target = graph.edges
+    weight = np.abs(np.asarray(graph.edge_weight, dtype=np.float64))
+    size = (graph.n_nodes, graph.n_nodes)
+    matrix = sp.coo_matrix((weight, (source, target)), shape=size).tocsr()
+    return matrix + matrix.T
+
+
+def quantile_levels(values: NDArray[Any], n_levels: int = N_LEVELS) -> Matrix:
+    """Return quantiles of each column, (n_columns, n_levels), that :func:`normal_scores` reads ranks from."""
+    places = np.linspace(0.0, len(values) - 1.0, min(n_levels, len(values))).round().astype(np.int64)
+    columns = np.atleast_2d(values.T)
+    return np.stack(list(in_order(lambda column: np.sort(column)[places], columns))).astype(np.float32)
+
+
+def normal_scores(values: NDArray[Any], levels: Matrix, *, farthest: float = FARTHEST) -> Matrix:
+    """Return each column as normal scores: Φ⁻¹ of its rank among the levels, ties in the middle, at most ±farthest.
+
+    >>> levels = quantile_levels(np.arange(101.0)[:, None])
+    >>> normal_scores(np.array([[50.0], [0.0], [1000.0]]), levels).round(2).ravel().tolist()
+    [0.0, -2.58, 2.58]
+    """
+    out = np.empty((len(values), len(levels)), dtype=np.float32)
+
+    def fill(column: int) -> None:
+        mine, known = values[:, column].astype(np.float32), levels[column]
+        rank = (np.searchsorted(known, mine, "left") + np.searchsorted(known, mine, "right")) / 2.0
+        share = (np.clip(rank, 0.5, known.size - 0.5)) / known.size
+        out[:, column] = np.clip(ndtri(share), -farthest, farthest)
+
+    for _ in in_order(fill, range(len(levels))):
+        pass
+    return out

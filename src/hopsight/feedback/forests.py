@@ -1,0 +1,107 @@
+"""Forests as arrays: grown by scikit-learn, kept and evaluated without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.system.compiled import compiled
+from hopsight.system.threads import in_order
+
+FloatArray = NDArray[np.float64]
+
+N_TREES = 100
+MOST_LEAVES = 256  # of a tree, so that a saved forest stays small however many labels there are
+ROWS_AT_ONCE = 1 << 14
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees side by side.
+
+    Attributes
+    ----------
+    starts
+        (n_trees,) first node of each tree.
+    left, right, feature
+        (n_nodes,) children of each node and the column that it splits; a leaf is its own child.
+    threshold, value
+        (n_nodes,) rows with at most this value go left; what a leaf predicts.
+    """
+
+    starts: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    threshold: FloatArray
+    value: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, trees: Any) -> Forest:
+        """Return the arrays of fitted trees of scikit-learn; a classifier's leaves hold the chance of class 1."""
+        parts: list[tuple[NDArray[Any], ...]] = []
+        starts, first = [], 0
+        for fitted in trees:
+            tree = fitted.tree_
+            own = np.arange(tree.node_count)
+            leaf = tree.children_left < 0
+            shares = tree.value[:, 0, :]
+            value = shares[:, 0] if shares.shape[1] == 1 else shares[:, 1] / shares.sum(axis=1)
+            children = (np.where(leaf, own, side) + first for side in (tree.children_left, tree.children_right))
+            parts.append((*children, np.where(leaf, 0, tree.feature), tree.threshold, value))
+            starts.append(first)
+            first += tree.node_count
+        left, right, feature, threshold, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return cls(
+            np.array(starts, dtype=np.int32), left.astype(np.int32), right.astype(np.int32),
+            feature.astype(np.int32), threshold.astype(np.float64), value.astype(np.float32),
+        )  # fmt: skip
+
+    def predict(self, rows: NDArray[np.float32]) -> FloatArray:
+        """Return the mean over the trees of what they predict for each row."""
+        out = np.zeros(len(rows))
+
+        def fill(start: int) -> None:
+            some = slice(start, start + ROWS_AT_ONCE)
+            _add_trees(
+                np.ascontiguousarray(rows[some]), self.starts, self.left, self.right, self.feature, self.threshold,
+                self.value, out[some],
+            )  # fmt: skip
+
+        for _ in in_order(fill, range(0, len(rows), ROWS_AT_ONCE)):
+            pass
+        return out / max(1, self.starts.size)
+
+    def check(self, n_features: int) -> None:
+        """Refuse arrays that are not trees: children come after their parents, columns exist, numbers are finite."""
+        size = self.value.size
+        own = np.arange(size)
+        leaf = self.left == own
+        sound = (
+            self.left.shape == self.right.shape == self.feature.shape == self.threshold.shape == (size,)
+            and bool((leaf == (self.right == own)).all())
+            and bool(((self.left > own) | leaf).all() and ((self.right > own) | leaf).all())
+            and bool((self.left < size).all() and (self.right < size).all())
+            and bool(((self.starts >= 0) & (self.starts < size)).all())
+            and bool(((self.feature >= 0) & (self.feature < n_features)).all())
+            and bool(np.isfinite(self.value).all() and np.isfinite(self.threshold).all())
+        )
+        if not sound:
+            raise ValueError("the trees of what was learned are damaged")
+
+
+@compiled(nogil=True)
+def _add_trees(
+    rows: Any, starts: Any, left: Any, right: Any, feature: Any, threshold: Any, value: Any, out: Any
+) -> None:
+    for row in range(rows.shape[0]):
+        total = 0.0
+        for tree in range(starts.size):
+            node = starts[tree]
+            while left[node] != node:
+                node = left[node] if rows[row, feature[node]] <= threshold[node] else right[node]
+            total += value[node]
+        out[row] += total

@@ -1,0 +1,329 @@
+"""Learn from labels: combine the experts, calibrate a probability, and say what was learned and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import rankdata
+
+from hopsight.feedback.experts import (
+    EXPERTS,
+    N_FOLDS,
+    STEP,
+    Judged,
+    balanced,
+    fit_all,
+    fit_correction,
+    fit_kernel,
+    fit_linear,
+    fit_local,
+    logistic,
+    predict_kernel,
+)
+from hopsight.feedback.features import Features, normal_scores, quantile_levels
+from hopsight.feedback.forests import Forest
+from hopsight.metrics import roc_auc
+from hopsight.system.threads import few_threads
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+Matrix = NDArray[np.float32]
+
+# What each expert counts before labels say otherwise. Experts that start from nothing count only as far as labels were
+# given all over the ranking: whoever has seen its top alone says nonsense about the rest.
+SHARES = {"correction": 2.0, "linear": 1.0, "kernel": 1.0, "local": 1.0, "all": 1.0}
+SHARES_AT_TOP = {"correction": 3.0, "linear": 1.0}
+DEFAULT_AT_TOP = 0.5  # of all experts together: what the score without labels counts if all labels are from the top
+FEW_LABELS = 0.5  # and what it counts with one label of the rarer kind; with k of them, this over k
+TOTAL = 2.0  # slope of all experts together
+PRIOR = 30.0  # how much labels must say to change these shares
+CALIBRATION_PRIOR, CALIBRATION_SLOPE = 6.0, 0.6  # how much labels must say to change the slope, and where it starts
+MOST_LABELS = 2_000  # more are thinned out, so that learning stays quick and what is saved small
+MOST_REFERENCE = 1 << 13  # rows that ranks refer to
+N_LEVELS = 513
+LEAST_LOSS = -2.0  # standard errors of the difference of two ROC-AUC: below it the ranking stays
+N_FIRST = 50
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned, as arrays that can be saved.
+
+    Attributes
+    ----------
+    correction, local, everything
+        The forests of the experts ``correction``, ``local`` and ``all``.
+    line, linear
+        Intercept and slope of the score without labels, and coefficients of the linear expert.
+    known, coefficients
+        The judged rows as normal scores, and their coefficients in the kernel expert.
+    levels, score_levels, expert_levels
+        Quantiles that features, scores and experts are ranked by.
+    local_columns
+        Which features the expert ``local`` sees (0 or 1).
+    weights
+        (1 + n_experts + 1,) intercept, weight of each expert and of the score without labels.
+    calibration
+        Intercept and slope from the combination to the log-odds of being anomalous.
+    judged, anomalous, out_of_fold
+        Positions of the judged rows, which are anomalous (0 or 1), and their probability without their own label.
+    before
+        The scores without labels of the judged rows.
+    kept
+        (1,) whether the ranking stays as it was, because predictions without the own label showed no gain (0 or 1).
+    """
+
+    correction: Forest
+    local: Forest
+    everything: Forest
+    line: FloatArray
+    linear: FloatArray
+    known: Matrix
+    coefficients: FloatArray
+    levels: Matrix
+    score_levels: Matrix
+    expert_levels: Matrix
+    local_columns: IntArray
+    weights: FloatArray
+    calibration: FloatArray
+    judged: IntArray
+    anomalous: IntArray
+    out_of_fold: FloatArray
+    before: FloatArray
+    kept: IntArray
+
+    def log_odds(self, features: Features, score: FloatArray) -> FloatArray:
+        """Return the log-odds that each row is anomalous, given its features and its score without labels."""
+        return self.calibration[0] + self.calibration[1] * self._combined(features.values, score)
+
+    def _combined(self, rows: Matrix, score: FloatArray) -> FloatArray:
+        usual = normal_scores(score[:, None], self.score_levels, farthest=np.inf)
+        if self.kept[0]:
+            return usual[:, 0].astype(np.float64)
+        opinions = self._opinions(rows, usual[:, 0].astype(np.float64))
+        columns = np.column_stack([normal_scores(opinions, self.expert_levels, farthest=np.inf), usual])
+        return np.asarray(columns @ self.weights[1:] + self.weights[0])
+
+    def _opinions(self, rows: Matrix, usual: FloatArray) -> FloatArray:
+        """Return what each expert says of every row, in the order of :data:`EXPERTS`."""
+        normal = normal_scores(rows, self.levels)
+        local = np.ascontiguousarray(rows[:, self.local_columns > 0])
+        with few_threads(1):  # several would add up in another order
+            linear = self.linear[0] + self.linear[1] * usual + normal @ self.linear[2:]
+            similar = predict_kernel(normal, self.known, self.coefficients)
+        opinions = (
+            self.line[0] + self.line[1] * usual + STEP * self.correction.predict(rows),
+            linear,
+            similar,
+            self.local.predict(local),
+            self.everything.predict(rows),
+        )
+        return np.column_stack(opinions)
+
+    def quality(self) -> dict[str, Any]:
+        """Return how well the judged rows are told apart without their own labels, and how well before."""
+        anomalous = self.anomalous > 0
+        n_first = max(1, min(N_FIRST, anomalous.size // 2))
+        rankings = {"learned": self.out_of_fold, "before": self.before}
+        return {
+            "n_anomalous": int(anomalous.sum()),
+            "n_normal": int((~anomalous).sum()),
+            "roc_auc": roc_auc(anomalous, self.out_of_fold),
+            "roc_auc_before": roc_auc(anomalous, self.before),
+            "n_first": n_first,
+            **{
+                f"precision{'' if name == 'learned' else '_before'}": float(
+                    anomalous[np.argsort(-values, kind="stable")[:n_first]].mean()
+                )
+                for name, values in rankings.items()
+            },
+            "kept": bool(self.kept[0]),
+        }
+
+    def check(self, n_rows: int) -> None:
+        """Refuse arrays of a saved model that do not fit together."""
+        n_features, m = self.levels.shape[0], self.judged.size
+        n_local = int((self.local_columns > 0).sum())
+        shapes = {
+            "line": (2,), "linear": (n_features + 2,), "known": (m, n_features), "coefficients": (m,),
+            "local_columns": (n_features,), "weights": (len(EXPERTS) + 2,), "calibration": (2,), "anomalous": (m,),
+            "out_of_fold": (m,), "before": (m,), "kept": (1,),
+        }  # fmt: skip
+        wrong = [name for name, shape in shapes.items() if np.shape(getattr(self, name)) != shape]
+        if wrong or self.score_levels.shape[0] != 1 or self.expert_levels.shape[0] != len(EXPERTS):
+            raise ValueError(f"{(wrong or ['levels'])[0]} of what was learned has the wrong shape")
+        if not ((self.judged >= 0) & (self.judged < n_rows)).all():
+            raise ValueError("what was learned names nodes that do not exist")
+        self.correction.check(n_features)
+        self.everything.check(n_features)
+        self.local.check(max(1, n_local))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays by name; those of a forest are called ``forest.name``."""
+        found: dict[str, NDArray[Any]] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Forest):
+                found |= {f"{field.name}.{part.name}": getattr(value, part.name) for part in fields(Forest)}
+            else:
+                found[field.name] = value
+        return found
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Learned:
+        """Return what :meth:`arrays` was made from."""
+        values: dict[str, Any] = {}
+        for field in fields(cls):
+            forest = {part.name: arrays[f"{field.name}.{part.name}"] for part in fields(Forest)
+                      if f"{field.name}.{part.name}" in arrays}  # fmt: skip
+            values[field.name] = Forest(**forest) if forest else arrays[field.name]
+        return cls(**values)
+
+
+def learn(
+    features: Features, score: FloatArray, judged: IntArray, anomalous: BoolArray, hashes: NDArray[np.uint64], seed: int
+) -> Learned:
+    """Learn from the labels of some rows, of which there must be both kinds.
+
+    Parameters
+    ----------
+    features, score
+        Features of all rows, and their scores without labels.
+    judged, anomalous
+        Positions of the judged rows, and which of them are anomalous.
+    hashes
+        A random word per row that depends on its id alone: it decides folds and order, so that the order of the input
+        does not matter.
+    seed
+        Seed of the forests.
+    """
+    kept = _thinned(judged, anomalous, hashes)
+    judged, anomalous = judged[kept], anomalous[kept]
+    reference = np.argsort(hashes, kind="stable")[:MOST_REFERENCE]
+    levels = quantile_levels(features.values[reference])
+    score_levels = quantile_levels(score[reference][:, None], N_LEVELS)
+    usual = normal_scores(score[:, None], score_levels, farthest=np.inf)[:, 0].astype(np.float64)
+    rows = features.values[judged]
+    mine = Judged(
+        rows, normal_scores(rows, levels), usual[judged], anomalous, _folds(anomalous), features.local, seed
+    )
+    with few_threads(1):
+        correction, line, by_correction = fit_correction(mine)
+        linear, by_linear = fit_linear(mine)
+        coefficients, by_kernel = fit_kernel(mine)
+        local, by_local = fit_local(mine)
+        everything, by_all = fit_all(mine)
+    nobody = np.zeros(0)
+    draft = Learned(
+        correction, local, everything, line, linear, mine.normal, coefficients, levels, score_levels,
+        np.zeros((len(EXPERTS), 1), dtype=np.float32), features.local.astype(np.int64), nobody, nobody, judged,
+        anomalous.astype(np.int64), nobody, usual[judged], np.zeros(1, dtype=np.int64),
+    )  # fmt: skip
+    opinions = draft._opinions(features.values[reference], usual[reference])
+    expert_levels = quantile_levels(opinions, N_LEVELS)
+    without = np.column_stack([by_correction, by_linear, by_kernel, expit(by_local), expit(by_all)])
+    columns = np.column_stack([normal_scores(without, expert_levels, farthest=np.inf), mine.score])
+    weights, combined = _combine(columns, mine)
+    stays = _loses(anomalous, combined, mine.score)
+    basis = mine.score if stays else combined
+    calibration, probability = _calibrate(basis, mine)
+    learned: dict[str, Any] = {field.name: getattr(draft, field.name) for field in fields(Learned)}
+    learned |= {
+        "expert_levels": expert_levels, "weights": weights, "calibration": calibration, "out_of_fold": probability,
+        "kept": np.array([int(stays)]),
+    }  # fmt: skip
+    return Learned(**learned)
+
+
+def _combine(columns: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArray]:
+    """Return intercept and weights of the experts and of the score, and the combination without the own label.
+
+    A logistic regression with weights that are not negative and start from shares that have proved themselves.
+    """
+    prior = _prior(judged)
+    penalties = np.full(prior.size, PRIOR)
+
+    def fit(rows: BoolArray) -> FloatArray:
+        anomalous = judged.anomalous[rows]
+        return logistic(columns[rows], anomalous, balanced(anomalous), penalties, prior, nonnegative=True)
+
+    def fold_fit(rows: BoolArray) -> Any:
+        weights = fit(rows)
+        return lambda others: columns[others] @ weights[1:] + weights[0]
+
+    with few_threads(1):
+        return fit(np.ones(judged.anomalous.size, dtype=np.bool_)), judged.without_own_label(fold_fit)
+
+
+def _prior(judged: Judged) -> FloatArray:
+    """Return the weights before labels: by how many labels of the rarer kind there are and how far down they reach."""
+    spread = min(1.0, 4.0 * float((judged.score < 0).mean()))  # 1 if a quarter of the labels is in the lower half
+    everywhere = np.array([SHARES.get(name, 0.0) for name in EXPERTS])
+    at_top = np.array([SHARES_AT_TOP.get(name, 0.0) for name in EXPERTS])
+    experts = spread * everywhere / everywhere.sum() + (1.0 - spread) * at_top / at_top.sum()
+    rarer = min(int(judged.anomalous.sum()), int((~judged.anomalous).sum()))
+    default = FEW_LABELS / rarer + (1.0 - spread) * DEFAULT_AT_TOP
+    return TOTAL * np.append(experts, default)
+
+
+def _calibrate(combined: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArray]:
+    """Return intercept and slope to log-odds, and the probability of each judged row without its own label."""
+    penalty, prior = np.array([CALIBRATION_PRIOR]), np.array([CALIBRATION_SLOPE])
+
+    def fit(rows: BoolArray) -> FloatArray:
+        alike = np.ones(int(rows.sum()))
+        return logistic(combined[rows, None], judged.anomalous[rows], alike, penalty, prior, nonnegative=True)
+
+    def fold_fit(rows: BoolArray) -> Any:
+        line = fit(rows)
+        return lambda others: line[0] + line[1] * combined[others]
+
+    return fit(np.ones(combined.size, dtype=np.bool_)), expit(judged.without_own_label(fold_fit))
+
+
+def _loses(anomalous: BoolArray, learned: FloatArray, before: FloatArray) -> bool:
+    """Return whether the learned ranking is worse on the judged rows than before, by more than two standard errors."""
+    if min(int(anomalous.sum()), int((~anomalous).sum())) < 2:
+        return False
+    difference, error = auc_difference(anomalous, learned, before)
+    return difference < LEAST_LOSS * error
+
+
+def auc_difference(truth: BoolArray, first: FloatArray, second: FloatArray) -> tuple[float, float]:
+    """Return how much larger the ROC-AUC of the first scores is, and the standard error by DeLong's method."""
+    found = [_placements(truth, scores) for scores in (first, second)]
+    above, below = (found[0][side] - found[1][side] for side in (0, 1))
+    error = np.sqrt(above.var(ddof=1) / above.size + below.var(ddof=1) / below.size)
+    return float(above.mean()), float(error)
+
+
+def _placements(truth: BoolArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the share of normal rows below each anomalous one, and of anomalous rows above each normal one."""
+    everyone, among = rankdata(scores), (rankdata(scores[truth]), rankdata(scores[~truth]))
+    n_anomalous, n_normal = among[0].size, among[1].size
+    return (everyone[truth] - among[0]) / n_normal, 1.0 - (everyone[~truth] - among[1]) / n_anomalous
+
+
+def _folds(anomalous: BoolArray) -> IntArray:
+    """Return a fold per judged row, in turn within each kind."""
+    fold = np.zeros(anomalous.size, dtype=np.int64)
+    for kind in (anomalous, ~anomalous):
+        fold[kind] = np.arange(int(kind.sum())) % N_FOLDS
+    return fold
+
+
+def _thinned(judged: IntArray, anomalous: BoolArray, hashes: NDArray[np.uint64]) -> IntArray:
+    """Return which labels to learn from, in the order of their hashes: all of the rarer kind, at most half of each."""
+    order = np.argsort(hashes[judged], kind="stable")
+    if judged.size <= MOST_LABELS:
+        return order
+    rare, common = sorted((order[anomalous[order]], order[~anomalous[order]]), key=len)
+    rare = rare[: MOST_LABELS // 2]
+    chosen = np.concatenate([rare, common[: MOST_LABELS - rare.size]])
+    return chosen[np.argsort(hashes[judged[chosen]], kind="stable")]
