@@ -1,7 +1,7 @@
 """Experts: five ways to learn from labels, each with predictions made without a node's own label.
 
-Two of them start from the score without labels and learn where it is wrong (``correction``, ``linear``): labels that say
-little change little. Three start from nothing (``all``, ``local``, ``kernel``): they find what no detector would look
+Two of them start from the score without labels and learn where it is wrong (``correction``, ``linear``): labels that
+say little change little. Three start from nothing (``all``, ``local``, ``kernel``): they find what no detector would look
 for, and say nonsense about nodes unlike those judged. :mod:`hopsight.feedback.learner` combines them.
 """
 
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import expit
 
-from hopsight.feedback.forests import MOST_LEAVES, N_TREES, Forest
+from hopsight.feedback.forests import Forest, grow
 from hopsight.system.threads import in_order
 
 FloatArray = NDArray[np.float64]
@@ -120,27 +121,24 @@ def fit_correction(judged: Judged) -> tuple[Forest, FloatArray, FloatArray]:
     With p the chance of being anomalous by a logistic regression on the score alone, extremely randomized trees learn
     y − p from all features; the expert says logit(p) + 4 · trees.
     """
-    from sklearn.ensemble import ExtraTreesRegressor
+    from sklearn.tree import ExtraTreeRegressor
 
     column = judged.score[:, None]
 
     def fit_line(rows: BoolArray) -> FloatArray:
         weights, penalty = balanced(judged.anomalous[rows]), np.array([SLOPE_PENALTY])
-        return logistic(
-            column[rows], judged.anomalous[rows], weights, penalty, np.array([SLOPE]), nonnegative=True
-        )
+        return logistic(column[rows], judged.anomalous[rows], weights, penalty, np.array([SLOPE]), nonnegative=True)
 
     def fold_fit(rows: BoolArray) -> Callable[[BoolArray], FloatArray]:
         line = fit_line(rows)
         return lambda others: line[0] + line[1] * judged.score[others]
 
     expected = judged.without_own_label(fold_fit)
-    trees = ExtraTreesRegressor(
-        N_TREES, bootstrap=True, oob_score=True, max_features=0.3, min_samples_leaf=2, max_leaf_nodes=MOST_LEAVES,
-        random_state=judged.seed,
-    ).fit(judged.rows, judged.anomalous - expit(expected), sample_weight=judged.weights)  # fmt: skip
+    make_tree = partial(ExtraTreeRegressor, max_features=0.3, min_samples_leaf=2)
+    wrong = judged.anomalous - expit(expected)
+    forest, without = grow(make_tree, judged.rows, wanted=wrong, weights=judged.weights, seed=judged.seed)
     line = fit_line(np.ones(judged.anomalous.size, dtype=np.bool_))
-    return Forest.of(trees.estimators_), line, expected + STEP * np.nan_to_num(trees.oob_prediction_)
+    return forest, line, expected + STEP * without
 
 
 def fit_linear(judged: Judged) -> tuple[FloatArray, FloatArray]:
@@ -192,25 +190,17 @@ def predict_kernel(normal: Matrix, known: Matrix, coefficients: FloatArray) -> F
 
 def fit_local(judged: Judged) -> tuple[Forest, FloatArray]:
     """Grow a random forest on the attributes of nodes and neighborhoods, as RF-Graph does."""
-    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
 
-    trees = RandomForestClassifier(
-        N_TREES, oob_score=True, max_leaf_nodes=MOST_LEAVES, random_state=judged.seed
-    ).fit(judged.rows[:, judged.local], judged.anomalous, sample_weight=judged.weights)  # fmt: skip
-    return Forest.of(trees.estimators_), _log_odds(trees.oob_decision_function_[:, 1], judged.anomalous)
+    rows = np.ascontiguousarray(judged.rows[:, judged.local])
+    return grow(
+        partial(DecisionTreeClassifier, max_features="sqrt"), rows, judged.anomalous, judged.weights, judged.seed + 1
+    )
 
 
 def fit_all(judged: Judged) -> tuple[Forest, FloatArray]:
     """Grow extremely randomized trees on all features, evidence included."""
-    from sklearn.ensemble import ExtraTreesClassifier
+    from sklearn.tree import ExtraTreeClassifier
 
-    trees = ExtraTreesClassifier(
-        N_TREES, bootstrap=True, oob_score=True, max_features=0.3, min_samples_leaf=2, max_leaf_nodes=MOST_LEAVES,
-        random_state=judged.seed,
-    ).fit(judged.rows, judged.anomalous, sample_weight=judged.weights)  # fmt: skip
-    return Forest.of(trees.estimators_), _log_odds(trees.oob_decision_function_[:, 1], judged.anomalous)
-
-
-def _log_odds(shares: FloatArray, anomalous: BoolArray) -> FloatArray:
-    """Return log-odds of votes; a row that every tree has seen gets the share of anomalous labels."""
-    return np.asarray(logit(np.clip(np.where(np.isnan(shares), anomalous.mean(), shares), 1e-3, 1.0 - 1e-3)))
+    make_tree = partial(ExtraTreeClassifier, max_features=0.3, min_samples_leaf=2)
+    return grow(make_tree, judged.rows, judged.anomalous, judged.weights, judged.seed + 2)

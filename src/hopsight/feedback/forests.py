@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +49,7 @@ class Forest:
             tree = fitted.tree_
             own = np.arange(tree.node_count)
             leaf = tree.children_left < 0
-            shares = tree.value[:, 0, :]
-            value = shares[:, 0] if shares.shape[1] == 1 else shares[:, 1] / shares.sum(axis=1)
+            value = _leaf_values(tree.value)
             children = (np.where(leaf, own, side) + first for side in (tree.children_left, tree.children_right))
             parts.append((*children, np.where(leaf, 0, tree.feature), tree.threshold, value))
             starts.append(first)
@@ -91,6 +91,37 @@ class Forest:
         )
         if not sound:
             raise ValueError("the trees of what was learned are damaged")
+
+
+def grow(
+    make_tree: Callable[..., Any], rows: NDArray[np.float32], wanted: NDArray[Any], weights: FloatArray, seed: int
+) -> tuple[Forest, FloatArray]:
+    """Grow trees on bootstrap samples; return them, and for each row the mean of the trees that have not seen it.
+
+    Scikit-learn's forests draw weighted samples in some versions, which leaves no tree that has not seen a rare row.
+    A row that every tree has seen gets the mean of all others.
+    """
+    rng = np.random.default_rng(seed)
+    n = len(rows)
+    trees, total, count = [], np.zeros(n), np.zeros(n)
+    for _ in range(N_TREES):
+        drawn = np.bincount(rng.integers(0, n, n), minlength=n)
+        tree = make_tree(max_leaf_nodes=MOST_LEAVES, random_state=int(rng.integers(2**31)))
+        tree.fit(rows, wanted, sample_weight=weights * drawn)
+        unseen = drawn == 0
+        total[unseen] += _leaf_values(tree.tree_.predict(rows[unseen]))
+        count[unseen] += 1
+        trees.append(tree)
+    known = count > 0
+    without = np.divide(total, count, out=np.zeros(n), where=known)
+    without[~known] = without[known].mean() if known.any() else 0.0
+    return Forest.of(trees), without
+
+
+def _leaf_values(values: NDArray[Any]) -> FloatArray:
+    """Return a tree's number per leaf: its mean, or the share of the second class."""
+    shares = values.reshape(len(values), -1)
+    return np.asarray(shares[:, 0] if shares.shape[1] == 1 else shares[:, 1] / shares.sum(axis=1))
 
 
 @compiled(nogil=True)

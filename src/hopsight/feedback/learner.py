@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -75,6 +74,8 @@ class Learned:
         Positions of the judged rows, which are anomalous (0 or 1), and their probability without their own label.
     before
         The scores without labels of the judged rows.
+    key
+        (1,) tells the nodes of the graph from those of others.
     kept
         (1,) whether the ranking stays as it was, because predictions without the own label showed no gain (0 or 1).
     """
@@ -96,6 +97,7 @@ class Learned:
     anomalous: IntArray
     out_of_fold: FloatArray
     before: FloatArray
+    key: IntArray
     kept: IntArray
 
     def log_odds(self, features: Features, score: FloatArray) -> FloatArray:
@@ -148,12 +150,12 @@ class Learned:
 
     def check(self, n_rows: int) -> None:
         """Refuse arrays of a saved model that do not fit together."""
-        n_features, m = self.levels.shape[0], self.judged.size
+        n_features, m, k = self.levels.shape[0], self.judged.size, self.coefficients.size
         n_local = int((self.local_columns > 0).sum())
         shapes = {
-            "line": (2,), "linear": (n_features + 2,), "known": (m, n_features), "coefficients": (m,),
+            "line": (2,), "linear": (n_features + 2,), "known": (k, n_features), "coefficients": (k,),
             "local_columns": (n_features,), "weights": (len(EXPERTS) + 2,), "calibration": (2,), "anomalous": (m,),
-            "out_of_fold": (m,), "before": (m,), "kept": (1,),
+            "out_of_fold": (m,), "before": (m,), "key": (1,), "kept": (1,),
         }  # fmt: skip
         wrong = [name for name, shape in shapes.items() if np.shape(getattr(self, name)) != shape]
         if wrong or self.score_levels.shape[0] != 1 or self.expert_levels.shape[0] != len(EXPERTS):
@@ -164,26 +166,18 @@ class Learned:
         self.everything.check(n_features)
         self.local.check(max(1, n_local))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return everything as arrays by name; those of a forest are called ``forest.name``."""
-        found: dict[str, NDArray[Any]] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, Forest):
-                found |= {f"{field.name}.{part.name}": getattr(value, part.name) for part in fields(Forest)}
-            else:
-                found[field.name] = value
-        return found
-
     @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Learned:
-        """Return what :meth:`arrays` was made from."""
+    def of(cls, **arrays: NDArray[Any]) -> Learned:
+        """Return what was saved, from arrays by name; those of a forest are called ``forest.name``."""
+        forests: dict[str, dict[str, NDArray[Any]]] = {}
         values: dict[str, Any] = {}
-        for field in fields(cls):
-            forest = {part.name: arrays[f"{field.name}.{part.name}"] for part in fields(Forest)
-                      if f"{field.name}.{part.name}" in arrays}  # fmt: skip
-            values[field.name] = Forest(**forest) if forest else arrays[field.name]
-        return cls(**values)
+        for name, array in arrays.items():
+            owner, dot, part = name.partition(".")
+            if dot:
+                forests.setdefault(owner, {})[part] = array
+            else:
+                values[name] = array
+        return cls(**values, **{name: Forest(**parts) for name, parts in forests.items()})
 
 
 def learn(
@@ -210,9 +204,7 @@ def learn(
     score_levels = quantile_levels(score[reference][:, None], N_LEVELS)
     usual = normal_scores(score[:, None], score_levels, farthest=np.inf)[:, 0].astype(np.float64)
     rows = features.values[judged]
-    mine = Judged(
-        rows, normal_scores(rows, levels), usual[judged], anomalous, _folds(anomalous), features.local, seed
-    )
+    mine = Judged(rows, normal_scores(rows, levels), usual[judged], anomalous, _folds(anomalous), features.local, seed)
     with few_threads(1):
         correction, line, by_correction = fit_correction(mine)
         linear, by_linear = fit_linear(mine)
@@ -223,11 +215,11 @@ def learn(
     draft = Learned(
         correction, local, everything, line, linear, mine.normal, coefficients, levels, score_levels,
         np.zeros((len(EXPERTS), 1), dtype=np.float32), features.local.astype(np.int64), nobody, nobody, judged,
-        anomalous.astype(np.int64), nobody, usual[judged], np.zeros(1, dtype=np.int64),
+        anomalous.astype(np.int64), nobody, usual[judged], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64),
     )  # fmt: skip
     opinions = draft._opinions(features.values[reference], usual[reference])
     expert_levels = quantile_levels(opinions, N_LEVELS)
-    without = np.column_stack([by_correction, by_linear, by_kernel, expit(by_local), expit(by_all)])
+    without = np.column_stack([by_correction, by_linear, by_kernel, by_local, by_all])
     columns = np.column_stack([normal_scores(without, expert_levels, farthest=np.inf), mine.score])
     weights, combined = _combine(columns, mine)
     stays = _loses(anomalous, combined, mine.score)
