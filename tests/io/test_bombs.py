@@ -17,7 +17,7 @@ from scipy.io import savemat
 
 from hopsight.graph import AttributedGraph
 from hopsight.io import read
-from hopsight.io.verdicts import read_nodes, read_verdicts
+from hopsight.io.labels import read_labels, read_nodes
 from hopsight.runs.results import read_table
 
 from .test_damage import MEMORY, within
@@ -201,7 +201,7 @@ def test_a_small_file_never_fills_the_memory(tmp_path: Path, bomb: Callable[[Pat
 def test_a_packed_file_of_verdicts_or_scores_never_fills_the_memory(tmp_path: Path) -> None:
     pair = AttributedGraph.from_edges([0], [1], [[0.0], [1.0]])
     (tmp_path / "bomb.csv").write_bytes(gzip.compress(b"node,verdict\n" + bytes(300_000_000).replace(b"\0", b"a"), 9))
-    for call in (lambda path: read_verdicts(path, pair), lambda path: read_nodes(path, pair), read_table):
+    for call in (lambda path: read_labels(path, pair), lambda path: read_nodes(path, pair), read_table):
         with within(MEMORY), pytest.raises(ValueError, match="an implausible size"):
             call(tmp_path / "bomb.csv")
 

@@ -1,15 +1,16 @@
-"""Verdicts from mappings, tables and files."""
+"""Labels from mappings, tables and files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.verdicts import read_nodes, read_verdicts
+from hopsight.io.labels import Labels, read_labels, read_nodes
 
 
 @pytest.fixture
@@ -17,33 +18,58 @@ def graph() -> AttributedGraph:
     return AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)), node_ids=["ann", "=bob", "7"])
 
 
-def test_a_mapping_a_table_and_a_file_say_the_same(graph: AttributedGraph, tmp_path: Path) -> None:
+def words(labels: Labels) -> dict[int, str]:
+    known = zip(labels.positions.tolist(), labels.anomalous.tolist(), strict=True)
+    return {place: "anomalous" if bad else "normal" for place, bad in known}
+
+
+def test_a_mapping_a_series_a_table_and_a_file_say_the_same(graph: AttributedGraph, tmp_path: Path) -> None:
     columns = {"node": ["ann", "=bob", "7"], "verdict": ["Normal ", "anomalous", "unsure"]}
-    expected = {0: "normal", 1: "anomalous", 2: "unsure"}
+    mapping = dict(zip(*columns.values(), strict=True))
     file = tmp_path / "verdicts.csv"
     file.write_text('node,verdict,note\nann,normal,\n\'=bob,anomalous,"a, b"\n7,unsure,x\n')
-    for source in (dict(zip(*columns.values(), strict=True)), columns, pl.DataFrame(columns), file, str(file)):
-        assert read_verdicts(source, graph) == expected
+    sources = (mapping, columns, pl.DataFrame(columns), pd.Series(mapping), pd.DataFrame(columns), file, str(file))
+    for source in (*sources, columns["verdict"]):  # the last has one label per node
+        found = read_labels(source, graph)
+        assert words(found) == {0: "normal", 1: "anomalous"} and found.unsure.tolist() == [2]
 
 
-def test_the_last_verdict_on_a_node_counts(graph: AttributedGraph) -> None:
-    table = {"node": ["ann", "7", "ann"], "verdict": ["normal", "normal", "anomalous"]}
-    assert read_verdicts(table, graph) == {2: "normal", 0: "anomalous"}
+@pytest.mark.parametrize(
+    ("bad", "good"),
+    [("yes", "no"), (1, 0), (1.0, 0.0), (True, False), ("TRUE", "false"), ("fraud", "regular"), ("weird", "Legit")],
+)
+def test_two_values_of_many_kinds_are_understood(graph: AttributedGraph, bad: object, good: object) -> None:
+    assert words(read_labels({"ann": bad, "7": good, "=bob": None}, graph)) == {0: "anomalous", 2: "normal"}
 
 
-def test_bad_verdicts_are_refused_in_one_sentence(graph: AttributedGraph, tmp_path: Path) -> None:
+def test_the_anomalous_value_can_be_named(graph: AttributedGraph) -> None:
+    labels = {"ann": "red", "=bob": "green", "7": "blue"}
+    assert words(read_labels(labels, graph, "green")) == {0: "normal", 1: "anomalous", 2: "normal"}
+    with pytest.raises(ValueError, match=r"anomalous_value is 'gren', which no label is; did you mean green\?"):
+        read_labels(labels, graph, "gren")
+
+
+def test_the_last_label_of_a_node_counts_and_conflicts_are_counted(graph: AttributedGraph) -> None:
+    table = {"node": ["ann", "7", "ann", "7"], "verdict": ["normal", "normal", "anomalous", "normal"]}
+    found = read_labels(table, graph)
+    assert words(found) == {2: "normal", 0: "anomalous"} and found.conflicts == 1
+
+
+def test_bad_labels_are_refused_in_one_sentence(graph: AttributedGraph, tmp_path: Path) -> None:
     for source, message in (
-        ({"ann": "guilty"}, "the verdict on 'ann' must be one of anomalous, normal, unsure, got 'guilty'"),
-        ({"zoe": "normal"}, "there is no node 'zoe'"),
+        ({"ann": "red", "7": "blue"}, "labels are 'blue' and 'red'; say which one means anomalous"),
+        ({"ann": "a", "7": "b", "=bob": "c"}, "labels have 3 kinds of values"),
+        ({"zoe": 1, "ann": 0}, "1 labeled node of 2 is not in the graph, such as 'zoe'"),
+        ([1, 0], "must have one entry per node"),
         (7, "got int"),
         (tmp_path / "none.csv", "there is no file"),
     ):
         with pytest.raises(ValueError, match=message):
-            read_verdicts(source, graph)
+            read_labels(source, graph)
     file = tmp_path / "verdicts.csv"
     file.write_text("name,verdict\nann,normal\n")
     with pytest.raises(ValueError, match="has no column node"):
-        read_verdicts(file, graph)
+        read_labels(file, graph)
 
 
 def test_a_list_of_nodes_has_a_column_or_one_node_per_line(graph: AttributedGraph, tmp_path: Path) -> None:

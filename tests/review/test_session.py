@@ -76,9 +76,10 @@ def test_the_export_is_a_file_of_verdicts_that_detect_reads(session: Session, tm
     file.write_text(session.export())
     table = pl.read_csv(file)
     assert table.select("node", "verdict", "note").rows() == [(IMAGE, "anomalous", "'=1+1")]
-    from hopsight.io.verdicts import read_verdicts
+    from hopsight.io.labels import read_labels
 
-    assert read_verdicts(file, session.graph) == {place: "anomalous"}
+    found = read_labels(file, session.graph)
+    assert found.positions.tolist() == [place] and found.anomalous.all()
 
 
 def test_undo_takes_back_only_what_the_same_reviewer_decided(session: Session) -> None:

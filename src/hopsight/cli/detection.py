@@ -18,7 +18,7 @@ LOCAL_ONLY = {
     "redact": "Spark keeps no model to write another report from",
     "scratch": "Spark has its own temporary folders (spark.local.dir)",
     "restart": "the Spark engine keeps no checkpoint",
-    "verdicts": "Spark keeps no graph and no model to learn with",
+    "learn_from": "Spark keeps no graph and no model to learn with",
 }
 
 
@@ -54,9 +54,10 @@ def detect(
         float | None, typer.Option(help="Share of false alarms to expect.", show_default="0.1")
     ] = None,
     contamination: Annotated[float | None, typer.Option(help="Flag this share of nodes instead.")] = None,
-    verdicts: Annotated[
-        str | None, typer.Option(help="Learn from this CSV file with the columns node and verdict.")
+    learn_from: Annotated[
+        str | None, typer.Option(help="Known cases: a column or a file.")
     ] = None,
+    anomalous_value: Annotated[str | None, typer.Option(help="The label that means anomalous.")] = None,
     only: Annotated[str | None, typer.Option(help="Rank only the nodes that this file lists.")] = None,
     repeat: Annotated[int, typer.Option(help="Number of fits to average.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
@@ -86,7 +87,8 @@ def detect(
             split_settings(settings or ()), evidence=evidence or (), false_alarms=false_alarms,
             contamination=contamination,
         ),
-        memory_limit=memory_limit, engine=engine, repeat=repeat, verdicts=verdicts, only=only, scratch=scratch, csv=csv,
+        memory_limit=memory_limit, engine=engine, repeat=repeat, learn_from=learn_from,
+        anomalous_value=anomalous_value, only=only, scratch=scratch, csv=csv,
     )  # fmt: skip
     if engine == "spark":
         from hopsight.spark import run as on_spark

@@ -52,20 +52,21 @@ PANELS = {
         "missing", "data_dir",
     ),
     "Finding anomalies": (
-        "detector", "preset", "settings", "evidence", "false_alarms", "contamination", "seed", "repeat", "verdicts",
-        "only",
+        "detector", "preset", "settings", "evidence", "false_alarms", "contamination", "seed", "repeat", "learn_from",
+        "anomalous_value", "only",
     ),
     "Running": ("device", "engine", "master", "memory_limit", "scratch", "resume", "restart", "quiet"),
     "Output": ("out", "top", "csv", "redact"),
 }  # fmt: skip
 SHOWN = (  # by --help where there is a --help-all
-    "nodes", "label", "ignore", "category", "directed", "weight_column", "time_column", "detector", "settings",
-    "evidence", "false_alarms", "contamination", "seed", "repeat", "device", "resume", "out", "top", "help_all",
+    "nodes", "label", "learn_from", "ignore", "category", "directed", "weight_column", "time_column", "detector",
+    "settings", "evidence", "false_alarms", "contamination", "seed", "device", "resume", "out", "top",
+    "help_all",
 )  # fmt: skip
 WORDS = {
     "COLUMN": (
         "label", "ignore", "source_column", "target_column", "id_column", "weight_column", "time_column", "type_column",
-        "name_column", "category",
+        "name_column", "category", "learn_from",
     ),
     "TABLE": ("nodes",),
     "DIR": ("out", "scratch", "data_dir"),
@@ -78,7 +79,8 @@ WORDS = {
     "NAME": ("detector", "preset", "device", "engine"),
     "NAME=VALUE": ("settings",),
     "KIND": ("evidence",),
-    "FILE": ("verdicts", "only"),
+    "FILE": ("only",),
+    "LABEL": ("anomalous_value",),
     "CHOICE": ("missing", "duplicates", "protocol"),
     "SECONDS": ("time_limit",),
 }  # fmt: skip

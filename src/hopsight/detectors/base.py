@@ -68,7 +68,7 @@ class Detector(ABC):
     least_nodes: ClassVar[int] = 2
     dense_copies: ClassVar[int] = 8  # n×d matrices of float64 held at once
     uses_torch: ClassVar[bool] = True
-    parts: ClassVar[Mapping[str, type]] = {"transform_": AttributeTransform}  # fitted values that are dataclasses
+    parts: ClassVar[Mapping[str, Callable[..., Any]]] = {"transform_": AttributeTransform}  # fitted dataclasses
 
     seed: int | None = 0
     contamination: float | str = "auto"

@@ -24,7 +24,6 @@ from hopsight.system.files import read_regular, replacing, write_tensors
 EDGE_VALUES = ("edge_hop_", "edge_variance_", "edge_probability_", "edge_surprise_")  # a detector has all or none
 SCORED_EDGES = ("edge_score_", "edge_label_", "edge_dissimilarity_")  # of a detector that weighs evidence
 DTYPES = {"label_": "i", "edge_label_": "i", "decided_by_": "i", "judged_": "b"}  # all others are floats
-INFINITE = ("learned_.powers",)  # ∞: the strongest kind decides
 WEIGHTS = ("samples_", "weights_")  # the last axis is as long as the network has weights
 SIZES = ("units", "n_layers", "n_inputs_", "n_classes_", "n_folds", "n_inner")  # at most the number of weights
 
@@ -94,7 +93,7 @@ def check_finite(values: Mapping[str, Any]) -> None:
     """Refuse a value that is not a finite number: with such weights every node would get the same score."""
     for name, value in values.items():
         is_float = isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f"
-        if is_float and not np.isfinite(value).all() and name not in INFINITE:
+        if is_float and not np.isfinite(value).all():
             raise ValueError(f"{name} has values that are not finite numbers")
 
 

@@ -18,8 +18,8 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     """Return the columns node, rank, score, flagged, judged and degree, then the detector's own, in order of rank.
 
     The detector's own columns are the values per node that its class names (such as ahp), one per kind of evidence,
-    ``decided_by``, ``rank_before`` after learning from verdicts, and ``stability`` after repeated fits. The last column
-    is the ``name`` of nodes that have one.
+    ``decided_by``, ``anomaly_probability`` and ``rank_before`` after learning from labels, and ``stability`` after
+    repeated fits. The last column is the ``name`` of nodes that have one.
     """
     scores = np.asarray(model.decision_score_, dtype=np.float64)
     order = shown_order(model)
@@ -50,6 +50,8 @@ def own_columns(model: Any) -> dict[str, NDArray[Any]]:
     decided = decided_by(model)
     if decided is not None:
         found["decided_by"] = decided
+    if hasattr(model, "probability_"):
+        found["anomaly_probability"] = model.probability_
     if hasattr(model, "rank_before_"):
         found["rank_before"] = model.rank_before_
     if hasattr(model, "stability_"):

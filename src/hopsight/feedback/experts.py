@@ -1,8 +1,8 @@
 """Experts: five ways to learn from labels, each with predictions made without a node's own label.
 
 Two of them start from the score without labels and learn where it is wrong (``correction``, ``linear``): labels that
-say little change little. Three start from nothing (``all``, ``local``, ``kernel``): they find what no detector would look
-for, and say nonsense about nodes unlike those judged. :mod:`hopsight.feedback.learner` combines them.
+say little change little. Three start from nothing (``all``, ``local``, ``kernel``): they find what no detector would
+look for, and say nonsense about nodes unlike those judged. :mod:`hopsight.feedback.learner` combines them.
 """
 
 from __future__ import annotations
@@ -169,9 +169,9 @@ def fit_kernel(judged: Judged) -> tuple[FloatArray, FloatArray]:
 def kernel_coefficients(normal: Matrix, anomalous: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Return c = (K + noise)⁻¹ y with y = ±1, and the leave-one-out predictions."""
     wanted = np.where(anomalous, 1.0, -1.0)
-    inverse = np.linalg.inv(kernel(normal, normal) + np.diag(NOISE / balanced(anomalous)))
-    coefficients = inverse @ wanted
-    return coefficients, wanted - coefficients / np.diag(inverse)
+    inverse = np.asarray(np.linalg.inv(kernel(normal, normal) + np.diag(NOISE / balanced(anomalous))), np.float64)
+    coefficients = np.asarray(inverse @ wanted)
+    return coefficients, np.asarray(wanted - coefficients / np.diag(inverse))
 
 
 def kernel(rows: Matrix, others: Matrix) -> FloatArray:

@@ -99,7 +99,7 @@ def node_features(
         blocks.append((neighbor_mean(weights, own), [f"neighbors' {name}, by weight" for name in names]))
         blocks.append((total, ["total weight"]))
     n_local = sum(len(words) for _, words in blocks)
-    kinds = [kind for kind, strength in evidence.items() if np.any(strength)]
+    kinds = sorted(evidence)  # a saved model has them in another order
     strengths = np.stack([*(np.nan_to_num(evidence[kind]) for kind in kinds), score], axis=1).astype(np.float32)
     known = [*kinds, "score without labels"]
     blocks += [(strengths, known), (neighbor_mean(both, strengths), [f"neighbors' {name}" for name in known])]
@@ -179,8 +179,8 @@ def normal_scores(values: NDArray[Any], levels: Matrix, *, farthest: float = FAR
     """Return each column as normal scores: Φ⁻¹ of its rank among the levels, ties in the middle, at most ±farthest.
 
     >>> levels = quantile_levels(np.arange(101.0)[:, None])
-    >>> normal_scores(np.array([[50.0], [0.0], [1000.0]]), levels).round(2).ravel().tolist()
-    [0.0, -2.58, 2.58]
+    >>> [f"{score:.2f}" for score in normal_scores(np.array([[50.0], [0.0], [1000.0]]), levels).ravel()]
+    ['0.00', '-2.58', '2.58']
     """
     out = np.empty((len(values), len(levels)), dtype=np.float32)
 

@@ -169,7 +169,7 @@ class Learned:
     @classmethod
     def of(cls, **arrays: NDArray[Any]) -> Learned:
         """Return what was saved, from arrays by name; those of a forest are called ``forest.name``."""
-        forests: dict[str, dict[str, NDArray[Any]]] = {}
+        forests: dict[str, dict[str, Any]] = {}
         values: dict[str, Any] = {}
         for name, array in arrays.items():
             owner, dot, part = name.partition(".")
@@ -177,7 +177,8 @@ class Learned:
                 forests.setdefault(owner, {})[part] = array
             else:
                 values[name] = array
-        return cls(**values, **{name: Forest(**parts) for name, parts in forests.items()})
+        values |= {name: Forest(**parts) for name, parts in forests.items()}
+        return cls(**values)
 
 
 def learn(

@@ -46,11 +46,13 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
     known = labels if isinstance(labels, Labels) else read_labels(labels, graph)
     copied = untaught(detector)
     if known.conflicts:
-        notice(f"{plural(known.conflicts, 'node')} had contradictory labels; the latest counts.")
+        notice(f"{plural(known.conflicts, 'node')} had contradictory labels; the latest counts.", None)
     if not known.both_kinds:
         word = "anomalous" if known.anomalous.any() else "normal"
         if known.positions.size:
-            notice(f"All labels are {word}: label some nodes of the other kind as well. The ranking stays as it was.")
+            notice(
+                f"All labels are {word}: label some nodes of the other kind as well. The ranking stays as it was.", None
+            )
         return copied
     features = features_of(copied, graph, columns, copied.decision_score_)
     features = features.with_columns(judged_neighbors(graph, known.positions, known.anomalous), JUDGED_NAMES)
@@ -88,7 +90,7 @@ def apply(detector: Any, features: Features, default: FloatArray, *, keep_thresh
         "threshold_": np.array([detector.threshold_]),
     }
     detector.rank_before_ = ranks(default)
-    scores = default if learned.kept[0] else np.logaddexp(0.0, log_odds) / np.log(10.0)
+    scores = default if learned.kept[0] else _from_log_odds(log_odds)
     detector.decision_score_ = scores
     if not keep_threshold:
         detector.threshold_ = (
@@ -97,6 +99,16 @@ def apply(detector: Any, features: Features, default: FloatArray, *, keep_thresh
             else threshold(scores, detector.contamination, detector.false_alarms)
         )
     detector.label_ = (scores > detector.threshold_).astype(np.int64)
+
+
+def scores_of(learned: Learned, features: Features, default: FloatArray) -> FloatArray:
+    """Return the scores of some rows by what was learned."""
+    return default if learned.kept[0] else _from_log_odds(learned.log_odds(features, default))
+
+
+def _from_log_odds(log_odds: FloatArray) -> FloatArray:
+    """Return −log₁₀ of the probability of being normal, exact for probabilities near 0 and 1."""
+    return np.asarray(np.logaddexp(0.0, log_odds) / np.log(10.0))
 
 
 def probable(scores: FloatArray, probability: FloatArray, false_alarms: float) -> float:
@@ -123,7 +135,7 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, defa
     learned: Learned = detector.learned_
     if learned.key[0] != _key(graph.node_hashes):
         nobody, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        empty = {"judged": nobody, "anomalous": nobody, "out_of_fold": nothing, "before": nothing}
+        empty: dict[str, Any] = {"judged": nobody, "anomalous": nobody, "out_of_fold": nothing, "before": nothing}
         detector.learned_ = learned = replace(learned, **empty)
     anomalous = learned.anomalous > 0
     features = features_of(detector, graph, columns, default)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -17,8 +18,10 @@ from torch import Tensor
 from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, alone
 from hopsight.detectors.predict import threshold
+from hopsight.feedback import teaching
+from hopsight.feedback.features import JUDGED_NAMES, judged_neighbors, node_features
+from hopsight.feedback.learner import Learned
 from hopsight.graph import AttributedGraph
-from hopsight.hcm import feedback
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.counterfactual import Around, around, edges_among
 from hopsight.hcm.evidence import (
@@ -33,7 +36,6 @@ from hopsight.hcm.evidence import (
     combine,
     weigh,
 )
-from hopsight.hcm.feedback import Learned
 from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.network import ViewHopNetwork
 from hopsight.hcm.posterior import (
@@ -97,6 +99,7 @@ from hopsight.system.threads import few_threads, in_order, safe_in_forks
 PRIOR_PAIRS = 10.0
 SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
 ROWS_READ = 1 << 13  # nodes whose attributes a thread reads at a time
+MOST_LEARNED, LEARNED_COMPONENTS = 64, 48  # attributes that a learner sees one by one, and components of more
 
 IntArray = NDArray[np.int64]
 
@@ -154,9 +157,9 @@ class CrossHCM(Detector):
         "n_units": 8, "mlp_units": 16, "n_epochs": 24, "burn_in": 12, "n_samples": 12, "min_class_pairs": 20,
     }  # fmt: skip
 
-    parts: ClassVar[Mapping[str, type]] = {
+    parts: ClassVar[Mapping[str, Callable[..., Any]]] = {
         "transform_": AttributeTransform, "references_": References, "attribute_baseline_": AttributeBaseline,
-        "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "learned_": Learned,
+        "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "learned_": Learned.of,
     }  # fmt: skip
 
     evidence: tuple[str, ...] = DEFAULT_EVIDENCE
@@ -335,7 +338,7 @@ class CrossHCM(Detector):
         clock, saved = StageClock(callback), Checkpoint.of(checkpoint, self, graph)
         self.split_seed_, self.directed_ = split_seed(self.seed), graph.directed
         self.learned_: Learned | None = None
-        for name in ("before_", "rank_before_"):  # of verdicts that an earlier fit has learned from
+        for name in ("before_", "rank_before_", "probability_"):  # of labels that an earlier fit has learned from
             vars(self).pop(name, None)
 
         # 1. Transform the attributes.
@@ -504,7 +507,9 @@ class CrossHCM(Detector):
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         if self.score != "evidence":
             return self.hav_ if self.score == "hav" else self.ahp_
-        return strength if self.learned_ is None else feedback.scores_again(self, graph, strength)
+        return (
+            strength if self.learned_ is None else teaching.apply_to_other(self, graph, self._learner_columns, strength)
+        )
 
     def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
         """Return the features of each node."""
@@ -597,7 +602,7 @@ class CrossHCM(Detector):
             return mean if self.score == "ahp" else mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
         evidence = weigh(self._features_of(graph, node, part, judged), self.node_baseline_)
         strength = float(combine(evidence, self.evidence)[0][0])
-        return strength if self.learned_ is None else feedback.score_of_node(self, evidence, strength, node)
+        return strength if self.learned_ is None else self._learned_score(graph, node, part, evidence, strength)
 
     def _features_of(self, graph: AttributedGraph, node: int, part: Around, judged: JudgedEdges) -> NodeFeatures:
         """Return the features of one node from new values of its remaining edges and those of the fit elsewhere."""
@@ -635,47 +640,89 @@ class CrossHCM(Detector):
         self._found = made_from, groups
         return groups
 
-    def learn(self, verdicts: Any, graph: AttributedGraph | None = None) -> Self:
-        """Return a new fitted detector whose ranking has learned from verdicts; this one stays as it is.
+    def learn(self, labels: Any, graph: AttributedGraph | None = None) -> Self:
+        """Return a new fitted detector whose ranking has learned from labels of nodes; this one stays as it is.
 
-        Nothing moves until there are verdicts of both kinds. Unsure ones teach nothing. Learning again starts from the
-        fit, with all the verdicts given then.
+        Nothing moves until there are labels of both kinds. Learning again starts from the fit, with all the labels
+        given then. Afterwards ``probability_`` holds the probability that each node is anomalous, and
+        ``learned_words`` how well labels were predicted without themselves.
 
         Parameters
         ----------
-        verdicts
-            A mapping of node id to ``"anomalous"``, ``"normal"`` or ``"unsure"``, a table with the columns ``node`` and
-            ``verdict``, or the path of such a CSV file.
+        labels
+            A mapping of node id to label, a Series, a table with the columns ``node`` and ``verdict``, or the path of
+            such a CSV file; see :func:`hopsight.io.labels.read_labels`.
         graph
             The graph the detector was fitted on; needed for a detector loaded from disk, which does not keep it.
         """
-        graph = feedback.graph_for(self, "learn", graph)
-        taught: Self = feedback.taught(self, verdicts, graph, inputs_of(graph, self.transform_, self.magnitude_))
+        taught: Self = teaching.taught(self, labels, self._graph_for("learn", graph), self._learner_columns)
         return taught
 
     def queue(self, n: int = 20, graph: AttributedGraph | None = None) -> list[Any]:
-        """Return the ids of the nodes to look at next: the top of the ranking, and a few that would teach most.
+        """Return the ids of the nodes to label next: the top of the ranking, mixed with nodes from all over it.
 
-        Nodes that the detector has learned from are left out.
+        Labels from the top alone say nothing about the bulk. Nodes that the detector has learned from are left out.
         """
-        graph = feedback.graph_for(self, "queue", graph)
-        ids: list[Any] = graph.node_ids[[node for node, _ in self.questions(n)]].tolist()
+        graph = self._graph_for("queue", graph)
+        ids: list[Any] = graph.node_ids[[node for node, _ in self.questions(n, graph)]].tolist()
         return ids
 
-    def questions(self, n: int, judged: Any = ()) -> list[tuple[int, str | None]]:
-        """Return positions of the nodes to look at next, and the kind of evidence that a verdict would teach about.
-
-        ``judged`` are positions of nodes to leave out, beside those learned from. None in place of a kind means that
-        the node is simply the next of the ranking.
-        """
-        return feedback.questions(self, n, judged)
+    def questions(self, n: int, graph: AttributedGraph, judged: Any = ()) -> list[tuple[int, str | None]]:
+        """Return positions of the nodes to ask about next, and why; ``judged`` are positions of nodes to leave out."""
+        return teaching.questions(self, n, graph.node_hashes, judged)
 
     def check_learned(self) -> None:
         """Refuse what a saved detector claims to have learned if its parts do not fit together."""
         if self.learned_ is not None:
-            feedback.check_learned(self)
+            teaching.check_learned(self)
 
     @property
     def learned_words(self) -> str | None:
-        """How much each kind of evidence counts after learning, in a sentence; None if nothing was learned."""
-        return None if self.learned_ is None else feedback.in_words(self.learned_, self.evidence)
+        """What was learned from labels and how sure it is, in a few sentences; None if nothing was learned."""
+        return None if self.learned_ is None else teaching.in_words(self.learned_)
+
+    def _learner_columns(
+        self, graph: AttributedGraph, rows: IntArray | None = None
+    ) -> tuple[NDArray[Any], Sequence[str]]:
+        """Return the attributes that a learner sees: those of the graph, or principal components if there are many."""
+        names = list(self.transform_.names)
+        if len(names) > MOST_LEARNED:
+            components = inputs_of(graph, self.transform_, self.magnitude_, rows)[:, :LEARNED_COMPONENTS]
+            return components, [f"component {number + 1}" for number in range(components.shape[1])]
+        places = [list(graph.attribute_names).index(name) for name in names]
+        chosen = (graph.attributes if rows is None else graph.attributes[rows])[:, places]
+        return (chosen.toarray() if sp.issparse(chosen) else np.asarray(chosen)), names
+
+    def _learned_score(
+        self, graph: AttributedGraph, node: int, part: Around, evidence: Mapping[str, FloatArray], strength: float
+    ) -> float:
+        """Return the score of a node by what was learned, in the part of the graph that is around it."""
+        learned, at = self.learned_, part.places_of(np.array([node]))
+        assert learned is not None
+        attributes, names = self._learner_columns(graph, part.inner)
+        weight = None if graph.edge_weight is None else np.asarray(graph.edge_weight)[part.positions]
+        near = AttributedGraph.from_edges(
+            part.edges[0], part.edges[1], part.with_zeros(attributes), directed=graph.directed, edge_weight=weight
+        )
+        strengths = {kind: values[part.nodes].copy() for kind, values in self.evidence_.items()}
+        scores = vars(self)["before_"]["decision_score_"][part.nodes].copy()
+        for kind, values in evidence.items():
+            strengths[kind][at] = values[0]
+        scores[at] = strength
+        known = np.isin(learned.judged, part.nodes)
+        places = part.places_of(learned.judged[known])
+        features = node_features(near, near.attributes, names, strengths, scores)
+        features = features.with_columns(judged_neighbors(near, places, learned.anomalous[known] > 0), JUDGED_NAMES)
+        return float(teaching.scores_of(learned, features.rows(at), np.array([strength]))[0])
+
+    def _graph_for(self, call: str, graph: AttributedGraph | None) -> AttributedGraph:
+        """Return the graph that the detector was fitted on: the given one, or the one that it keeps."""
+        self._check_fitted()
+        if self.score != "evidence":
+            raise ValueError(f"{call} needs score='evidence'")
+        found: AttributedGraph | None = graph if graph is not None else vars(self).get("graph_")
+        if found is None:
+            raise ValueError(f"this {type(self).__name__} was loaded from disk without its graph: pass {call} graph=")
+        if found.n_nodes != self.decision_score_.size:
+            raise ValueError(f"graph must have the {self.decision_score_.size:,} nodes of the fit, it has others")
+        return found

@@ -190,7 +190,7 @@ def _pairs(source: Any, graph: AttributedGraph) -> Iterable[tuple[Hashable, Any]
     is_table = isinstance(source, Mapping) and "node" in source and not isinstance(source["node"], str)
     if is_table or hasattr(source, "columns"):
         return _columns(source, "the table of labels")
-    if isinstance(source, Mapping) or hasattr(source, "index"):  # a Series of pandas has its ids as index
+    if hasattr(source, "items"):  # a mapping, or a Series of pandas, which has its ids as index
         return list(source.items())
     if isinstance(source, Iterable):
         labels = list(source)

@@ -19,7 +19,7 @@ from hopsight.explanations.reasons import MEANINGS
 from hopsight.explanations.text import percent
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.io.verdicts import VERDICTS, position_of
+from hopsight.io.labels import VERDICTS, position_of
 from hopsight.metrics import ranking
 from hopsight.report.nodes import PageNodes, cut
 from hopsight.report.page import hop_range, node_reasons
@@ -35,7 +35,6 @@ N_LISTED = 50
 N_FOUND = 20
 N_MEMBERS = 40
 LEARNED = "scores-learned.csv"
-RAISED = 0.05  # verdicts that change a score by less are not worth a sentence
 
 
 class Session:
@@ -70,7 +69,10 @@ class Session:
         check_choice("view", view, VIEWS)
         known = self.decisions()
         if view == "queue":
-            return [self._row(place, known, kind) for place, kind in next_nodes(self.model, N_LISTED, list(known))]
+            return [
+                self._row(place, known, kind)
+                for place, kind in next_nodes(self.model, self.graph, N_LISTED, list(known))
+            ]
         if view == "flagged":
             order = ranking(self.model.decision_score_)
             return [
@@ -87,7 +89,7 @@ class Session:
             found = self.explainer.node(self.graph.node_ids[place])
             shown = PageNodes(self.explainer, keys=np.arange(self.graph.n_nodes))
             ego = shown.around(place)
-            reasons = node_reasons(found) | {"sentences": _sentences(found, association(self.model, place))}
+            reasons = node_reasons(found) | {"sentences": _sentences(found, self._probability(place))}
             group = self._group(shown, place)
         kinds, decided = evidence_of(self.model), decided_by(self.model)
         evidence = {
@@ -205,6 +207,11 @@ class Session:
         titles = [] if self.graph.node_names is None else [self.graph.node_names]
         return [[str(each).casefold() for each in names.tolist()] for names in (*titles, self.graph.node_ids)]
 
+    def _probability(self, place: int) -> float | None:
+        """Return the probability that a node is anomalous, once the ranking has learned from verdicts."""
+        learned = getattr(self.model, "learned_", None) is not None
+        return float(self.model.probability_[place]) if learned else None
+
     def _name(self, place: int) -> str:
         return str(self.graph.node_ids[place])
 
@@ -231,31 +238,24 @@ def learn_from(model: Any, graph: AttributedGraph, verdicts: dict[str, str]) -> 
     return learned, learned.learned_words
 
 
-def next_nodes(model: Any, n: int, judged: list[int]) -> list[tuple[int, str | None]]:
-    """Return positions of nodes to look at next, with the kind of evidence that a verdict would teach about, if any."""
+def next_nodes(model: Any, graph: AttributedGraph, n: int, judged: list[int]) -> list[tuple[int, str | None]]:
+    """Return positions of nodes to look at next, and why: None, or what a verdict would show."""
     n = min(n, model.decision_score_.size)
     if can_learn(model):
-        return list(model.questions(n, judged))
+        return list(model.questions(n, graph, judged))
     order = ranking(model.decision_score_)[: n + len(judged)]
     left: list[tuple[int, str | None]] = [(place, None) for place in order.tolist() if place not in set(judged)]
     return left[:n]
 
 
-def association(model: Any, place: int) -> float:
-    """Return by how much verdicts on nearby or similar nodes raise the logarithm of a node's score."""
-    learned = getattr(model, "learned_", None)
-    return 0.0 if learned is None else float(learned.association[place])
-
-
-def _sentences(explanation: Explanation, raised: float) -> list[str]:
-    """Return the reasons in words: where the node stands, what is unusual, and what verdicts changed."""
+def _sentences(explanation: Explanation, probability: float | None) -> list[str]:
+    """Return the reasons in words: where the node stands, what is unusual, and what labels say."""
     above = percent(100 * (1 - explanation.rank / explanation.n_nodes))
     flagged = "It is flagged" if explanation.flagged else "It is not flagged"
     found = [
-        f"{flagged}: it looks more unusual than {above} of the {explanation.n_nodes:,} nodes.",
+        f"{flagged}: it ranks above {above} of the {explanation.n_nodes:,} nodes.",
         explanation.reason(hops=False),
     ]
-    if abs(raised) >= RAISED:
-        way, share = "raise" if raised > 0 else "lower", abs(float(np.expm1(raised)))
-        found.append(f"Verdicts on nodes that it is connected to or resembles {way} its score by {share:.0%}.")
+    if probability is not None:
+        found.append(f"By the verdicts so far, it is anomalous with a probability of {probability:.0%}.")
     return [sentence for sentence in found if sentence]

@@ -18,7 +18,7 @@ from typing import Any
 
 from hopsight.checks import check_choice
 from hopsight.graph import AttributedGraph
-from hopsight.io.verdicts import VERDICTS
+from hopsight.io.labels import VERDICTS
 
 FILE = "verdicts.sqlite"
 UNDO = "undo"

@@ -15,7 +15,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.runs.console import Progress
 from hopsight.runs.folder import OVER_TIME, Claim, Stages, checksums, claim, detector_name, notices, read_record
 from hopsight.runs.memory import Need, check_need, expected_need, limited, parse_size
-from hopsight.runs.rankings import asked_for, check_files, fit_repeats
+from hopsight.runs.rankings import asked_for, check_files, fit_repeats, read_with_labels
 from hopsight.runs.request import Request, Source, make_detector
 from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
 from hopsight.system.files import check_scratch
@@ -53,7 +53,7 @@ def detect(
             )
         started = now()
         with stages.stage("load"):
-            graph = request.source.read()
+            graph, labels = read_with_labels(request)
         if graph.n_nodes < 2:
             raise ValueError(f"a graph needs at least 2 nodes to compare, this one has {graph.n_nodes}")
         show.say(str(graph))
@@ -64,7 +64,7 @@ def detect(
             if restart:
                 claimed.discard_checkpoint()
             shown = _fit(detector, graph, claimed, request, resume=resume, progress=show, scratch=scratch)
-        shown, saved = asked_for(request, graph, shown, detector, show.say)
+        shown, saved = asked_for(request, graph, labels, shown, detector, show.say)
         record = record_of(request.source, graph, shown) | {
             "command": "detect",
             "request": dataclasses.asdict(request.repeatable()),

@@ -1,4 +1,4 @@
-"""What a run shows beside a single fit: the mean of several seeds, what verdicts teach, a ranking of some nodes only.
+"""What a run shows beside a single fit: the mean of several seeds, what labels teach, a ranking of some nodes only.
 
 The seeds of repeated fits are s, s + 1, s + 2, … . What the run shows of nodes (scores, evidence, p-values) are means
 over the fits; the rule for flagging is applied to the mean scores, with the mean p-values where the detector has its
@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import option
+from hopsight.checks import Refusal, option, shortened
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import KINDS
 from hopsight.graph import AttributedGraph
-from hopsight.io.verdicts import count_words, read_nodes, read_verdicts
+from hopsight.io.labels import Labels, count_words, read_labels, read_nodes
 from hopsight.metrics import ranks
 from hopsight.runs.request import Request
 from hopsight.runs.results import read_table
@@ -117,29 +117,62 @@ def _decide(model: Any) -> None:
 
 
 def check_files(request: Request, detector: Any) -> None:
-    """Refuse files that are not there, and verdicts for a detector that cannot learn, before anything is read."""
-    for name, path in (("verdicts", request.verdicts), ("only", request.only)):
-        if path is not None and not Path(path).is_file():
-            raise ValueError(f"there is no file {path} ({option(name)})")
-    if request.verdicts is not None and not hasattr(detector, "learn"):
-        raise ValueError(
-            f"{request.detector} has no kinds of evidence to re-weigh: {option('verdicts')} is for cross_hcm"
+    """Refuse files that are not there, and labels for a detector that cannot learn, before anything is read."""
+    if request.only is not None and not Path(request.only).is_file():
+        raise ValueError(f"there is no file {request.only} ({option('only')})")
+    if request.learn_from is None:
+        return
+    if not hasattr(detector, "learn"):
+        raise Refusal("learn_from", f"is for cross_hcm: {request.detector} cannot learn from labels")
+    if not request.learns_from_file and request.source.nodes is None:
+        raise Refusal(
+            "learn_from",
+            f"is {shortened(request.learn_from)}, which is no file; to learn from a column, pass the node table that "
+            f"has it with {option('nodes')}",
         )
 
 
+def read_with_labels(request: Request) -> tuple[AttributedGraph, Labels | None]:
+    """Return the graph, and the labels to learn from; a column of labels is never an attribute."""
+    source = request.source
+    if request.learn_from is None:
+        return source.read(), None
+    if request.learns_from_file:
+        graph = source.read()
+        return graph, read_labels(request.learn_from, graph, request.anomalous_value)
+    column = request.learn_from
+    listed = dataclasses.replace(source, name_column=column, label=None, ignore=_with(source, source.label)).read()
+    names = listed.node_names
+    labels = read_labels([] if names is None else names.tolist(), listed, request.anomalous_value)
+    if not labels.positions.size:
+        raise Refusal("learn_from", f"names the column {shortened(column)}, which has no label in it")
+    if source.name_column is None and source.label is None:
+        return dataclasses.replace(listed, node_names=None), labels
+    if source.label == column:
+        return source.read(), labels
+    return dataclasses.replace(source, ignore=_with(source, column)).read(), labels
+
+
+def _with(source: Any, column: str | None) -> tuple[str, ...]:
+    """Return the columns to leave out, and one more."""
+    return source.ignore if column is None or column in source.ignore else (*source.ignore, column)
+
+
 def asked_for(
-    request: Request, graph: AttributedGraph, shown: Any, fitted: Any, say: Callable[[str], None]
+    request: Request,
+    graph: AttributedGraph,
+    labels: Labels | None,
+    shown: Any,
+    fitted: Any,
+    say: Callable[[str], None],
 ) -> tuple[Any, Any]:
     """Return what the run shows and the detector that it saves, given what the fit shows and the detector itself."""
     saved = fitted
-    if request.verdicts is not None:
-        verdicts = read_verdicts(request.verdicts, graph)
-        words = {graph.node_ids[place]: word for place, word in verdicts.items()}
+    if labels is not None:
         alone = shown is fitted
-        shown = shown.learn(words, graph=graph)
-        saved = shown if alone else fitted.learn(words, graph=graph)
-        learned = shown.learned_words
-        say(f"Verdicts: {count_words(verdicts)}. {learned or 'Nothing is learned before there are both kinds.'}")
+        shown = shown.learn(labels, graph=graph)
+        saved = shown if alone else fitted.learn(labels, graph=graph)
+        say(shown.learned_words or f"Labels: {count_words(labels)}. Nothing is learned before there are both kinds.")
     if request.only is not None:
         shown = copy.copy(shown)
         shown.only_ = np.zeros(graph.n_nodes, dtype=np.bool_)

@@ -98,7 +98,8 @@ class Request:
     settings: Mapping[str, str] = field(default_factory=dict)
     memory_limit: str | None = None
     engine: str = "local"
-    verdicts: str | None = None  # a file of verdicts to learn from
+    learn_from: str | None = None  # a file of labels to learn from, or a column of the node table
+    anomalous_value: str | None = None  # the label that means anomalous, where that cannot be guessed
     only: str | None = None  # a file of the nodes to rank
     repeat: int = 1  # number of fits, each with another seed, whose mean score ranks the nodes
     scratch: str | None = None  # a folder for temporary files of a run that exceeds the memory
@@ -114,12 +115,17 @@ class Request:
         except (KeyError, TypeError) as error:
             raise _unrepeatable(error) from None
 
+    @property
+    def learns_from_file(self) -> bool:
+        """Whether labels come from a file; otherwise they come from a column of the node table, if at all."""
+        return self.learn_from is not None and Path(self.learn_from).is_file()
+
     def repeatable(self) -> Self:
         """Return the same request with absolute paths, so that the run can be repeated from any folder."""
         return dataclasses.replace(
             self,
             source=self.source.repeatable(),
-            verdicts=_absolute(self.verdicts),
+            learn_from=_absolute(self.learn_from) if self.learns_from_file else self.learn_from,
             only=_absolute(self.only),
             scratch=_absolute(self.scratch),
         )

@@ -6,7 +6,7 @@ const KEYS = { a: "anomalous", n: "normal", u: "unsure" };
 const NAMES = { anomalous: "Anomalous", normal: "Normal", unsure: "Unsure" };
 const VIEWS = { queue: "What to look at next", flagged: "Flagged nodes", judged: "All verdicts", anomalous: "Judged anomalous", normal: "Judged normal", unsure: "Judged unsure" };
 const POLL = 2000;
-const TESTS = { misfit: "its neighbors", ring: "rings", outlier: "own attributes", activity: "edge count", lockstep: "near-copies" };
+const ASKED = { bulk: ["ordinary?", "drawn at random, to show what most nodes look like"], unsure: ["unsure", "its probability is near one half: a verdict would teach most"] };
 
 const state = { view: "queue", rows: [], place: null, shown: null, last: -1, learning: -1, query: "", busy: false };
 const parts = {
@@ -154,8 +154,8 @@ function drawList() {
   parts.list.replaceChildren(...state.rows.map((row) => el("li", null,
     el("a", { href: `#n${row.place}`, "aria-current": row.place === state.place ? "true" : null },
       el("span", { class: "rank" }, `${whole(row.rank)}${moved(row)}`), name(row.title || row.name),
-      el("span", { class: `mark ${row.verdict || ""}`, title: row.teaches ? `its verdict would show how much the evidence of ${TESTS[row.teaches]} is worth in this graph` : null },
-        row.verdict || (row.teaches ? `tests ${TESTS[row.teaches]}` : ""))))));
+      el("span", { class: `mark ${row.verdict || ""}`, title: row.teaches ? ASKED[row.teaches][1] : null },
+        row.verdict || (row.teaches ? ASKED[row.teaches][0] : ""))))));
   if (!state.rows.length) parts.list.append(el("li", { class: "none" }, state.query ? "No node has this name." : "Nothing here."));
 }
 
