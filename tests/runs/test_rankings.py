@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from hopsight.cli import main
 from hopsight.detectors import DETECTORS
@@ -130,7 +131,7 @@ def test_verdicts_give_a_new_ranking_beside_the_old_and_only_ranks_a_subset(sour
     words = ("anomalous", "normal")
     verdicts.write_text("node,verdict\n" + "".join(f"{node},{words[i % 2]}\n" for i, node in enumerate(first[:10])))
     nodes.write_text("\n".join(map(str, first[8:])) + "\n")
-    files = ["--verdicts", str(verdicts), "--only", str(nodes)]
+    files = ["--learn-from", str(verdicts), "--only", str(nodes)]
     assert main(["detect", str(source), "--out", str(taught), "--quiet", *files, *QUICK]) == 0
     after = pl.read_csv(taught / "scores.csv")
     assert sorted(after["node"]) == sorted(first[8:]) and after["rank"].to_list() == list(range(1, 13))
@@ -154,12 +155,42 @@ def test_judged_nodes_are_left_out_of_the_comparison_with_labels() -> None:
 def test_files_that_are_missing_and_detectors_that_cannot_learn_are_refused_first(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for option in ("--verdicts", "--only"):
+    for option in ("--learn-from", "--only"):
         assert main(["detect", str(source), "--out", str(tmp_path / "out"), option, str(tmp_path / "none.csv")]) == 2
-        assert f"({option})" in capsys.readouterr().err
+        assert option in capsys.readouterr().err
     there = tmp_path / "verdicts.csv"
     there.write_text("node,verdict\n")
     assert (
-        main(["detect", str(source), "--detector", "lof", "--verdicts", str(there), "--out", str(tmp_path / "o")]) == 2
+        main(["detect", str(source), "--detector", "lof", "--learn-from", str(there), "--out", str(tmp_path / "o")])
+        == 2
     )
-    assert "lof has no kinds of evidence" in capsys.readouterr().err
+    assert "lof cannot learn from labels" in capsys.readouterr().err
+
+
+def test_a_column_of_known_cases_is_learned_from_and_never_an_attribute(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    n = 120
+    fraud = rng.random(n) < 0.3
+    known = np.where(rng.random(n) < 0.6, np.where(fraud, "fraud", "regular"), "")
+    edges = rng.integers(0, n, size=(2, 400))
+    pl.DataFrame({"source": edges[0], "target": edges[1]}).write_csv(tmp_path / "edges.csv")
+    table = {"id": np.arange(n), "amount": fraud * 2.0 + rng.normal(size=n), "age": rng.normal(size=n), "case": known}
+    pl.DataFrame(table).write_csv(tmp_path / "nodes.csv")
+    asked = ["detect", str(tmp_path / "edges.csv"), "--nodes", str(tmp_path / "nodes.csv"), "--quiet", *QUICK]
+    out = tmp_path / "out"
+    assert main([*asked, "--learn-from", "case", "--out", str(out)]) == 0
+    scores = pl.read_csv(out / "scores.csv")
+    chance = dict(zip(scores["node"], scores["anomaly_probability"], strict=True))
+    unknown = [node for node in range(n) if not known[node]]
+    assert roc_auc_score(fraud[unknown], [chance[node] for node in unknown]) > 0.75
+    record = json.loads((out / "run.json").read_text())
+    assert record["learned"].startswith("Learned from ") and record["graph"]["n_attributes"] == 2
+    capsys.readouterr()
+    for options, message in (
+        (["--learn-from", "cases"], "cases"),
+        (["--learn-from", "case", "--anomalous-value", "froud"], "did you mean fraud?"),
+    ):
+        assert main([*asked, *options, "--out", str(tmp_path / "none")]) == 2
+        assert message in capsys.readouterr().err and not (tmp_path / "none" / "scores.csv").exists()

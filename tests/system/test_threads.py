@@ -154,7 +154,7 @@ def test_a_forked_child_fits_as_its_parent_and_does_not_wait_for_polars(tmp_path
 def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a child of a process that has used polars: each of these would wait forever."""
     from hopsight.benchmark import Options, make_suite, run
-    from hopsight.io.verdicts import read_verdicts
+    from hopsight.io.labels import read_labels
     from hopsight.runs.finished import compare, write_redacted
     from hopsight.runs.folder import FORMAT, VERSION
     from hopsight.streams.events import Columns
@@ -170,7 +170,7 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
     (finished / "scores.csv").write_text("node,rank,score,flagged\n1,1,2.5,0\n")
     calls: list[Callable[[], object]] = [
         lambda: compare(finished, finished),
-        lambda: read_verdicts(table, AttributedGraph.from_edges([0], [1], [[0.0], [1.0]])),
+        lambda: read_labels(table, AttributedGraph.from_edges([0], [1], [[0.0], [1.0]])),
         lambda: write_redacted(tmp_path),
         lambda: stream(StreamRequest(path=events, columns=Columns(time="time"), window="1d"), tmp_path / "out"),
         lambda: State.load(tmp_path / "state.npz"),

@@ -80,7 +80,7 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
             "is the share of them in which a node is among the first. Edges are those of the first fit."
         )
     if getattr(model, "learned_words", None):
-        paragraphs.append(f"The ranking has learned from verdicts. {model.learned_words}")
+        paragraphs.append(model.learned_words)
     n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
     if n_unjudged:
         have, were = ("has", "was") if n_unjudged == 1 else ("have", "were")
