@@ -141,7 +141,7 @@ def test_a_damaged_checkpoint_is_refused_and_kept_aside(name: str, tmp_path: Pat
     for damaged in (*flipped, kept[:100], kept[:-100], b"", b"x" * 50):
         state.write_bytes(damaged)
         with pytest.raises(
-            ValueError, match=r"which is damaged .* and is now called state-damaged: run again to start"
+            ValueError, match=r"which is damaged .* and is now called state-damaged: run again without resume=True"
         ):
             quick(name).fit(graph, checkpoint=state)
         assert not state.exists() and aside.read_bytes() == damaged
@@ -151,7 +151,9 @@ def test_a_state_that_does_not_fit_is_one_sentence_too(tmp_path: Path) -> None:
     graph, state = two_groups(0), tmp_path / "state"
     quick("hcm").fit(graph, checkpoint=state)
     header = json.loads(state.read_bytes()[40 : 40 + int.from_bytes(state.read_bytes()[32:40], "little")])
-    ours = Checkpoint(state, header["__metadata__"]["key"])
+    key = header["__metadata__"]["key"]
+    pool, ours = Checkpoint(state, key).prepared("pool"), Checkpoint(state, key)
+    ours.prepare("pool", pool)
     for tensors in ({}, {"0.weights": torch.zeros(3)}):
         ours.save(tensors, {"epoch": 2, "pairs": None})
         with pytest.raises(ValueError, match="cannot resume from state, which is damaged"):
