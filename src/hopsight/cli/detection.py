@@ -54,9 +54,7 @@ def detect(
         float | None, typer.Option(help="Share of false alarms to expect.", show_default="0.1")
     ] = None,
     contamination: Annotated[float | None, typer.Option(help="Flag this share of nodes instead.")] = None,
-    learn_from: Annotated[
-        str | None, typer.Option(help="Known cases: a column or a file.")
-    ] = None,
+    learn_from: Annotated[str | None, typer.Option(help="Known cases: a column or a file.")] = None,
     anomalous_value: Annotated[str | None, typer.Option(help="The label that means anomalous.")] = None,
     only: Annotated[str | None, typer.Option(help="Rank only the nodes that this file lists.")] = None,
     repeat: Annotated[int, typer.Option(help="Number of fits to average.")] = 1,
