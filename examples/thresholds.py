@@ -1,7 +1,7 @@
 """Choose a threshold.
 
-By default, nodes are flagged so that about a tenth of them are expected to be false alarms. The picture checks the
-p-values behind that estimate: those of normal nodes should follow the dashed line.
+By default, nodes are flagged that stand out from the bulk, by a test of their p-values; a lower level flags fewer. The
+picture checks these p-values: those of normal nodes should follow the dashed line.
 """
 
 import matplotlib.pyplot as plt

@@ -65,7 +65,7 @@ def check_threshold_and_labels_follow_the_scores(make: Make, graph: AttributedGr
 
 
 def check_flags_follow_the_expected_false_alarms(make: Make, graph: AttributedGraph) -> None:
-    """By default the expected share of false alarms decides, fewer allowed alarms never flag more, and 0 flags none."""
+    """By default the level of a test decides, a lower one never flags more, and 0 flags none."""
     model = make().fit(graph)
     assert model.contamination == "auto" and model.false_alarms == 0.1
     assert np.array_equal(model.label_, model.decision_score_ > model.threshold_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from hopsight.checks import printable
@@ -18,9 +19,9 @@ def test_a_percentage_never_rounds_up_to_everything(value: float, text: str) -> 
 @pytest.mark.parametrize(
     ("contamination", "n_flagged", "sentence"),
     [
-        ("auto", 24, "24 nodes flagged (score above 3.5); about 10% of them are expected to be false alarms."),
-        ("auto", 1, "1 node flagged (score above 3.5); the chance of a false alarm is about 10%."),
-        ("auto", 0, "No node flagged: none stands out enough for an expected share of false alarms of 10%."),
+        ("auto", 24, "24 nodes stand out (score above 3.5)."),
+        ("auto", 1, "1 node stands out (score above 3.5)."),
+        ("auto", 0, "No node stands out."),
         (0.05, 120, "120 nodes flagged (score above 3.5): 5% of all, as asked."),
         (0.05, 90, "90 nodes flagged (score above 3.5): 5% of all, as asked; of nodes with equal scores all are "
          "flagged or none."),
@@ -31,6 +32,22 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
     assert flagged_sentence(model, n_flagged, 2400) == sentence
     scored = flagged_sentence(model, 7, 2400, scored=True)
     assert scored == "7 nodes flagged (score above 3.5), by the threshold of the fit."
+
+
+@pytest.mark.parametrize(
+    ("probability", "sentence"),
+    [
+        ([0.9, 0.8, 0.1], "2 nodes flagged (score above 3.5); by the labels, 15% of them are expected to be "
+         "false alarms."),
+        ([0.95, 0.2, 0.1], "1 node flagged (score above 3.5); by the labels, the chance of a false alarm is 5%."),
+        ([0.4, 0.2, 0.1], "No node stands out."),
+    ],
+)  # fmt: skip
+def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:
+    chances = np.array(probability)
+    flags = (chances > 0.5).astype(np.int64)
+    model = SimpleNamespace(contamination="auto", threshold_=3.5, probability_=chances, label_=flags)
+    assert flagged_sentence(model, int(flags.sum()), 3) == sentence
 
 
 def test_unknown_numbers_are_a_dash() -> None:

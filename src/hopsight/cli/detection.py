@@ -51,7 +51,7 @@ def detect(
     settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter; repeatable.")] = None,
     evidence: Annotated[list[str] | None, typer.Option(help="misfit, ring, outlier, activity or lockstep.")] = None,
     false_alarms: Annotated[
-        float | None, typer.Option(help="Share of false alarms to expect.", show_default="0.1")
+        float | None, typer.Option(help="Level of the test; less flags fewer.", show_default="0.1")
     ] = None,
     contamination: Annotated[float | None, typer.Option(help="Flag this share of nodes instead.")] = None,
     learn_from: Annotated[str | None, typer.Option(help="Known cases: a column or a file.")] = None,

@@ -32,8 +32,8 @@ def threshold(
     """Return the score above which a node is flagged.
 
     A number is the share of nodes to flag. ``"auto"`` flags as many of the highest scores as Benjamini and Hochberg's
-    rule allows, so that at most a share ``false_alarms`` of the flagged nodes is expected to be ordinary. The p-values
-    of the rule are the detector's own, or else the tails of the scores under the null of their bulk
+    rule allows at the level ``false_alarms``; the share of ordinary nodes among them can be larger. The p-values of
+    the rule are the detector's own, or else the tails of the scores under the null of their bulk
     (:func:`hopsight.detectors.tails.fit_null`). Of nodes with equal scores all are flagged or none.
     """
     check_ratio("false_alarms", false_alarms)

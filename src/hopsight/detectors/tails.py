@@ -129,9 +129,10 @@ def tail_probability(values: FloatArray) -> FloatArray:
 
 
 def count_flagged(p_values: FloatArray, false_alarms: float) -> int:
-    """Return how many to flag so that at most a share ``false_alarms`` of them is expected to be wrong.
+    """Return how many to flag: the largest k with p₍ₖ₎ ≤ false_alarms · k / n for p₍₁₎ ≤ … ≤ p₍ₙ₎.
 
-    With p₍₁₎ ≤ … ≤ p₍ₙ₎, that is the largest k with p₍ₖ₎ ≤ false_alarms · k / n (Benjamini and Hochberg 1995).
+    Were the p-values exact, at most a share ``false_alarms`` of the flagged would be ordinary on average (Benjamini and
+    Hochberg 1995). Those of a null that is estimated from the bulk are not.
 
     >>> count_flagged(np.array([0.5, 0.001, 0.03, 0.9]), 0.1)
     2

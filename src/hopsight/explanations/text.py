@@ -97,15 +97,18 @@ def percent(value: float) -> str:
     return f"{math.floor(value)}%" if value < 99 else f"{math.floor(10 * value) / 10:g}%"
 
 
-def flagged_sentence(model: Any, n_flagged: int, n_nodes: int, *, scored: bool = False) -> str:
+def flagged_sentence(
+    model: Any, n_flagged: int, n_nodes: int, *, scored: bool = False, shown: Any = slice(None)
+) -> str:
     """Say how many nodes are flagged, above which score, and by which rule.
 
-    ``scored`` is for a graph that the detector was not fitted on: it keeps the threshold of the fit.
+    Only a detector that has learned from labels says how many false alarms to expect: without labels, no estimate
+    holds on every kind of graph. ``scored`` is for a graph that the detector was not fitted on: it keeps the threshold
+    of the fit. ``shown`` are the positions of the nodes that count, all by default.
 
     >>> from types import SimpleNamespace
-    >>> model = SimpleNamespace(contamination="auto", false_alarms=0.1, threshold_=3.0)
-    >>> print(flagged_sentence(model, 24, 2400))
-    24 nodes flagged (score above 3); about 10% of them are expected to be false alarms.
+    >>> print(flagged_sentence(SimpleNamespace(contamination="auto", threshold_=3.0), 24, 2400))
+    24 nodes stand out (score above 3).
     >>> print(flagged_sentence(SimpleNamespace(contamination=0.05, threshold_=3.0), 120, 2400))
     120 nodes flagged (score above 3): 5% of all, as asked.
     """
@@ -118,12 +121,16 @@ def flagged_sentence(model: Any, n_flagged: int, n_nodes: int, *, scored: bool =
         return f"{start}: {100 * share:.3g}% of all, as asked{asked}."
     if share != "auto":
         return f"{start}."
-    alarms = f"{100 * model.false_alarms:.3g}%"
     if n_flagged == 0:
-        return f"No node flagged: none stands out enough for an expected share of false alarms of {alarms}."
+        return "No node stands out."
+    probability = getattr(model, "probability_", None)
+    if probability is None:
+        words = "stands out" if n_flagged == 1 else "stand out"
+        return f"{plural(n_flagged, 'node')} {words} (score above {number(float(model.threshold_))})."
+    normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
     if n_flagged == 1:
-        return f"{start}; the chance of a false alarm is about {alarms}."
-    return f"{start}; about {alarms} of them are expected to be false alarms."
+        return f"{start}; by the labels, the chance of a false alarm is {100 * normal:.2g}%."
+    return f"{start}; by the labels, {100 * normal:.2g}% of them are expected to be false alarms."
 
 
 def printable_json(value: Any, *, indent: int | None = 1) -> str:

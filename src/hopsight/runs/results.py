@@ -198,7 +198,8 @@ def now() -> str:
 
 def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: bool = False) -> dict[str, Any]:
     """Return the part of the record that every command with scores has; ``scored`` by a model fitted elsewhere."""
-    n_flagged = int(model.label_[shown_order(model)].sum())
+    shown = shown_order(model)
+    n_flagged = int(model.label_[shown].sum())
     return {
         "inputs": checksums(*source.files()),
         "parameters": dataclasses.asdict(model),
@@ -207,7 +208,7 @@ def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: boo
         "graph": graph_statistics(graph),
         "threshold": model.threshold_,
         "n_flagged": n_flagged,
-        "flagged": flagged_sentence(model, n_flagged, graph.n_nodes, scored=scored),
+        "flagged": flagged_sentence(model, n_flagged, graph.n_nodes, scored=scored, shown=shown),
         "labels": compare_with_labels(graph, model.decision_score_, judged_or_left_out(model)),
         "learned": getattr(model, "learned_words", None),
     }
