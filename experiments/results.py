@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+import labels
 from fair import coverage, figures, paper, tables
 from fair.stats import SECTIONS, Results
 from fair.tables import digits, markdown
@@ -35,7 +36,7 @@ FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
     "evidence_textbook.json", "evidence_threshold.json", "gpu.json", "growth.json", "growth_large.json",
     "hcm_speed.json", "older.json", "older_demo.json", "older_xeon.json",
-    "over_time.json", "over_time_published.json", "runs.json", "speed.json", "verdicts.json",
+    "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
@@ -170,23 +171,9 @@ def threshold() -> str:
     return markdown(["planted", "flagged", "false among flagged", "recall"], lines)
 
 
-def verdicts() -> str:
-    """Show what 20 verdicts change: precision among the next 50 nodes, and ROC-AUC, both without the judged nodes."""
-    rows, lines, gains = raw("verdicts"), [], []
-    for graph in DEVELOPMENT:
-        mine = [row for row in rows if row["graph"] == graph]
-        line = [SHOWN[graph], f"{mean([row['anomalous'] for row in mine]):.1f}"]
-        for measure in ("precision", "auc"):
-            pairs = np.array([row[measure] for row in mine if row[measure] is not None])
-            gain = pairs[:, 1] - pairs[:, 0]
-            line += [
-                " to ".join(map(digits, pairs.mean(axis=0))),
-                signed(gain.mean(), 2 * gain.std() / np.sqrt(gain.size)),
-            ]
-            gains.append(float(gain.mean()))
-        lines.append(line)
-    lines.append(["mean", "", "", signed(mean(gains[0::2])), "", signed(mean(gains[1::2]))])
-    return markdown(["", "anomalous verdicts", "precision", "gain", "ROC-AUC", "gain"], lines)
+def labeled(part: int) -> str:
+    """Show what labels are worth: means over graphs (part 0), or single graphs (part 1)."""
+    return labels.tables(raw("labels")).split("\n\n")[part]
 
 
 def over_time() -> str:
@@ -264,7 +251,7 @@ def _slope(slopes: dict[str, float], name: str) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "development": development, "reserved": reserved, "textbook": textbook, "threshold": threshold,
-    "verdicts": verdicts, "over_time": over_time,
+    "labels": partial(labeled, 0), "labels_single": partial(labeled, 1), "over_time": over_time,
     "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
     "gpu": on_gpu, "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
     "hcm_speed": hcm_speed, "older_demo": partial(ratios, "older_demo.json", "older", "commit afb7e4c"),

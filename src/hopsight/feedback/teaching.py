@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -182,21 +182,18 @@ def questions(detector: Any, n: int, hashes: NDArray[np.uint64], judged: Any = (
         known = np.union1d(known, detector.learned_.judged)
     free = np.ones(detector.decision_score_.size, dtype=np.bool_)
     free[known] = False
-    sources: dict[str | None, list[int]] = {
-        TOP: _first(ranking(detector.decision_score_), free, n),
-        BULK: _first(np.argsort(hashes * np.uint64(0x9E3779B97F4A7C15), kind="stable"), free, n),
+    sources: dict[str | None, Iterator[int]] = {
+        TOP: _each(ranking(detector.decision_score_), free),
+        BULK: _each(np.argsort(hashes * np.uint64(0x9E3779B97F4A7C15), kind="stable"), free),
     }
     if detector.learned_ is not None:
-        sources[UNSURE] = _first(np.argsort(np.abs(detector.probability_ - 0.5), kind="stable"), free, n)
+        sources[UNSURE] = _each(np.argsort(np.abs(detector.probability_ - 0.5), kind="stable"), free)
     asked: dict[int, str | None] = {}
     for turn in range(min(n, int(free.sum()))):
         top = turn % 2 == 0 if turn < ALTERNATING else turn % 3 == 0
-        other = UNSURE if UNSURE in sources and turn % 4 == 3 else BULK
-        for reason in (TOP, other) if top else (other, TOP):
-            place = next((place for place in sources[reason] if place not in asked), None)
-            if place is not None:
-                asked[place] = reason
-                break
+        reason = TOP if top else UNSURE if UNSURE in sources and turn % 4 == 3 else BULK
+        place = next(place for place in sources[reason] if place not in asked)
+        asked[place] = reason
     return list(asked.items())
 
 
@@ -218,10 +215,9 @@ def in_words(learned: Learned) -> str:
     return f"{words} This holds for nodes like those judged." if from_top else words
 
 
-def _first(order: IntArray, free: NDArray[np.bool_], n: int) -> list[int]:
-    """Return the first 3n free nodes of an order, enough to choose n from if others have been asked about."""
-    chosen: list[int] = order[free[order]][: 3 * n].tolist()
-    return chosen
+def _each(order: IntArray, free: NDArray[np.bool_]) -> Iterator[int]:
+    """Return the free nodes of an order, one by one."""
+    return iter(order[free[order]].tolist())
 
 
 def _key(hashes: NDArray[Any]) -> int:

@@ -1,0 +1,211 @@
+"""Measure what labels are worth: ROC-AUC and average precision of the nodes without a label, by how labels are chosen.
+
+    python experiments/labels.py --out experiments/results/labels.json
+    python experiments/labels.py table experiments/results/labels.json
+
+Graphs are read from HOPSIGHT_DATA (default: ../shared/data). Each is fitted once; then labels are drawn ten times:
+20 anomalous and 80 normal nodes at random (``20+80``), n nodes at random (``random n``), n nodes of the queue (``queue
+n``: of the first 1.5 n labeled nodes of ``CrossHCM.queue``, asked once), or n from the top of the ranking (``top n``).
+A draw counts where at least ten anomalies stay unlabeled; without labels of both kinds nothing is learned. Rivals on
+the same labels: the ranking without labels, a random forest on the attributes, and one on attributes and neighborhood
+means (the features of RF-Graph), both with scikit-learn's defaults.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ORGANIC = ("tolokers", "amazon_fraud", "bitcoin_alpha", "Amazon", "p2p")
+PLANTED = ("inj_cora", "gen_1000", "demo", "BlogCatalog", "Flickr", "tolokers injected", "amazon_fraud injected")
+PROTOCOLS = (
+    "20+80", "queue 20", "queue 100", "top 100", "random 10", "random 20", "random 50", "random 100", "random 300",
+    "random 1000",
+)  # fmt: skip
+METHODS = ("no labels", "learned", "forest", "forest on neighborhoods")
+LEAST_UNLABELED = 10  # anomalies
+known: dict[str, dict[str, Any]] = {}  # what the processes that draw labels share
+
+
+def main() -> None:
+    """Fit, draw labels and write what each method makes of them; or print the tables of a file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("run", "table"), default="run")
+    parser.add_argument("file", nargs="?", type=Path)
+    parser.add_argument("--graphs", nargs="+", default=[*ORGANIC, *PLANTED])
+    parser.add_argument("--protocols", nargs="+", default=PROTOCOLS)
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    if options.what == "table":
+        print(tables(json.loads(options.file.read_text())))
+        return
+    warnings.simplefilter("ignore")
+    for name in options.graphs:
+        known[name] = fit(name, options.device)
+    tasks = [
+        (name, protocol, draw) for name in known for protocol in options.protocols for draw in range(options.draws)
+    ]
+    with multiprocessing.get_context("fork").Pool(options.processes) as pool:
+        rows = [row for row in pool.imap(measure, tasks, chunksize=4) if row is not None]
+    if options.out:
+        options.out.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+    print(tables(rows))
+
+
+def fit(name: str, device: str) -> dict[str, Any]:
+    """Return a fitted detector, and the features and labels of its graph."""
+    import hopsight as hs
+
+    graph = load(name)
+    model = hs.CrossHCM(seed=0, device=device).fit(graph)
+    from hopsight.feedback.teaching import features_of
+
+    features = features_of(model, graph, model._learner_columns, model.decision_score_)
+    print(f"{name}: {graph}", flush=True)
+    return {"graph": graph, "model": model, "features": features, "labels": np.asarray(graph.labels)}
+
+
+def load(name: str) -> Any:
+    """Return a development graph: as it is, the payments of p2p, or with anomalies planted in it."""
+    import hopsight as hs
+
+    folder = Path(os.environ.get("HOPSIGHT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+    if name == "demo":
+        return hs.make_demo()
+    if name == "p2p":
+        if (folder / "p2p.npz").is_file():
+            return hs.load(str(folder / "p2p.npz"))
+        import polars as pl
+
+        users = pl.read_parquet(folder / "p2p" / "users.parquet").select("id", "fraudMoneyTransfer")
+        return hs.load(str(folder / "p2p" / "payments.parquet"), nodes=users, label="fraudMoneyTransfer")
+    graph = hs.load(str(folder / f"{name.removesuffix(' injected')}.mat"))
+    if name.endswith(" injected") or name in ("BlogCatalog", "Flickr"):
+        plain = hs.AttributedGraph(graph.adjacency, graph.attributes, attribute_names=graph.attribute_names, name=name)
+        return hs.inject(plain, seed=5)
+    return graph
+
+
+def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
+    """Return ROC-AUC and average precision of each method for one draw of labels, or None if it does not count."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    name, protocol, number = task
+    labels, model, graph, features = (known[name][part] for part in ("labels", "model", "graph", "features"))
+    rng = np.random.default_rng(number)
+    judged = draw(labels, model, graph, protocol, rng)
+    rest = np.setdiff1d(np.flatnonzero(labels >= 0), judged)
+    truth = labels[rest] == 1
+    if judged.size == 0 or truth.sum() < LEAST_UNLABELED or truth.all():
+        return None
+    scores = dict.fromkeys(METHODS, model.decision_score_[rest])
+    anomalous = labels[judged] == 1
+    row: dict[str, Any] = {"graph": name, "protocol": protocol, "draw": number, "anomalous": int(anomalous.sum())}
+    if 0 < anomalous.sum() < anomalous.size:
+        taught = model.learn(dict(zip(graph.node_ids[judged].tolist(), anomalous.tolist(), strict=True)), graph=graph)
+        chance = taught.probability_[rest]
+        scores["learned"] = taught.decision_score_[rest]
+        own = features.values[:, : len(model._learner_columns(graph, judged[:1])[1])]
+        for method, columns in (("forest", own), ("forest on neighborhoods", features.values[:, features.local])):
+            forest = RandomForestClassifier(random_state=number, n_jobs=1).fit(columns[judged], anomalous)
+            scores[method] = forest.predict_proba(columns[rest])[:, 1]
+        brier, base = ((chance - truth) ** 2).mean(), truth.mean() * (1.0 - truth.mean())
+        row |= {"ece": calibration_error(truth, chance), "brier": round(float(brier), 4), "base": round(float(base), 4)}
+    for method, values in scores.items():
+        row[method] = [
+            round(float(roc_auc_score(truth, values)), 4),
+            round(float(average_precision_score(truth, values)), 4),
+        ]
+    return row
+
+
+def draw(labels: Any, model: Any, graph: Any, protocol: str, rng: np.random.Generator) -> Any:
+    """Return the positions of the nodes whose labels are given; none if the graph has too few."""
+    nobody = np.zeros(0, dtype=np.int64)
+    anomalous, normal = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
+    if protocol == "20+80":
+        if anomalous.size < 20 + LEAST_UNLABELED or normal.size < 90:
+            return nobody
+        return np.sort(
+            np.concatenate([rng.choice(anomalous, 20, replace=False), rng.choice(normal, 80, replace=False)])
+        )
+    kind, count = protocol.split()
+    n, labeled = int(count), np.flatnonzero(labels >= 0)
+    if 2 * n > labeled.size:
+        return nobody
+    if kind == "random":
+        return np.sort(rng.choice(labeled, n, replace=False))
+    if kind == "queue":
+        asked = np.array([place for place, _ in model.questions(graph.n_nodes, graph) if labels[place] >= 0])
+    else:
+        asked = labeled[np.argsort(-model.decision_score_[labeled], kind="stable")]
+    return np.sort(rng.choice(asked[: n + n // 2], n, replace=False))
+
+
+def calibration_error(truth: Any, chance: Any) -> float:
+    """Return the expected calibration error over ten bins of equal width."""
+    bins = np.minimum((10 * chance).astype(int), 9)
+    wrong = sum(abs(chance[bins == k].sum() - truth[bins == k].sum()) for k in range(10))
+    return round(float(wrong / truth.size), 4)
+
+
+def tables(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the means over graphs as Markdown: one table of methods, and one of single graphs."""
+    lines = [f"| labels | graphs | {' | '.join(METHODS)} |", "|---|---|" + "---|" * len(METHODS)]
+    for protocol in dict.fromkeys(row["protocol"] for row in rows):
+        for word, names in (("organic", ORGANIC), ("planted", PLANTED)):
+            cells = [_mean(rows, protocol, names, method) for method in METHODS]
+            count = len({row["graph"] for row in rows if row["protocol"] == protocol and row["graph"] in names})
+            if count:
+                shown = " | ".join(f"{cell[0]:.3f} / {cell[1]:.3f}" for cell in cells)
+                lines.append(f"| {protocol} | {count} {word} | {shown} |".replace("0.", "."))
+    lines += ["", "| labels | graph | no labels | learned | difference | calibration error | Brier, base rate |",
+              "|---|---|---|---|---|---|---|"]  # fmt: skip
+    for protocol in ("20+80", "random 100", "queue 20", "queue 100"):
+        lines += _single(rows, protocol)
+    return "\n".join(lines)
+
+
+def _single(rows: Sequence[dict[str, Any]], protocol: str) -> Iterator[str]:
+    for name in dict.fromkeys(row["graph"] for row in rows):
+        mine = [row for row in rows if (row["graph"], row["protocol"]) == (name, protocol)]
+        if not mine:
+            continue
+        pairs = np.array([(row["no labels"][0], row["learned"][0]) for row in mine])
+        gains = pairs[:, 1] - pairs[:, 0]
+        half = 1.96 * gains.std(ddof=1) / np.sqrt(gains.size) if gains.size > 1 else np.nan
+        taught = [row for row in mine if "ece" in row]
+        figures = (
+            [np.mean([row[key] for row in taught]) for key in ("ece", "brier", "base")] if taught else [np.nan] * 3
+        )
+        yield (
+            f"| {protocol} | {name} | {pairs[:, 0].mean():.3f} | {pairs[:, 1].mean():.3f} "
+            f"| {gains.mean():+.3f} ± {half:.3f} | {figures[0]:.3f} | {figures[1]:.3f}, {figures[2]:.3f} |"
+        )
+
+
+def _mean(rows: Sequence[dict[str, Any]], protocol: str, names: Sequence[str], method: str) -> tuple[float, float]:
+    """Return mean ROC-AUC and average precision over graphs of the means over draws."""
+    found: dict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        if row["protocol"] == protocol and row["graph"] in names:
+            found[row["graph"]].append(row[method])
+    means = np.array([np.mean(values, axis=0) for values in found.values()])
+    return tuple(means.mean(axis=0)) if means.size else (np.nan, np.nan)  # type: ignore[return-value]
+
+
+if __name__ == "__main__":
+    main()
