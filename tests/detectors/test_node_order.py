@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+from hopsight import load
 from hopsight.detectors.base import Epoch, NodeOrder
+from hopsight.detectors.storage import load_detector
 from hopsight.graph import AttributedGraph
 from toys import quick, renumbered, two_groups
 
@@ -67,3 +71,53 @@ def test_weights_and_times_stay_with_their_edges() -> None:
         found.graph.node_ids[found.graph.edges].T.tolist(), found.graph.edge_weight, strict=True
     )}  # fmt: skip
     assert named == {frozenset("da"): 1.0, frozenset("ac"): 2.0, frozenset("cb"): 3.0}
+
+
+@pytest.fixture(scope="module")
+def payments() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return an edge list and a node table from which attributes of every kind are derived, with empty cells."""
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(0, 60, (2, 400))
+    days = rng.integers(0, 400, 400)
+    edges = pl.DataFrame({
+        "source": [f"p{each}" for each in source],
+        "target": [f"p{each}" for each in target],
+        "amount": np.where(rng.random(400) < 0.1, -1, 1) * rng.lognormal(3, 1, 400).round(2),
+        "date": [f"2024-{1 + day // 31 % 12:02}-{1 + day % 28:02}" for day in days],
+        "channel": [f"channel {each}" for each in rng.integers(0, 12, 400)],
+    })  # fmt: skip
+    age = [None if each < 0.1 else each for each in rng.random(60)]
+    return edges, pl.DataFrame({"id": [f"p{each}" for each in range(60)], "age": age, "kind": ["a", "b"] * 30})
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("type_column", [None, "kind"])
+def test_derived_attributes_follow_their_nodes_to_the_bit(
+    payments: tuple[pl.DataFrame, pl.DataFrame], directed: bool, type_column: str | None
+) -> None:
+    edges, nodes = payments
+    options = {"directed": directed, "type_column": type_column, "derive": "structure,sent,received", "notices": []}
+    first = load(edges, nodes, **options)
+    for seed in range(3):
+        moved = load(
+            edges.sample(fraction=1, shuffle=True, seed=seed),
+            nodes.sample(fraction=1, shuffle=True, seed=seed),
+            **options,
+        )
+        place = [first.index_of(node) for node in moved.node_ids]
+        assert moved.attribute_names == first.attribute_names
+        for column, name in enumerate(first.attribute_names):
+            assert np.array_equal(moved.attributes[:, column], first.attributes[place, column]), name
+
+
+def test_a_fit_and_a_saved_model_score_any_order_of_rows_alike(
+    payments: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path
+) -> None:
+    edges, nodes = payments
+    first, moved = (load(edges, each, notices=[]) for each in (nodes, nodes.sample(fraction=1, shuffle=True, seed=1)))
+    place = [first.index_of(node) for node in moved.node_ids]
+    models = [quick("cross_hcm").fit(each) for each in (first, moved)]
+    assert np.array_equal(models[1].decision_score_, models[0].decision_score_[place])
+    models[0].save(tmp_path / "model")
+    saved = load_detector(tmp_path / "model")
+    np.testing.assert_allclose(saved.decision_function(moved), saved.decision_function(first)[place], atol=1e-5)

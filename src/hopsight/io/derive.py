@@ -254,8 +254,8 @@ def _of_times(node: NDArray[Any], values: FloatArray, n_nodes: int, unit: str) -
 
 def _category_summaries(column: pl.Series) -> dict[str, pl.Expr]:
     value = pl.col("value")
-    counts = column.drop_nulls().value_counts(sort=True)
-    frequent = sorted(counts[column.name].head(SHARES).to_list()) if counts.height > 1 else []
+    counts = column.rename("value").drop_nulls().value_counts().sort("count", "value", descending=[True, False])
+    frequent = sorted(counts["value"].head(SHARES).to_list()) if counts.height > 1 else []
     found = {f"different values{FOR_COUNT}": value.n_unique().cast(pl.Float64)}
     if counts.height <= MOST_SHARED:
         found |= {f"share {word}": (value == word).mean() for word in frequent}

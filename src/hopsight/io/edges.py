@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -535,18 +535,24 @@ def kinds_to_derive(kinds: Sequence[str] | None, fields: Mapping[str, Any], *, s
 
 
 def add_derived(
-    fields: dict[str, Any], rows: EdgeRows, n_nodes: int, kinds: Sequence[str], notices: list[str] | None
+    fields: dict[str, Any], rows: EdgeRows, node_ids: pl.Series, kinds: Sequence[str], notices: list[str] | None
 ) -> tuple[Any, int] | None:
     """Put derived attributes beside the others, and return the directed edges if that found them.
 
-    It is what :meth:`hopsight.graph.AttributedGraph.from_edges` takes as ``known``.
+    It is what :meth:`hopsight.graph.AttributedGraph.from_edges` takes as ``known``. Attributes are derived in the order
+    of ids, because sums in another order differ in their last bits, and training amplifies that.
     """
     edges = arcs = None
     if kinds:
+        n_nodes, is_sorted = len(node_ids), node_ids.is_sorted()
+        place = np.arange(n_nodes) if is_sorted else node_ids.rank("ordinal").to_numpy().astype(np.int64) - 1
+        if not is_sorted:
+            rows = replace(rows, source=place[rows.source], target=place[rows.target])
         if rows.directed:
             arcs = Arcs.of(rows.source, rows.target, n_nodes)
-            edges = arcs.adjacency(), arcs.n_opposite
+            edges = (arcs.adjacency(), arcs.n_opposite) if is_sorted else None
         matrix, names = derive(rows, n_nodes, kinds, arcs)
+        matrix = matrix if is_sorted else matrix[place]
         if names:
             words = kinds if rows.directed else dict.fromkeys(kind if kind == DERIVE[0] else "data" for kind in kinds)
             notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(words)}.", notices)
@@ -567,7 +573,7 @@ def add_derived(
 def complete(
     fields: dict[str, Any],
     rows: EdgeRows,
-    n_nodes: int,
+    node_ids: Iterable[Any],
     columns: Mapping[str, pl.Series],
     *,
     kinds: Sequence[str] | None,
@@ -584,7 +590,7 @@ def complete(
         chosen = [kind for kind in chosen if kind == "structure"]  # counts would repeat degrees
     numbers, times, categories = others.summarized()
     rows = replace(rows, numbers=numbers, times=times, categories=categories, units=others.units)
-    add_derived(fields, rows, n_nodes, chosen, notices)
+    add_derived(fields, rows, pl.Series(map(str, node_ids), dtype=pl.String), chosen, notices)
     return fields | others.edge_fields(notices)
 
 
@@ -603,7 +609,8 @@ def derived(
 ) -> dict[str, Any]:
     """Return structural attributes for a graph whose nodes have no data."""
     fields: dict[str, Any] = {}
-    add_derived(fields, EdgeRows(source, target, directed=directed), n_nodes, ("structure",), notices)
+    rows = EdgeRows(source, target, directed=directed)
+    add_derived(fields, rows, pl.Series(np.arange(n_nodes)), ("structure",), notices)
     return fields
 
 

@@ -58,7 +58,7 @@ def from_networkx(source: Any, *, directed: bool = False, derive: Any = None, **
     edge_data = _Data([data for *_, data in given], source.graph.get("edge_default", {}))
     rows = EdgeRows(edges[:, 0], edges[:, 1], directed=bool(source.is_directed()))
     fields = complete(
-        fields, rows, len(nodes), {name: edge_data.column(name) for name in edge_data.cells},
+        fields, rows, nodes, {name: edge_data.column(name) for name in edge_data.cells},
         kinds=parse_derive(derive), ours=OURS in source.graph, notices=options.get("notices"),
     )  # fmt: skip
     return AttributedGraph.from_edges(

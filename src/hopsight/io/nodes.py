@@ -172,7 +172,7 @@ def _numbers(
         return Block([numbers.name], _compact(known[:, None]))
     rules.check_numbers(numbers.name, rules.NumberSummary.of(numbers), missing, notices, typed=types is not None)
     numbers = numbers.fill_nan(None)
-    mean = numbers.drop_nulls().mean()
+    mean = numbers.drop_nulls().sort().mean()  # the same to the bit in any order of rows
     filled = (numbers if types is None else _with_type_means(numbers, types)).fill_null(mean).to_numpy()
     if missing != "fill":
         return Block([numbers.name], _compact(filled[:, None]))
@@ -183,7 +183,7 @@ def _numbers(
 def _with_type_means(numbers: pl.Series, types: Sequence[str]) -> pl.Series:
     """Fill empty cells with the mean of the node's own type, if any node of that type has a number."""
     frame = pl.DataFrame({"number": numbers, "type": pl.Series(types, dtype=pl.String)})
-    return frame.select(pl.col("number").fill_null(pl.col("number").mean().over("type"))).to_series()
+    return frame.select(pl.col("number").fill_null(pl.col("number").sort().mean().over("type"))).to_series()
 
 
 def _declared(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:

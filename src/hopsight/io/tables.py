@@ -82,7 +82,7 @@ def read_tables(
     chosen = kinds_to_derive(kinds, fields, some=bool(rows.others), ours=ours)
     numbers, times, categories = rows.others.summarized()
     summarized = EdgeRows(source, target, numbers, times, categories, rows.others.units)
-    known = add_derived(fields, summarized, len(node_ids), chosen, notices)
+    known = add_derived(fields, summarized, node_ids, chosen, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
         source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates,
