@@ -160,7 +160,7 @@ def auc(truth: Any, scores: Any) -> float:
 def ablation(model: Any, graph: Any) -> dict[str, float]:
     """Return the ROC-AUC with every ingredient of the score removed in turn, and with no model at all."""
     from hopsight.hcm import evidence as module
-    from hopsight.hcm.evidence import KINDS, MISFIT_SHARES, EdgeBaseline, EdgeFeatures, combine, weigh
+    from hopsight.hcm.evidence import KINDS, MISFIT_SHARES, EdgeBaseline, EdgeFeatures, combine, strengths
     from hopsight.hcm.views import inputs_of
 
     truth, attributes = np.asarray(graph.labels), inputs_of(graph, model.transform_, model.magnitude_)
@@ -181,7 +181,7 @@ def ablation(model: Any, graph: Any) -> dict[str, float]:
         module.MISFIT_SHARES = shares
         model.edge_baseline_ = EdgeBaseline.fit(edges)
         nodes = model._node_features(graph, edges, attributes)
-        found[name] = combine(weigh(nodes, module.NodeBaseline.fit(nodes)), model.evidence)[0]
+        found[name] = combine(strengths(nodes, module.NodeBaseline.fit(nodes)), model.evidence)[0]
     module.MISFIT_SHARES, model.edge_baseline_ = usual, baseline
     found["without cross-fitting"] = judged_by_others(model, graph, attributes)
     return {name: auc(truth, scores) for name, scores in found.items()}

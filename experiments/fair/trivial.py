@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.base import Detector
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import EdgeBaseline, EdgeFeatures, NodeBaseline, combine, weigh
+from hopsight.hcm.evidence import EdgeBaseline, EdgeFeatures, NodeBaseline, combine, strengths
 from hopsight.hcm.views import inputs_of
 
 FloatArray = NDArray[np.float64]
@@ -63,4 +63,4 @@ class NoModel(CrossHCM):
         edges = EdgeFeatures(*[self.edge_dissimilarity_] * 3)
         self.edge_baseline_ = EdgeBaseline.fit(edges)
         nodes = self._node_features(graph, edges, inputs_of(graph, self.transform_, self.magnitude_))
-        return combine(weigh(nodes, NodeBaseline.fit(nodes)), self.evidence)[0]
+        return combine(strengths(nodes, NodeBaseline.fit(nodes)), self.evidence)[0]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hopsight.checks import check_count, plural, printable
-from hopsight.detectors.table import evidence_of
+from hopsight.detectors.table import WEIGHTS, evidence_of
 from hopsight.detectors.tails import tail_probability
 from hopsight.explanations.edges import JudgedEdges
 from hopsight.graph import AttributedGraph
@@ -90,13 +90,18 @@ def evidence(model: Any, *, top: int = 12, graph: AttributedGraph | None = None,
             height,
             color=KIND_COLORS[kind],
             alpha=1.0 if counts else 0.45,
-            label=kind if counts else f"{kind} (does not count)",
+            label=_counted(kind, WEIGHTS[kind] if counts else 0.0),
         )
     axes.set_yticks(rows, [_short(_graph(model, graph).node_ids[node]) for node in nodes])
     axes.invert_yaxis()
     axes.set(xlabel="strength (3 = one ordinary node in a thousand)", title="Evidence about the most anomalous nodes")
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))  # beside the bars, never over them
     return axes
+
+
+def _counted(kind: str, weight: float) -> str:
+    """Return a kind of evidence with how much of it counts, unless it is all."""
+    return kind if weight == 1.0 else f"{kind} (counts {weight:.0%})" if weight else f"{kind} (does not count)"
 
 
 def neighborhood(

@@ -166,11 +166,7 @@ def test_a_short_training_finds_outliers_and_hubs(kind: str) -> None:
 N_SEEDS = 10
 FIRST_2K = dict.fromkeys(("stranger hub", "spam hub", "ring", "outlier", "outlier hub"), 0.75)
 PERCENTILE = {"stranger": 0.95, "isolated outlier": 0.95, "bridge": 0.90, "lockstep": 0.93}
-# Floors that are not reached yet, and what was measured instead.
-MISSED = {  # measured over ten seeds, see RESULTS.md
-    ("12x40", "bridge"): "percentile .86",
-    ("12x40", "stranger"): "percentile .948",
-}
+LOWER = {("12x40", "bridge"): 0.84, ("12x40", "stranger"): 0.93}  # weakly separated attributes, see RESULTS.md
 
 
 def floor(setting: str, kind: str) -> tuple[float, float]:
@@ -178,21 +174,12 @@ def floor(setting: str, kind: str) -> tuple[float, float]:
     third = setting == "2x2"
     if kind in FIRST_2K:
         return 0.0, 0.6 if third else FIRST_2K[kind]
-    return PERCENTILE[kind] - (0.15 if third else 0.0), 0.0
-
-
-def cases() -> list[Any]:
-    found = []
-    for setting in SETTINGS:
-        for kind in KINDS:
-            missed = MISSED.get((setting, kind))
-            marks = [pytest.mark.xfail(strict=False, reason=missed)] if missed else []
-            found.append(pytest.param(setting, kind, marks=marks, id=f"{setting}-{kind}"))
-    return found
+    return LOWER.get((setting, kind), PERCENTILE[kind] - (0.15 if third else 0.0)), 0.0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("setting", "kind"), cases())
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("setting", SETTINGS)
 def test_the_floors_over_ten_seeds(setting: str, kind: str) -> None:
     evidence = {"evidence": (*hs.CrossHCM.evidence, "lockstep")} if kind == "lockstep" else {}
     found = []

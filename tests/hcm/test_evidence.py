@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
+from hopsight.detectors.table import WEIGHTS
 from hopsight.detectors.tails import Null, Tail
 from hopsight.hcm.evidence import (
     DEFAULT_EVIDENCE,
     KINDS,
     N_LEVELS,
-    WEIGHTS,
     NodeBaseline,
     NodeFeatures,
     activity,
@@ -26,7 +26,7 @@ from hopsight.hcm.evidence import (
     p_values,
     raw_evidence,
     ring,
-    weigh,
+    strengths,
 )
 
 BY_HAND = NodeFeatures(
@@ -85,7 +85,7 @@ def test_a_graph_without_triangles_has_no_ring_and_no_lockstep_evidence(rng: np.
     assert not nodes.have_triangles(notices)
     assert "no ring and no lockstep evidence" in notices[0]
     usual = NodeBaseline.fit(nodes, triangles=False)
-    found = weigh(nodes, usual)
+    found = strengths(nodes, usual)
     assert not found["ring"].any() and not found["lockstep"].any() and found["misfit"].any()
     three = ("misfit", "outlier", "activity")
     np.testing.assert_array_equal(p_values(nodes, usual, DEFAULT_EVIDENCE), p_values(nodes, usual, three))
@@ -112,15 +112,15 @@ def test_every_kind_has_a_function_and_a_weight() -> None:
 def test_evidence_is_the_weighted_mean_of_tail_and_rank(rng: np.random.Generator) -> None:
     nodes = ordinary(rng)
     usual = NodeBaseline.fit(nodes)
-    found, raw = weigh(nodes, usual), raw_evidence(nodes, usual)
+    found, raw = strengths(nodes, usual), raw_evidence(nodes, usual)
     for number, kind in enumerate(KINDS):
         tail = Tail(*usual.tails[number]).surprise(raw[kind]) / np.log(10.0)
         stronger = (raw[kind].size - rankdata(raw[kind]) + 0.5) / raw[kind].size
-        expected = WEIGHTS[kind] * (0.75 * tail - 0.25 * np.log10(stronger))
+        expected = 0.75 * tail - 0.25 * np.log10(stronger)
         np.testing.assert_allclose(found[kind], expected, rtol=0.02, atol=0.2)  # ranks are read from 1,025 quantiles
         assert np.corrcoef(found[kind], expected)[0, 1] > 0.999
         middle = np.abs(raw[kind] - np.median(raw[kind])).argmin()
-        assert found[kind][middle] == pytest.approx(WEIGHTS[kind] * np.log10(2.0), rel=0.05)  # half are as unusual
+        assert found[kind][middle] == pytest.approx(np.log10(2.0), rel=0.05)  # half are as unusual
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,11 @@ def test_each_feature_raises_its_own_evidence_and_no_other(
     nodes = ordinary(rng)
     nodes.degrees[0] = 9
     usual = NodeBaseline.fit(nodes)
-    before = weigh(nodes, usual)
+    before = strengths(nodes, usual)
     changed: Any = getattr(nodes, field).copy()
     changed[..., 0] = value
-    after = weigh(replace(nodes, **{field: changed}), usual)
-    assert after[kind][0] > max(3.0 * WEIGHTS[kind], before[kind][0])
+    after = strengths(replace(nodes, **{field: changed}), usual)
+    assert after[kind][0] > max(3.0, before[kind][0])
     assert all(after[other][0] == before[other][0] for other in KINDS if other != kind)
 
 
@@ -152,8 +152,14 @@ def test_a_few_anomalies_do_not_hide_each_other(rng: np.random.Generator) -> Non
     scores = []
     for deviation in (alone, crowd):
         changed = replace(nodes, deviation=deviation)
-        scores.append(weigh(changed, NodeBaseline.fit(changed))["outlier"][0])
+        scores.append(strengths(changed, NodeBaseline.fit(changed))["outlier"][0])
     assert scores[1] > 0.7 * scores[0]
+
+
+def test_weights_belong_to_the_score() -> None:
+    evidence = {"misfit": np.array([3.0]), "outlier": np.array([4.0])}
+    scores, decided = combine(evidence, ("misfit", "outlier"))
+    assert scores[0] == pytest.approx(np.hypot(3.0, 0.6 * 4.0)) and decided.tolist() == [0]
 
 
 def test_chosen_kinds_add_up_and_the_strongest_decides() -> None:
@@ -196,7 +202,7 @@ def test_a_node_without_edges_is_judged_by_what_it_has(rng: np.random.Generator)
     alone = replace(nodes, edge_means=means)
     usual = NodeBaseline.fit(alone)
     assert np.isfinite(usual.means).all() and np.isfinite(usual.tails).all() and np.isfinite(usual.nulls).all()
-    found = weigh(alone, usual)
+    found = strengths(alone, usual)
     assert [found[kind][0] for kind in ("misfit", "ring", "lockstep")] == [0.0] * 3
     assert combine(found, DEFAULT_EVIDENCE)[1][0] == DEFAULT_EVIDENCE.index("outlier")
     both = p_values(alone, usual, DEFAULT_EVIDENCE)[0]
@@ -213,7 +219,7 @@ def test_rows_are_the_features_of_some_nodes(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_few_nodes_have_baselines(n: int, rng: np.random.Generator) -> None:
     nodes = ordinary(rng, n)
-    scores, _ = combine(weigh(nodes, NodeBaseline.fit(nodes)), KINDS)
+    scores, _ = combine(strengths(nodes, NodeBaseline.fit(nodes)), KINDS)
     assert scores.shape == (n,) and np.isfinite(scores).all()
 
 

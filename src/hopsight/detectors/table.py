@@ -12,6 +12,13 @@ from hopsight.metrics import ranking
 from hopsight.system.lazy_polars import pl
 
 KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")  # the order of the columns of evidence
+WEIGHTS = {
+    "misfit": 1.0,
+    "ring": 1.0,
+    "outlier": 0.6,
+    "activity": 0.7,
+    "lockstep": 1.0,
+}  # of their strengths in a score
 
 
 def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:

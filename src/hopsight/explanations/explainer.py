@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_count, printable
 from hopsight.detectors.storage import is_without_graph, with_edges
-from hopsight.detectors.table import decided_by, evidence_of
+from hopsight.detectors.table import WEIGHTS, decided_by, evidence_of
 from hopsight.explanations.attributes import AttributeComparison, Places
 from hopsight.explanations.edges import JudgedEdges, edge_reasons
 from hopsight.explanations.groups import GroupExplanation, Groups
@@ -252,8 +252,6 @@ class Explainer:
             }
 
     def _strengths(self, position: int) -> tuple[Evidence, ...]:
-        from hopsight.hcm.evidence import WEIGHTS
-
         return tuple(
             Evidence(kind, float(values[position]), kind in self.model.evidence, WEIGHTS[kind], MEANINGS[kind])
             for kind, values in self._kinds.items()

@@ -139,9 +139,9 @@ class WithoutEdges:
 
 @dataclass(frozen=True)
 class Evidence:
-    """How strong one kind of evidence is: −log₁₀ of the share of ordinary nodes that are as unusual, times a weight.
+    """How strong one kind of evidence is: −log₁₀ of the share of ordinary nodes that are about as unusual.
 
-    ``counts`` says whether this kind plays a part in the score, ``weight`` how much it counts.
+    ``counts`` says whether this kind plays a part in the score, ``weight`` how much of its strength counts.
     """
 
     kind: str
@@ -257,21 +257,21 @@ class Explanation(Readable):
 
     @property
     def unusual(self) -> str:
-        """The reason in a few sentences: what decided the score, then what else is at least half as strong."""
+        """The reason in a few sentences: what decided the score, then what else adds at least half as much."""
         return self.reason()
 
     def reason(self, *, hops: bool = True) -> str:
         """Return the reason in a few sentences, without ``hops`` for readers who have never heard of them."""
         if self.decided_by is None:
             return self._neighborhood(hops)
-        strength = next(each.strength for each in self.evidence if each.kind == self.decided_by)
-        if strength < NOTICEABLE:
-            return f"Nothing about it stands out; its strongest evidence is {self.decided_by} ({strength:.1f})."
+        first = next(each for each in self.evidence if each.kind == self.decided_by)
+        if first.strength < NOTICEABLE:
+            return f"Nothing about it stands out; {self.decided_by} adds most to its score ({first.strength:.1f})."
         also = [
             each.kind
-            for each in sorted(self.evidence, key=lambda each: -each.strength)
+            for each in sorted(self.evidence, key=lambda each: -each.weight * each.strength)
             if each.counts and each.kind in ("outlier", "activity") and each.kind != self.decided_by
-            if each.strength >= max(NOTICEABLE, strength / 2)
+            if each.strength >= NOTICEABLE and each.weight * each.strength >= first.weight * first.strength / 2
         ]
         sentences = [self._sentence(kind, hops) for kind in (self.decided_by, *also)]
         if self.decided_by == "activity" and "outlier" not in also:

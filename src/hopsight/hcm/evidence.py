@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.detectors.table import WEIGHTS
 from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
 from hopsight.hcm.posterior import neighbor_means, neighbor_sum
 from hopsight.io.notices import notice
@@ -32,7 +33,6 @@ NO_TRIANGLES = (
 )
 RANK_SHARE = 0.25  # of the strength of evidence; the rest is its fitted tail
 MISFIT_SHARES = np.array([0.25, 0.25, 0.5])  # of hop count, surprise and dissimilarity
-WEIGHTS = {"misfit": 1.0, "ring": 1.0, "outlier": 0.6, "activity": 0.7, "lockstep": 1.0}
 TRIMMED = 0.02  # share of nodes with the largest deviations that a baseline is fitted without
 ROUNDS = 8  # of reweighting
 DEGREE_GROUPS = 20
@@ -489,29 +489,29 @@ def raw_evidence(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArr
     return {kind: values if usual.knows(kind) else np.full_like(values, np.nan) for kind, values in found.items()}
 
 
-def weigh(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]:
-    """Return every kind of evidence as w · (−¾ log₁₀ p − ¼ log₁₀ r), with p the cautious tail and r the rank.
+def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]:
+    """Return every kind of evidence as −¾ log₁₀ p − ¼ log₁₀ r, with p the cautious tail and r the rank.
 
     The fitted tail p keeps the magnitude; r, the share of nodes with stronger evidence of that kind, cannot be misled
     by a tail that does not fit. 3 means about one ordinary node in a thousand. What a node lacks (NaN) counts as 0.
     """
     raw = raw_evidence(nodes, usual)
-    tails = _weighted(raw, [Tail(*numbers) for numbers in usual.tails])
+    found = _digits(raw, [Tail(*numbers) for numbers in usual.tails])
     for number, (kind, values) in enumerate(raw.items()):
         count = max(usual.counts[number], 1.0)
         stronger = (0.5 + (count - 1.0) * (1.0 - ranks(values, usual.levels[number]))) / count
         by_rank = np.where(np.isnan(values), 0.0, -np.log10(stronger))
-        tails[kind] = (1.0 - RANK_SHARE) * tails[kind] + RANK_SHARE * WEIGHTS[kind] * by_rank
-    return tails
+        found[kind] = (1.0 - RANK_SHARE) * found[kind] + RANK_SHARE * by_rank
+    return found
 
 
 def combine(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[FloatArray, IntArray]:
-    """Return the score of each node, √(Σ strength²) over the chosen kinds, and the position of the strongest kind.
+    """Return the score of each node, √(Σ (w · strength)²) over the chosen kinds, and which of them adds most.
 
     The strongest kind decides nearly alone where it stands out; kinds that agree add up, and one that sees nothing
-    changes nothing.
+    changes nothing. Outlier and activity have a weight w below 1 (:data:`hopsight.detectors.table.WEIGHTS`).
     """
-    weighted = np.stack([evidence[kind] for kind in chosen])
+    weighted = np.stack([WEIGHTS[kind] * evidence[kind] for kind in chosen])
     return np.sqrt((weighted**2).sum(axis=0)), weighted.argmax(axis=0)
 
 
@@ -527,12 +527,12 @@ def p_values(nodes: NodeFeatures, usual: NodeBaseline, chosen: Sequence[str]) ->
 def all_p_values(nodes: NodeFeatures, usual: NodeBaseline, choices: Sequence[Sequence[str]]) -> list[FloatArray]:
     """Return :func:`p_values` for several choices of kinds."""
     raw = raw_evidence(nodes, usual)
-    evidence = _weighted(raw, [Null(*numbers) for numbers in usual.nulls])
+    evidence = _digits(raw, [Null(*numbers) for numbers in usual.nulls])
     return [_p_values(raw, evidence, chosen) for chosen in choices]
 
 
 def _p_values(raw: Mapping[str, FloatArray], evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> FloatArray:
-    strength = np.max([evidence[kind] for kind in chosen], axis=0)
+    strength = np.max([WEIGHTS[kind] * evidence[kind] for kind in chosen], axis=0)
     remaining = np.zeros(strength.size)
     for kind in chosen:
         digits = np.clip(strength / WEIGHTS[kind], 1e-12, 300.0)  # of the chance, which is never quite 0 or 1
@@ -541,9 +541,10 @@ def _p_values(raw: Mapping[str, FloatArray], evidence: Mapping[str, FloatArray],
     return np.where(lacking, 1.0, -np.expm1(remaining))
 
 
-def _weighted(raw: Mapping[str, FloatArray], tails: Sequence[Tail]) -> dict[str, FloatArray]:
+def _digits(raw: Mapping[str, FloatArray], tails: Sequence[Tail]) -> dict[str, FloatArray]:
+    """Return −log₁₀ of the tail of each kind, 0 where there is none."""
     return {
-        kind: WEIGHTS[kind] * np.nan_to_num(tail.surprise(raw[kind]), nan=0.0) / np.log(10.0)
+        kind: np.nan_to_num(tail.surprise(raw[kind]), nan=0.0) / np.log(10.0)
         for kind, tail in zip(KINDS, tails, strict=True)
     }
 

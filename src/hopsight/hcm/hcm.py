@@ -125,7 +125,8 @@ class HCM(Detector):
     def paper(cls, **changes: Any) -> Self:
         """Return the paper's sizes and formulas, with preconditioned SGLD and decaying steps (its own diverge).
 
-        The paper uses ``n_layers=4`` for Amazon and Enron.
+        The paper uses ``n_layers=4`` for Amazon and Enron. Attributes that are reduced to principal components are no
+        longer 0/1, so that they are compared by cosine, never by Jaccard similarity.
         """
         settings: dict[str, Any] = {
             "max_pairs": 1_000_000, "similarity": "auto", "score": "hav", "optimizer": "psgld", "lr": 0.03,

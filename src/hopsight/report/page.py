@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
-from hopsight.detectors.table import decided_by, evidence_of
+from hopsight.detectors.table import WEIGHTS, decided_by, evidence_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.reasons import MEANINGS, compared, edge_values, plainest
 from hopsight.graph import AttributedGraph
@@ -182,7 +182,7 @@ def page_nodes(
     }
     return listed | {
         "columns": list(own),
-        "kinds": [[kind, kind in model.evidence, MEANINGS[kind]] for kind in kinds],
+        "kinds": [[kind, WEIGHTS[kind] * (kind in model.evidence), MEANINGS[kind]] for kind in kinds],
         "top": [keys[position] for position in explained if position in keys],
         "reasons": {keys[position]: reasons for position, reasons in explained.items() if position in keys},
         "egos": {key: shown.around(position, drawn[position]) for position, key in keys.items()},

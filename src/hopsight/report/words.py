@@ -28,7 +28,7 @@ GLOSSARY = {
     "AHP": "Average hop prediction: how many hops away the neighbors of a node look on average.",
     "Attributes": "Numbers about a node. A word such as a city becomes one attribute per value.",
     "Connected": "The share of the pairs of members that are edges.",
-    "Decided by": "The kind of evidence that is strongest for a node.",
+    "Decided by": "The kind of evidence that adds most to the score of a node.",
     "Difference": "How far the node is from its neighbors, in units of how much connected nodes usually differ.",
     "Edges": "Connections between two nodes.",
     "Evidence": "How unusual a node is in one respect: misfit, ring, outlier, activity or lockstep.",

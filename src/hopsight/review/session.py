@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.checks import check_choice
-from hopsight.detectors.table import decided_by, evidence_of
+from hopsight.detectors.table import WEIGHTS, decided_by, evidence_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.reasons import MEANINGS
 from hopsight.explanations.text import percent
@@ -103,7 +103,7 @@ class Session:
             "page": {
                 "served": True, "nodes": shown.rows, "egos": {place: ego}, "reasons": {place: reasons},
                 "evidence": evidence if kinds else {},
-                "kinds": [[kind, kind in self.model.evidence, MEANINGS[kind]] for kind in kinds],
+                "kinds": [[kind, WEIGHTS[kind] * (kind in self.model.evidence), MEANINGS[kind]] for kind in kinds],
                 "facts": [["Nodes", self.graph.n_nodes]],
             },
             "group": group,

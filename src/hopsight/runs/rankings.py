@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, option, shortened
 from hopsight.detectors.predict import threshold
-from hopsight.detectors.table import KINDS
+from hopsight.detectors.table import KINDS, WEIGHTS
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels, count_words, read_labels, read_nodes
 from hopsight.metrics import ranks
@@ -111,9 +111,9 @@ def read_repeats(model: Any, graph: AttributedGraph, path: Path, threshold: floa
 
 
 def _decide(model: Any) -> None:
-    """Set which of the chosen kinds of evidence is strongest."""
+    """Set which of the chosen kinds of evidence adds most to the score."""
     if hasattr(model, "decided_by_"):
-        model.decided_by_ = np.stack([model.evidence_[kind] for kind in model.evidence]).argmax(axis=0)
+        model.decided_by_ = np.argmax([WEIGHTS[kind] * model.evidence_[kind] for kind in model.evidence], axis=0)
 
 
 def check_files(request: Request, detector: Any) -> None:

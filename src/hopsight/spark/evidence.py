@@ -22,7 +22,7 @@ from hopsight.hcm.evidence import (
     NodeFeatures,
     all_p_values,
     combine,
-    weigh,
+    strengths,
 )
 from hopsight.hcm.splits import BASELINE_EDGES, BASELINE_NODES, node_folds
 from hopsight.io.notices import notice
@@ -296,10 +296,10 @@ def weigh_nodes(
         nodes, (hop, variance) = node_features(rows), rows[:, used[:2]].T
         shares = [v / top if top > 0 else np.zeros_like(v) for v, top in zip((hop, variance), highest, strict=False)]
         from_edges = dict(zip(FROM_EDGES, (hop, variance, shares[0] + shares[1]), strict=True))
-        weighted = weigh(nodes, baseline)
-        strength, decided_by = combine(weighted, detector.evidence)
+        evidence = strengths(nodes, baseline)
+        strength, decided_by = combine(evidence, detector.evidence)
         number = layout.offsets[row["block"]] + row["piece"] * PIECE + np.arange(len(rows))
-        columns = [number, nodes.degrees, *from_edges.values(), *weighted.values()]
+        columns = [number, nodes.degrees, *from_edges.values(), *evidence.values()]
         columns += [from_edges.get(detector.score, strength), decided_by]
         return columns + all_p_values(nodes, baseline, [detector.evidence, *((kind,) for kind in KINDS)])
 

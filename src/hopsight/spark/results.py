@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hopsight.detectors.table import WEIGHTS
 from hopsight.explanations.attributes import Places
 from hopsight.explanations.edges import edge_reasons
 from hopsight.hcm.cross_hcm import CrossHCM
@@ -43,7 +44,7 @@ class Detection:
     ----------
     scores
         One row per node, most anomalous first: node, rank, score, flagged, judged, degree, ahp, iv, hav, each kind of
-        evidence, decided_by, the strongest kind that counts, and, after several fits, stability.
+        evidence, decided_by, the kind that adds most to the score, and, after several fits, stability.
     edges
         One row per edge, most anomalous first: source, target, rank, hop, probability, variance, surprise, score,
         flagged, reason.
@@ -229,8 +230,9 @@ def average_fits(
     sums = {name: " + ".join([name, *(f"{name}{number}" for number in range(len(fits) - 1))]) for name in AVERAGED}
     averages = {name: f"({total}) / {len(fits)} as {name}" for name, total in sums.items()}
     means = means.selectExpr("number", *(averages.get(name, name) for name in SCORES))
-    strongest = F.greatest(*detector.evidence) if len(detector.evidence) > 1 else F.col(detector.evidence[0])
-    decided = F.array_position(F.array(*detector.evidence), strongest) - 1
+    weighted = [WEIGHTS[kind] * F.col(kind) for kind in detector.evidence]
+    strongest = F.greatest(*weighted) if len(weighted) > 1 else weighted[0]
+    decided = F.array_position(F.array(*weighted), strongest) - 1
     means = means.withColumn("decided_by", decided.cast("int"))
     limit, _ = score_thresholds(means, n_nodes, detector)
     n_first = means.filter(F.col("score") > limit).count() or min(top, n_nodes)

@@ -23,12 +23,12 @@ function suspects(page) {
   }));
 }
 
-// A score is the root of a sum of squares, so each kind that counts gets its share of the sum.
+// A score is the root of a sum of squares, so each kind gets its share of the sum, by its weight (0 if it does not count).
 function scoreBar(page, node, most) {
   const bar = el("span", { class: "score-bar", role: "img" });
   const full = most > 0 ? (100 * Math.max(0, page.nodes[node][1])) / most : 0;
   const strengths = page.evidence[node]?.slice(1) ?? [];
-  const squares = page.kinds.map(([, counts], i) => (counts ? Math.max(0, strengths[i]) ** 2 : 0));
+  const squares = page.kinds.map(([, weight], i) => (weight * Math.max(0, strengths[i])) ** 2);
   const sum = squares.reduce((a, b) => a + b, 0);
   if (!sum) squares.splice(0, squares.length, 1);
   squares.forEach((square, i) => {
