@@ -54,7 +54,7 @@ def commands() -> str:
     import typer
 
     from hopsight.cli import app
-    from hopsight.cli.help_texts import decorate
+    from hopsight.cli.options import decorate
 
     lines = ["# Command line\n", "`hopsight COMMAND --help` shows the same on a terminal.\n"]
     for name, command in decorate(typer.main.get_command(app)).commands.items():

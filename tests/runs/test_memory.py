@@ -161,12 +161,18 @@ def test_views_on_disk_and_smaller_blocks_give_the_same_scores(tmp_path: Path, m
     monkeypatch.setattr("hopsight.hcm.views.BLOCK_VALUES", 5000)
     folders: list[Path | None] = []
     kept = scratch.zeros
-    monkeypatch.setattr("hopsight.hcm.views.zeros", lambda *shape: folders.append(shape[2]) or kept(*shape))
+
+    def zeros(shape: tuple[int, ...], *options: Any) -> Any:
+        if shape[0] == 1500:  # not the surroundings of a single node
+            folders.append(options[1])
+        return kept(shape, *options)
+
+    monkeypatch.setattr("hopsight.hcm.views.zeros", zeros)
     on_disk = detect(request, tmp_path / "disk")
     assert set(folders) == {tmp_path / "scratch"} and len(folders) >= 15
     expected = on_disk.record["expected"]
-    fitted, attributes = 1500 * 64 * (15 * 4 + 4 + 12), 1500 * 32 * 4  # views, their like of X, X twice; the graph's
+    fitted, attributes = 1500 * 64 * (5 * 4 + 4 + 12), 1500 * 32 * 4  # views of a network, X like them, X twice; the graph's
     assert (expected["memory"], expected["disk"]) == (needed - fitted - 2.5 * attributes, fitted + attributes)
-    assert any("7 MB of temporary files" in text for text in said)
+    assert any("4 MB of temporary files" in text for text in said)
     assert list((tmp_path / "scratch").iterdir()) == []
     np.testing.assert_array_equal(on_disk.scores, in_memory.scores)

@@ -20,6 +20,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 SPARE = 8  # candidates beyond k kept for sparse rows until their distances are recomputed
+FEW_COLUMNS = 64
 
 
 @dataclass(kw_only=True)
@@ -99,15 +100,18 @@ def local_outlier_factor(distances: FloatArray, neighbors: IntArray) -> FloatArr
 def nearest(rows: Any, k: int) -> tuple[FloatArray, IntArray]:
     """Return distances and positions of the k nearest other rows of each row, ``(n, k)`` both, nearest first."""
     rows = rows.astype(np.float64)
+    few = rows.shape[1] <= FEW_COLUMNS  # a tree is fast then; the same way for sparse and dense attributes
+    if few and sp.issparse(rows):
+        rows = rows.toarray()
     n, sparse = rows.shape[0], sp.issparse(rows)
     peak = float(abs(rows.data if sparse else rows).max(initial=0.0))
     if peak > 1e150:  # squares would overflow, and LOF is a ratio
         rows = rows / peak
-    n_found = min(k + SPARE, n - 1) if sparse else k
-    model = NearestNeighbors(n_neighbors=n_found, algorithm="brute" if sparse else "kd_tree", n_jobs=n_threads())
+    n_found = k if few else min(k + SPARE, n - 1)
+    model = NearestNeighbors(n_neighbors=n_found, algorithm="kd_tree" if few else "brute", n_jobs=n_threads())
     with blas_on_one_thread():
         distances, neighbors = model.fit(rows).kneighbors()
-    if sparse:
+    if not few:  # products of matrices round differences away
         pairs = np.repeat(np.arange(n), n_found), neighbors.ravel()
         distances = np.sqrt(squared_distances(rows, *pairs)).reshape(n, n_found)
     order = np.lexsort((neighbors, distances))[:, :k]

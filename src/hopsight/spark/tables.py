@@ -6,7 +6,7 @@ Every task summarizes its part of each column, the driver adds the summaries up 
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -274,11 +274,38 @@ def collect_facts(nodes: DataFrame, used: Sequence[str], flags: Mapping[str, Fla
                 new = summarize(frame[f"_{name}"], rows, flags.get(name))
                 seen[name] = merge_facts(seen[name], new) if name in seen else new
         if seen:
-            yield pa.RecordBatch.from_pydict({"facts": [pickle.dumps(seen)]})
+            yield pa.RecordBatch.from_pydict({"facts": [pack_facts(seen)]})
 
     chosen = nodes.select("row", *(nodes[_quoted(name)] for name in names))
-    parts = [pickle.loads(row["facts"]) for row in chosen.mapInArrow(summarize_all, "facts binary").collect()]
+    parts = [unpack_facts(row["facts"]) for row in chosen.mapInArrow(summarize_all, "facts string").collect()]
     return {name: reduce(merge_facts, (part[name] for part in parts)) for name in names}
+
+
+def pack_facts(facts: Mapping[str, Facts]) -> str:
+    """Return the facts about columns as JSON."""
+    return json.dumps(
+        {
+            name: {about: [type(each).__name__, vars(each)] for about, each in mine.items()}
+            for name, mine in facts.items()
+        },
+        default=np.generic.item,
+    )
+
+
+def unpack_facts(text: str) -> dict[str, Facts]:
+    """Return the facts that were packed.
+
+    >>> facts = {"age": {"cells": CellSummary(3, 1, Cell(2, ""))}}
+    >>> unpack_facts(pack_facts(facts)) == facts
+    True
+    """
+    kinds = {kind.__name__: kind for kind in (CellSummary, NumberSummary, TextSummary, Values)}
+
+    def restored(kind: str, values: dict[str, Any]) -> Any:
+        cells = {name: Cell(*value) for name, value in values.items() if name.startswith("first_") and value}
+        return kinds[kind](**{**values, **cells})
+
+    return {name: {about: restored(*each) for about, each in mine.items()} for name, mine in json.loads(text).items()}
 
 
 def summarize(column: pl.Series, rows: RowArray, flags: Flags | None = None) -> Facts:
