@@ -37,6 +37,14 @@ def test_labels_find_what_no_score_looks_for() -> None:
     assert roc_auc_score(truth[rest], found.log_odds(features, score)[rest]) > 0.9
 
 
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_few_labels_are_enough_to_learn(n: int) -> None:
+    features, score, truth, _ = rows(by_score=True)
+    judged = np.argsort(-score)[[0, *range(-1, -n, -1)]]
+    found = learn(features, score, judged, truth[judged], hashes(truth.size), 0)
+    assert roc_auc_score(truth, found.log_odds(features, score)) > 0.8
+
+
 def test_labels_from_the_top_of_a_good_ranking_do_not_ruin_it() -> None:
     features, score, truth, rng = rows(by_score=True)
     noisy = score + rng.normal(scale=0.4, size=score.size)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.review.session import LEARNED, Session, open_session
+from hopsight.review.session import LEARNED, Session, learn_from, open_session
 from review_served import IMAGE
 
 
@@ -16,6 +20,14 @@ def judge(session: Session, count: int) -> None:
     for row in session.listed("queue")[:count]:
         word = "anomalous" if session.graph.labels[row["place"]] == 1 else "normal"
         session.decide(f"request-{row['place']}", row["place"], word, "", "ann")
+
+
+def settle(session: Session) -> None:
+    """Wait until the ranking has learned from all verdicts."""
+    end = time.monotonic() + 60
+    while session.state()["pending"]:
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_a_node_comes_with_sentences_picture_attributes_and_history(session: Session) -> None:
@@ -42,6 +54,13 @@ def test_any_node_is_found_and_explained(session: Session) -> None:
     assert session.search("  ") == [] == session.search("nobody")
 
 
+def test_a_verdict_takes_its_node_from_the_queue_and_leaves_the_order_of_the_others(session: Session) -> None:
+    asked = [row["place"] for row in session.listed("queue")]
+    for place in asked[:3]:
+        session.decide(f"r{place}", place, "unsure", "", "ann")
+    assert [row["place"] for row in session.listed("queue")][:40] == asked[3:43]
+
+
 def test_views_list_what_they_say(session: Session) -> None:
     judge(session, 6)
     known = {row["place"]: row["verdict"] for row in session.listed("judged")}
@@ -54,17 +73,91 @@ def test_views_list_what_they_say(session: Session) -> None:
         session.listed("everything")
 
 
-def test_learning_ranks_again_is_written_beside_and_survives_a_restart(session: Session, run_folder: Path) -> None:
-    assert session.learn().startswith("Nothing was learned yet")
+def test_every_verdict_ranks_again_and_the_new_ranking_survives_a_restart(session: Session, run_folder: Path) -> None:
     before = (run_folder / "scores.csv").read_bytes()
+    assert session.listed("queue")[0]["probability"] is None
     judge(session, 20)
-    assert "Learned from" in session.learn()
-    assert session.state()["learned"] is not None and session.state()["learning"] == 2
+    settle(session)
+    assert "Learned from" in session.state()["learned"]
+    first = session.listed("flagged")[0]
+    assert first["probability"] == session.model.probability_[first["place"]]
+    sentences = session.node(first["place"])["page"]["reasons"][first["place"]]["sentences"]
+    assert f"a probability of {first['probability']:.0%}" in sentences[-1]
     table = pl.read_csv(run_folder / LEARNED)
     assert table["score"].to_list() == pytest.approx(sorted(session.model.decision_score_, reverse=True))
     assert "rank_before" in table.columns and (run_folder / "scores.csv").read_bytes() == before
     again = open_session(run_folder)
     assert [row["place"] for row in again.listed("queue")] == [row["place"] for row in session.listed("queue")]
+
+
+def test_undo_unlearns_and_one_kind_of_verdicts_teaches_nothing(session: Session, run_folder: Path) -> None:
+    scores = session.model.decision_score_.copy()
+    session.decide("r1", 3, "normal", "", "ann")
+    settle(session)
+    assert session.state()["learned"] is None and not (run_folder / LEARNED).exists()
+    session.decide("r2", session.listed("queue")[0]["place"], "anomalous", "", "ann")
+    settle(session)
+    assert "1 anomalous and 1 normal" in session.state()["learned"] and (run_folder / LEARNED).exists()
+    counter = session.state()["learning"]
+    session.undo("u1", "ann")
+    settle(session)
+    assert session.state()["learned"] is None and session.state()["learning"] > counter
+    np.testing.assert_array_equal(session.model.decision_score_, scores)
+    assert not (run_folder / LEARNED).exists()
+
+
+def test_the_page_is_answered_while_learning_and_the_newest_verdicts_win(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, may_end = threading.Event(), threading.Event()
+    learned: list[int] = []
+
+    def slow(model: Any, graph: Any, verdicts: dict[int, str]) -> tuple[Any, str | None]:
+        began.set()
+        assert may_end.wait(30)
+        learned.append(len(verdicts))
+        return learn_from(model, graph, verdicts)
+
+    monkeypatch.setattr("hopsight.review.session.learn_from", slow)
+    first = session.listed("queue")[0]["place"]
+    session.decide("first", first, "anomalous", "", "ann")
+    assert began.wait(30)
+    start = time.monotonic()
+    judge(session, 8)
+    assert session.state()["pending"] and session.node(first)["row"]["verdict"] == "anomalous"
+    assert len(session.listed("judged")) == 9
+    assert time.monotonic() - start < 10  # of a busy machine: nothing has waited for the learner
+    may_end.set()
+    settle(session)
+    assert learned[-1] == 9 and len(learned) <= 3  # once for the first, and once for all that came meanwhile
+    assert session.state()["learned"] is not None
+
+
+def test_a_failure_to_learn_is_said_and_the_next_verdict_tries_again(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise MemoryError("no memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hopsight.review.session.learn_from", fails)
+        judge(session, 12)
+        settle(session)
+        assert "could not learn from the latest verdict: no memory" in session.state()["learned"]
+    judge(session, 1)
+    settle(session)
+    assert "Learned from" in session.state()["learned"]
+
+
+def test_verdicts_add_to_the_labels_that_the_run_has_learned_from(session: Session) -> None:
+    graph, labels = session.graph, session.graph.labels
+    fraud, fine = (np.flatnonzero(labels == kind)[:10].tolist() for kind in (1, 0))
+    known = {graph.node_ids[place]: int(labels[place]) for place in fraud + fine}
+    model = session.fitted.learn(known, graph=graph)
+    assert learn_from(model, graph, {})[0] is model
+    found, _ = learn_from(model, graph, {fraud[0]: "unsure", fine[0]: "anomalous"})
+    expected = {place: int(labels[place]) for place in fraud[1:] + fine} | {fine[0]: 1}
+    assert dict(zip(found.learned_.judged.tolist(), found.learned_.anomalous.tolist(), strict=True)) == expected
 
 
 def test_the_export_is_a_file_of_verdicts_that_detect_reads(session: Session, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def grow(
 
 def _leaf_values(values: NDArray[Any]) -> FloatArray:
     """Return a tree's number per leaf: its mean, or the share of the second class."""
-    shares = values.reshape(len(values), -1)
+    shares = values.reshape(len(values), values.shape[-1])
     return np.asarray(shares[:, 0] if shares.shape[1] == 1 else shares[:, 1] / shares.sum(axis=1))
 
 

@@ -174,10 +174,12 @@ def questions(detector: Any, n: int, hashes: NDArray[np.uint64], judged: Any = (
     A node is asked about because it is the next of the ranking (None), to show what the bulk looks like (``"bulk"``,
     drawn by a hash of its id), or, once there are labels, because its probability is nearest to one half
     (``"unsure"``).
-    Of the first 20 questions every other one is the next of the ranking, later every third.
+    Of the first 20 questions every other one is the next of the ranking, later every third; ``judged`` are positions
+    of the nodes that were asked about before.
     """
     check_count("n", n)
     known = np.asarray(list(judged), dtype=np.int64)
+    n_before = known.size
     if detector.learned_ is not None:
         known = np.union1d(known, detector.learned_.judged)
     free = np.ones(detector.decision_score_.size, dtype=np.bool_)
@@ -189,7 +191,7 @@ def questions(detector: Any, n: int, hashes: NDArray[np.uint64], judged: Any = (
     if detector.learned_ is not None:
         sources[UNSURE] = _each(np.argsort(np.abs(detector.probability_ - 0.5), kind="stable"), free)
     asked: dict[int, str | None] = {}
-    for turn in range(min(n, int(free.sum()))):
+    for turn in range(n_before, n_before + min(n, int(free.sum()))):
         top = turn % 2 == 0 if turn < ALTERNATING else turn % 3 == 0
         reason = TOP if top else UNSURE if UNSURE in sources and turn % 4 == 3 else BULK
         place = next(place for place in sources[reason] if place not in asked)

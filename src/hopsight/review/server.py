@@ -97,7 +97,7 @@ def _writes(session: Session, reviewer: str) -> list[Route]:
     def undo(body: dict[str, Any]) -> dict[str, Any]:
         return {"place": session.undo(_text(body, "request", MAX_REQUEST, needed=True), reviewer)}
 
-    calls = {"decide": decide, "undo": undo, "learn": lambda body: {"words": session.learn()}}
+    calls = {"decide": decide, "undo": undo}
     return [Route(f"/api/{name}", _answer(call, writes=True), methods=["POST"]) for name, call in calls.items()]
 
 

@@ -19,7 +19,7 @@ from hopsight.explanations.reasons import MEANINGS
 from hopsight.explanations.text import percent
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.io.labels import VERDICTS, position_of
+from hopsight.io.labels import VERDICTS, Labels, position_of
 from hopsight.metrics import ranking
 from hopsight.report.nodes import PageNodes, cut
 from hopsight.report.page import hop_range, node_reasons
@@ -44,24 +44,29 @@ class Session:
         self.folder, self.store = folder, store
         self.fitted, self.graph = run
         self.lock = threading.RLock()  # explaining uses torch and fills caches
+        self.turn = threading.Lock()  # guards the three below
+        self.learner: threading.Thread | None = None
+        self.newest = self.learned_from = 0  # numbers of the latest verdict, and of the latest that was learned from
         self.learning = -1
-        self._use(self.fitted, None)
-        if (folder / LEARNED).is_file():  # learned before the server was restarted
-            self.learn(write=False)
+        self._use(Explainer(self.fitted, self.graph), getattr(self.fitted, "learned_words", None))
+        rows = store.rows()
+        if rows and can_learn(self.fitted):
+            self.newest = self.learned_from = rows[-1].number
+            self._learn()
 
     def state(self) -> dict[str, Any]:
         """Return what changes while people review: progress, and what was learned."""
         rows = self.store.rows()
+        last = rows[-1].number if rows else 0
+        self.learn_soon(last)  # others may have written to the same database
         counts = Counter(decision.verdict for decision in current(rows).values())
         return {
-            "last": rows[-1].number if rows else 0,
+            "last": last,
             "counts": {verdict: counts[verdict] for verdict in VERDICTS},
+            "pending": self.learner is not None,
             "learning": self.learning,
             "learned": self.learned,
-            "can_learn": can_learn(self.fitted),
-            "threshold": float(self.model.threshold_),
-            "range": {"scores": np.quantile(self.model.decision_score_, (0.5, 0.995)), "hops": hop_range(self.model)},
-            "n_flagged": int(self.model.label_.sum()),
+            **self.ranges,
         }
 
     def listed(self, view: str) -> list[dict[str, Any]]:
@@ -125,28 +130,59 @@ class Session:
         """Write a verdict on a node."""
         if not 0 <= place < self.graph.n_nodes:
             raise ValueError(f"there is no node at place {place}")
-        return self.store.add(request, self._name(place), verdict, note, reviewer)
+        decision = self.store.add(request, self._name(place), verdict, note, reviewer)
+        self.learn_soon(decision.number)
+        return decision
 
     def undo(self, request: str, reviewer: str) -> int | None:
         """Take back the reviewer's latest verdict, and return the place of its node."""
         row = self.store.undo(request, reviewer)
-        return None if row is None else position_of(self.graph, row.node)
+        if row is None:
+            return None
+        self.learn_soon(row.number)
+        return position_of(self.graph, row.node)
 
-    def learn(self, *, write: bool = True) -> str:
-        """Re-rank by all verdicts, write ``scores-learned.csv`` beside the old ranking, and say what was learned."""
+    def learn_soon(self, number: int) -> None:
+        """Learn in the background if a verdict or an undo with this number is new; the newest state wins."""
         if not can_learn(self.fitted):
-            raise ValueError(f"{type(self.fitted).__name__} has no kinds of evidence to re-weigh")
+            return
+        with self.turn:
+            self.newest = max(self.newest, number)
+            if self.learner is None and self.newest > self.learned_from:
+                self.learner = threading.Thread(target=self._keep_learning, daemon=True, name="learner")
+                self.learner.start()
+
+    def _keep_learning(self) -> None:
+        """Learn until no verdict has arrived meanwhile."""
+        while True:
+            with self.turn:
+                if self.newest == self.learned_from:
+                    self.learner = None
+                    return
+                self.learned_from = self.newest
+            try:
+                self._learn()
+            except Exception as error:  # the page goes on with the ranking that it has
+                self.learned = f"The ranking could not learn from the latest verdict: {error}"
+                self.learning += 1
+
+    def _learn(self) -> None:
+        """Rank by all verdicts, and write ``scores-learned.csv`` beside the old ranking."""
+        decisions = self.decisions()
+        model, words = learn_from(self.fitted, self.graph, {place: row.verdict for place, row in decisions.items()})
+        explainer = Explainer(model, self.graph)
+        explainer.node(self.graph.node_ids[0], absent=0)  # computes what all nodes share: the page does not wait for it
         with self.lock:
-            verdicts = {row.node: row.verdict for row in self.decisions().values()}
-            model, words = learn_from(self.fitted, self.graph, verdicts)
-            self._use(model, words)
-            if words is None:
+            self._use(explainer, words)
+        try:
+            if model is self.fitted:
                 (self.folder / LEARNED).unlink(missing_ok=True)
-                return "Nothing was learned yet: it takes verdicts of both kinds, anomalous and normal."
-            if write:
+            else:
                 with replacing(self.folder / LEARNED) as file:
-                    write_scores(file, self.graph, self.model)
-            return words
+                    write_scores(file, self.graph, model)
+        except OSError as error:
+            self.learned = f"{words} {LEARNED} could not be written: {error.strerror or error}."
+            self.learning += 1
 
     def export(self) -> str:
         """Return the verdicts that stand as CSV: node, verdict, reviewer, decided, note."""
@@ -168,11 +204,16 @@ class Session:
             except ValueError:
                 continue  # a verdict on a node that this graph no longer has
 
-    def _use(self, model: Any, learned: str | None) -> None:
-        """Rank by a model; ``learning`` counts, so that other windows notice."""
-        self.model, self.learned = model, learned
+    def _use(self, explainer: Explainer, learned: str | None) -> None:
+        """Rank by the model of an explainer; ``learning`` counts, so that other windows notice."""
+        self.explainer, self.model, self.learned = explainer, explainer.model, learned
+        scores = self.model.decision_score_
+        self.ranges = {
+            "threshold": float(self.model.threshold_),
+            "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": hop_range(self.model)},
+            "n_flagged": int(self.model.label_.sum()),
+        }
         self.learning += 1
-        self.explainer = Explainer(model, self.graph)
 
     def _row(self, place: int, known: dict[int, Decision], kind: str | None = None) -> dict[str, Any]:
         before = getattr(self.model, "rank_before_", None)
@@ -184,6 +225,7 @@ class Session:
             "rank": int(self.explainer.ranks[place]),
             "before": None if before is None else int(before[place]),
             "flagged": bool(self.model.label_[place]),
+            "probability": self._probability(place),
             "teaches": kind,
             "verdict": None if decision is None else decision.verdict,
         }
@@ -232,9 +274,21 @@ def can_learn(model: Any) -> bool:
     return isinstance(model, CrossHCM) and model.score == "evidence"
 
 
-def learn_from(model: Any, graph: AttributedGraph, verdicts: dict[str, str]) -> tuple[Any, str | None]:
-    """Return a detector that has learned from verdicts, and what it learned; None if that is nothing yet."""
-    learned = model.learn(verdicts, graph=graph)
+def learn_from(model: Any, graph: AttributedGraph, verdicts: dict[int, str]) -> tuple[Any, str | None]:
+    """Return a detector that has learned from verdicts by position, and what it learned, in words.
+
+    Labels that the detector has learned from before the review count as well; a verdict replaces the label of its
+    node, and an unsure one removes it. Until there are labels of both kinds, the detector stays as it is.
+    """
+    before = model.learned_
+    known = {} if before is None else dict(zip(before.judged.tolist(), (before.anomalous > 0).tolist(), strict=True))
+    known |= {place: verdict == "anomalous" for place, verdict in verdicts.items()}
+    places = sorted(place for place in known if verdicts.get(place) != "unsure")
+    positions, anomalous = np.array(places, dtype=np.int64), np.array([known[place] for place in places], dtype=bool)
+    labels = Labels(positions, anomalous, np.zeros(0, dtype=np.int64))
+    if not verdicts or not labels.both_kinds:
+        return model, model.learned_words
+    learned = model.learn(labels, graph=graph)
     return learned, learned.learned_words
 
 

@@ -16,7 +16,6 @@ const parts = {
   list: el("ol", { class: "suspects", id: "suspects" }),
   listTitle: el("h2", { id: "list-title" }, VIEWS.queue),
   node: el("section", { id: "node", "aria-labelledby": "chosen", tabindex: "-1" }),
-  learn: el("button", { type: "button", id: "learn", onclick: () => learn() }, "Learn", el("kbd", { "aria-hidden": "true" }, "L")),
   undo: el("button", { type: "button", id: "undo", onclick: () => undo() }, "Undo", el("kbd", { "aria-hidden": "true" }, "Z")),
   find: el("input", { type: "search", id: "find", placeholder: "Find any node", "aria-label": "Find any node", autocomplete: "off", spellcheck: "false", oninput: () => search() }),
   view: el("select", { id: "view", "aria-label": "Which nodes to list", onchange: (event) => { state.view = event.target.value; refresh(); } },
@@ -97,18 +96,6 @@ function undo() {
   }, true);
 }
 
-function learn() {
-  return guarded(async () => {
-    tell("Learning from the verdicts …");
-    const { words } = await send("/api/learn", {});
-    state.view = "queue";
-    parts.view.value = "queue";
-    await refresh();
-    if (state.rows.length) go(state.rows[0].place);
-    tell(parts.learned.hidden ? words : "Ranked again by the verdicts.");
-  }, true);
-}
-
 let searching = 0;
 async function search() {
   state.query = parts.find.value.trim();
@@ -123,13 +110,12 @@ async function search() {
 }
 
 async function refresh() {
-  const [now, rows] = await Promise.all([ask("/api/state"), state.query ? ask("/api/search", { text: state.query }) : ask("/api/list", { view: state.view })]);
-  Object.assign(state, { rows, last: now.last, learning: now.learning });
+  const now = await ask("/api/state"); // before the list, which is then never older than the state
+  const rows = await (state.query ? ask("/api/search", { text: state.query }) : ask("/api/list", { view: state.view }));
+  Object.assign(state, { rows, last: now.last, learning: now.learning, pending: now.pending });
   Object.assign(page, { scores: { threshold: now.threshold }, range: now.range });
   const { anomalous, normal, unsure } = now.counts;
-  parts.progress.textContent = `${plural(anomalous + normal + unsure, "verdict")}: ${whole(anomalous)} anomalous, ${whole(normal)} normal, ${whole(unsure)} unsure · ${plural(now.n_flagged, "flagged node")} of ${whole(page.n_nodes)}`;
-  parts.learn.disabled = !now.can_learn || !anomalous || !normal;
-  parts.learn.title = parts.learn.disabled ? "needs at least one anomalous and one normal verdict" : "re-rank by the verdicts";
+  parts.progress.textContent = `${plural(anomalous + normal + unsure, "verdict")}: ${whole(anomalous)} anomalous, ${whole(normal)} normal, ${whole(unsure)} unsure · ${plural(now.n_flagged, "flagged node")} of ${whole(page.n_nodes)}${now.pending ? " · learning …" : ""}`;
   parts.learned.hidden = !now.learned;
   parts.learned.textContent = now.learned || "";
   drawList();
@@ -140,13 +126,12 @@ async function poll() {
   if (!document.hidden && !state.busy) {
     try {
       const now = await ask("/api/state");
-      if (now.last !== state.last || now.learning !== state.learning) {
-        await refresh();
-        if (state.place !== null && !document.getElementById("note")?.value) await show(state.place);
-      }
+      const changed = now.last !== state.last || now.learning !== state.learning;
+      if (changed || now.pending !== state.pending) await refresh();
+      if (changed && state.place !== null && !document.getElementById("note")?.value) await show(state.place);
     } catch { /* the next verdict says so */ }
   }
-  setTimeout(poll, POLL);
+  setTimeout(poll, state.pending ? POLL / 4 : POLL);
 }
 
 function drawList() {
@@ -154,9 +139,15 @@ function drawList() {
   parts.list.replaceChildren(...state.rows.map((row) => el("li", null,
     el("a", { href: `#n${row.place}`, "aria-current": row.place === state.place ? "true" : null },
       el("span", { class: "rank" }, `${whole(row.rank)}${moved(row)}`), name(row.title || row.name),
+      row.probability !== null && el("span", { class: "chance", title: "probability of being anomalous, by the verdicts" }, chance(row.probability)),
       el("span", { class: `mark ${row.verdict || ""}`, title: row.teaches ? ASKED[row.teaches][1] : null },
         row.verdict || (row.teaches ? ASKED[row.teaches][0] : ""))))));
   if (!state.rows.length) parts.list.append(el("li", { class: "none" }, state.query ? "No node has this name." : "Nothing here."));
+}
+
+function chance(probability) {
+  if (probability < 0.01) return "<1%";
+  return probability > 0.99 ? ">99%" : `${Math.round(100 * probability)}%`;
 }
 
 function moved(row) {
@@ -249,7 +240,7 @@ addEventListener("keydown", (event) => {
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return undefined;
   const key = event.key.toLowerCase();
   const does = key in KEYS ? () => decide(KEYS[key])
-    : { z: undo, l: () => !parts.learn.disabled && learn(), j: () => step(1), k: () => step(-1), "/": () => parts.find.focus() }[key];
+    : { z: undo, j: () => step(1), k: () => step(-1), "/": () => parts.find.focus() }[key];
   if (!does) return undefined;
   event.preventDefault();
   return does();
@@ -257,12 +248,12 @@ addEventListener("keydown", (event) => {
 
 document.getElementById("main").append(
   el("header", null,
-    el("div", { class: "topbar" }, el("h1", null, "Review ", name(page.name)), el("span", { class: "push" }), parts.undo, parts.learn,
+    el("div", { class: "topbar" }, el("h1", null, "Review ", name(page.name)), el("span", { class: "push" }), parts.undo,
       el("a", { class: "button", id: "export", href: `/verdicts.csv?${new URLSearchParams({ token: TOKEN })}`, download: "verdicts.csv" }, "Export CSV")),
     parts.progress, parts.learned, parts.told,
     el("details", { class: "small" }, el("summary", null, "How this works"),
-      el("p", null, "Look at one suspect at a time and decide: is it anomalous, normal, or are you unsure? Every verdict is saved at once. Learn ranks all nodes again by what your verdicts say about the kinds of evidence; most suspects are the next of the ranking, and some are asked because their verdict would teach most."),
-      el("p", null, "Keys: A anomalous, N normal, U unsure, Z undo, L learn, J next, K previous, / find a node, Esc leave a field."))),
+      el("p", null, "Look at one suspect at a time and decide: is it anomalous, normal, or are you unsure? Every verdict is saved at once. As soon as there are anomalous and normal ones, all nodes are ranked again after each verdict, in the background; the percentage is the probability that a node is anomalous. About half of the suspects are the next of the ranking; the others are drawn at random, to show what most nodes look like, or have a probability near one half, where a verdict teaches most."),
+      el("p", null, "Keys: A anomalous, N normal, U unsure, Z undo, J next, K previous, / find a node, Esc leave a field."))),
   el("div", { class: "review" },
     el("nav", { "aria-labelledby": "list-title" }, el("div", { class: "controls" }, parts.find, parts.view), parts.listTitle, parts.list),
     parts.node),
