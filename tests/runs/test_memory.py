@@ -171,7 +171,8 @@ def test_views_on_disk_and_smaller_blocks_give_the_same_scores(tmp_path: Path, m
     on_disk = detect(request, tmp_path / "disk")
     assert set(folders) == {tmp_path / "scratch"} and len(folders) >= 15
     expected = on_disk.record["expected"]
-    fitted, attributes = 1500 * 64 * (5 * 4 + 4 + 12), 1500 * 32 * 4  # views of a network, X like them, X twice; the graph's
+    # views of a network, X like them, X twice; the graph's
+    fitted, attributes = 1500 * 64 * (5 * 4 + 4 + 12), 1500 * 32 * 4
     assert (expected["memory"], expected["disk"]) == (needed - fitted - 2.5 * attributes, fitted + attributes)
     assert any("4 MB of temporary files" in text for text in said)
     assert list((tmp_path / "scratch").iterdir()) == []

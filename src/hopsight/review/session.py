@@ -48,6 +48,7 @@ class Session:
         self.learner: threading.Thread | None = None
         self.newest = self.learned_from = 0  # numbers of the latest verdict, and of the latest that was learned from
         self.learning = -1
+        self.learned: str | None = None
         self._use(Explainer(self.fitted, self.graph), getattr(self.fitted, "learned_words", None))
         rows = store.rows()
         if rows and can_learn(self.fitted):
