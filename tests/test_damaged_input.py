@@ -40,7 +40,7 @@ def test_damaged_files_through_the_command_line(
     rnd = random.Random(0)
     commands = (
         ["data", "info", str(source)],
-        ["convert", str(source), str(tmp_path / "out.npz")],
+        ["convert", str(source), str(tmp_path / "out.npz"), "--force"],
         ["detect", str(source), "--detector", "lof", "--top", "1", "--out", str(tmp_path / "out"), "--quiet"],
     )
     for attempt in range(15):  # make attack tries thousands

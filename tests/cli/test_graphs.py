@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from commands import Run, assert_refused, left_behind
 from hopsight.io.npz import read_npz
 
@@ -31,6 +33,27 @@ def test_inject_plants_what_was_asked_for(run: Run, tables: Path, tmp_path: Path
     assert "6 planted anomalies" in out  # besides the 7 that were there
     assert_refused(run("inject", "network.npz", "more.npz", "--cliques", 100), "n_cliques")
     assert left_behind(tmp_path) == ["network.npz", "planted.npz", "twice.npz"]
+
+
+@pytest.mark.parametrize("command", ["convert", "inject"])
+def test_no_file_is_replaced_unless_asked_for(run: Run, tables: Path, tmp_path: Path, command: str) -> None:
+    source = (tables / "edges.csv", "--nodes", tables / "people.csv")
+    if command == "inject":
+        source += ("--cliques", 1, "--clique-size", 4, "--candidates", 5, "--attribute-anomalies", 3)
+    Path("p.nodes.csv").write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.csv")}
+    Path("same.csv").symlink_to(tables / "edges.csv")
+    for out in ("p.csv", "p.nodes.csv"):
+        assert_refused(run(command, source[0], out, *source[1:]), "p.nodes.csv already exists", "--force")
+    for out in (tables / "edges.csv", tables / "people.csv", "same.csv"):
+        for force in ((), ("--force",)):
+            assert_refused(run(command, source[0], out, *source[1:], *force), "read and written at once")
+    (tables / "people.csv").rename(tables / "edges.nodes.csv")  # found beside the edges, without being named
+    before[tables / "edges.nodes.csv"] = before.pop(tables / "people.csv")
+    assert_refused(run(command, source[0], tables / "edges.nodes.csv", *source[3:], "--force"), "read and written")
+    assert {path: path.read_bytes() for path in before} == before
+    assert run(command, source[0], "p.csv", *source[3:], "--force")[0] == 0
+    assert Path("p.nodes.csv").read_text() != "mine"
 
 
 def test_the_catalog_is_listed(run: Run) -> None:

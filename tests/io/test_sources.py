@@ -354,7 +354,7 @@ def test_the_command_line_reads_them_too(tmp_path: Path, capsys: pytest.CaptureF
     options = ["--nodes", str(tmp_path / "people.csv"), "--no-header"]
     assert main(["convert", source, out, *options]) == 0
     assert "4 nodes, 2 undirected edges" in capsys.readouterr().out
-    assert main(["convert", f"{source}?table=x", out]) == 2
+    assert main(["convert", f"{source}?table=x", out, "--force"]) == 2
     assert capsys.readouterr().err.startswith("hopsight: cannot read ")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hopsight.cli.options import DataDir, Directed, Ignore, Label, Nodes, NoHeader, Quiet, Seed, SourceArgument
+from hopsight.cli.options import DataDir, Directed, Force, Ignore, Label, Nodes, NoHeader, Quiet, Seed, SourceArgument
 from hopsight.cli.support import load_graph, show_progress
 
 
@@ -21,13 +21,14 @@ def inject(
     protocol: Annotated[str, typer.Option(help="Injection protocol: dominant, hcm or leak-free.")] = "dominant",
     seed: Seed = 0,
     nodes: Nodes = None,
+    force: Force = False,
     data_dir: DataDir = None,
 ) -> None:
     """Plant anomalies in a graph."""
     from hopsight.datasets import inject as plant
     from hopsight.io import write
 
-    graph = load_graph(source, nodes, data_dir)
+    graph = load_graph(source, nodes, data_dir, out=out, force=force)
     planted = plant(
         graph,
         n_cliques=cliques,
@@ -91,6 +92,7 @@ def convert(
     label: Label = None,
     ignore: Ignore = None,
     no_header: NoHeader = False,
+    force: Force = False,
     data_dir: DataDir = None,
 ) -> None:
     """Convert a graph to another format."""
@@ -98,8 +100,9 @@ def convert(
 
     header = False if no_header else None
     graph = load_graph(
-        source, nodes, data_dir, directed=directed, label=label, ignore=tuple(ignore or ()), header=header
-    )
+        source, nodes, data_dir, out=out, force=force, directed=directed, label=label, ignore=tuple(ignore or ()),
+        header=header,
+    )  # fmt: skip
     write(graph, out)
     typer.echo(f"{out}: {graph!r}")
 

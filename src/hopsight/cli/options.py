@@ -56,7 +56,7 @@ PANELS = {
         "anomalous_value", "only",
     ),
     "Running": ("device", "engine", "master", "memory_limit", "scratch", "resume", "restart", "quiet"),
-    "Output": ("out", "top", "csv", "redact"),
+    "Output": ("out", "top", "csv", "redact", "force"),
 }  # fmt: skip
 SHOWN = (  # by --help where there is a --help-all
     "nodes", "label", "learn_from", "ignore", "category", "directed", "weight_column", "time_column", "detector",
@@ -96,6 +96,7 @@ OptionalSource = Annotated[
 ]
 Nodes = Annotated[str | None, typer.Option(help="Node table for an edge list.")]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The edge list has no header row.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Directed = Annotated[bool, typer.Option("--directed", help="Keep the direction of the edges.")]
 Label = Annotated[str | None, typer.Option(help="Ground-truth label column, to evaluate.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out; repeatable.")]

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
@@ -59,13 +60,28 @@ def source_of(given: Mapping[str, Any]) -> Source:
     return Source(**options, path=given["source"], header=False if given["no_header"] else None)
 
 
-def load_graph(source: str, nodes: str | None, data_dir: str | None, **options: Any) -> Any:
-    """Read a graph for a command without a run folder; messages go to standard error."""
+def load_graph(
+    source: str,
+    nodes: str | None,
+    data_dir: str | None,
+    *,
+    out: Path | None = None,
+    force: bool = False,
+    **options: Any,
+) -> Any:
+    """Read a graph for a command without a run folder; messages go to standard error.
+
+    ``out`` is the file that the command will write, which is checked before the graph is read.
+    """
+    from hopsight.io import check_output
     from hopsight.runs.folder import notices
     from hopsight.runs.request import Source
 
+    place = Source(path=source, nodes=nodes, data_dir=data_dir, **options)
+    if out is not None:
+        check_output(out, place.files, force=force)
     with notices(lambda text: typer.echo(text, err=True)):
-        return Source(path=source, nodes=nodes, data_dir=data_dir, **options).read()
+        return place.read()
 
 
 @contextmanager

@@ -5,6 +5,8 @@ Importing this package is cheap; the library that a format needs is imported whe
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ LISTED = (
 DOCUMENTS = (".graphml", ".gml", ".gexf")  # graphs whose nodes have data with names
 OF_DOCUMENTS = ("label", "ignore", "missing", "category", "type_column", "name_column", "derive")
 
-__all__ = ["SUFFIXES", "graph_of", "is_frame", "is_source", "read", "write"]
+__all__ = ["SUFFIXES", "check_output", "graph_of", "is_frame", "is_source", "read", "write"]
 
 
 def read(
@@ -93,6 +95,20 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
         write_tables(graph, path, notices)
     else:
         raise ValueError(f"cannot write {path}: hopsight only reads {suffix} files; write .npz instead")
+
+
+def check_output(path: Path, inputs: Callable[[], Iterable[str]], *, force: bool) -> None:
+    """Refuse to write a graph over files that exist, unless forced to, and over files that it is read from, always."""
+    written = [path]
+    if suffix_of(path) in WRITTEN_SUFFIXES:
+        from hopsight.io.tables import node_path
+
+        written.append(node_path(path))
+    for each in written:
+        if each.exists() and any(each.samefile(read) for read in inputs() if Path(read).exists()):
+            raise ValueError(f"{each} would be read and written at once: choose another output file")
+        if os.path.lexists(each) and not force:
+            raise ValueError(f"{each} already exists: choose another output file, or pass --force to replace it")
 
 
 def suffix_of(path: Path) -> str:
