@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.sparse.csgraph import laplacian
 
 from hopsight.baselines import anomalous
@@ -109,20 +108,6 @@ def test_both_ways_to_solve_for_w_are_exact(rng: np.random.Generator, solve: Cal
     np.testing.assert_allclose(W, solve_stacked(X.T, X @ (X - R).T @ X, rows, columns), atol=1e-8)
 
 
-def test_few_columns_that_depend_on_each_other_are_solved_exactly(rng: np.random.Generator) -> None:
-    X = rng.normal(size=(12, 2)) @ rng.normal(size=(2, 5))  # XᵀX is singular
-    X[:, 4] = 0.0
-    R, rows, columns = rng.normal(size=(12, 5)), 10 ** rng.uniform(-3, 6, 12), 10 ** rng.uniform(-3, 6, 5)
-    W = anomalous._solve_few_columns(X, X.T @ X, (X - R).T @ X, rows, columns)
-    np.testing.assert_allclose(W, solve_stacked(X.T, X @ (X - R).T @ X, rows, columns), atol=1e-8)
-
-
-def test_without_beta_both_solvers_agree(rng: np.random.Generator) -> None:
-    X, R = rng.normal(size=(2, 30, 4))
-    arguments = (X, R, rng.random(30) + 0.1, np.zeros(4), np.zeros((30, 4)))
-    np.testing.assert_allclose(anomalous._solve_exactly(*arguments), anomalous._solve_decoupled(*arguments), atol=1e-12)
-
-
 def test_defaults_are_those_of_the_authors_script() -> None:
     model = ANOMALOUS()
     assert (model.alpha, model.beta, model.gamma, model.phi, model.n_rounds) == (0.015, 0.01, 0.009, 0.6, 100)
@@ -144,34 +129,6 @@ def test_a_noise_attribute_is_not_chosen(rng: np.random.Generator) -> None:
     X = np.hstack([shared + 0.01 * rng.normal(size=(60, 3)), rng.normal(size=(60, 1))])
     detector = ANOMALOUS(alpha=0.05, beta=0.3, gamma=0.01).fit((np.zeros((60, 60)), X))
     assert detector.attribute_weights_[:3].max() > 2 * detector.attribute_weights_[3]
-
-
-def test_sparse_attributes_give_the_scores_of_dense_ones(rng: np.random.Generator) -> None:
-    X = sp.random_array((30, 8), density=0.3, rng=rng, format="csr")
-    adjacency = np.triu(rng.random((30, 30)) < 0.2, k=1)
-    scores = [ANOMALOUS().fit((adjacency, form)).decision_score_ for form in (X, X.toarray())]
-    np.testing.assert_allclose(*scores, atol=1e-9)
-
-
-def test_callback_is_called_every_round(graph: AttributedGraph) -> None:
-    heard: list[float] = []
-    detector = ANOMALOUS(n_rounds=4, tolerance=0.0).fit(graph, callback=lambda epoch: heard.append(epoch.loss))
-    assert heard == detector.objective_
-
-
-def test_too_little_memory_is_refused_before_the_work(
-    random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hopsight.system.machine.available_memory", lambda: 10_000)
-    with pytest.raises(ValueError, match=r"ANOMALOUS would need about .* GB of memory.*0\.0 GB are available"):
-        ANOMALOUS().fit(random_graph)
-
-
-def test_a_fit_of_hours_is_announced(caplog: pytest.LogCaptureFixture) -> None:
-    anomalous._warn_if_slow(5000, 20)
-    assert not caplog.records
-    anomalous._warn_if_slow(5000, 8000)
-    assert "hours on 8000 attributes: reduce them with n_components" in caplog.text
 
 
 @pytest.mark.parametrize(

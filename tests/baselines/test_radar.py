@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.sparse.csgraph import laplacian
 
 from hopsight.baselines.radar import Radar
@@ -35,12 +34,6 @@ def test_without_edges_and_w_it_is_the_group_soft_threshold() -> None:
     X = np.array([[3.0], [0.2], [-1.0]])
     radar = Radar(alpha=1e9, beta=1.0, scaling="none", n_rounds=200, tolerance=0.0).fit((NO_EDGES, X))
     np.testing.assert_allclose(radar.decision_score_, [2.5, 0.0, 0.5], atol=1e-8)
-
-
-def test_without_edges_whole_rows_are_shrunk() -> None:
-    X = np.array([[3.0, 4.0], [0.3, 0.4], [0.0, -2.0]])
-    radar = Radar(alpha=1e9, beta=1.0, scaling="none", n_rounds=500, tolerance=0.0).fit((NO_EDGES, X))
-    np.testing.assert_allclose(radar.decision_score_, [4.5, 0.0, 1.5], atol=5e-3)
 
 
 def test_one_edge_shares_the_residual() -> None:
@@ -101,28 +94,6 @@ def test_a_planted_residual_comes_first(rng: np.random.Generator) -> None:
     assert Radar().fit(graph).decision_score_.argmax() == 7
 
 
-def test_sparse_attributes_give_the_scores_of_dense_ones(rng: np.random.Generator) -> None:
-    X = sp.random_array((30, 50), density=0.1, rng=rng, format="csr")
-    adjacency = np.triu(rng.random((30, 30)) < 0.2, k=1)
-    scores = [Radar().fit((adjacency, form)).decision_score_ for form in (X, X.toarray())]
-    np.testing.assert_allclose(*scores, atol=1e-9)
-
-
-def test_callback_is_called_every_round(random_graph: AttributedGraph) -> None:
-    heard = []
-    radar = Radar(n_rounds=3, tolerance=0.0)
-    radar.fit(random_graph, callback=lambda epoch: heard.append((epoch.number, epoch.loss, epoch.scores())))
-    assert [number for number, _, _ in heard] == [1, 2, 3]
-    assert [loss for _, loss, _ in heard] == radar.objective_
-    np.testing.assert_array_equal(heard[-1][2], radar.decision_score_)
-
-
-def test_reduced_attributes(random_graph: AttributedGraph) -> None:
-    scores = Radar(n_components=2).fit(random_graph).decision_score_
-    assert scores.shape == (60,)
-    assert not np.allclose(scores, Radar().fit(random_graph).decision_score_)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -137,11 +108,3 @@ def test_reduced_attributes(random_graph: AttributedGraph) -> None:
 def test_bad_parameters_are_refused(random_graph: AttributedGraph, changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Radar(**changes).fit(random_graph)
-
-
-def test_too_little_memory_is_refused_before_the_work(
-    random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hopsight.system.machine.available_memory", lambda: 1000)
-    with pytest.raises(ValueError, match="Radar would need about"):
-        Radar().fit(random_graph)

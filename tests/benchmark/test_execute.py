@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hopsight.benchmark.cells import Cell, build_graph
-from hopsight.benchmark.execute import MEASURES, curve_point, execute, fit, measure, rankings, without_labels
+from hopsight.benchmark.execute import MEASURES, curve_point, execute, measure, without_labels
 from hopsight.detectors.base import Epoch
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import roc_auc
@@ -44,17 +44,6 @@ def test_a_fit_gives_one_row_for_each_ranking_and_keeps_its_warnings():
     }
 
 
-def test_a_score_other_than_ahp_and_hav_is_a_third_ranking():
-    class Model:
-        decision_score_ = np.array([1.0, 2.0])
-        ahp_ = np.array([2.0, 1.0])
-        hav_ = np.array([0.0, 1.0])
-
-    assert list(rankings(Model())) == ["score", "ahp", "hav"]
-    Model.decision_score_ = Model.hav_
-    assert list(rankings(Model())) == ["ahp", "hav"]
-
-
 def test_a_curve_has_the_auc_of_each_epochs_own_prediction():
     record = execute({"cell": cell("benchmark.fakes:Degree", curve=True).as_dict()})
     graph = build_graph(cell("degree"), None)
@@ -70,14 +59,6 @@ def test_only_a_class_that_says_so_sees_the_labels():
     assert record["scores"][0]["auc"] == 1.0
     assert record["details"]["uses_labels"] is True
     assert "uses_labels" not in execute({"cell": cell("benchmark.fakes:Degree").as_dict()})["details"]
-
-
-def test_trivial_scores_and_seeds():
-    graph = build_graph(cell("degree"), None)
-    assert fit(cell("degree"), graph).scores["score"].tolist() == graph.degrees.tolist()
-    one, other = (fit(cell("random", seed=seed), graph).scores["score"] for seed in (0, 1))
-    assert not np.array_equal(one, other)
-    assert np.array_equal(one, fit(cell("random"), graph).scores["score"])
 
 
 def test_time_and_memory_are_measured():
@@ -129,12 +110,6 @@ def test_a_detector_sees_no_labels(graph):
     assert bare.labels is None
     assert bare.kinds is None
     assert (bare.n_nodes, bare.n_edges, bare.n_attributes) == (120, 119, 120)
-
-
-def test_a_point_of_a_curve(graph):
-    epoch = Epoch(7, 10, 0.5, lambda: np.arange(120.0)[::-1])
-    assert curve_point(graph, epoch) == {"epoch": 7, "loss": 0.5, "auc": 1.0}
-    assert curve_point(without_labels(graph), epoch) == {"epoch": 7, "loss": 0.5}
 
 
 def test_unlabeled_nodes_count_neither_as_anomalies_nor_as_normal(graph):

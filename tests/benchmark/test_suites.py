@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from hopsight.benchmark import Options, make_suite, run
-from hopsight.benchmark.suites import SuiteGraph, catalog_settings, named_graph
+from hopsight.benchmark.suites import catalog_settings, named_graph
 from hopsight.datasets import make_graph
 from hopsight.io import write
 
@@ -94,25 +94,6 @@ def test_a_missing_file_is_a_setting_and_a_changed_file_another_one(tmp_path, da
     assert published == {"sha256": "2bb0133d43c5338249bf9f23f532927a9b5fa9a3ba480f4d0ecc3563f44076fd"}
     copy.write_bytes(copy.read_bytes() + b" ")
     assert catalog_settings("disney", str(tmp_path)) != published
-
-
-def test_what_no_seed_changes_or_is_missing_runs_once():
-    graph = SuiteGraph(name="g", protocol="dominant", injections=range(3), n_seeds=2)
-    assert len(list(graph.repetitions("hcm"))) == 6
-    assert len(list(graph.repetitions("lof"))) == 3
-    missing = SuiteGraph(name="g", settings={"missing": "no copy"}, protocol="dominant", injections=range(3), n_seeds=2)
-    assert list(missing.repetitions("hcm")) == [(0, 0)]
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match=r"suite must be 'quick' or a \.toml file, got 'all'"):
-        make_suite("all", Options())
-    with pytest.raises(ValueError, match="there is no graph 'nowhere'"):
-        quick(graphs=["nowhere"])
-    with pytest.raises(ValueError, match="seeds must be at least 1, got 0"):
-        Options(seeds=0)
-    with pytest.raises(ValueError, match="protocol must be one of dominant, hcm, leak-free"):
-        Options(protocol="as found")
 
 
 @pytest.fixture

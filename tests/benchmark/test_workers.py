@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hopsight.benchmark.workers import WorkerPool, attempt
+from hopsight.benchmark.workers import WorkerPool
 
 ACT = "benchmark.acts:act"
 MB = 2**20
@@ -18,32 +18,6 @@ MB = 2**20
 
 def outcomes(jobs, **options):
     return {str(job): outcome for job, outcome in WorkerPool(function=ACT, **options).run(jobs)}
-
-
-def test_one_worker_serves_many_jobs_and_failures_do_not_end_it():
-    found = outcomes([("a",), ("raise",), ("b",)])
-    assert {name: outcome.status for name, outcome in found.items()} == {
-        "('a',)": "ok",
-        "('raise',)": "failed",
-        "('b',)": "ok",
-    }
-    assert found["('a',)"].value == found["('b',)"].value != os.getpid()
-    assert found["('raise',)"].reason.startswith("ValueError: the job asked for it (acts.py:")
-
-
-def test_a_worker_that_dies_or_takes_too_long_costs_only_its_job():
-    found = outcomes([("die",), ("a",), ("sleep", 60), ("exit",), ("b",)], time_limit=2.0)
-    assert {name: outcome.status for name, outcome in found.items()} == {
-        "('die',)": "died",
-        "('a',)": "ok",
-        "('sleep', 60)": "time limit",
-        "('exit',)": "died",
-        "('b',)": "ok",
-    }
-    assert "SIGKILL" in found["('die',)"].reason
-    assert "exit code 3" in found["('exit',)"].reason
-    assert found["('sleep', 60)"].reason == "not finished after 2 s"
-    assert found["('sleep', 60)"].seconds < 10
 
 
 def test_a_worker_that_takes_too_much_memory_costs_only_its_job():
@@ -99,21 +73,3 @@ def _alive(pid):
         if Path("/proc").exists()
         else True
     )
-
-
-def test_a_failure_is_one_line_with_its_place():
-    def fail(cell):
-        raise KeyError("first line\n  second line")
-
-    status, reason = attempt(fail, None)
-    assert status == "failed"
-    assert reason.startswith("KeyError: 'first line\\n second line' (test_workers.py:")
-    assert "\n" not in reason
-
-
-def test_memory_that_the_system_refuses_has_a_status_of_its_own():
-    def fail(cell):
-        raise MemoryError
-
-    assert attempt(fail, None) == ("memory", "the system refused to allocate more memory")
-    assert attempt(lambda cell: cell + 1, 1) == ("ok", 2)

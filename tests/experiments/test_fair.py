@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import pickle
-import time
 import zlib
-from collections import deque
 
 import numpy as np
 import pytest
@@ -16,8 +14,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import compare
 from fair.graphs import GRAPHS, prepared_file, viewed
 from fair.pack import pack
-from fair.plan import DETECTORS, REPETITIONS, all_cells, cell, deterministic, group, key
-from fair.pool import OutOfTimeError, SharedPool
+from fair.plan import DETECTORS, REPETITIONS, all_cells, cell, deterministic, key
 from fair.trivial import DistanceFromMean, NoModel
 from fair.work import bootstrap, execute
 from hopsight import AttributedGraph, CrossHCM, make_graph
@@ -50,21 +47,6 @@ def test_the_first_repetition_of_everything_quick_comes_before_the_second(cells)
     seeds = [one["seed"] for one in fixed if one["detector"] == "cross_hcm"]
     assert seeds == sorted(seeds)
     assert len({key(one) for one in cells}) == len(cells)
-
-
-def test_a_run_can_leave_out_what_will_exceed_the_limit_again():
-    first, leak_free = (cell("comparison", name, "paper.pygod:GUIDE", 0, 0) for name in ("Flickr", "Flickr, leak-free"))
-    other_view = cell("comparison", "Flickr", "paper.pygod:GUIDE", 0, 0, view="raw")
-    assert group(first) == group(leak_free) != group(other_view)
-    pool = SharedPool(function="", gave_up={group(first)}, prepared={("Flickr", 0), ("Enron", 0)}, gpu_slots=0)
-    jobs = [first, cell("comparison", "Enron", "lof", 0, 0), cell("comparison", "tolokers", "lof", 0, 0)]
-    waiting = deque(job | {"group": group(job)} for job in jobs)
-    assert pool._next(waiting, [])["graph"] == "Enron"
-    assert pool._next(waiting, []) is None  # the other graph is not prepared
-    assert len(waiting) == 1
-    late = SharedPool(function="", deadline=time.monotonic() - 1.0)
-    with pytest.raises(OutOfTimeError):
-        late._hand_out(waiting, [], None)
 
 
 def test_draws_are_the_measures_of_resampled_nodes():

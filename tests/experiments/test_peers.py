@@ -9,7 +9,7 @@ from hopsight.benchmark.cells import Cell
 from hopsight.benchmark.execute import execute
 from hopsight.benchmark.recipes import detector_class, parameters_of, title_of
 from hopsight.datasets import make_graph
-from paper.peers import peer_recipes, plain_defaults
+from paper.peers import peer_recipes
 from paper.suites import PaperOptions, make_paper_suite
 
 RECIPES = peer_recipes()
@@ -36,14 +36,6 @@ def test_defaults_are_the_librarys_own_and_plain():
     assert "backbone" not in parameters
     with pytest.raises(AttributeError, match="PyGOD has no graph detector 'HCM'"):
         detector_class("paper.pygod:HCM")
-
-
-def test_only_defaults_that_json_can_hold_are_parameters():
-    class Foreign:
-        def __init__(self, data, lr=0.1, act=np.tanh, sizes=(3, 2), bound=float("inf")):
-            pass
-
-    assert plain_defaults(Foreign) == {"lr": 0.1, "sizes": (3, 2)}
 
 
 @needs_peers
@@ -76,12 +68,6 @@ def test_a_cell_of_a_peer_runs_as_any_other():
     )
     record = execute({"cell": cell.as_dict()})
     assert 0 <= record["scores"][0]["auc"] <= 1
-
-
-@needs_peers
-def test_the_device_of_the_cell_reaches_the_library():
-    on_gpu, on_cpu = (detector_class("paper.pygod:DOMINANT")(device=device) for device in ("cuda:0", "cpu"))
-    assert (on_gpu._parameters()["gpu"], on_cpu._parameters()["gpu"]) == (0, -1)
 
 
 @needs_peers

@@ -208,13 +208,6 @@ def test_everything_is_restored(hard_graph: AttributedGraph, tmp_path: Path) -> 
     assert np.array_equal(again.kinds, hard_graph.kinds)
 
 
-def test_zeros_of_sparse_attributes_are_not_written(tmp_path: Path) -> None:
-    graph = AttributedGraph(np.eye(50, k=1), sp.eye_array(50, 40, format="csr"))
-    write_graphml(graph, tmp_path / "sparse.graphml")
-    assert (tmp_path / "sparse.graphml").read_text().count("<data ") == 40 + 39 + 1  # all of the first node, and a mark
-    assert np.array_equal(read_graphml(tmp_path / "sparse.graphml").attributes, np.eye(50, 40))
-
-
 BILLION_LAUGHS = """<?xml version="1.0"?>
 <!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id="&c;"/></graph></graphml>"""
@@ -321,29 +314,6 @@ def test_parallel_edges_are_merged_and_loops_removed() -> None:
     network.add_edges_from([("ann", "bo"), ("bo", "bo")])
     graph = from_networkx(network)
     assert (graph.n_edges, graph.n_duplicates, graph.n_self_loops) == (2, 1, 1)
-
-
-def test_a_label_does_not_become_an_attribute() -> None:
-    graph = from_networkx(people_networkx(), label="member", ignore=["city"])
-    assert graph.attribute_names == ("age",)
-    assert graph.labels.tolist() == [1, 0, 1]
-
-
-def test_vectors_become_one_column_per_entry() -> None:
-    network = nx.path_graph(3)
-    nx.set_node_attributes(network, {node: [node, node / 2] for node in network}, "x")
-    graph = from_networkx(network)
-    assert graph.attribute_names == ("x_0", "x_1")
-    assert graph.attributes.tolist() == [[0, 0], [1, 0.5], [2, 1]]
-    assert graph.node_ids.tolist() == [0, 1, 2]
-
-
-def test_missing_data_are_empty_cells() -> None:
-    network = people_networkx()
-    del network.nodes["bo"]["age"]
-    with pytest.raises(ValueError, match="column 'age', row 2 is empty"):
-        from_networkx(network, missing="refuse")
-    assert from_networkx(network, notices=[]).attributes[1, 0] == 29.0
 
 
 def test_graphs_without_nodes_or_anything_to_learn_are_refused() -> None:

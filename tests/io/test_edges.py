@@ -10,12 +10,9 @@ import networkx as nx
 import numpy as np
 import polars as pl
 import pytest
-import scipy.sparse as sp
 
-from hopsight.graph import AttributedGraph
 from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, parse_derive, structure, usual
-from hopsight.io.edges import EdgeColumns, columns_of, derived, edge_columns, read_edges
-from hopsight.system.arrays import is_simple
+from hopsight.io.edges import EdgeColumns, edge_columns
 
 
 def sorted_in(columns: dict[str, Any], **options: Any) -> tuple[EdgeColumns, list[str]]:
@@ -94,40 +91,6 @@ def test_cells_that_do_not_fit_are_refused(columns: dict[str, Any], options: dic
 )
 def test_the_unit_of_times_is_known_or_not(times: list[Any], units: dict[str, str]) -> None:
     assert sorted_in({"timestamp": times})[0].units == units
-
-
-def test_weights_default_to_one_and_ids_are_left_out() -> None:
-    columns = {"id": pl.Series("id", ["e1", "e2"]), "weight": pl.Series("weight", [None, 3.0])}
-    fields = read_edges(columns, []).edge_fields([])
-    assert fields["edge_weight"].tolist() == [1, 3]
-    assert fields["edge_attributes"] is None
-    assert not read_edges({"key": pl.Series([0, 1])}, [])
-
-
-def test_times_keep_their_order() -> None:
-    fields = read_edges({"time": pl.Series("time", ["2024-05-02", "2024-05-01"])}, []).edge_fields([])
-    assert np.diff(fields["edge_time"])[0] < 0
-
-
-def test_columns_have_names_that_do_not_clash() -> None:
-    graph = AttributedGraph.from_edges(
-        [0], [1], np.eye(2), edge_weight=[2.0], edge_attributes=[[7.0, 8.0]], edge_attribute_names=["weight", "calls"]
-    )
-    assert {name: values.tolist() for name, values in columns_of(graph).items()} == {
-        "weight": [2.0],
-        "weight_2": [7.0],
-        "calls": [8.0],
-    }
-
-
-def test_structure_in_place_of_node_data() -> None:
-    notices: list[str] = []
-    fields = derived(np.array([0, 0]), np.array([1, 2]), 3, False, notices)
-    assert fields["attributes"].shape[0] == 3
-    assert "reciprocity" not in fields["attribute_names"]
-    assert notices[0].endswith("from the edges: structure.")
-    with pytest.raises(ValueError, match="nothing to learn from"):
-        derived(np.array([0]), np.array([1]), 2, False, [])
 
 
 # node 0 pays 1 twice (10 and 60) and 2 once (20); node 3 pays 2 once (-8); node 4 has no rows
@@ -240,13 +203,6 @@ def test_structure_equals_that_of_networkx(arcs: tuple[np.ndarray, np.ndarray]) 
         np.testing.assert_allclose([values[node] for values in found.values()], expected, atol=1e-6)
 
 
-def test_duplicate_rows_change_nothing(arcs: tuple[np.ndarray, np.ndarray]) -> None:
-    once = structure(Arcs.of(*arcs, 41))
-    twice = structure(Arcs.of(*(np.tile(end, 2) for end in arcs), 41))
-    for name in STRUCTURE:
-        np.testing.assert_array_equal(once[name], twice[name])
-
-
 def test_core_numbers_skip_levels_and_reach_isolated_nodes() -> None:
     cliques = [np.stack(np.triu_indices(size, k=1)) + offset for size, offset in ((3, 0), (30, 3), (12, 33))]
     source, target = np.concatenate(cliques, axis=1)
@@ -261,36 +217,3 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
     source, target = rng.integers(0, 60, 700), (rng.random(700) ** 2 * 60).astype(np.int64)
     hub = np.concatenate([np.zeros(100, dtype=np.int64), np.full(9, 3)])
     return np.concatenate([source, hub]), np.concatenate([target, np.arange(109) % 60])
-
-
-def test_neighbors_and_counts_of_rows_by_hand(rows: tuple[np.ndarray, np.ndarray]) -> None:
-    arcs = Arcs.of(*rows, 62)
-    counts = sp.coo_array((np.ones(809, dtype=np.int64), rows), shape=(62, 62)).toarray()
-    other = counts - np.diag(np.diag(counts))
-    edges = sp.csr_array((other + other.T) > 0)
-    assert arcs.start.tolist() == edges.indptr.tolist()
-    assert arcs.neighbor.tolist() == edges.indices.tolist()
-    assert arcs.degree.tolist() == np.diff(edges.indptr).tolist()
-    assert arcs.n_sent.tolist() == counts.sum(axis=1).tolist()
-    assert arcs.n_received.tolist() == counts.sum(axis=0).tolist()
-    assert arcs.n_targets.tolist() == (other > 0).sum(axis=1).tolist()
-    assert arcs.n_sources.tolist() == (other > 0).sum(axis=0).tolist()
-    assert arcs.most_sent.tolist() == counts.max(axis=1).tolist()
-    assert arcs.most_received.tolist() == counts.max(axis=0).tolist()
-    assert arcs.n_loops == np.diag(counts).sum()
-    assert arcs.n_opposite == ((other > 0) & (other.T > 0)).sum() // 2
-
-
-def test_a_graph_from_known_edges_is_the_same(rows: tuple[np.ndarray, np.ndarray]) -> None:
-    arcs, attributes = Arcs.of(*rows, 62), np.arange(62.0)[:, None]
-    weight = np.arange(809.0)
-    plain = AttributedGraph.from_edges(*rows, attributes, edge_weight=weight)
-    known = AttributedGraph.from_edges(*rows, attributes, edge_weight=weight, known=(arcs.adjacency(), arcs.n_opposite))
-    assert is_simple(known.adjacency)
-    for part in ("data", "indices", "indptr"):
-        one, other = getattr(plain.adjacency, part), getattr(known.adjacency, part)
-        assert one.dtype == other.dtype
-        assert one.tolist() == other.tolist()
-    for name in ("n_edges", "n_duplicates", "n_self_loops", "n_reciprocal"):
-        assert getattr(plain, name) == getattr(known, name)
-    assert plain.edge_weight.tolist() == known.edge_weight.tolist()

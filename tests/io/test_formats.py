@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -55,11 +54,6 @@ def test_an_unknown_suffix_is_refused(tmp_path: Path, two_cliques: AttributedGra
         io.write(two_cliques, tmp_path / name)
 
 
-def test_a_pt_file_cannot_be_written(tmp_path: Path, two_cliques: AttributedGraph) -> None:
-    with pytest.raises(ValueError, match=r"write \.npz instead"):
-        io.write(two_cliques, tmp_path / "g.pt")
-
-
 @pytest.mark.parametrize("suffix", WRITTEN)
 def test_a_missing_folder_is_reported_in_one_sentence(
     tmp_path: Path, two_cliques: AttributedGraph, suffix: str
@@ -79,14 +73,6 @@ def test_options_that_a_format_does_not_use_are_refused(
         io.read(tmp_path / "g.npz", **options)
 
 
-def test_merged_and_removed_edges_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "e.csv").write_text("source,target\n1,2\n2,1\n2,2\n")
-    (tmp_path / "e.nodes.csv").write_text("id,x\n1,0.5\n2,0.7\n")
-    notices: list[str] = []
-    io.read(tmp_path / "e.csv", notices=notices)
-    assert notices == ["Merged 1 pair of opposite edges; pass directed=True to keep both.", "Removed 1 self-loop."]
-
-
 def test_asking_for_directions_that_a_file_does_not_have_gets_a_notice(
     tmp_path: Path, two_cliques: AttributedGraph
 ) -> None:
@@ -100,10 +86,6 @@ A = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
 X = np.array([[1.0], [2.0], [3.0]])
 
 
-def test_a_graph_is_returned_unchanged(two_cliques: AttributedGraph) -> None:
-    assert graph_of(two_cliques) is two_cliques
-
-
 @pytest.mark.parametrize("kind", [np.array, np.ndarray.tolist, sp.csr_array, sp.coo_array])
 @pytest.mark.parametrize("pair", [tuple, list])
 def test_a_pair_of_matrices_is_a_graph(kind: Any, pair: Any) -> None:
@@ -111,18 +93,6 @@ def test_a_pair_of_matrices_is_a_graph(kind: Any, pair: Any) -> None:
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     assert graph_of((kind(A), kind(X)), directed=True).directed
     assert sp.issparse(graph.attributes) == (kind in (sp.csr_array, sp.coo_array))
-
-
-def test_networkx_and_pyg_are_recognized_by_their_attributes() -> None:
-    source = nx.path_graph(3)
-    nx.set_node_attributes(source, 1.0, "x")
-    assert graph_of(source, ignore=()).n_edges == 2
-
-    class Data:
-        x = X
-        edge_index = np.array([[0, 1], [1, 2]])
-
-    assert graph_of(Data()).n_edges == 2
 
 
 @pytest.mark.parametrize("source", [None, 7, "edges.csv", Path("edges.csv"), A, (A,), (A, X, X), ("a", "b"), {}])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.edges import find_ends, state_ends
-from hopsight.io.ids import as_ids, check_unique, positions, same_type
+from hopsight.io.edges import find_ends
+from hopsight.io.ids import as_ids, positions
 from hopsight.io.tables import read_tables
 from hopsight.loading import load
 
@@ -40,38 +38,6 @@ def test_only_whole_numbers_in_their_usual_form_are_numbers(values: object, type
     ids = as_ids(pl.Series("id", values), typed=typed)
     assert ids.to_list() == expected
     assert ids.dtype in (pl.Int64, pl.String)
-
-
-def test_an_empty_cell_is_not_an_id() -> None:
-    with pytest.raises(ValueError, match="column 'source', row 2 has no node id"):
-        as_ids(pl.Series("source", ["a", None]), typed=False)
-
-
-def test_one_text_id_makes_all_ids_text() -> None:
-    numbers, words = pl.Series([1, 2]), pl.Series(["1", "x"])
-    assert [column.to_list() for column in same_type(numbers, words)] == [["1", "2"], ["1", "x"]]
-    assert [column.dtype for column in same_type(numbers, numbers)] == [pl.Int64, pl.Int64]
-
-
-def test_two_rows_for_one_node_are_refused() -> None:
-    check_unique(pl.Series(["a", "b"]))
-    with pytest.raises(ValueError, match="node 'b' has two rows, 2 and 4"):
-        check_unique(pl.Series(["a", "b", "c", "b"]))
-
-
-@pytest.mark.parametrize(
-    "ids",
-    [["x", "", "y", "😀"], [10, 7, 8, 9], [5, -(2**63), 2**63 - 1, 0]],
-    ids=["text", "numbers close together", "numbers far apart"],
-)
-def test_every_end_finds_its_node(ids: list[object]) -> None:
-    expected = np.random.default_rng(0).integers(0, 4, 50)
-    nodes = pl.Series(ids)
-    assert np.array_equal(positions(nodes, nodes.gather(expected))[0], expected)
-    assert positions(nodes, nodes.head(0))[0].size == 0
-    stranger = "stranger" if nodes.dtype == pl.String else 123_456
-    with pytest.raises(ValueError, match=f"node '?{stranger}'? is in an edge but has no row"):
-        positions(nodes, pl.Series([ids[0], stranger, ids[1]]))
 
 
 def test_unknown_numbers_at_the_ends_of_the_range_are_refused() -> None:
@@ -172,25 +138,6 @@ def test_a_node_table_says_which_kind_a_node_is() -> None:
         read(nodes=nodes.with_columns(kind=pl.lit("shop")), type_column="kind")
 
 
-def test_a_file_of_ratings_is_enough(tmp_path: Path) -> None:
-    RATINGS.write_csv(tmp_path / "ratings.csv")
-    assert read_tables(tmp_path / "ratings.csv", notices=[]).n_nodes == 6
-
-
-@pytest.mark.parametrize(
-    ("names", "ends"),
-    [
-        (["w", "From ID", "to-id"], ("From ID", "to-id")),
-        (["PAYER", "payee", "Amount"], ("PAYER", "payee")),
-        (["Datum", "Auftraggeber", "Empfänger"], ("Auftraggeber", "Empfänger")),
-        (["amount.value", "sender.id", "receiver.id"], ("sender.id", "receiver.id")),
-        (["Date", "Card Number", "Merchant Name"], ("Card Number", "Merchant Name")),
-    ],
-)
-def test_known_names(names: list[str], ends: tuple[str, str]) -> None:
-    assert find_ends(names, None, None) == ends
-
-
 def test_columns_of_dates_amounts_and_flags_are_no_ends() -> None:
     frame = pl.DataFrame(
         {"day": ["2024-05-31", "2024-06-01"], "sum": ["1,50", "2,75"], "rate": [0.5, 1.5], "ok": [True, False],
@@ -198,12 +145,3 @@ def test_columns_of_dates_amounts_and_flags_are_no_ends() -> None:
     )  # fmt: skip
     assert find_ends(frame.columns, None, None, head=frame.select) == ("left", "right")
     assert find_ends(frame.columns, "day", None, head=frame.select)[0] == "day"  # whoever names a column means it
-
-
-def test_the_guess_is_stated_unless_it_is_obvious() -> None:
-    notices: list[str] = []
-    state_ends(("source", "target"), (None, None), notices)
-    state_ends(("a", "b"), ("a", "b"), notices)
-    assert notices == []
-    state_ends(("a", "b"), (None, None), notices)
-    assert notices == ["Read edges from column 'a' to column 'b'."]

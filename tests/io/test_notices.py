@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-
 import numpy as np
 import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.io.notices import notice, notice_merged
-
-
-def test_a_list_gets_the_notice_and_the_log_only_at_info(caplog: pytest.LogCaptureFixture) -> None:
-    kept: list[str] = []
-    with caplog.at_level(logging.INFO, logger="hopsight"):
-        notice("a column is left out", kept)
-    assert kept == ["a column is left out"]
-    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [("INFO", kept[0])]
 
 
 def test_without_a_list_it_is_a_warning_in_the_log(caplog: pytest.LogCaptureFixture) -> None:

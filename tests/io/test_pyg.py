@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -87,10 +86,6 @@ def test_topics_and_targets_are_left_out_with_a_notice(as_read: Any, y: torch.Te
     notices: list[str] = []
     assert as_read(data(y=y), notices=notices).labels is None
     assert notices[0].startswith("Left out y")
-
-
-def test_a_label_of_the_whole_graph_is_not_used(as_read: Any) -> None:
-    assert as_read(data(y=torch.tensor([1]))).labels is None
 
 
 def test_float16_integer_and_gradient_attributes(as_read: Any) -> None:
@@ -263,25 +258,6 @@ def test_what_is_missing_is_said_in_one_sentence() -> None:
     bare["user"].num_nodes = 3
     with pytest.raises(ValueError, match="there is nothing to learn from"):
         load(bare)
-
-
-def test_a_saved_hetero_data_is_the_same_graph(tmp_path: Path) -> None:
-    data = geometric.HeteroData()
-    data["user"].x, data["user"].y = torch.rand(4, 2), torch.tensor([0, 1, 0, 0])
-    data["item"].x = torch.rand(3, 1)
-    data["user", "buys", "item"].edge_index = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 0]])
-    data["user", "knows", "user"].edge_index = torch.tensor([[0, 1], [1, 2]])
-    data["shop"].num_nodes = 2
-    data["item", "in", "shop"].edge_index = torch.tensor([[0, 1], [0, 1]])
-    torch.save(data, tmp_path / "shop.pt")
-    there, here = load(tmp_path / "shop.pt", notices=[]), load(data, notices=[])
-    assert there.name == "shop"
-    assert there.node_ids.tolist() == here.node_ids.tolist()
-    assert there.node_types.tolist() == here.node_types.tolist()
-    assert there.labels.tolist() == here.labels.tolist()
-    np.testing.assert_array_equal(there.attributes, here.attributes)
-    np.testing.assert_array_equal(there.edges, here.edges)
-    np.testing.assert_array_equal(there.edge_attributes, here.edge_attributes)
 
 
 def test_types_without_any_attributes_get_those_of_the_structure(tmp_path: Path) -> None:

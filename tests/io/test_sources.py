@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 import zstandard
 
-from hopsight.io.sources import absolute, files, is_source, resolve, without_password
+from hopsight.io.sources import files, resolve
 from hopsight.loading import load
 
 EDGES = pl.DataFrame({"source": [7, 8, 9], "target": [8, 9, 10]})
@@ -328,21 +327,6 @@ def test_options_that_a_file_does_not_have_are_refused(tmp_path: Path) -> None:
 def test_a_file_with_a_question_mark_in_its_name_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "edges.csv?header=no").write_text("x")
     assert resolve(str(tmp_path / "edges.csv?header=no")) == tmp_path / "edges.csv?header=no"
-
-
-def test_a_source_means_the_same_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bank.db").write_bytes(b"x")
-    EDGES.write_parquet(tmp_path / "part-1.parquet")
-    assert absolute("bank.db") == f"{tmp_path}/bank.db"
-    assert absolute("bank.db?table=t") == f"{tmp_path}/bank.db?table=t"
-    assert absolute("sqlite:///bank.db?table=t") == f"sqlite:///{tmp_path}/bank.db?table=t"
-    assert absolute("part-*.parquet") == f"{tmp_path}/part-*.parquet"
-    assert absolute("blogcatalog") == "blogcatalog"
-    assert absolute("postgresql://ann:secret@host/bank?table=t") == "postgresql://ann@host/bank?table=t"
-    assert without_password("postgresql://host/bank?table=a:b@c") == "postgresql://host/bank?table=a:b@c"
-    assert not is_source("blogcatalog")
-    assert not is_source((np.eye(2), np.eye(2)))
 
 
 def test_the_command_line_reads_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,10 +110,6 @@ def test_duplicates_and_loops_are_counted(tmp_path: Path) -> None:
     assert (graph.n_edges, graph.n_duplicates, graph.n_self_loops) == (2, 2, 1)
 
 
-def test_directions_are_kept_on_request(tmp_path: Path) -> None:
-    assert load(tmp_path, EDGES + "bo,ann\n", directed=True).n_edges == 3
-
-
 @pytest.mark.parametrize(
     ("edges", "nodes", "expected"),
     [
@@ -314,11 +310,3 @@ def test_the_number_of_a_booking_is_no_end_and_a_total_is_no_edge(tmp_path: Path
     graph = read_tables(path, notices=notices)
     assert set(graph.node_ids) == {"a0", "a1", "a2", "s0", "s1"}
     assert "Left out 1 row without both ends, first row 10." in notices
-
-
-def test_separators_of_thousands_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "payments.csv"
-    path.write_text('payer,payee,amount\na,b,1.5\na,c,2.5\nb,c,"2,020.53"\n')
-    notices: list[str] = []
-    assert read_tables(path, notices=notices).edge_attributes.ravel().tolist() == [1.5, 2.5, 2020.53]
-    assert "Column 'amount': read '2,020.53' as 2020.53." in notices
