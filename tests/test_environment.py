@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import subprocess
 from pathlib import Path
 
@@ -41,22 +40,6 @@ def test_characters_that_the_terminal_cannot_encode_are_escaped(tmp_path: Path) 
     assert process.returncode == 0, process.stderr
     assert rb"na\xefve" in process.stdout
     assert "naïve" in (tmp_path / "out" / "scores.csv").read_text(encoding="utf-8")
-
-
-def test_a_full_disk_gets_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
-    def small_files_only() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
-    process = start(
-        "detect", "--detector", "lof", "--out", str(tmp_path / "out"), "--quiet", preexec_fn=small_files_only
-    )
-    out, error = process.communicate()
-    assert process.returncode == 2, error
-    assert out == ""
-    assert len(error.splitlines()) == 1
-    assert error.startswith("hopsight: ")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".graphml", ".mat", ".npz"])

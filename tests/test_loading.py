@@ -6,7 +6,6 @@ import logging
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -44,12 +43,6 @@ def test_every_option_reaches_the_tables(people: Path) -> None:
     assert notices[0] == "Read column 'weight' as the weight of each edge."
 
 
-def test_without_a_list_notices_are_logged(people: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, logger="hopsight"):
-        load(str(people / "edges.csv"), nodes=people / "people.csv", ignore=["city"])
-    assert any("'weight'" in record.getMessage() for record in caplog.records)
-
-
 def test_objects_are_converted(two_cliques: AttributedGraph) -> None:
     assert load(two_cliques) is two_cliques
     assert load((np.eye(3, k=1), np.ones((3, 1))), directed=True).edges.tolist() == [[0, 1], [1, 2]]
@@ -78,13 +71,6 @@ def test_a_name_in_the_catalog_is_read_from_the_folder_of_copies(data_dir: Path)
         load("disney", label="fraud", data_dir=data_dir)
 
 
-def test_a_name_without_a_copy_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HOPSIGHT_DATA", raising=False)
-    monkeypatch.setattr("hopsight.datasets.catalog.cache_folder", lambda: tmp_path)
-    with pytest.raises(ValueError, match="data fetch"):
-        load("flickr")
-
-
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -106,24 +92,6 @@ def test_a_source_that_is_neither_file_nor_name_is_refused_in_one_sentence(sourc
         assert len(str(caught.value)) < 500
 
 
-def test_an_object_of_another_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="got int"):
-        load(7)
-
-
-def test_data_frames_are_tables(people: Path) -> None:
-    edges, nodes = pl.read_csv(people / "edges.csv"), pl.read_csv(people / "people.csv")
-    options = {"label": "fraud", "ignore": ["note", "city"], "id_column": "key", "derive": "none"}
-    graph = load(edges, nodes, **options, notices=[])
-    assert repr(graph) == "AttributedGraph(3 nodes, 2 undirected edges, 1 attribute)"
-    assert graph.labels.tolist() == [0, 1, 0]
-    for given in ((pandas_of(edges), pandas_of(nodes)), (people / "edges.csv", nodes), (edges, people / "people.csv")):
-        again = load(*given, **options, notices=[])
-        assert again.node_ids.tolist() == graph.node_ids.tolist()
-        assert np.array_equal(again.attributes, graph.attributes)
-        assert np.array_equal(again.edges, graph.edges)
-
-
 def test_a_data_frame_that_does_not_match_is_refused_in_one_sentence(people: Path) -> None:
     edges = pl.read_csv(people / "edges.csv")
     with pytest.raises(ValueError, match="a table must be a path or a data frame, got int"):
@@ -136,10 +104,6 @@ def test_options_for_tables_are_refused_for_an_object(two_cliques: AttributedGra
     for options in ({"nodes": "people.csv"}, {"id_column": "id"}):
         with pytest.raises(ValueError, match=f"{next(iter(options))} is for tables, and the source is not one"):
             load(two_cliques, **options)
-
-
-def pandas_of(frame: pl.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
 
 def test_refusals_speak_of_parameters_in_python_and_of_options_on_the_command_line(

@@ -1,8 +1,9 @@
-"""What the tests of the worker pool run: work of a given length and size."""
+"""What the tests of the worker pool run: work that misbehaves on demand."""
 
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -14,6 +15,14 @@ def act(what):
     name, *values = what if isinstance(what, list | tuple) else (what,)
     if name == "sleep":
         time.sleep(values[0])
+    elif name == "rest":
+        time.sleep(600)
+    elif name == "raise":
+        raise ValueError("the job\nasked for it")
+    elif name == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif name == "exit":
+        os._exit(3)
     elif name == "allocate":
         block = np.ones(values[0] // 8)
         time.sleep(5)

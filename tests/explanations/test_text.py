@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hopsight.checks import printable
-from hopsight.explanations.text import aligned, fixed, flagged_sentence, percent
+from hopsight.explanations.text import flagged_sentence, percent
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.0, "0%"), (98.99, "98%"), (99.56, "99.5%"), (99.999, "99.9%")])
@@ -48,19 +47,3 @@ def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float
     flags = (chances > 0.5).astype(np.int64)
     model = SimpleNamespace(contamination="auto", threshold_=3.5, probability_=chances, label_=flags)
     assert flagged_sentence(model, int(flags.sum()), 3) == sentence
-
-
-def test_unknown_numbers_are_a_dash() -> None:
-    assert (fixed(None, 2), fixed(1.005, 1)) == ("–", "1.0")
-
-
-def test_control_and_direction_characters_are_escaped() -> None:
-    assert printable("a\nb\u202e") == "a\\nb\\u202e"
-
-
-def test_columns_are_aligned_under_their_header() -> None:
-    assert list(aligned(("node", "hops"), [["a", "10.5"], ["longer", "2"]])) == [
-        "  node    hops",
-        "  a       10.5",
-        "  longer     2",
-    ]

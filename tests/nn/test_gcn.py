@@ -9,8 +9,6 @@ import torch
 
 from hopsight.graph import AttributedGraph
 from hopsight.nn.gcn import GCN, HopMLP, normalized_adjacency, propagation, relu_drop, smoothed
-from hopsight.nn.reconstruction import Inputs
-from toys import dense_propagation
 
 CPU = torch.device("cpu")
 
@@ -71,24 +69,12 @@ def test_three_layers_equal_dense_algebra(random_graph: AttributedGraph, directe
         torch.testing.assert_close(ours, theirs)
 
 
-def test_smoothing_is_propagation(random_graph: AttributedGraph) -> None:
-    values = torch.from_numpy(random_graph.attributes.astype(np.float32))
-    wanted = propagation(random_graph.adjacency, directed=False, device=CPU)(values)
-    torch.testing.assert_close(smoothed(random_graph.adjacency, values), wanted)
-
-
 def test_weights_enter_the_smoothing_by_their_size_and_sign() -> None:
     weights = sp.csr_array(np.array([[0.0, 3.0, 0.0], [3.0, 0.0, -1.0], [0.0, -1.0, 0.0]]))
     values = torch.tensor([[1.0], [2.0], [4.0]])
     scale = 1.0 / np.sqrt(np.array([4.0, 5.0, 2.0]))  # one more than the absolute weights of a node
     wanted = scale[:, None] * ((weights.toarray() + np.eye(3)) @ (scale[:, None] * values.numpy()))
     torch.testing.assert_close(smoothed(weights, values).double(), torch.from_numpy(wanted), rtol=1e-6, atol=1e-6)
-
-
-def test_without_a_share_or_a_generator_nothing_is_dropped() -> None:
-    values = torch.tensor([[-1.0, 0.0, 2.0]])
-    for share, generator in ((0.0, torch.Generator()), (0.5, None)):
-        assert relu_drop(values, share, generator).tolist() == [[0.0, 0.0, 2.0]]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.75])
@@ -116,14 +102,6 @@ def test_same_seed_drops_the_same_units_and_the_global_state_is_untouched() -> N
     first, again, other = (relu_drop(values, 0.5, torch.Generator().manual_seed(seed)) for seed in (3, 3, 4))
     assert torch.equal(first, again) and not torch.equal(first, other)
     assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_sparse_and_dense_attributes_are_convolved_alike(random_graph: AttributedGraph) -> None:
-    weight = torch.arange(12.0, dtype=torch.float64).view(6, 2)
-    expected = dense_propagation(random_graph) @ (torch.tensor(random_graph.attributes) @ weight)
-    for attributes in (random_graph.attributes, sp.csr_array(random_graph.attributes)):
-        inputs = Inputs.of(random_graph.adjacency, attributes, torch.device("cpu"), torch.float64)
-        torch.testing.assert_close(inputs.convolve(weight), expected)
 
 
 Z = torch.tensor([[1.0, 2.0], [3.0, -1.0], [0.0, 0.0]])

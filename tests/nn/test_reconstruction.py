@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hopsight.nn import reconstruction
-from hopsight.nn.reconstruction import Target, linear_errors, row_errors, row_loss, sample_rows
+from hopsight.nn.reconstruction import Target, row_errors, row_loss, sample_rows
 
 CPU = torch.device("cpu")
 FUNCTIONS = {"none": lambda values: values, "relu": torch.relu, "sigmoid": torch.sigmoid}
@@ -61,18 +61,6 @@ def test_loss_and_gradient_equal_the_dense_form(
     torch.testing.assert_close(row_errors(*factors, target, activation), errors, atol=1e-8, rtol=1e-10)
 
 
-def test_linear_errors_equal_the_dense_form_with_one_matrix_on_both_sides(rng: np.random.Generator) -> None:
-    edges = np.triu(rng.random((30, 30)) < 0.2, k=1).astype(float)
-    edges += edges.T
-    H = torch.from_numpy(rng.normal(size=(30, 4))).requires_grad_()
-    target = Target.of(sp.csr_array(edges), CPU, torch.float64)
-    expected = (torch.from_numpy(edges) - H @ H.T).square().sum(1)
-    errors = linear_errors(H, H, target)
-    torch.testing.assert_close(errors, expected, atol=1e-8, rtol=1e-10)
-    ours, theirs = (torch.autograd.grad(value.sqrt().mean(), H)[0] for value in (errors, expected))
-    torch.testing.assert_close(ours, theirs, atol=1e-8, rtol=1e-10)
-
-
 @pytest.mark.parametrize("block", [1, 100, 1 << 20])
 @pytest.mark.parametrize("root", [True, False])
 @pytest.mark.parametrize("activation", ["none", "relu", "sigmoid"])
@@ -110,49 +98,3 @@ def test_sampled_loss_is_unbiased(matrix: sp.csr_array, factors: tuple[Tensor, T
         for _ in range(600)
     ]
     assert np.mean(draws) == pytest.approx(float(row_loss(*factors, target, "sigmoid", root=False).detach()), rel=0.03)
-
-
-def test_rows_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    generator = torch.Generator().manual_seed(0)
-    rows = sample_rows(3, 10, generator, CPU)
-    assert rows is not None and len(set(rows.tolist())) == 3
-    assert sample_rows(10, 10, generator, CPU) is None
-    assert sample_rows("auto", 5000, generator, CPU) is None
-    monkeypatch.setattr(reconstruction, "MAX_PAIRS", 40)
-    rows = sample_rows("auto", 10, generator, CPU)
-    assert rows is not None and rows.numel() == 4
-    assert sample_rows("auto", 8, generator, CPU, halved=True) is None  # 64 pairs cost as much as 32
-    rows = sample_rows("auto", 10, generator, CPU, halved=True)
-    assert rows is not None and rows.numel() == 4
-    with pytest.raises(ValueError, match="n_rows must be a whole number or 'auto', got 'all'"):
-        sample_rows("all", 10, generator, CPU)
-    with pytest.raises(ValueError, match="n_rows must be at least 1"):
-        sample_rows(0, 10, generator, CPU)
-
-
-@pytest.fixture
-def small(rng: np.random.Generator) -> sp.csr_array:
-    """Return a 9 × 5 matrix, row 2 empty."""
-    dense = rng.normal(size=(9, 5)) * (rng.random((9, 5)) < 0.4)
-    dense[2] = 0.0
-    return sp.csr_array(dense)
-
-
-@pytest.mark.parametrize("stored", ["sparse", "dense"])
-@pytest.mark.parametrize("rows", [slice(0, 9), slice(2, 6), torch.tensor([7, 2, 0])])
-def test_rows_are_subtracted_in_place(small: sp.csr_array, stored: str, rows: slice | torch.Tensor) -> None:
-    target = Target.of(small if stored == "sparse" else small.toarray(), CPU, torch.float64)
-    dense = torch.from_numpy(small.toarray())
-    block = torch.ones_like(dense[rows])
-    target.subtract_from(block, rows)
-    torch.testing.assert_close(block, 1 - dense[rows])
-    torch.testing.assert_close(target.squares, dense.square().sum(1))
-    torch.testing.assert_close(target.times(torch.eye(5, dtype=torch.float64)), dense)
-
-
-def test_duplicate_entries_are_added_and_the_input_is_unchanged() -> None:
-    twice = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
-    target = Target.of(twice, CPU, torch.float64)
-    assert target.times(torch.eye(2, dtype=torch.float64)).tolist() == [[0.0, 2.0], [1.0, 0.0]]
-    assert target.squares.tolist() == [4.0, 1.0]
-    assert twice.nnz == 3

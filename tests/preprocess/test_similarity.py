@@ -104,10 +104,6 @@ def test_shares_outside_the_range_are_refused(ratio: float) -> None:
         drop_edges(np.ones(3), ratio, rng=np.random.default_rng(0))
 
 
-def test_without_edges_nothing_is_dropped(rng: np.random.Generator) -> None:
-    assert drop_edges(np.empty(0), 0.4, rng=rng).shape == (0,)
-
-
 PAIRS = np.random.default_rng(9).integers(0, 400, size=(2, 600))
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import hopsight
 from hopsight.baselines.lof import LOF
 from hopsight.datasets import make_textbook
 from hopsight.report.page import report
@@ -45,8 +44,3 @@ def test_hs_report_can_be_called_whatever_was_imported_before(first: str) -> Non
     program = f"import hopsight; {first}; print(callable(hopsight.report), hopsight.report.__name__)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "hopsight.report"]
-
-
-def test_hs_report_is_the_report() -> None:
-    model = LOF().fit(make_textbook("outlier", n=100))
-    assert hopsight.report(model, top=2).text == model.report(top=2).text

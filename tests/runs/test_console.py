@@ -14,7 +14,6 @@ from hopsight.runs.console import (
     LineProgress,
     Progress,
     make_progress,
-    show_catalog,
     show_ranking,
     show_values,
     shown,
@@ -38,22 +37,6 @@ def test_values_are_printed_readably_and_empty_ones_left_out(capsys: pytest.Capt
     assert out.count("notes") == 2
     assert "kinds" not in out
     assert "differences" not in out
-
-
-def test_the_catalog_says_whether_there_is_a_local_copy(capsys: pytest.CaptureFixture[str]) -> None:
-    graph = {"name": "disney", "kind": "organic", "nodes": 124, "edges": 335, "attributes": 28, "anomalies": None}
-    show_catalog([graph | {"present": True, "citation": "Somebody [2013]"}])
-    line = capsys.readouterr().out.splitlines()[-1]
-    assert line.split() == ["disney", "organic", "124", "335", "28", "yes", "Somebody", "[2013]"]
-
-
-def test_the_ranking_counts_in_singular_and_plural(capsys: pytest.CaptureFixture[str]) -> None:
-    for n_flagged in (1, 2):
-        show_ranking([("a", 0.9, 3)], n_nodes=1500, n_flagged=n_flagged, threshold=0.5)
-    out = capsys.readouterr().out
-    assert "The 1 most anomalous of 1,500 nodes" in out
-    assert "1 node flagged (score above 0.5)." in out
-    assert "2 nodes flagged" in out
 
 
 def test_the_ranking_shows_the_rule_and_further_columns(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,26 +79,6 @@ def test_lines_say_stage_epoch_loss_speed_and_time_left() -> None:
     assert first == "Fitting: epoch 5 of 10, loss 0.5"
     assert re.fullmatch(r"Fitting: epoch 6 of 10, loss 0\.5, \S+/s, 0\.0 s left", second)
     assert last == "Fitting took 2.0 s"
-
-
-def test_training_is_named_with_its_epoch() -> None:
-    stream = io.StringIO()
-    progress = LineProgress(stream, seconds_between=0.0)
-    progress.begin("fit")
-    progress.part("train")
-    progress(epoch(9))
-    assert stream.getvalue().splitlines()[-1].startswith("Training: epoch 9 of 10, loss 0.5")
-
-
-def test_speed_is_that_of_the_last_half_minute_of_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.perf_counter", lambda: 0.0)
-    stream = io.StringIO()
-    progress = LineProgress(stream, seconds_between=0.0)
-    progress.begin("fit")
-    for now, number in ((0.0, 1), (50.0, 2), (100.0, 3), (110.0, 5), (120.0, 7)):
-        monkeypatch.setattr("time.perf_counter", lambda now=now: now)
-        progress.epoch(epoch(number))
-    assert stream.getvalue().splitlines()[-1].endswith(", 0.2/s, 15 s left")
 
 
 def test_bars_on_a_terminal_lines_in_a_log_nothing_when_quiet() -> None:

@@ -13,14 +13,13 @@ import pytest
 
 from hopsight.cli import main
 from hopsight.detectors import DETECTORS
-from hopsight.explanations import Explainer
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
 from hopsight.io.npz import write_npz
 from hopsight.runs.console import LineProgress, Progress
 from hopsight.runs.detect import detect, rerun, score
 from hopsight.runs.finished import explain, open_run
-from hopsight.runs.folder import CHECKPOINT, claim, read_record, write_record
+from hopsight.runs.folder import CHECKPOINT, read_record, write_record
 from hopsight.runs.request import Request, Source
 from hopsight.runs.results import FILES
 from run_tables import scores
@@ -74,23 +73,6 @@ def test_the_record_holds_everything_a_reader_needs(labeled: Path, tmp_path: Pat
     assert isinstance(record["warnings"], list)
 
 
-def test_the_top_nodes_are_explained_in_order(labeled: Path, tmp_path: Path) -> None:
-    request = Request(source=Source(path=str(labeled)), detector="hcm", settings=FAST, top=4)
-    result = detect(request, tmp_path / "out")
-    explained = json.loads((tmp_path / "out" / "explanations.json").read_text())
-    assert [reason["node"] for reason in explained] == result.order[:4].tolist()
-    assert [reason["rank"] for reason in explained] == [1, 2, 3, 4]
-
-
-def test_the_same_request_gives_the_same_scores_and_the_record_repeats_it(labeled: Path, tmp_path: Path) -> None:
-    request = Request(source=Source(path=str(labeled)), detector="hcm", settings=FAST)
-    detect(request, tmp_path / "first")
-    repeated = Request.from_record(read_record(tmp_path / "first"))
-    detect(repeated, tmp_path / "second")
-    for name in ("scores.csv", "edges.csv"):
-        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
-
-
 def test_labels_change_nothing_but_their_evaluation(
     labeled: Path, tmp_path: Path, random_graph: AttributedGraph
 ) -> None:
@@ -101,17 +83,6 @@ def test_labels_change_nothing_but_their_evaluation(
     assert (tmp_path / "labeled" / "scores.csv").read_bytes() == (tmp_path / "unlabeled" / "scores.csv").read_bytes()
     assert read_record(tmp_path / "labeled")["labels"]["n_anomalies"] == 2
     assert read_record(tmp_path / "unlabeled")["labels"] is None
-
-
-def test_epochs_are_reported_after_the_expected_need(labeled: Path, tmp_path: Path) -> None:
-    progress = Messages()
-    request = Request(source=Source(path=str(labeled)), detector="hcm", settings=FAST)
-    detect(request, tmp_path / "out", progress=progress)
-    assert progress.epochs == [1, 2, 3, 4, 5, 6]
-    need, fitted = (
-        next(i for i, said in enumerate(progress.said) if word in said) for word in ("needs about", "Fitting took")
-    )
-    assert need < fitted
 
 
 def test_resuming_a_detector_without_checkpoints_starts_again_and_says_so(labeled: Path, tmp_path: Path) -> None:
@@ -164,28 +135,6 @@ def test_restart_discards_an_interrupted_run(stopped: tuple[Request, Path]) -> N
     assert progress.epochs == [1, 2, 3, 4, 5, 6] and not (folder / CHECKPOINT).exists()
 
 
-def test_a_folder_in_use_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    request = Request(source=Source(path="does-not-exist.npz"), detector="lof")
-    with claim(tmp_path / "out", FILES), pytest.raises(ValueError, match="another run"):
-        detect(request, tmp_path / "out")
-
-
-def test_without_a_source_the_demo_graph_is_used(tmp_path: Path) -> None:
-    result = detect(Request(detector="lof"), tmp_path / "out")
-    assert result.graph.n_nodes > 1000
-    assert result.record["labels"]["n_anomalies"] >= 40
-    assert result.record["request"]["source"]["path"] is None
-
-
-def test_the_saved_model_and_graph_belong_together(labeled: Path, tmp_path: Path) -> None:
-    from hopsight.detectors.storage import load_detector
-    from hopsight.io.npz import read_npz
-
-    detect(Request(source=Source(path=str(labeled)), detector="hcm", settings=FAST), tmp_path / "out")
-    model, graph = load_detector(tmp_path / "out" / "model"), read_npz(tmp_path / "out" / "graph.npz")
-    assert Explainer(model, graph).node(7).node == 7
-
-
 def test_a_run_on_two_kinds_of_nodes_says_that_there_is_no_ring_evidence(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [f"u{user},i{item},{rng.lognormal():.2f}" for user in range(40) for item in rng.choice(15, 4, replace=False)]
@@ -207,18 +156,6 @@ def test_the_training_graph_gets_its_scores_back(
     score(finished / inside, Source(path=str(saved_graph)), tmp_path / "new")
     assert scores(tmp_path / "new") == pytest.approx(scores(finished), abs=1e-4)
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(set(FILES) - {"groups.csv"})
-
-
-@pytest.mark.parametrize("name", TRANSFERABLE)
-def test_other_nodes_are_scored_with_the_model_of_a_run(tmp_path: Path, name: str) -> None:
-    settings = {key: str(value) for key, value in DETECTORS[name].quick.items()}
-    for seed in (1, 2):
-        write_npz(two_groups(seed, n_each=20), tmp_path / f"{seed}.npz")
-    detect(Request(source=Source(path=str(tmp_path / "1.npz")), detector=name, settings=settings), tmp_path / "run")
-    score(tmp_path / "run", Source(path=str(tmp_path / "2.npz")), tmp_path / "new")
-    written = scores(tmp_path / "new")
-    assert set(written) == {f"2-{node}" for node in range(40)}
-    assert np.isfinite(list(written.values())).all() and len(set(written.values())) > 10
 
 
 @pytest.mark.parametrize("name", TRANSFERABLE)
@@ -289,13 +226,6 @@ def test_a_model_that_cannot_judge_new_graphs_says_so(saved_graph: Path, tmp_pat
     with pytest.raises(ValueError, match="can only judge the graph it was fitted on"):
         score(tmp_path / "run", Source(path=str(saved_graph)), tmp_path / "new")
     assert not (tmp_path / "new").exists()
-
-
-def test_a_graph_without_the_columns_of_the_fit_is_refused(finished: Path, path_graph: AttributedGraph) -> None:
-    other = finished.parent / "other.npz"
-    write_npz(path_graph, other)
-    with pytest.raises(ValueError, match=r"column|attribute"):
-        score(finished, Source(path=str(other)), finished.parent / "new")
 
 
 def test_a_rerun_gives_the_same_scores_next_to_the_first(finished: Path) -> None:
@@ -375,16 +305,6 @@ def test_a_rerun_finds_a_graph_of_the_catalog_where_it_was(
     monkeypatch.setenv("HOPSIGHT_DATA", str(tmp_path))
     assert rerun(tmp_path / "run").folder.name == "run-rerun"
     assert (tmp_path / "run-rerun" / "scores.csv").read_bytes() == (tmp_path / "run" / "scores.csv").read_bytes()
-
-
-def test_a_rerun_of_scores_says_when_the_graph_has_changed(finished: Path, saved_graph: Path, tmp_path: Path) -> None:
-    score(finished, Source(path=str(saved_graph)), tmp_path / "scored")
-    record = read_record(tmp_path / "scored")
-    record["inputs"] = dict.fromkeys(record["inputs"], "0" * 64)
-    write_record(tmp_path / "scored" / "run.json", record)
-    stream = io.StringIO()
-    rerun(tmp_path / "scored", progress=LineProgress(stream))
-    assert "graph.npz has changed since the first run" in stream.getvalue()
 
 
 def test_scores_of_a_saved_model_are_repeated(finished: Path, saved_graph: Path, tmp_path: Path) -> None:

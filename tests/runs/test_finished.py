@@ -17,14 +17,7 @@ from hopsight.runs.detect import detect
 from hopsight.runs.finished import Move, compare, explain, find_node, open_run, write_redacted
 from hopsight.runs.folder import write_record
 from hopsight.runs.request import Request, Source
-from run_tables import scores
 from toys import two_groups
-
-
-def test_a_run_is_opened_with_its_scores(finished: Path) -> None:
-    model, graph = open_run(finished)
-    written = scores(finished)
-    assert [written[str(node)] for node in graph.node_ids] == model.decision_score_.tolist()
 
 
 def test_nodes_and_edges_are_explained(finished: Path) -> None:
@@ -171,11 +164,6 @@ def test_the_text_says_it_in_sentences(pair: tuple[Path, Path]) -> None:
     assert "3 of the first 20 nodes are the same." in text
     assert "  =z       3         1   second" in text
     assert json.loads(json.dumps(compare(*pair).to_dict()))["moves"][0]["node"] == "=z"
-
-
-def test_a_run_is_the_same_as_itself(pair: tuple[Path, Path]) -> None:
-    found = compare(pair[0], pair[0])
-    assert found.correlation == pytest.approx(1.0) and found.moves == () and found.settings == {}
 
 
 def test_a_scored_graph_is_compared_with_the_run_that_fitted_the_model(tmp_path: Path) -> None:

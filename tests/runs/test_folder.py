@@ -17,7 +17,6 @@ from hopsight.runs.folder import (
     LOCK,
     RECORD,
     STAGING,
-    checksums,
     claim,
     notices,
     read_record,
@@ -35,11 +34,6 @@ def write_run(folder: Path, text: str, *, model: bool = True) -> None:
             (claimed.staging / "model" / "weights").write_text(text)
         write_record(claimed.staging / RECORD, {})
         claimed.publish()
-
-
-def test_published_files_are_all_there_and_nothing_else(tmp_path: Path) -> None:
-    write_run(tmp_path / "deep" / "out", "first")
-    assert sorted(path.name for path in (tmp_path / "deep" / "out").iterdir()) == ["model", RECORD, "scores.csv"]
 
 
 def test_a_failed_block_leaves_no_folder(tmp_path: Path) -> None:
@@ -92,21 +86,6 @@ def test_a_killed_run_does_not_make_other_files_ours(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("mine")
     with pytest.raises(ValueError, match=r"already has a scores\.csv"):
         write_run(tmp_path, "ours")
-
-
-def test_a_second_run_into_the_folder_is_refused_and_the_first_continues(tmp_path: Path) -> None:
-    with claim(tmp_path / "out", NAMES) as claimed:
-        (claimed.staging / "scores.csv").write_text("first")
-        program = (
-            "import sys; from pathlib import Path; from hopsight.runs.folder import claim\n"
-            "with claim(Path(sys.argv[1]), ['scores.csv']): pass"
-        )
-        second = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path / "out")], capture_output=True, text=True, check=False
-        )
-        assert f"another run (process {os.getpid()})" in second.stderr
-        claimed.publish()
-    assert (tmp_path / "out" / "scores.csv").read_text() == "first"
 
 
 def test_a_run_killed_while_publishing_is_not_a_finished_run_and_can_be_repeated(tmp_path: Path) -> None:
@@ -184,26 +163,6 @@ def test_symbolic_links_in_the_folder_are_not_followed(tmp_path: Path) -> None:
     assert (mine / "letter").read_text() == "dear"
 
 
-def test_a_run_interrupted_while_publishing_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "out"
-    write_run(folder, "first")
-    whole, moved = Path.replace, []
-
-    def stop(self: Path, target: Path) -> Path:
-        moved.append(target)
-        if len(moved) == 2:
-            raise KeyboardInterrupt
-        return whole(self, target)
-
-    monkeypatch.setattr(Path, "replace", stop)
-    with pytest.raises(KeyboardInterrupt):
-        write_run(folder, "second")
-    assert not (folder / RECORD).exists()
-    write_run(folder, "third")
-    assert (folder / "scores.csv").read_text() == "third"
-    assert sorted(path.name for path in folder.iterdir()) == ["model", RECORD, "scores.csv"]
-
-
 def test_what_is_written_is_read_back_as_plain_json(tmp_path: Path) -> None:
     record = {"losses": np.array([1.5, np.nan]), "n": np.int64(3), "folder": Path("x"), "seed": 0, "name": "né"}
     write_record(tmp_path / "run.json", record)
@@ -229,12 +188,6 @@ def test_anything_else_is_refused(tmp_path: Path, content: str | None, sentence:
         (tmp_path / "run.json").write_text(content)
     with pytest.raises(ValueError, match=sentence):
         read_record(tmp_path)
-
-
-def test_checksums_are_those_of_the_files_that_are_there(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"abc")
-    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    assert checksums(str(tmp_path / "a"), None, "blogcatalog") == {str(tmp_path / "a"): known}
 
 
 def test_notices_are_collected_once_from_logs_and_warnings() -> None:

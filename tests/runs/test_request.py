@@ -90,11 +90,6 @@ def test_settings_that_are_not_name_and_value_are_refused(settings: list[str]) -
         split_settings(settings)
 
 
-def test_a_preset_is_the_one_of_the_detector() -> None:
-    paper = make_detector("hcm", preset="paper", seed=3, settings={"n_epochs": "7"})
-    assert (paper.seed, paper.n_epochs, type(paper).__name__) == (3, 7, "HCM")
-
-
 def test_a_detector_without_presets_refuses_one() -> None:
     with pytest.raises(ValueError, match="lof has no preset 'paper'"):
         make_detector("lof", preset="paper")

@@ -17,7 +17,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import Group
 from hopsight.io.npz import write_npz
 from hopsight.runs import results as tables
-from hopsight.runs.detect import detect, rerun, score
+from hopsight.runs.detect import detect
 from hopsight.runs.finished import compare, explain
 from hopsight.runs.folder import Stages
 from hopsight.runs.request import Request, Source
@@ -25,7 +25,6 @@ from hopsight.runs.results import (
     FILES,
     compare_with_labels,
     read_table,
-    record_of,
     table_of,
     write_edges,
     write_groups,
@@ -77,13 +76,6 @@ def test_a_detector_with_evidence_writes_its_columns_and_groups(tmp_path: Path) 
     assert len(groups) == 1 + len(model.groups_)
 
 
-def test_the_record_says_by_which_rule_nodes_are_flagged() -> None:
-    graph = two_groups(1, n_each=20)
-    model = quick("cross_hcm", contamination=0.1).fit(graph)
-    assert record_of(Source(), graph, model)["flagged"].endswith("10% of all, as asked.")
-    assert record_of(Source(), graph, model, scored=True)["flagged"].endswith("by the threshold of the fit.")
-
-
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -122,12 +114,6 @@ def test_strange_ids_survive_the_round_trip(tmp_path: Path) -> None:
     cells = [row["node"] for row in rows(tmp_path / "scores.csv")]
     assert [unguarded(cell) for cell in reversed(cells)] == STRANGE_IDS
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
-
-
-def test_integer_ids_are_written_as_numbers(tmp_path: Path) -> None:
-    graph = AttributedGraph.from_edges([0], [1], np.eye(2), node_ids=[-7, 12])
-    write_scores(tmp_path / "scores.csv", graph, scored(np.array([2.0, 1.0]), 5.0))
-    assert [row["node"] for row in rows(tmp_path / "scores.csv")] == ["-7", "12"]
 
 
 def test_edges_come_farthest_first(tmp_path: Path) -> None:
@@ -241,18 +227,6 @@ def test_every_command_reads_both_kinds(both: tuple[Path, Path]) -> None:
     first = read_table(table_of(both[0], "scores"))["node"][0]
     explained = [explain(folder, first).score for folder in both]  # repeated fits: scores come from the table
     assert explained[0] == pytest.approx(explained[1], rel=1e-12)
-
-
-@pytest.mark.parametrize("csv", [True, False])
-def test_a_long_table_of_scores_is_csv_if_asked_for(
-    both: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, csv: bool
-) -> None:
-    monkeypatch.setattr(tables, "MOST_CSV_ROWS", 50)
-    source = Source(path=str(both[0] / "graph.npz"))
-    score(both[0], source, tmp_path / "scored", csv=csv)
-    assert [(tmp_path / "scored" / f"{name}.csv").is_file() for name in ("scores", "edges")] == [csv, csv]
-    rerun(tmp_path / "scored" / "run.json", tmp_path / "again")
-    assert (tmp_path / "again" / "edges.csv").is_file() == csv
 
 
 def test_a_new_run_replaces_the_tables_of_the_other_kind(saved_graph: Path, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
 from hopsight.spark.detection import detect
-from hopsight.spark.graph import choose_blocks
 from spark_stages import QUICK
 
 
@@ -130,20 +129,6 @@ def test_bad_parameters_are_refused_before_any_work(frames: tuple[Any, Any]) -> 
 def test_repeated_fits_need_a_seed(frames: tuple[Any, Any]) -> None:
     with pytest.raises(ValueError, match="repeated fits count on from a seed; set the seed of the detector"):
         detect(*frames, CrossHCM(seed=None), repeat=2)
-
-
-def test_blocks_fit_into_memory_and_keep_all_cores_busy() -> None:
-    assert choose_blocks(100_000, 64, 6, 15) == 1
-    assert choose_blocks(100_000_000, 64, 6, 15) == 24
-    n_blocks = choose_blocks(1_000_000, 64, 2400, 15)
-    assert 15 * n_blocks * (n_blocks + 1) // 2 >= 2400
-    assert choose_blocks(40, 4, 2400, 15) == 1
-
-
-def test_stages_are_timed(detected: Any) -> None:
-    stages = ["read", "attributes", "index", "edges", "pairs", "views", "train", "judge", "score", "rank"]
-    assert list(detected.seconds) == stages
-    assert all(seconds > 0 for seconds in detected.seconds.values())
 
 
 def test_tables_are_ranked(detected: Any) -> None:

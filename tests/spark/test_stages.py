@@ -21,13 +21,11 @@ from hopsight.runs.rankings import averaged as local_average
 from hopsight.spark import pairs as on_cluster
 from hopsight.spark import results, session
 from hopsight.spark.attributes import fit_transform
-from hopsight.spark.blocks import BACK, BLOCK, LATE, NO_FOLD, Layout, assign_tasks, sum_over_cells
+from hopsight.spark.blocks import BACK, BLOCK, LATE, NO_FOLD, Layout, sum_over_cells
 from hopsight.spark.evidence import SCORES, triangle_blocks
 from hopsight.spark.model import JUDGED, VALUES
-from hopsight.spark.order import flag_limits, ordered_columns, quantiles, with_row_numbers
+from hopsight.spark.order import flag_limits, ordered_columns, quantiles
 from hopsight.system.arrays import id_hashes
-
-SIZES = (30, 50)
 
 
 def packed(layout: Layout, ends: np.ndarray, *columns: np.ndarray) -> list[tuple[Any, ...]]:
@@ -41,11 +39,6 @@ def packed(layout: Layout, ends: np.ndarray, *columns: np.ndarray) -> list[tuple
         mine = (block == np.array(pair)[:, None]).all(axis=0)
         rows.append((cell, 0, *(part[mine].tobytes() for part in position), *(c[..., mine].tobytes() for c in columns)))
     return rows
-
-
-def test_rows_are_numbered_across_partitions(spark: Any) -> None:
-    found = with_row_numbers(spark.range(10).repartitionByRange(3, "id")).collect()
-    assert [(row["id"], row["row"]) for row in sorted(found)] == [(i, i) for i in range(10)]
 
 
 def test_order_statistics_agree_with_numpy_and_flags_with_the_local_rule(spark: Any) -> None:
@@ -62,17 +55,6 @@ def test_order_statistics_agree_with_numpy_and_flags_with_the_local_rule(spark: 
     np.testing.assert_array_equal(found, wanted)
     found = quantiles(ordered_columns(frame, ["s0", "p1"]), [0.25, 0.9], 600)
     np.testing.assert_allclose(found, [np.quantile(scores[0], 0.25), np.quantile(p_values[1], 0.9)], rtol=1e-14)
-
-
-def test_cells_of_all_folds_are_assigned_evenly(spark: Any) -> None:
-    layout = Layout((3, 4, 5), 7)
-    n_tasks, keys = assign_tasks(layout, 7)
-    assert (n_tasks, len(keys)) == (7, 42)
-    edges = [1 if i == j else 2 for i, j in layout.pairs] * 7
-    work = [sum(n for n, key in zip(edges, keys, strict=True) if key == mine) for mine in set(keys)]
-    assert work == [9] * 7  # three cells of two blocks and three of one
-    tasks = spark.createDataFrame([(key,) for key in set(keys)], "key int").selectExpr("pmod(hash(key), 7) t")
-    assert len({row["t"] for row in tasks.collect()}) == 7
 
 
 @pytest.mark.parametrize(("scaling", "n_components"), [("mixed", 256), ("standard", 3), ("mixed", 5), ("none", 4)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,8 +10,8 @@ import polars as pl
 import pytest
 
 from hopsight.streams import events as module
-from hopsight.streams.events import Columns, keys_of, sorted_events
-from hopsight.streams.times import as_seconds, parse_window
+from hopsight.streams.events import Columns, sorted_events
+from hopsight.streams.times import parse_window
 from stream_toys import read_events
 
 COLUMNS = Columns(time="when")
@@ -27,15 +26,6 @@ def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
     events = read_events(frame_of([5, 1, 5]), COLUMNS)
     assert events["source"].to_list() == ["b", "a", "c"]
     assert events["row"].to_list() == [2, 1, 3]
-
-
-def test_csv_and_parquet_give_the_same_keys(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"source": [7, 8], "target": [8, 9], "when": [1, 2]})
-    frame.write_csv(tmp_path / "e.csv")
-    frame.write_parquet(tmp_path / "e.parquet")
-    one, two = (keys_of(read_events(tmp_path / name, COLUMNS)) for name in ("e.csv", "e.parquet"))
-    np.testing.assert_array_equal(one, two)
-    assert one[0][1] == one[1][0]  # node 8 has one key, as a source and as a target
 
 
 @pytest.mark.parametrize(
@@ -107,22 +97,6 @@ def table(n_rows: int = 1000) -> pl.DataFrame:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["e.parquet", "e.csv"])
-def test_chunks_are_the_sorted_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(module, "CHUNK", 130)
-    frame, path = table(), tmp_path / name
-    frame.write_parquet(path) if name.endswith("parquet") else frame.write_csv(path)
-    expected = read_events(frame, PAID)
-    with sorted_events(path, PAID, tmp_path) as found:
-        chunks = list(found.chunks())
-        rest = list(found.chunks(300))
-    assert found.size == 1000
-    assert all(chunk.height <= 130 for chunk in chunks)
-    assert pl.concat(chunks).equals(expected)
-    assert pl.concat(rest).equals(expected[300:])
-    assert not (tmp_path / module.PLACE).exists()
-
-
 def test_a_bad_row_of_a_later_block_is_named_as_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 130)
     frame = table().with_columns(pl.when(pl.int_range(pl.len()) == 399).then(None).otherwise("when").alias("when"))
@@ -149,27 +123,6 @@ def test_text_in_pieces_gives_the_events_of_a_whole_read(
     if isinstance(last[3], str):
         assert whole["amount"].max() == 999_000
         assert found.columns.amounts == "comma numbers"
-
-
-@pytest.mark.parametrize(
-    "times",
-    [
-        [86400, 90000],
-        [86400.0, 90000.0],
-        ["86400", "90000"],
-        ["1970-01-02 00:00:00", "1970-01-02 01:00:00"],
-        ["1970-01-02T00:00:00", "1970-01-02T01:00:00"],
-        [dt.datetime(1970, 1, 2), dt.datetime(1970, 1, 2, 1)],
-        [dt.datetime(1970, 1, 2, tzinfo=dt.UTC), dt.datetime(1970, 1, 2, 1, tzinfo=dt.UTC)],
-    ],
-    ids=["integer", "float", "text numbers", "text dates", "iso", "datetime", "zoned"],
-)
-def test_times_become_unix_seconds(times: list[object]) -> None:
-    assert as_seconds(pl.Series("when", times)).tolist() == [86400.0, 90000.0]
-
-
-def test_a_date_is_its_midnight() -> None:
-    assert as_seconds(pl.Series("when", [dt.date(1970, 1, 3)])).tolist() == [172800.0]
 
 
 @pytest.mark.parametrize(
@@ -225,8 +178,3 @@ def test_where_times_are_dates_a_tick_is_a_minute_also_in_windows_of_events() ->
     assert window.ticks(moments, 0, dated=False).tolist() == [0, 1, 2, 3, 4]
     hour = parse_window("1h")
     np.testing.assert_array_equal(hour.ticks(moments, 0, dated=True), hour.number(moments, 0, hour.n_ticks))
-
-
-@pytest.mark.parametrize(("text", "words"), [("1d", "1 day"), ("12h", "12 hours"), ("500", "500 events")])
-def test_the_length_is_told_in_words(text: str, words: str) -> None:
-    assert parse_window(text).words == words

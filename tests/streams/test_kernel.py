@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import polars as pl
 import pytest
@@ -43,13 +41,6 @@ def test_nothing_after_a_moment_changes_scores_up_to_it(frame: pl.DataFrame, rea
     changed, _ = judged(read_events(pl.concat([before, shuffled]), COLUMNS))
     np.testing.assert_array_equal(changed[: before.height], readings[: before.height])
     assert not np.array_equal(changed[before.height :], readings[before.height :])
-
-
-def test_chunks_of_any_size_give_the_same_readings(frame: pl.DataFrame, readings: np.ndarray) -> None:
-    events = read_events(frame, COLUMNS)
-    cuts = [0, 1, 7, 500, 501, 1800, events.height]
-    parts = [events[low:high] for low, high in pairwise(cuts)]
-    np.testing.assert_array_equal(judged(*parts)[0], readings)
 
 
 def test_what_was_planted_is_found_by_the_right_kind(frame: pl.DataFrame, readings: np.ndarray) -> None:

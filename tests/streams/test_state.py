@@ -76,16 +76,6 @@ def test_refuses_a_forged_table_and_a_file_that_unpacks_to_more_than_it_is(tmp_p
         State.load(tmp_path / STATE)
 
 
-def test_a_state_with_a_flag_of_its_archive_changed_is_refused(tmp_path: Path) -> None:
-    """Python then takes a part for encrypted."""
-    State.new(dict(NOTES), seed=0).save(tmp_path / STATE)
-    content = bytearray((tmp_path / STATE).read_bytes())
-    content[content.index(b"PK\x01\x02") + 8] ^= 1
-    (tmp_path / STATE).write_bytes(content)
-    with pytest.raises(ValueError, match="damaged or of another version"):
-        State.load(tmp_path / STATE)
-
-
 def test_what_was_not_committed_is_cut_off(tmp_path: Path) -> None:
     journal = Journal(tmp_path, State.new({"sizes": {}}, seed=0))
     journal.append("a.csv", ONE)

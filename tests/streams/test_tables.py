@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from hopsight.streams import tables
-from hopsight.streams.tables import new_habits, node_scores, node_tally, node_totals, score_windows, window_tally
+from hopsight.streams.tables import new_habits, node_scores, node_tally, node_totals, score_windows
 
 
 def events() -> pl.DataFrame:
@@ -32,12 +32,6 @@ def test_rows_per_node_and_window() -> None:
     }  # fmt: skip
     assert (rows[0, "c"]["sent"], rows[0, "c"]["score"], rows[0, "c"]["flagged"]) == (0, 2.5, 0)
     assert len(rows) == 5
-
-
-def test_chunks_give_the_same_rows() -> None:
-    for count, by in ((node_tally, ["window", "node"]), (window_tally, ["window"])):
-        parts = count(events()[1:], count(events()[:1], None))
-        assert_frame_equal(parts.sort(by), count(events(), None).sort(by))
 
 
 def test_nodes_rank_by_their_strongest_window() -> None:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import json
-import math
 import re
 import sys
 import unicodedata
 from hashlib import blake2b
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-import scipy.sparse as sp
 
-from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import (
-    find_edges,
-    frozen_csr,
     id_hashes,
     ids_ascend,
-    is_simple,
-    plain,
-    simple_csr,
     sorted_by_id,
 )
 from hopsight.system.cells import MARK, guarded, guarded_frame, mark_guarded, unguarded, unguarded_names
@@ -85,33 +74,3 @@ def test_texts_of_letters_and_digits_are_sorted_by_words_and_numbers(seed: int) 
     order = sorted_by_id(ids)
     assert ids[order].tolist() == sorted(texts, key=words_and_numbers)
     assert ids_ascend(ids[order]) and not ids_ascend(ids)
-
-
-def test_numbers_are_sorted() -> None:
-    ids = np.array([5, -3, 9])
-    assert sorted_by_id(ids).tolist() == [1, 0, 2]
-    assert ids_ascend(np.array([-3, 5, 9])) and not ids_ascend(ids)
-
-
-@pytest.mark.parametrize("directed", [False, True])
-def test_edges_are_found_by_their_ends(rng: np.random.Generator, directed: bool) -> None:
-    graph = AttributedGraph.from_edges(*rng.integers(0, 40, (2, 300)), np.zeros((40, 1)), directed=directed)
-    keys = graph.edges[0] * 40 + graph.edges[1]
-    source, target = rng.integers(0, 40, (2, 500))
-    found = find_edges(graph.edges, graph.edge_starts, source, target)
-    assert found.tolist() == np.searchsorted(keys, source * 40 + target).tolist()
-
-
-def test_what_a_record_may_hold_becomes_json() -> None:
-    value = {"a": np.float32(0.5), "b": (np.int64(3), math.inf), "c": np.array([[True]]), "d": Path("x"), 5: None}
-    text = json.dumps(plain(value), allow_nan=False)
-    assert json.loads(text) == {"a": 0.5, "b": [3, None], "c": [[True]], "d": "x", "5": None}
-
-
-def test_a_matrix_that_was_changed_is_no_longer_known_to_be_simple() -> None:
-    path = simple_csr(sp.csr_array(np.array([[0, 1], [1, 0]], dtype=np.float32)))
-    assert is_simple(path)
-    assert not is_simple(frozen_csr(path))
-    assert not is_simple(copy.deepcopy(path))  # which can be written to
-    path.data = np.array([1.0, 0.0], dtype=np.float32)
-    assert not is_simple(path)

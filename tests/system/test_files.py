@@ -26,7 +26,6 @@ from hopsight.system.files import (
     try_lock,
     write_tensors,
     write_whole,
-    zeros,
 )
 
 KILLED = """
@@ -102,14 +101,6 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(ValueError, match="is not a file but a folder, pipe or device"):
             read_regular(path)
-
-
-def test_an_array_on_disk_holds_what_is_written_and_its_file_has_no_name(tmp_path: Path) -> None:
-    found = zeros((300, 5), np.float16, tmp_path)
-    assert not found.any() and found.dtype == np.float16
-    found[7] = np.arange(5)
-    assert found[7].tolist() == [0, 1, 2, 3, 4] and found.sum() == 10
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_hold_the_files_is_refused(tmp_path: Path) -> None:

@@ -11,13 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Event, current_thread
 
-import numpy as np
 import pytest
 import torch
-from threadpoolctl import threadpool_info
 
 from hopsight.graph import AttributedGraph
-from hopsight.system.lazy_polars import pl
 from hopsight.system.threads import (
     in_order,
     n_threads,
@@ -52,11 +49,6 @@ if __name__ == "__main__":
 """
 
 
-def blas_threads() -> list[int]:
-    np.ones((2, 2)) @ np.ones((2, 2))
-    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-
-
 def test_environment_lowers_the_number_of_threads_but_never_raises_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     allowed = n_threads()
@@ -87,17 +79,6 @@ def test_workers_keep_the_order_and_have_one_torch_thread_each(monkeypatch: pyte
 @pytest.fixture
 def three_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hopsight.system.threads.n_threads", lambda: 3)
-
-
-@pytest.mark.usefixtures("three_threads")
-def test_items_keep_their_order_and_the_same_threads_serve_the_next_ones() -> None:
-    def slow_at_first(item: int) -> tuple[int, str]:
-        time.sleep(0.05 if item == 0 else 0.0)
-        return item, current_thread().name
-
-    calls = [list(in_order(slow_at_first, range(20))) for _ in range(5)]
-    assert all([item for item, _ in found] == list(range(20)) for found in calls)
-    assert len({name for found in calls for _, name in found}) <= 3
 
 
 @pytest.mark.usefixtures("three_threads")
@@ -181,18 +162,3 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
         with pytest.raises(ValueError, match="in a process that was forked after its parent did so: start processes"):
             call()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["events.csv", "finished", "table.csv"]
-
-
-def test_it_is_not_imported_before_it_is_used() -> None:
-    program = (
-        "import sys; from hopsight.system.lazy_polars import pl; before = 'polars' in sys.modules; "
-        "pl.Series; print(before, 'polars' in sys.modules)"
-    )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["False", "True"]
-
-
-def test_a_forked_process_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopsight.system.threads._process.lost_polars", True)
-    with pytest.raises(ValueError, match="forked after its parent did so"):
-        _ = pl.DataFrame
