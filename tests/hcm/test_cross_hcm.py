@@ -13,6 +13,7 @@ import torch
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
+from hopsight.detectors.table import WEIGHTS
 from hopsight.graph import AttributedGraph
 from hopsight.hcm import views as views_module
 from hopsight.hcm.cross_hcm import CrossHCM
@@ -256,7 +257,7 @@ def test_the_ring_is_a_group(ring_graph: AttributedGraph, ring_model: Any) -> No
 
 def test_the_score_adds_up_the_evidence_that_counts(ring_model: Any) -> None:
     assert sorted(ring_model.evidence_) == sorted(KINDS)  # lockstep is computed but does not count
-    counted = np.stack([ring_model.evidence_[kind] for kind in ring_model.evidence])
+    counted = np.stack([WEIGHTS[kind] * ring_model.evidence_[kind] for kind in ring_model.evidence])
     np.testing.assert_allclose(ring_model.decision_score_, np.linalg.norm(counted, axis=0))
     assert np.array_equal(ring_model.decided_by_, counted.argmax(axis=0))
     assert (ring_model.p_value_ > 0).all() and (ring_model.p_value_ <= 1).all()

@@ -1,4 +1,4 @@
-"""Groups: cliques among suspects, by hand and against networkx; edges that close no triangle hold nothing together."""
+"""Groups: cliques among suspects, by hand and against networkx; edges of single triangles hold nothing together."""
 
 from __future__ import annotations
 
@@ -32,35 +32,42 @@ def groups_of(
 
 def test_two_cliques_are_two_groups_the_stronger_first() -> None:
     """The bridge 3 – 4 closes no triangle; members come by evidence, which is their number here."""
-    found = groups_of([*clique(0, 1, 2, 3), *clique(4, 5, 6), (3, 4)], 7)
-    assert found == [([6, 5, 4], 1.0, 5.0), ([3, 2, 1, 0], 1.0, 1.5)]
+    found = groups_of([*clique(0, 1, 2, 3), *clique(4, 5, 6, 7), (3, 4)], 8)
+    assert found == [([7, 6, 5, 4], 1.0, 5.5), ([3, 2, 1, 0], 1.0, 1.5)]
+
+
+def test_single_triangles_and_chains_of_them_are_no_group() -> None:
+    """By chance, power-law graphs have triangles that share a node or an edge."""
+    assert groups_of([*clique(0, 1, 2), *clique(2, 3, 4), (5, 3), (5, 4)], 6) == []
 
 
 def test_only_suspects_are_members() -> None:
     suspects = np.array([True, True, True, False, True])
     assert groups_of(clique(0, 1, 2, 3, 4), 5, suspects=suspects) == [([4, 2, 1, 0], 1.0, 1.75)]
-    assert groups_of(clique(0, 1, 2), 3, suspects=np.zeros(3, dtype=bool)) == []
+    assert groups_of(clique(0, 1, 2, 3), 4, suspects=np.zeros(4, dtype=bool)) == []
 
 
 def test_familiar_edges_hold_no_group_together_but_count_as_density() -> None:
-    """Nodes 0 – 3 with five strange sides; the sixth edge, 2 – 3, is familiar: still one group, with all its edges."""
-    pairs = clique(0, 1, 2, 3)
-    sides = np.array([0.0 if pair == (2, 3) else LEAST_SIDE for pair in pairs])
-    assert groups_of(pairs, 4, sides=sides) == [([3, 2, 1, 0], 1.0, 1.5)]
-    assert groups_of([pair for pair in pairs if pair != (2, 3)], 4) == [([3, 2, 1, 0], pytest.approx(5 / 6), 1.5)]
-    assert groups_of(clique(0, 1, 2), 3, sides=np.full(3, 0.9 * LEAST_SIDE)) == []
+    """Nodes 0 – 4 with nine strange sides; the tenth edge, 3 – 4, is familiar: still one group, with all its edges."""
+    pairs = clique(0, 1, 2, 3, 4)
+    sides = np.array([0.0 if pair == (3, 4) else LEAST_SIDE for pair in pairs])
+    assert groups_of(pairs, 5, sides=sides) == [([4, 3, 2, 1, 0], 1.0, 2.0)]
+    assert groups_of([pair for pair in pairs if pair != (3, 4)], 5) == [([4, 3, 2, 1, 0], 0.9, 2.0)]
+    assert groups_of(clique(0, 1, 2, 3), 4, sides=np.full(6, 0.9 * LEAST_SIDE)) == []
 
 
 def test_a_chain_of_edges_falls_apart_in_turns() -> None:
-    """Edge 0 – 1 closes a triangle only with 1 – 2, which is familiar: taking one away takes the other two."""
-    assert groups_of([(0, 1), (0, 2), (1, 2), (2, 3)], 4, sides=np.array([1.0, 1.0, 0.0, 1.0])) == []
+    """Without 2 – 3, which is familiar, the other edges of 2 and 3 close one triangle each; then 0 – 1 closes none."""
+    pairs = clique(0, 1, 2, 3)
+    assert groups_of(pairs, 4) == [([3, 2, 1, 0], 1.0, 1.5)]
+    assert groups_of(pairs, 4, sides=np.array([0.0 if pair == (2, 3) else 1.0 for pair in pairs])) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_are_components_of_edges_in_triangles(seed: int) -> None:
     networkx = pytest.importorskip("networkx", reason="networkx is not installed")
-    graph = networkx.gnp_random_graph(60, 0.06, seed=seed)
-    truss = networkx.k_truss(graph, 3)  # the edges that close a triangle of such edges
+    graph = networkx.gnp_random_graph(60, 0.2, seed=seed)
+    truss = networkx.k_truss(graph, 4)  # the edges that close two triangles of such edges
     expected = sorted(sorted(part) for part in networkx.connected_components(truss))
     found = groups_of(list(graph.edges), 60)
     assert expected and sorted(sorted(members) for members, _, _ in found) == expected

@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-SMALLEST = 3  # members of a group
+TRIANGLES = 2  # that each edge of a group closes; single triangles of suspects, and chains of them, occur by chance
 N_LISTED, N_NAMED = 20, 6  # groups, and members of each, in a notebook
 LEAST_SIDE = 0.25  # strangeness (or alikeness) of an edge that may hold a group together
 
@@ -89,8 +89,9 @@ def find_groups(
 ) -> list[Group]:
     """Return the groups of a kind, the strongest first.
 
-    Among the suspects, keep the edges whose side is at least ``LEAST_SIDE`` and that close a triangle of such edges,
-    again and again until nothing changes. The connected components that remain are the groups.
+    Among the suspects, keep the edges whose side is at least ``LEAST_SIDE`` and that close two triangles of such edges,
+    again and again until nothing changes. The connected components that remain are the groups; each has at least four
+    members, because every edge belongs to two triangles.
 
     Parameters
     ----------
@@ -109,23 +110,23 @@ def find_groups(
     inside = _symmetric(ends, nodes.size)
     matrix = _symmetric(ends[:, sides[chosen] >= LEAST_SIDE], nodes.size)
     while True:
-        closing = matrix.multiply(matrix @ matrix)
+        closing = sp.csr_array(matrix.multiply(matrix @ matrix))
+        closing.data[closing.data < TRIANGLES] = 0.0
         closing.eliminate_zeros()
         if closing.nnz == matrix.nnz:
             break
         closing.data[:] = 1.0
-        matrix = sp.csr_array(closing)
+        matrix = closing
     component = connected_components(matrix, directed=False)[1]
     tied = np.diff(matrix.indptr) > 0
     groups = []
     for number in np.unique(component[tied]):
         members = np.flatnonzero((component == number) & tied)
-        if members.size >= SMALLEST:
-            n_inside = inside[members][:, members].nnz
-            density = n_inside / (members.size * (members.size - 1))
-            place = nodes[members]
-            order = place[np.lexsort([place, -evidence[place]])]
-            groups.append(Group(kind, order, float(density), float(evidence[place].mean())))
+        n_inside = inside[members][:, members].nnz
+        density = n_inside / (members.size * (members.size - 1))
+        place = nodes[members]
+        order = place[np.lexsort([place, -evidence[place]])]
+        groups.append(Group(kind, order, float(density), float(evidence[place].mean())))
     return sorted(groups, key=lambda group: (-group.score, -group.members.size, int(group.members[0])))
 
 
