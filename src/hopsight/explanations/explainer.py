@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -27,6 +28,7 @@ from hopsight.explanations.reasons import (
     WithoutEdges,
     edge_values,
 )
+from hopsight.feedback.reasons import Influence, LearnedReasons
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranks
 
@@ -131,16 +133,32 @@ class Explainer:
         """Explain one node; see :func:`explain`."""
         return next(self.many([self._position(node)], top=top, absent=absent))
 
-    def many(self, positions: Sequence[int], *, top: int = 10, absent: int = 3) -> Iterator[Explanation]:
-        """Explain nodes by their positions, computing together what costs less for many at once."""
+    @cached_property
+    def learned(self) -> LearnedReasons | None:
+        """What labels have taught the detector; None if that is nothing."""
+        if getattr(self.model, "learned_", None) is None:
+            return None
+        found: LearnedReasons | None = self.model.learned_reasons(self.graph)
+        return found
+
+    def many(
+        self, positions: Sequence[int], *, top: int = 10, absent: int = 3, influences: bool = True
+    ) -> Iterator[Explanation]:
+        """Explain nodes by their positions, computing together what costs less for many at once.
+
+        Without ``influences``, which take about 20 ms for each node, nothing says what raised or lowered probabilities.
+        """
         check_count("top", top)
         check_count("absent", absent, low=0)
         for start in range(0, len(positions), AT_ONCE):
             block = np.array(positions[start : start + AT_ONCE], dtype=np.int64)
             for position, evidence in zip(block.tolist(), self._evidence(block, top), strict=True):
-                yield self._node(position, evidence, top=top, absent=absent)
+                moved = () if self.learned is None or not influences else self.learned.node(position)
+                yield self._node(position, evidence, top=top, absent=absent, influences=moved)
 
-    def _node(self, position: int, evidence: dict[str, Any], *, top: int, absent: int) -> Explanation:
+    def _node(
+        self, position: int, evidence: dict[str, Any], *, top: int, absent: int, influences: tuple[Influence, ...]
+    ) -> Explanation:
         graph = self.graph
         edges, others = self.edges.at(position)
         judged = bool(self.model.judged_[position]) if hasattr(self.model, "judged_") else True
@@ -167,6 +185,8 @@ class Explainer:
             notes=tuple(notes),
             top=top,
             stability=float(self.model.stability_[position]) if hasattr(self.model, "stability_") else None,
+            probability=None if self.learned is None else float(self.model.probability_[position]),
+            influences=influences,
             **evidence,
         )
 

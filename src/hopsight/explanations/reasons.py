@@ -21,6 +21,7 @@ from hopsight.explanations.text import (
     shown_name,
     shown_value,
 )
+from hopsight.feedback.reasons import Influence
 from hopsight.graph import AttributedGraph
 from hopsight.io.derive import FOR_COUNT
 from hopsight.io.rules import UNIX
@@ -221,7 +222,8 @@ class Explanation(Readable):
     the score of this detector measures. A detector with kinds of evidence also fills ``evidence``, ``decided_by`` (the
     kind that the score comes from), ``own_values`` (unusual attributes of the node itself), ``expected_degree`` (of
     nodes with similar attributes) and ``companions`` (the other nodes of its ring or lockstep group). ``stability``
-    is the share of repeated fits in which the node is among the first.
+    is the share of repeated fits in which the node is among the first. Once the detector has learned from labels,
+    ``probability`` is that of being anomalous, and ``influences`` are the features that raised or lowered it most.
     """
 
     node: Hashable
@@ -247,13 +249,27 @@ class Explanation(Readable):
     expected_degree: float | None = None
     companions: Companions | None = None
     stability: float | None = None
+    probability: float | None = None
+    influences: tuple[Influence, ...] = ()
 
     @property
     def summary(self) -> str:
-        """Two or three sentences: the rank, and what is unusual."""
+        """A few sentences: the rank, what is unusual, and what labels say."""
         flagged = "flagged" if self.flagged else "not flagged"
         decided = "" if self.decided_by is None else f", decided by {self.decided_by}"
-        return f"Ranks {self.rank:,} of {self.n_nodes:,} ({flagged}){decided}. {self.unusual}".strip()
+        return f"Ranks {self.rank:,} of {self.n_nodes:,} ({flagged}){decided}. {self.unusual} {self.by_labels}".strip()
+
+    @property
+    def by_labels(self) -> str:
+        """Say how probable it is that the node is anomalous, by the labels so far, and why; empty without labels."""
+        if self.probability is None:
+            return ""
+        sentences = [f"By the labels so far, it is anomalous with a probability of {self.probability:.0%}."]
+        for word, sign in (("raised", 1.0), ("lowered", -1.0)):
+            some = [_influence(each) for each in self.influences if each.effect * sign > 0]
+            if some:
+                sentences.append(f"It is {word} by {listed(some)}.")
+        return " ".join(sentences)
 
     @property
     def unusual(self) -> str:
@@ -392,6 +408,16 @@ class Explanation(Readable):
             return Table("Neighbors, farthest first", header, rows, n_more)
         rows = [[*row, percent(each.unlikeness or 0.0)] for row, each in zip(rows, shown, strict=True)]
         return Table("Neighbors, most out of place first", [*header, "less alike than"], rows, n_more)
+
+
+def _influence(each: Influence) -> str:
+    """Name a feature and its place among those of all nodes.
+
+    >>> _influence(Influence("neighbors' age", 61.5, 98.2, 1.8, 0.7, 0.2))
+    "neighbors' age (higher than for 98% of nodes)"
+    """
+    word, share = ("higher", each.lower) if each.lower >= each.higher else ("lower", each.higher)
+    return f"{printable(shown_name(each.feature))} ({word} than for {percent(share)} of nodes)"
 
 
 @dataclass(frozen=True, repr=False)

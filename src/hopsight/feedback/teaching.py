@@ -16,6 +16,7 @@ from hopsight.detectors.base import NodeOrder
 from hopsight.detectors.predict import threshold
 from hopsight.feedback.features import JUDGED_NAMES, Features, judged_neighbors, node_features
 from hopsight.feedback.learner import Learned, learn
+from hopsight.feedback.reasons import LearnedReasons, given_away
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels, read_labels
 from hopsight.io.notices import notice
@@ -54,6 +55,10 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
                 f"All labels are {word}: label some nodes of the other kind as well. The ranking stays as it was.", None
             )
         return copied
+    for question in given_away(
+        graph.attributes[known.positions], list(graph.attribute_names), known.anomalous, known.name
+    ):
+        notice(question, None)
     features = features_of(copied, graph, columns, copied.decision_score_)
     features = features.with_columns(judged_neighbors(graph, known.positions, known.anomalous), JUDGED_NAMES)
     seed = detector.seed if isinstance(detector.seed, int) else 0
@@ -143,6 +148,15 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, defa
     apply(detector, features, default, keep_threshold=True)
     scores: FloatArray = detector.decision_score_
     return scores
+
+
+def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns) -> LearnedReasons:
+    """Return the reasons of what a detector has learned, in the graph that it has judged."""
+    learned: Learned = detector.learned_
+    default = detector.before_["decision_score_"]
+    features = features_of(detector, graph, columns, default)
+    known = judged_neighbors(graph, learned.judged, learned.anomalous > 0)
+    return LearnedReasons(learned, features.with_columns(known, JUDGED_NAMES), default)
 
 
 def untaught(detector: Any) -> Any:

@@ -21,6 +21,7 @@ from hopsight.detectors.predict import threshold
 from hopsight.feedback import teaching
 from hopsight.feedback.features import JUDGED_NAMES, judged_neighbors, node_features
 from hopsight.feedback.learner import Learned
+from hopsight.feedback.reasons import LearnedReasons
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.counterfactual import Around, around, edges_among
@@ -680,6 +681,12 @@ class CrossHCM(Detector):
     def learned_words(self) -> str | None:
         """What was learned from labels and how sure it is, in a few sentences; None if nothing was learned."""
         return None if self.learned_ is None else teaching.in_words(self.learned_)
+
+    def learned_reasons(self, graph: AttributedGraph | None = None) -> LearnedReasons | None:
+        """Return what distinguishes known anomalies and what moved each node; None if nothing was learned."""
+        if self.learned_ is None:
+            return None
+        return teaching.reasons_of(self, self._graph_for("learned_reasons", graph), self._learner_columns)
 
     def _learner_columns(
         self, graph: AttributedGraph, rows: IntArray | None = None

@@ -40,12 +40,15 @@ class Labels:
         Positions of nodes whose label is blank or unsure although they are listed.
     conflicts
         Number of nodes that were listed with different labels; the latest counts.
+    name
+        What the labels are called, such as the column that they come from.
     """
 
     positions: NDArray[np.int64]
     anomalous: NDArray[np.bool_]
     unsure: NDArray[np.int64]
     conflicts: int = 0
+    name: str = "the label"
 
     @property
     def both_kinds(self) -> bool:

@@ -130,7 +130,7 @@ def report_page(
     positions = [explainer.graph.index_of(each.node) for each in first]
     flagged = _flagged(explainer, positions)
     explained = dict(zip(positions, map(node_reasons, first), strict=True))
-    explained |= zip(flagged, map(node_reasons, explainer.many(flagged, absent=0)), strict=True)
+    explained |= zip(flagged, map(node_reasons, explainer.many(flagged, absent=0, influences=False)), strict=True)
     about = _about(explainer, first, run) | {"files": list(files)}
     order, n_nodes = ranking(explainer.scores)[:N_NODES].tolist() if first else [], N_NODES
     while True:

@@ -12,6 +12,7 @@ import numpy as np
 from hopsight.checks import duration, plural
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.text import flagged_sentence, listed
+from hopsight.feedback.reasons import in_words
 from hopsight.graph import AttributedGraph
 
 TABLES = {
@@ -81,6 +82,8 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
         )
     if getattr(model, "learned_words", None):
         paragraphs.append(model.learned_words)
+        distinguishing = explainer.learned and in_words(explainer.learned.distinctions())
+        paragraphs += [distinguishing] if distinguishing else []
     n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
     if n_unjudged:
         have, were = ("has", "was") if n_unjudged == 1 else ("have", "were")

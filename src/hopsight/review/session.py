@@ -95,7 +95,7 @@ class Session:
             found = self.explainer.node(self.graph.node_ids[place])
             shown = PageNodes(self.explainer, keys=np.arange(self.graph.n_nodes))
             ego = shown.around(place)
-            reasons = node_reasons(found) | {"sentences": _sentences(found, self._probability(place))}
+            reasons = node_reasons(found) | {"sentences": _sentences(found)}
             group = self._group(shown, place)
         kinds, decided = evidence_of(self.model), decided_by(self.model)
         evidence = {
@@ -303,14 +303,13 @@ def next_nodes(model: Any, graph: AttributedGraph, n: int, judged: list[int]) ->
     return left[:n]
 
 
-def _sentences(explanation: Explanation, probability: float | None) -> list[str]:
+def _sentences(explanation: Explanation) -> list[str]:
     """Return the reasons in words: where the node stands, what is unusual, and what labels say."""
     above = percent(100 * (1 - explanation.rank / explanation.n_nodes))
     flagged = "It is flagged" if explanation.flagged else "It is not flagged"
     found = [
         f"{flagged}: it ranks above {above} of the {explanation.n_nodes:,} nodes.",
         explanation.reason(hops=False),
+        explanation.by_labels,
     ]
-    if probability is not None:
-        found.append(f"By the verdicts so far, it is anomalous with a probability of {probability:.0%}.")
     return [sentence for sentence in found if sentence]

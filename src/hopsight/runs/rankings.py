@@ -144,6 +144,7 @@ def read_with_labels(request: Request) -> tuple[AttributedGraph, Labels | None]:
     listed = dataclasses.replace(source, name_column=column, label=None, ignore=_with(source, source.label)).read()
     names = listed.node_names
     labels = read_labels([] if names is None else names.tolist(), listed, request.anomalous_value)
+    labels = dataclasses.replace(labels, name=column)
     if not labels.positions.size:
         raise Refusal("learn_from", f"names the column {shortened(column)}, which has no label in it")
     if source.name_column is None and source.label is None:

@@ -211,7 +211,15 @@ def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: boo
         "flagged": flagged_sentence(model, n_flagged, graph.n_nodes, scored=scored, shown=shown),
         "labels": compare_with_labels(graph, model.decision_score_, judged_or_left_out(model)),
         "learned": getattr(model, "learned_words", None),
+        "distinguishes": _distinguishes(graph, model),
     }
+
+
+def _distinguishes(graph: AttributedGraph, model: Any) -> list[dict[str, Any]] | None:
+    """Return what distinguishes known anomalies; None if nothing was learned from labels."""
+    if getattr(model, "learned_", None) is None:
+        return None
+    return [dataclasses.asdict(each) for each in model.learned_reasons(graph).distinctions()]
 
 
 def write_results(

@@ -1,0 +1,215 @@
+"""What distinguishes known anomalies, what raised or lowered a node's probability, and columns that give labels away.
+
+Features count in groups: an own attribute with all its categories, the same attribute of the neighbors, a kind of
+evidence with that of the neighbors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from hopsight.feedback.experts import kernel_coefficients
+from hopsight.feedback.features import JUDGED_NAMES, Features, normal_scores
+from hopsight.feedback.learner import Learned
+from hopsight.io.rules import SINCE_1970
+from hopsight.metrics import roc_auc
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+NEIGHBORS = ("neighbors of neighbors' ", "neighbors' ", "receivers' ", "senders' ")
+SCORE = "score without labels"
+MOST_COMPARED = 250  # labels that groups are compared on: each group takes two inversions of a matrix of this size
+N_DISTINCTIONS = 5
+N_INFLUENCES = 4
+LEAST_EFFECT = 0.1  # log-odds: less is not worth a word
+LEAST_ALONE = 0.55  # ROC-AUC of a group that distinguishes anything by itself
+GIVEN_AWAY = 0.99  # ROC-AUC of a column that may have been written after the fact
+LEAST_LABELS = 20
+
+
+@dataclass(frozen=True)
+class Distinction:
+    """How well a group of features tells known anomalies from normal nodes.
+
+    Attributes
+    ----------
+    feature
+        The group, in words.
+    direction
+        Whether known anomalies have ``"higher"`` or ``"lower"`` values.
+    alone
+        ROC-AUC of the kernel expert that sees this group only, without a node's own label.
+    drop
+        How much lower the ROC-AUC of the kernel expert is without this group.
+    """
+
+    feature: str
+    direction: str
+    alone: float
+    drop: float
+
+    def __str__(self) -> str:
+        return f"{self.feature} ({self.direction}; ROC-AUC {self.alone:.2f} alone, {self.drop:.2f} lower without it)"
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What a group of features does to the probability of a node.
+
+    Attributes
+    ----------
+    feature
+        The column of the group in which the node is most unusual.
+    value, lower, higher
+        Its value, and the percentages of nodes with a lower and with a higher one.
+    effect
+        Log-odds of being anomalous, less those with the median of all nodes instead of the group.
+    probability
+        The probability with the median of all nodes instead.
+    """
+
+    feature: str
+    value: float
+    lower: float
+    higher: float
+    effect: float
+    probability: float
+
+
+class LearnedReasons:
+    """The reasons of what was learned from labels, given the features of all nodes.
+
+    Parameters
+    ----------
+    learned
+        What was learned.
+    features, score
+        Features of all nodes, as learned from, and their scores without labels.
+    """
+
+    def __init__(self, learned: Learned, features: Features, score: FloatArray) -> None:
+        self.learned, self.features, self.score = learned, features, score
+        self.groups = groups_of(features)
+
+    def distinctions(self, n: int = N_DISTINCTIONS) -> list[Distinction]:
+        """Return the groups that distinguish known anomalies, those first without which most would be lost."""
+        anomalous = self.learned.anomalous > 0
+        if anomalous.size != len(self.learned.known) or anomalous.all() or not anomalous.any():
+            return []  # learned from another graph
+        chosen = _some_of_each(anomalous)
+        known, anomalous = self.learned.known[chosen], anomalous[chosen]
+        whole = _without_own_label(known, anomalous)
+        found = []
+        for name, columns in self.groups.items():
+            rest = np.setdiff1d(np.arange(known.shape[1]), columns)
+            single = np.array([roc_auc(anomalous, known[:, column]) for column in columns])
+            farthest = single[np.argmax(np.abs(single - 0.5))]
+            alone = _without_own_label(known[:, columns], anomalous)
+            drop = whole - _without_own_label(known[:, rest], anomalous)
+            found.append(Distinction(name, "higher" if farthest > 0.5 else "lower", alone, drop))
+        found = [each for each in found if each.alone >= LEAST_ALONE and each.drop >= 0.0]
+        return sorted(found, key=lambda each: (-round(each.drop, 6), -each.alone, each.feature))[:n]
+
+    def node(self, position: int, n: int = N_INFLUENCES) -> tuple[Influence, ...]:
+        """Return the groups that raised or lowered the probability of a node most, the strongest first."""
+        values, columns = self.features.values, list(self.groups.values())
+        rows = np.repeat(values[[position]], len(columns) + 1, axis=0)
+        score = np.repeat(self.score[position], len(columns) + 1)
+        for number, (name, group) in enumerate(self.groups.items()):
+            rows[number, group] = self._median[group]
+            if name == SCORE:
+                score[number] = np.median(self.score)
+        log_odds = self.learned.log_odds(Features(rows, self.features.names, self.features.local), score)
+        effects = log_odds[-1] - log_odds[:-1]
+        unusual = np.abs(normal_scores(values[[position]], self.learned.levels)[0])
+        order = np.argsort(-np.abs(effects), kind="stable")[:n]
+        found = []
+        for number in order[np.abs(effects[order]) >= LEAST_EFFECT].tolist():
+            column = int(columns[number][np.argmax(unusual[columns[number]])])
+            value, others = values[position, column], values[:, column]
+            lower, higher = (100.0 * float(each.mean()) for each in (others < value, others > value))
+            probability = float(expit(log_odds[number]))
+            name = self.features.names[column]
+            found.append(Influence(name, float(value), lower, higher, float(effects[number]), probability))
+        return tuple(found)
+
+    @cached_property
+    def _median(self) -> FloatArray:
+        """The median of each feature over all nodes."""
+        return np.array([np.median(column) for column in self.features.values.T])
+
+
+def groups_of(features: Features) -> dict[str, IntArray]:
+    """Return the columns of each group of features, by its name.
+
+    >>> names = ("age", "city=Oslo", "city=Bergen", "neighbors' age", "neighbors of neighbors' age", "age", "ring")
+    >>> features = Features(np.zeros((1, 7), np.float32), names, np.arange(7) < 5)
+    >>> {name: columns.tolist() for name, columns in groups_of(features).items()}
+    {'age': [0], 'city': [1, 2], "neighbors' age": [3, 4], 'evidence of age': [5], 'evidence of ring': [6]}
+    """
+    groups: dict[str, list[int]] = {}
+    for column, (name, local) in enumerate(zip(features.names, features.local.tolist(), strict=True)):
+        groups.setdefault(_group(name, local=local), []).append(column)
+    return {name: np.array(columns) for name, columns in groups.items()}
+
+
+def in_words(distinctions: Sequence[Distinction]) -> str | None:
+    """Say what distinguishes known anomalies; None if nothing does."""
+    if not distinctions:
+        return None
+    return f"What distinguishes known anomalies: {'; '.join(map(str, distinctions))}."
+
+
+def given_away(attributes: Any, names: Sequence[str], anomalous: BoolArray, label: str) -> list[str]:
+    """Ask about each column that nearly equals the label, given the attributes of the labeled nodes.
+
+    >>> date, age = np.arange(20.0), np.tile([30.0, 40.0], 10)
+    >>> given_away(np.stack([date, age], axis=1), ["chargeback_date", "age"], date < 3, "is_fraud")
+    ['chargeback_date predicts is_fraud alone, ROC-AUC 1.000: is it known before the fact?']
+    """
+    if anomalous.size < LEAST_LABELS or anomalous.all() or not anomalous.any():
+        return []
+    found = []
+    for column, name in enumerate(names):
+        values = attributes[:, [column]]
+        values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64).ravel()
+        if not np.isfinite(values).all():
+            continue
+        upward = roc_auc(anomalous, values)
+        area = max(upward, 1.0 - upward)
+        if area >= GIVEN_AWAY:
+            short = name.removesuffix(SINCE_1970)
+            found.append(f"{short} predicts {label} alone, ROC-AUC {area:.3f}: is it known before the fact?")
+    return found
+
+
+def _group(name: str, *, local: bool) -> str:
+    if name in JUDGED_NAMES:
+        return "labels of neighbors"
+    prefix = next((each for each in NEIGHBORS if name.startswith(each)), "")
+    base = name.removeprefix(prefix).removesuffix(", by weight").partition("=")[0]
+    if not local:
+        return base if base == SCORE else f"evidence of {base}"
+    return f"neighbors' {base}" if prefix else base
+
+
+def _without_own_label(known: NDArray[Any], anomalous: BoolArray) -> float:
+    """Return the ROC-AUC of the kernel expert's leave-one-out predictions; one half without any feature."""
+    return roc_auc(anomalous, kernel_coefficients(known, anomalous)[1]) if known.shape[1] else 0.5
+
+
+def _some_of_each(anomalous: BoolArray) -> IntArray:
+    """Return the labels to compare groups on: all, or the first of both kinds, of the rarer kind at most half."""
+    rare, common = sorted((np.flatnonzero(anomalous), np.flatnonzero(~anomalous)), key=len)
+    rare = rare[: MOST_COMPARED // 2]
+    return np.sort(np.concatenate([rare, common[: MOST_COMPARED - rare.size]]))
