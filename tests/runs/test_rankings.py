@@ -196,7 +196,7 @@ def test_a_column_of_known_cases_is_learned_from_and_never_an_attribute(
     assert asks in json.loads((tmp_path / "leak" / "run.json").read_text())["warnings"]
     capsys.readouterr()
     for options, message in (
-        (["--learn-from", "cases"], "cases"),
+        (["--learn-from", "cases"], "--learn-from: there is no column 'cases'; did you mean case?"),
         (["--learn-from", "case", "--anomalous-value", "froud"], "did you mean fraud?"),
     ):
         assert main([*asked, *options, "--out", str(tmp_path / "none")]) == 2

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import Refusal, option, shortened
+from hopsight.checks import Refusal, named, option, shortened
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import KINDS, WEIGHTS
 from hopsight.graph import AttributedGraph
@@ -141,7 +141,8 @@ def read_with_labels(request: Request) -> tuple[AttributedGraph, Labels | None]:
         graph = source.read()
         return graph, read_labels(request.learn_from, graph, request.anomalous_value)
     column = request.learn_from
-    listed = dataclasses.replace(source, name_column=column, label=None, ignore=_with(source, source.label)).read()
+    with named("name_column", "learn_from"):  # names are read as they stand, and are never an attribute
+        listed = dataclasses.replace(source, name_column=column, label=None, ignore=_with(source, source.label)).read()
     names = listed.node_names
     labels = read_labels([] if names is None else names.tolist(), listed, request.anomalous_value)
     labels = dataclasses.replace(labels, name=column)
