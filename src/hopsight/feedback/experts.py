@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from hopsight.feedback.forests import Forest, grow
@@ -101,6 +100,8 @@ def logistic(
 
     It minimizes Σ w log(1 + exp(∓(b + x·s))) + Σ penalty (s − prior)²; the intercept is free.
     """
+    from scipy.optimize import minimize  # takes a while to import, and not every fit learns
+
     sign = np.where(anomalous, 1.0, -1.0)
     x = np.asarray(columns, dtype=np.float64)
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from scipy.stats import rankdata
 
 from hopsight.feedback.experts import (
     EXPERTS,
@@ -26,7 +25,7 @@ from hopsight.feedback.experts import (
 )
 from hopsight.feedback.features import Features, normal_scores, quantile_levels
 from hopsight.feedback.forests import Forest
-from hopsight.metrics import roc_auc
+from hopsight.metrics import mid_ranks, roc_auc
 from hopsight.system.threads import few_threads
 
 FloatArray = NDArray[np.float64]
@@ -298,7 +297,7 @@ def auc_difference(truth: BoolArray, first: FloatArray, second: FloatArray) -> t
 
 def _placements(truth: BoolArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the share of normal rows below each anomalous one, and of anomalous rows above each normal one."""
-    everyone, among = rankdata(scores), (rankdata(scores[truth]), rankdata(scores[~truth]))
+    everyone, among = mid_ranks(scores), (mid_ranks(scores[truth]), mid_ranks(scores[~truth]))
     n_anomalous, n_normal = among[0].size, among[1].size
     return (everyone[truth] - among[0]) / n_normal, 1.0 - (everyone[~truth] - among[1]) / n_anomalous
 
