@@ -82,11 +82,6 @@ def test_edge_data_are_read_only_and_survive_copies_pickles_and_files(tmp_path: 
             values[...] = 0
 
 
-def test_a_graph_without_edge_data_has_none() -> None:
-    graph = AttributedGraph.from_edges([0], [1], X3)
-    assert graph.edge_weight is graph.edge_time is graph.edge_attributes is graph.node_types is graph.node_names is None
-
-
 def test_planted_edges_get_the_median_and_the_others_keep_their_data() -> None:
     ring = np.arange(8)
     graph = AttributedGraph.from_edges(

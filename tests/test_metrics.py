@@ -12,7 +12,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from hopsight.metrics import (
     average_precision,
-    mid_ranks,
     precision_at_k,
     recall_at_k,
     roc_auc,
@@ -95,10 +94,6 @@ def test_roc_auc_by_kind_leaves_the_other_kinds_out():
     assert roc_auc_by_kind(labels, kinds, scores) == {"structure": 0.5, "attribute": 1.0, "both": 0.0}
     assert roc_auc_by_kind(labels, None, scores) == {}
     assert roc_auc_by_kind([0, 1], [0, 2], [1, 2]) == {"attribute": 1.0}
-
-
-def test_mid_ranks_by_hand():
-    assert mid_ranks([10, 20, 20, 5]).tolist() == [2.0, 3.5, 3.5, 1.0]
 
 
 @pytest.mark.parametrize("measure", [roc_auc, average_precision, roc_auc_interval])

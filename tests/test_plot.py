@@ -101,7 +101,3 @@ def test_a_detector_without_graph_or_fit_is_refused() -> None:
         plot.scores(SimpleNamespace())
     with pytest.raises(ValueError, match="loaded from disk without its graph: pass graph="):
         plot.neighborhood(SimpleNamespace(decision_score_=np.zeros(3), threshold_=0.0), 1)
-
-
-def test_completion_offers_the_plots_only() -> None:
-    assert dir(plot) == ["calibration", "evidence", "neighborhood", "roc", "scores"]

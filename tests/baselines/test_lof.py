@@ -68,16 +68,6 @@ def test_a_common_offset_does_not_hide_the_distances(rng: np.random.Generator) -
     np.testing.assert_allclose(fit(X + 2.0**30), fit(X), rtol=1e-4)
 
 
-def test_scaling_is_recorded_and_used(rng: np.random.Generator) -> None:
-    X = rng.normal(size=(80, 3)) * [1.0, 1e6, 1.0] + [0.0, 5.0, 0.0]
-    graph = AttributedGraph(sp.csr_array((80, 80)), X)
-    assert LOF().fit(graph).scaling_ == "none"
-    standard = LOF(scaling="standard").fit(graph)
-    assert standard.scaling_ == "standard"
-    np.testing.assert_allclose(standard.decision_score_, reference((X - X.mean(axis=0)) / X.std(axis=0)), rtol=1e-8)
-    assert LOF(scaling="auto").fit(graph).scaling_ == "standard"
-
-
 @pytest.mark.parametrize("k", [0, 2.5, True])
 def test_bad_numbers_of_neighbors_are_refused(random_graph: AttributedGraph, k: object) -> None:
     with pytest.raises(ValueError, match="n_neighbors must be"):

@@ -67,13 +67,6 @@ def test_cells_shared_by_experiments_are_run_once():
     assert [cell.seed for cell in unique_cells(plan)] == [0, 1]
 
 
-def test_unknown_words_are_refused():
-    with pytest.raises(ValueError, match="view must be one of raw, scaled, reduced, got 'pca'"):
-        replace(CELL, view="pca")
-    with pytest.raises(ValueError, match="protocol must be one of"):
-        replace(CELL, protocol="doninant")
-
-
 def cell(**changes):
     settings = {"generate": BASE, "planting": PLANTING}
     values = {"graph": "generated", "settings": settings, "protocol": "dominant", "injection": 0}

@@ -20,7 +20,6 @@ from hopsight.benchmark.results import (
     Journal,
     ResultTable,
     comparison_tables,
-    markdown,
     only_run,
     record_rows,
     task_rows,
@@ -170,11 +169,6 @@ def test_a_second_run_into_the_folder_is_refused(tmp_path):
         pass
     with only_run(tmp_path):
         pass
-
-
-def test_markdown_keeps_bars_and_line_breaks_inside_their_cell():
-    table = ResultTable("t", "T", ["what", "O(…)"], [["a\nb", "|V| log |V|"]])
-    assert markdown(table) == "| what | O(…) |\n|---|---|\n| a b | \\|V\\| log \\|V\\| |\n"
 
 
 def test_tables_md_has_every_table_and_figure(tmp_path):

@@ -45,13 +45,6 @@ def test_quick_has_every_detector_on_a_small_graph_and_trains_less():
     assert len({t.cell.key for t in plan}) < 50
 
 
-def test_disney_is_added_if_there_is_a_copy(tmp_path, data_dir):
-    with_copy = make_suite("quick", Options(detectors=["lof"], data_dir=str(data_dir)))
-    assert {task.cell.graph for task in with_copy.plan} == {"generated", "disney"}
-    without = make_suite("quick", Options(detectors=["lof"], data_dir=str(tmp_path)))
-    assert {task.cell.graph for task in without.plan} in ({"generated"}, {"generated", "disney"})
-
-
 def test_options_choose(data_dir):
     plan = quick(
         graphs=["amazon", "generated"], detectors=["lof"], repetitions=2, seeds=3, data_dir=str(data_dir), device="cpu"
@@ -129,12 +122,6 @@ def test_a_changed_file_is_another_cell(file):
     assert not keys[0] & keys[1]
 
 
-def test_options_take_precedence(file):
-    plan = make_suite(str(file), Options(graphs=["small"], detectors=["degree"], repetitions=3, seeds=1)).plan
-    assert {task.cell.graph for task in plan} == {"small"}
-    assert Counter(task.row for task in plan) == {"random": 3, "degree": 3, "attribute norm": 3}
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -160,8 +147,3 @@ def test_mistakes_are_refused_in_one_sentence(file, text, message):
     with pytest.raises(ValueError, match=message) as caught:
         make_suite(str(file), Options())
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ValueError, match=r"there is no suite file .*none\.toml"):
-        make_suite(str(tmp_path / "none.toml"), Options())

@@ -203,20 +203,3 @@ def test_score_writes_explanations_and_explain_reads_them(run: Run, tables: Path
     assert code == 0, err
     assert "Node p5, judged by HCM" in out
     assert_refused(run("score", "result", *source, "--out", "new", "--top", 0), "top")
-
-
-def test_score_applies_a_saved_model_to_a_new_graph(run: Run, tables: Path, tmp_path: Path) -> None:
-    settings = ("--set", "n_epochs=6", "--set", "burn_in=3", "--set", "min_class_pairs=10")
-    code, _, err = detect(run, tables, "--detector", "hcm", "--out", "result", *settings)
-    assert code == 0, err
-    code, out, err = run("score", "result", tables / "edges.csv", "--nodes", tables / "people.csv", "--out", "new")
-    assert code == 0, err
-    assert "of 40 nodes" in out
-    first, second = (
-        {
-            row["node"]: float(row["score"])
-            for row in csv.DictReader((tmp_path / name / "scores.csv").read_text().split())
-        }
-        for name in ("result", "new")
-    )
-    assert second == pytest.approx(first, abs=1e-4)

@@ -67,17 +67,6 @@ def test_compare_prints_text_or_json(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == f"hopsight: there is no finished run in {tmp_path}: run.json is missing\n"
 
 
-def test_control_characters_of_ids_are_escaped_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, ranks in {"a": (1, 2), "b": (2, 1)}.items():
-        (tmp_path / name).mkdir()
-        rows = f"x\x9b2J,{ranks[0]},1.0,1\ny,{ranks[1]},0.5,0\n"
-        (tmp_path / name / "scores.csv").write_text(f"node,rank,score,flagged\n{rows}", encoding="utf-8")
-        write_record(tmp_path / name / "run.json", {"detector": "lof"})
-    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json"]) == 0
-    out = capsys.readouterr().out
-    assert "\x9b" not in out and json.loads(out)["moves"][0]["node"] == "x\x9b2J"
-
-
 def test_the_options_reach_the_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen: dict[str, Any] = {}
     monkeypatch.setattr("hopsight.review.serve.serve", lambda folder, **options: seen.update(options, folder=folder))

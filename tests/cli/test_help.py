@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from hopsight.cli import app, main
-from hopsight.cli.options import PANELS, WORDS, decorate
+from hopsight.cli.options import PANELS, decorate
 from hopsight.detectors import DETECTORS
 
 
@@ -48,12 +48,6 @@ def test_help_shows_at_most_twenty_options_on_one_screen_and_help_all_the_rest(
     options = [each for each in commands()["detect"].params if each.param_type_name == "option"]
     assert {each.opts[0] for each in options} <= set(re.findall(r"--[a-z-]+", everything))
     assert all(panel in everything for panel in PANELS)
-
-
-def test_no_option_is_in_two_panels_or_has_two_words() -> None:
-    for table in (PANELS, WORDS):
-        names = [name for group in table.values() for name in group]
-        assert len(names) == len(set(names))
 
 
 def test_bare_hopsight_shows_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,13 +73,6 @@ def test_every_difference_from_the_paper_is_stated_and_explained(
         assert any(word in note and "paper" in note for note in record["notes"])
 
 
-def test_kinds_of_a_graph_with_known_kinds(data_dir: Path) -> None:
-    record = info(load("inj_cora", data_dir=data_dir))
-    assert record["kinds"] == {"structure": 68, "attribute": 68, "both": 2}
-    assert record["paper"] is None
-    assert record["differences"] == []
-
-
 def test_a_graph_of_ones_own_is_not_mistaken_for_a_published_one() -> None:
     own = AttributedGraph.from_edges([0, 1], [1, 2], np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 3.0]]), name="reddit")
     record = info(own)

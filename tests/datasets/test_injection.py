@@ -96,14 +96,6 @@ def test_the_protocol_of_the_paper_changes_the_candidate_instead() -> None:
         assert changed == (0 if donor == 10.0 else 3)
 
 
-def test_sparse_and_dense_attributes_get_the_same_anomalies(small: AttributedGraph) -> None:
-    counts = np.round(np.abs(small.attributes)).astype(np.float64)
-    dense = inject(AttributedGraph(small.adjacency, counts), n_cliques=2, clique_size=5, seed=3)
-    sparse = inject(AttributedGraph(small.adjacency, sp.csr_array(counts)), n_cliques=2, clique_size=5, seed=3)
-    np.testing.assert_array_equal(dense.kinds, sparse.kinds)
-    np.testing.assert_array_equal(dense.attributes, sparse.attributes.toarray())
-
-
 def test_the_input_is_untouched_and_everything_else_is_kept(small: AttributedGraph) -> None:
     adjacency, attributes = small.adjacency.copy(), small.attributes.copy()
     injected = inject(small, n_cliques=2, clique_size=5)

@@ -10,7 +10,6 @@ from hopsight.benchmark.execute import execute
 from hopsight.benchmark.recipes import detector_class, parameters_of, title_of
 from hopsight.datasets import make_graph
 from paper.peers import peer_recipes
-from paper.suites import PaperOptions, make_paper_suite
 
 RECIPES = peer_recipes()
 needs_peers = pytest.mark.skipif(not RECIPES, reason="neither PyGOD nor PyOD is installed: pip install hopsight[peers]")
@@ -68,15 +67,3 @@ def test_a_cell_of_a_peer_runs_as_any_other():
     )
     record = execute({"cell": cell.as_dict()})
     assert 0 <= record["scores"][0]["auc"] <= 1
-
-
-@needs_peers
-def test_the_suite_of_peers_compares_all_on_six_graphs(data_dir):
-    suite = make_paper_suite("peers", PaperOptions(data_dir=str(data_dir), repetitions=1, seeds=1))
-    graphs = {task.cell.graph for task in suite.plan}
-    assert graphs == {"flickr", "blogcatalog", "inj_cora", "disney", "amazon", "enron"}
-    detectors = {task.cell.detector for task in suite.plan}
-    assert set(RECIPES) | {"hcm", "cross_hcm", "lof", "random"} <= detectors
-    views = {(task.cell.graph, task.cell.view) for task in suite.plan if task.cell.detector == "paper.pygod:DOMINANT"}
-    assert ("blogcatalog", "reduced") in views
-    assert ("enron", "scaled") in views

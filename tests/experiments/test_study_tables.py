@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.made import made_suite
-from paper.study_tables import slope, study_tables
+from paper.study_tables import study_tables
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +56,3 @@ def test_growth_has_slopes_the_papers_formula_and_where_it_is_incomplete(tables)
     assert "one source" in growth.note
     assert "missing from the paper's own table" in growth.note
     assert next(line for line in growth.rows if line[0] == "HCM (paper)")[1].startswith("|E| +")
-
-
-def test_slope_of_a_power():
-    assert slope([(10, 5.0), (100, 50.0)]) == pytest.approx(1.0)
-    assert slope([(10, 1.0), (20, 4.0), (40, 16.0), (80, 64.0)]) == pytest.approx(2.0)
-    assert slope([(10, 1.0)]) is None
-    assert slope([(10, None), (20, 3.0)]) is None

@@ -26,10 +26,6 @@ def test_an_attribute_that_equals_the_neighbors_mean_is_left_out(star: Attribute
     assert [gap.name for gap in gaps] == ["age"]  # income is 10, the mean of 11, 9, 12 and 8
 
 
-def test_a_node_without_others_has_no_gaps(star: AttributedGraph) -> None:
-    assert AttributeComparison(star).gaps(5, np.array([], dtype=np.int64), 10) == ()
-
-
 def test_a_rare_word_does_not_outweigh_all_others() -> None:
     """Column 0 occurs once in the graph, column 1 is common; the node has both, its neighbors neither."""
     words = np.zeros((201, 50))

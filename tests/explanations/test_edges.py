@@ -6,13 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.explanations.edges import JudgedEdges, edge_reasons, unlikeness_places
-
-
-def test_unlikeness_is_the_percentage_of_edges_whose_ends_are_more_alike(fitted: Any) -> None:
-    assert JudgedEdges(fitted.graph_, fitted).values(np.arange(5))[3] == [None] * 5
-    fitted.edge_dissimilarity_ = np.array([0.5, 0.9, 0.1, 0.5, 0.2])
-    assert JudgedEdges(fitted.graph_, fitted).values(np.array([0, 1, 2, 3, 4, 1]))[3] == [40, 80, 0, 40, 20, 80]
+from hopsight.explanations.edges import edge_reasons, unlikeness_places
 
 
 def test_the_percentages_of_reasons_are_rounded_down(fitted: Any) -> None:

@@ -44,12 +44,6 @@ def test_a_group_is_explained_with_its_members(groups: Groups) -> None:
     assert json.loads(json.dumps(ring.to_dict())) == ring.to_dict()
 
 
-def test_a_node_finds_its_group_of_a_kind(groups: Groups) -> None:
-    found = groups.of("ring", 2)
-    assert found is not None and found[0] == 1
-    assert groups.of("lockstep", 2) is None
-
-
 @pytest.mark.parametrize("number", [0, 3, -1])
 def test_a_group_that_does_not_exist_is_refused(groups: Groups, number: int) -> None:
     with pytest.raises(ValueError, match=f"group must be at least 1 and at most 2, got {number}"):

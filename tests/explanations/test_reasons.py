@@ -21,7 +21,6 @@ from hopsight.explanations.reasons import (
     compared,
     edge_values,
     outlier_sentence,
-    plainest,
 )
 from hopsight.explanations.text import phrase, shown_value
 from hopsight.graph import AttributedGraph
@@ -189,14 +188,6 @@ def test_the_amount_and_the_time_of_an_edge_are_said(fitted: Any) -> None:
     plain = reasons.to_dict()
     assert plain["summary"] == reasons.summary and next(iter(plain)) == "summary"
     assert plain["data"][1] == {"name": "Amount\x07", "value": 48_900.4, "text": "48,900"}
-
-
-def test_the_summary_prefers_an_amount_to_a_comparison() -> None:
-    names = ("Amount sent, maximum for its count", "Amount sent, mean", "age")
-    sizes = (8.0, 5.0, 1.0)
-    gaps = [AttributeGap(name, 9.0, 1.0, 1.0, 1.0, size, 99.0) for name, size in zip(names, sizes, strict=True)]
-    assert [gap.name for gap in plainest(gaps, 3)] == ["Amount sent, mean", "age"]
-    assert plainest([gaps[0], gaps[2]], 1) == [gaps[0]]
 
 
 def test_times_in_a_unit_of_their_own_stay_numbers(fitted: Any) -> None:

@@ -16,9 +16,6 @@ from hopsight.io.rules import (
     TextSummary,
     as_seconds,
     is_time,
-    number_seconds,
-    number_unit,
-    slashed_order,
     text_kind,
     text_numbers,
 )
@@ -310,35 +307,9 @@ def test_dates_become_seconds(cell: object, seconds: float) -> None:
     assert as_seconds(column).to_list() == [pytest.approx(seconds), None]
 
 
-LAST_OF_MAY = 1717113600.0  # 2024-05-31
-
-
 @pytest.mark.parametrize("text", ["31 Mai 2024", "May", "2024", "31.5", "Maynard 3, 2024", "12:30"])
 def test_other_texts_are_no_dates(text: str) -> None:
     assert not is_time(pl.Series([text]))
-
-
-def test_slashed_dates_may_have_short_years() -> None:
-    words = pl.Series(["5/31/24", "1/2/99 1:00 PM"])
-    assert slashed_order(words) == "mdy"
-    assert as_seconds(words, "mdy").to_list() == [LAST_OF_MAY, 915282000.0]
-
-
-@pytest.mark.parametrize(
-    ("numbers", "unit"),
-    [
-        ([20240531, 20240601], "dates"),
-        ([20240531, 20240632], None),  # there is no 32 June
-        ([1717113600, 1717113601], None),
-        ([1717113600000, 1717113601000], "milliseconds"),
-        ([1717113600000000], "microseconds"),
-        ([1717113600000000000], "nanoseconds"),
-        ([0, 1717113600000], None),  # numbers from 0 on have no date
-    ],
-)
-def test_units_of_numbers(numbers: list[int], unit: str | None) -> None:
-    assert number_unit(pl.Series(numbers)) == unit
-    assert number_seconds(pl.Series(numbers))[0][0] == (LAST_OF_MAY if unit or numbers[0] == 1717113600 else numbers[0])
 
 
 FRAME = pl.DataFrame(

@@ -170,22 +170,6 @@ def test_it_is_directed_if_the_file_says_so(tmp_path: Path) -> None:
     assert read_graphml(put(tmp_path, SMALL.replace("undirected", "directed"))).directed
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_what_networkx_writes_is_read(tmp_path: Path, directed: bool) -> None:
-    network = nx.gnp_random_graph(12, 0.3, seed=0, directed=directed)
-    for node, data in network.nodes(data=True):
-        data |= {"age": 20 + node, "income": node / 7, "member": node % 2 == 0, "city": "AB"[node % 2]}
-        data["fraud"] = node == 3
-    nx.write_graphml(network, tmp_path / "nx.graphml")
-    graph = read_graphml(tmp_path / "nx.graphml", label="fraud")
-    assert graph.node_ids.tolist() == list(range(12))
-    third = dict(zip(graph.attribute_names, graph.attributes[3].tolist(), strict=True))
-    assert third == {"age": 23, "income": 3 / 7, "member": 0, "city=A": 0, "city=B": 1}
-    assert graph.labels.tolist() == [node == 3 for node in range(12)]
-    assert np.array_equal(graph.adjacency.toarray(), nx.to_numpy_array(network))
-    assert graph.directed == directed
-
-
 def test_what_we_write_is_read_by_networkx(tmp_path: Path) -> None:
     graph = AttributedGraph.from_edges(
         [0, 1], [1, 2], [[0.1, 1e300], [2.0, 0.0], [0.0, -3.5]], directed=True, node_ids=["a<b", "Zoë\n", "c"]
@@ -307,13 +291,6 @@ def test_a_digraph_is_directed() -> None:
     assert graph.edges.tolist() == [[0, 2], [1, 1]]
     with pytest.raises(ValueError, match="DiGraph"):
         from_networkx(people_networkx(), directed=True)
-
-
-def test_parallel_edges_are_merged_and_loops_removed() -> None:
-    network = people_networkx(nx.MultiGraph)
-    network.add_edges_from([("ann", "bo"), ("bo", "bo")])
-    graph = from_networkx(network)
-    assert (graph.n_edges, graph.n_duplicates, graph.n_self_loops) == (2, 1, 1)
 
 
 def test_graphs_without_nodes_or_anything_to_learn_are_refused() -> None:

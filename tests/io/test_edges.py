@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, parse_derive, structure, usual
+from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, structure, usual
 from hopsight.io.edges import EdgeColumns, edge_columns
 
 
@@ -164,11 +164,6 @@ def test_usual_values_are_interpolated_between_counts() -> None:
     counts = np.array([1.0, 1.0, 1.0, 16.0, 4.0])
     assert usual(np.array([1.0, 2.0, 9.0, 10.0, np.nan]), counts).tolist() == [2.0, 2.0, 2.0, 10.0, 6.0]
     assert usual(np.full(2, np.nan), np.ones(2)).tolist() == [0.0, 0.0]
-
-
-def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"derive must be 'none' or some of .*, got 'sended'; did you mean sent\?"):
-        parse_derive("sended")
 
 
 @pytest.fixture(scope="module")

@@ -17,27 +17,6 @@ import zstandard
 from hopsight.io.sources import reading, unpacked
 
 
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (ValueError("a clear sentence"), "a clear sentence"),
-        (RuntimeError("first line\nsecond line"), "first line"),
-        (MemoryError(), "more memory than there is"),
-        (KeyError("edges"), "damaged"),
-        (EOFError(), "damaged"),
-        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"), "its text is not UTF-8"),
-        (PermissionError(13, "Permission denied"), "Permission denied"),
-    ],
-)
-def test_any_failure_becomes_one_sentence_with_the_file(tmp_path: Path, error: Exception, sentence: str) -> None:
-    path = tmp_path / "graph.npz"
-    path.write_bytes(b"content")
-    with pytest.raises(ValueError, match=sentence) as caught, reading(path):
-        raise error
-    assert str(caught.value).startswith(f"cannot read {path}: ")
-    assert "\n" not in str(caught.value)
-
-
 def test_a_panic_of_a_library_is_a_failure_and_ctrl_c_is_not(tmp_path: Path) -> None:
     path = tmp_path / "graph.npz"
     path.write_bytes(b"content")

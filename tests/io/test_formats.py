@@ -99,8 +99,3 @@ def test_a_pair_of_matrices_is_a_graph(kind: Any, pair: Any) -> None:
 def test_anything_else_is_refused_with_what_is_accepted(source: Any) -> None:
     with pytest.raises(ValueError, match=r"AttributedGraph, a PyG Data, a NetworkX graph or a pair"):
         graph_of(source)
-
-
-def test_label_and_ignore_need_columns(two_cliques: AttributedGraph) -> None:
-    with pytest.raises(ValueError, match="label, ignore and the like name columns"):
-        graph_of(two_cliques, label="fraud")

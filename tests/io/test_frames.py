@@ -435,15 +435,6 @@ def test_folders_may_name_a_column(tmp_path: Path) -> None:
     assert "year sent, share 2023" in graph.attribute_names
 
 
-def test_codes_with_leading_zeros_in_any_file_are_categories(tmp_path: Path) -> None:
-    EDGES.with_columns(zip=pl.lit("1234")).write_csv(tmp_path / "a.csv")
-    EDGES.with_columns(zip=pl.lit("0123")).write_csv(tmp_path / "b.csv")
-    assert "zip sent, share 0123" not in load(tmp_path, notices=[], derive="structure").attribute_names
-    notices: list[str] = []
-    load(tmp_path, notices=notices)
-    assert "Column 'zip' holds codes with leading zeros; they are read as categories." in notices
-
-
 def test_files_with_other_columns_and_empty_folders_are_refused(tmp_path: Path) -> None:
     EDGES.write_csv(tmp_path / "edges.csv")
     EDGES.rename({"amount": "age"}).write_csv(tmp_path / "nodes.csv")

@@ -8,43 +8,8 @@ import polars as pl
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.io.edges import find_ends
-from hopsight.io.ids import as_ids, positions
 from hopsight.io.tables import read_tables
 from hopsight.loading import load
-
-
-@pytest.mark.parametrize(
-    ("values", "typed", "expected"),
-    [
-        (["1", "-2", "0"], False, [1, -2, 0]),
-        (["1", "-2", "0"], True, ["1", "-2", "0"]),
-        (["1", "02"], False, ["1", "02"]),
-        (["1", "+2"], False, ["1", "+2"]),
-        (["1", "-0"], False, ["1", "-0"]),
-        (["1", "2.0"], False, ["1", "2.0"]),
-        (["1", " 2"], False, ["1", " 2"]),
-        (["1", "a"], False, ["1", "a"]),
-        (["1", "9" * 30], False, ["1", "9" * 30]),
-        ([1, 2], True, [1, 2]),
-        ([1.0, 2.0], True, [1, 2]),
-        ([1.5, 2.0], True, ["1.5", "2.0"]),
-        (pl.Series([1, 2**64 - 1], dtype=pl.UInt64), True, ["1", str(2**64 - 1)]),
-        (pl.Series([1, 2], dtype=pl.UInt8), True, [1, 2]),
-        ([True, False], True, ["true", "false"]),
-    ],
-)
-def test_only_whole_numbers_in_their_usual_form_are_numbers(values: object, typed: bool, expected: object) -> None:
-    ids = as_ids(pl.Series("id", values), typed=typed)
-    assert ids.to_list() == expected
-    assert ids.dtype in (pl.Int64, pl.String)
-
-
-def test_unknown_numbers_at_the_ends_of_the_range_are_refused() -> None:
-    nodes = pl.Series([0, 1, 2])
-    for stranger in (-(2**63), 2**63 - 1, -1, 3):
-        with pytest.raises(ValueError, match="has no row"):
-            positions(nodes, pl.Series([0, stranger]))
 
 
 def refusal(edge_ids: list[object], node_ids: list[object], **columns: list[object]) -> str:
@@ -136,12 +101,3 @@ def test_a_node_table_says_which_kind_a_node_is() -> None:
         read(nodes=nodes.head(1).drop("kind"))
     with pytest.raises(ValueError, match="type 'shop' of a node is neither 'user' nor 'item'"):
         read(nodes=nodes.with_columns(kind=pl.lit("shop")), type_column="kind")
-
-
-def test_columns_of_dates_amounts_and_flags_are_no_ends() -> None:
-    frame = pl.DataFrame(
-        {"day": ["2024-05-31", "2024-06-01"], "sum": ["1,50", "2,75"], "rate": [0.5, 1.5], "ok": [True, False],
-         "empty": pl.Series([None, None], dtype=pl.String), "left": [7, 8], "right": ["x", "y"]}
-    )  # fmt: skip
-    assert find_ends(frame.columns, None, None, head=frame.select) == ("left", "right")
-    assert find_ends(frame.columns, "day", None, head=frame.select)[0] == "day"  # whoever names a column means it

@@ -88,11 +88,6 @@ def test_topics_and_targets_are_left_out_with_a_notice(as_read: Any, y: torch.Te
     assert notices[0].startswith("Left out y")
 
 
-def test_float16_integer_and_gradient_attributes(as_read: Any) -> None:
-    for x in (X.half(), X.int(), X.clone().requires_grad_()):
-        assert as_read(data(x=x)).attributes[1].tolist() == x[1].tolist()
-
-
 def test_sparse_attributes_of_an_object_stay_sparse() -> None:
     for x in (X.to_sparse_coo(), X.to_sparse_csr()):
         graph = from_data(data(x=x))

@@ -15,7 +15,6 @@ from hopsight.runs.console import (
     Progress,
     make_progress,
     show_ranking,
-    show_values,
     shown,
 )
 
@@ -24,19 +23,6 @@ def test_ids_are_text_on_one_line_and_not_too_long() -> None:
     assert shown("[bold]a\nb[/bold]").plain == "[bold]a b[/bold]"
     assert len(shown("x" * 10_000).plain) == 48
     assert shown(17).plain == "17"
-
-
-def test_values_are_printed_readably_and_empty_ones_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    values = {"nodes": 5196, "directed": False, "share": 0.123456, "notes": ["one", "two"], "paper": {"edges": 1000}}
-    show_values("net", values | {"kinds": None, "differences": []})
-    out = capsys.readouterr().out
-    assert "5,196" in out
-    assert "no" in out
-    assert "0.1235" in out
-    assert "edges 1,000" in out
-    assert out.count("notes") == 2
-    assert "kinds" not in out
-    assert "differences" not in out
 
 
 def test_the_ranking_shows_the_rule_and_further_columns(capsys: pytest.CaptureFixture[str]) -> None:

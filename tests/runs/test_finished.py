@@ -9,43 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.detectors import DETECTORS
-from hopsight.explanations import EdgeExplanation, Explanation, GroupExplanation
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
 from hopsight.runs.detect import detect
-from hopsight.runs.finished import Move, compare, explain, find_node, open_run, write_redacted
+from hopsight.runs.finished import Move, compare, find_node, open_run, write_redacted
 from hopsight.runs.folder import write_record
 from hopsight.runs.request import Request, Source
-from toys import two_groups
-
-
-def test_nodes_and_edges_are_explained(finished: Path) -> None:
-    _, graph = open_run(finished)
-    source, target = map(str, graph.edges[:, 0].tolist())
-    node, edge = explain(finished, source), explain(finished, source, target)
-    assert isinstance(node, Explanation) and str(node.node) == source
-    assert isinstance(edge, EdgeExplanation) and (str(edge.source), str(edge.target)) == (source, target)
-    with pytest.raises(ValueError, match="no edge between"):
-        explain(finished, source, "59")
-
-
-def test_a_group_is_explained_by_its_number(tmp_path: Path) -> None:
-    write_npz(two_groups(1, n_each=20), tmp_path / "graph.npz")
-    settings = {name: str(value) for name, value in DETECTORS["cross_hcm"].quick.items()}
-    source = Source(path=str(tmp_path / "graph.npz"))
-    detect(Request(source=source, detector="cross_hcm", settings=settings), tmp_path / "run")
-    model, graph = open_run(tmp_path / "run")
-    model.kind_thresholds_ = np.full(5, -1.0)  # every node may belong to a group
-    model.save(tmp_path / "run" / "model")
-    group = explain(tmp_path / "run", group=1)
-    assert isinstance(group, GroupExplanation)
-    assert [each.node for each in group.members] == graph.node_ids[model.groups_[0].members].tolist()
-    with pytest.raises(ValueError, match=r"found no groups|group must be at least 1"):
-        explain(tmp_path / "run", group=99)
-    for arguments in ({}, {"node": "1-0", "group": 1}):
-        with pytest.raises(ValueError, match="explain takes a node, the two nodes of an edge, or group"):
-            explain(tmp_path / "run", **arguments)  # type: ignore[arg-type]
 
 
 def test_a_folder_without_a_finished_run_is_refused(tmp_path: Path, finished: Path) -> None:

@@ -134,13 +134,6 @@ def test_a_run_that_cannot_succeed_leaves_no_checkpoint_of_its_own(tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="Not a directory"), claim(tmp_path / "file" / "out", NAMES):
-        pass
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="this system cannot refuse to follow a symbolic link")
 def test_symbolic_links_in_the_folder_are_not_followed(tmp_path: Path) -> None:
     """In a folder that others may write to, none of our names leads to a file elsewhere."""

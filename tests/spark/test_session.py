@@ -50,13 +50,3 @@ def test_an_interrupt_is_the_last_word_whatever_fails_after_it(capfd: pytest.Cap
     with pytest.raises(OSError, match="disk"), ending_quietly():
         raise OSError("disk full")
     assert capfd.readouterr().err == ""
-
-
-def test_workers_start_with_torch_and_hopsight_imported_and_frozen(spark: Any) -> None:
-    def state(_: int) -> tuple[bool, bool, bool]:
-        import gc
-        import sys
-
-        return "torch" in sys.modules, "hopsight.spark.evidence" in sys.modules, gc.get_freeze_count() > 10_000
-
-    assert spark.sparkContext.parallelize([0, 1], 2).map(state).collect() == [(True, True, True)] * 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,22 +9,17 @@ import pyarrow as pa
 import pytest
 
 from hopsight.detectors.predict import threshold
-from hopsight.explanations.edges import edge_reasons, unlikeness_places
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import find_groups
-from hopsight.hcm.splits import drop_chances
-from hopsight.preprocess import AttributeTransform, drop_edges
 from hopsight.runs.rankings import Values
 from hopsight.runs.rankings import averaged as local_average
 from hopsight.spark import pairs as on_cluster
-from hopsight.spark import results, session
-from hopsight.spark.attributes import fit_transform
-from hopsight.spark.blocks import BACK, BLOCK, LATE, NO_FOLD, Layout, sum_over_cells
+from hopsight.spark import results
+from hopsight.spark.blocks import BACK, BLOCK, NO_FOLD, Layout, sum_over_cells
 from hopsight.spark.evidence import SCORES, triangle_blocks
 from hopsight.spark.model import JUDGED, VALUES
 from hopsight.spark.order import flag_limits, ordered_columns, quantiles
-from hopsight.system.arrays import id_hashes
 
 
 def packed(layout: Layout, ends: np.ndarray, *columns: np.ndarray) -> list[tuple[Any, ...]]:
@@ -55,53 +49,6 @@ def test_order_statistics_agree_with_numpy_and_flags_with_the_local_rule(spark: 
     np.testing.assert_array_equal(found, wanted)
     found = quantiles(ordered_columns(frame, ["s0", "p1"]), [0.25, 0.9], 600)
     np.testing.assert_allclose(found, [np.quantile(scores[0], 0.25), np.quantile(p_values[1], 0.9)], rtol=1e-14)
-
-
-@pytest.mark.parametrize(("scaling", "n_components"), [("mixed", 256), ("standard", 3), ("mixed", 5), ("none", 4)])
-def test_the_transformation_is_that_of_the_local_engine(spark: Any, scaling: str, n_components: int) -> None:
-    values = np.random.default_rng(0).gamma(1.0, 3.0, size=(60, 7)) - 2.0
-    values[:, 3] = 1e6
-    hashes = id_hashes(np.arange(60)).view(np.int64)
-    columns = {"id": np.arange(60), "row": np.arange(60), "features": list(values), "hash": hashes}
-    frame = spark.createDataFrame(pa.table(columns)).repartition(3)
-    names, rng = [f"x{i}" for i in range(7)], np.random.default_rng(0)
-    wanted = AttributeTransform.fit(values, names, scaling=scaling, n_components=n_components, rng=rng)
-    found, n_nodes = fit_transform(frame, names, scaling=scaling, n_components=n_components, rng=rng)
-    assert n_nodes == 60
-    np.testing.assert_allclose(found.apply(values, names), wanted.apply(values, names), rtol=1e-6, atol=1e-6)
-
-
-def test_edges_of_a_hub_are_spread_over_tasks(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = spark.range(40_000).selectExpr("if(id < 30000, 7, id) as node", "id as row").repartition(8)
-    table = spark.range(35_000).selectExpr("id as node", "10 * id as value")
-    monkeypatch.setattr(session, "LARGE_PARTITION", "20KB")
-    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-    try:
-        with session.splitting_hubs(spark):
-            found = rows.join(table, "node", "left").selectExpr("*", "spark_partition_id() as task").collect()
-    finally:
-        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
-    assert len(found) == 40_000
-    for row in found:
-        assert row["value"] == (10 * row["node"] if row["node"] < 35_000 else None)
-    assert len({row["task"] for row in found if row["node"] == 7}) > 1
-
-
-@pytest.mark.parametrize(("digits", "drop_ratio"), [(1, 0.4), (12, 0.9), (2, 0.0)])
-def test_edges_are_dropped_as_by_the_local_engine(spark: Any, digits: int, drop_ratio: float) -> None:
-    """Every edge is one of two opposite arcs, which have the same similarity and the same hash."""
-    rng, seed, n_edges = np.random.default_rng(0), np.uint64(7), 500
-    similarity = np.tile(rng.random(n_edges // 2).round(digits), 2)
-    hashes = np.tile(rng.integers(0, 2**63, n_edges // 2, dtype=np.uint64), 2)
-    way = np.repeat([0, LATE], n_edges // 2).astype(np.uint8)
-    places = np.array_split(rng.permutation(n_edges), 3)
-    columns = [[part[mine].tobytes() for part in (hashes, way, similarity)] for mine in places]
-    rows = [(cell, 0, b"", b"", *part, b"") for cell, part in enumerate(columns)]
-    marked = on_cluster.drop_edges(spark.createDataFrame(rows, on_cluster.COMPARED), n_edges, drop_ratio, seed)
-    wanted = drop_edges(similarity, drop_ratio, rng=rng, chances=drop_chances(hashes, way > 0, seed).__getitem__)
-    assert wanted.sum() == n_edges - int(n_edges * drop_ratio)
-    for row in marked.collect():
-        np.testing.assert_array_equal(np.frombuffer(row["kept"], dtype=np.uint8), wanted[places[row["cell"]]])
 
 
 @pytest.mark.parametrize(("sizes", "directed"), [((600,), True), ((350, 250), False)])
@@ -167,16 +114,6 @@ def test_triangles_and_groups_are_those_of_the_local_engine(spark: Any, monkeypa
             patch.setattr(results, name, 5)
             assert groups() == []
         assert f"more than 5 {what}" in notices.pop()
-
-
-def test_reasons_of_edges_are_those_of_the_local_engine(spark: Any) -> None:
-    rng = np.random.default_rng(2)
-    hop, dissimilarity = rng.uniform(1.0, 4.0, 1001), rng.random(1001).round(2)
-    frame = spark.createDataFrame(pa.table({"hop": hop, "dissimilarity": dissimilarity})).coalesce(1)
-    found = results.with_reasons(frame, dissimilarity).collect()
-    local = SimpleNamespace(edge_hop_=hop, edge_dissimilarity_=dissimilarity)
-    wanted = edge_reasons(local, np.arange(hop.size), unlikeness_places(local))
-    assert [row["reason"] for row in found] == wanted.to_list()
 
 
 @pytest.mark.parametrize(

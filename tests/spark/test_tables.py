@@ -70,35 +70,6 @@ def test_a_column_in_parts_is_encoded_like_the_whole(name: str, missing: str) ->
     assert (found_names, notices) == (names, whole_notices)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        ["1", "2", "x", "4"],
-        [1.0, float("inf"), 2.0, 3.0],
-        ["7", "inf", "1", "2"],
-        ["3", "1,500", "2,500", "7,250"],
-    ],
-)
-def test_both_engines_refuse_a_column_in_the_same_words(values: list[Any]) -> None:
-    column = pl.Series("c", values)
-    with pytest.raises(ValueError) as one:
-        encode([column], 4)
-    with pytest.raises(ValueError) as two:
-        encode_in_parts(column, "refuse", [])
-    assert str(two.value) == str(one.value)
-
-
-@pytest.mark.parametrize(
-    "values", [["3", "1,5", "1.234,25", "-7"], ["$1,234.50", "($7)", "", "12"], ["5/31/24", "6/1/24", "1/2/24", ""]]
-)
-def test_both_engines_read_numbers_and_dates_as_people_write_them(values: list[str]) -> None:
-    column, said, also_said = pl.Series("c", values), list[str](), list[str]()
-    matrix, names = encode([column], 4, missing="mean", notices=said)
-    found, found_names = encode_in_parts(column, "mean", also_said)
-    np.testing.assert_allclose(found, matrix)
-    assert (found_names, also_said) == (names, said)
-
-
 def test_both_engines_refuse_a_wrong_label_in_the_same_words(spark: Any) -> None:
     frame = pl.DataFrame({"age": [1, 2, 3], "fraud": ["0", "maybe", "1"]})
     with pytest.raises(ValueError) as one:
@@ -121,20 +92,6 @@ def test_attributes_of_a_table(spark: Any) -> None:
     assert found["n3"] == [4.5, 0.0, 1.0]
 
 
-def test_many_values_are_counted_exactly(spark: Any) -> None:
-    rows = [(i, f"v{i % 70}" + "\t" * (i % 3)) for i in range(210)]  # white space around a value does not count
-    nodes = with_row_numbers(spark.createDataFrame(rows, "id long, _word string"))
-    column = pl.Series("word", [word for _, word in rows])
-    whole_notices: list[str] = []
-    with pytest.raises(ValueError, match="no attribute column"):
-        encode([column], 210, notices=whole_notices)
-    notices: list[str] = []
-    with pytest.raises(ValueError, match="no attribute column"):
-        plan_attributes(nodes, ["word"], notices=notices)
-    assert notices == whole_notices
-    assert "has 70 different values (more than 50)" in notices[0]
-
-
 def refusal(tmp_path: Path, edges: dict[str, list[Any]], nodes: dict[str, list[Any]]) -> str:
     """Return the message of the local engine about the same tables in two Parquet files."""
     pl.DataFrame(edges).write_parquet(tmp_path / "e.parquet")
@@ -146,11 +103,6 @@ def refusal(tmp_path: Path, edges: dict[str, list[Any]], nodes: dict[str, list[A
 
 def frame(spark: Any, columns: dict[str, list[Any]]) -> Any:
     return spark.createDataFrame(pa.table(columns)).repartitionByRange(2, next(iter(columns)))
-
-
-def test_rows_are_numbered_across_partitions(spark: Any) -> None:
-    found = with_row_numbers(spark.range(10).repartitionByRange(3, "id")).collect()
-    assert [(row["id"], row["row"]) for row in sorted(found)] == [(i, i) for i in range(10)]
 
 
 def test_columns_are_found_by_their_names(spark: Any) -> None:

@@ -9,16 +9,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from threading import Barrier, Event, current_thread
+from threading import Event
 
 import pytest
-import torch
 
 from hopsight.graph import AttributedGraph
 from hopsight.system.threads import (
     in_order,
     n_threads,
-    workers,
 )
 
 PROGRAM = """
@@ -58,22 +56,6 @@ def test_environment_lowers_the_number_of_threads_but_never_raises_it(monkeypatc
     assert n_threads() == allowed
     monkeypatch.setenv("OMP_NUM_THREADS", "4,2")
     assert n_threads() == allowed
-
-
-def test_workers_keep_the_order_and_have_one_torch_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopsight.system.threads.n_threads", lambda: 3)
-    both = Barrier(2)
-
-    def work(task: int) -> tuple[int, int, str]:
-        both.wait(timeout=60)  # both tasks run at once
-        return task, torch.get_num_threads(), current_thread().name
-
-    with workers(2) as run:
-        found = list(run(work, [7, 3]))
-    assert [task for task, _, _ in found] == [7, 3] and {count for _, count, _ in found} == {1}
-    assert len({name for _, _, name in found}) == 2
-    with workers(1) as run:
-        assert run is map
 
 
 @pytest.fixture
