@@ -48,6 +48,16 @@ def test_automatic_threshold_by_hand() -> None:
     assert threshold(scores, "auto", 0.001, p_values) == 100.0  # none
 
 
+def test_every_flagged_node_passes_the_test_of_those_flagged(rng: np.random.Generator) -> None:
+    """The order of the scores is not that of the p-values: one that fails keeps all below it from being flagged."""
+    p_values = rng.random(500) ** 8
+    scores = -np.log10(p_values) + rng.normal(0.0, 1.0, 500)
+    flagged = scores > threshold(scores, "auto", 0.1, p_values)
+    assert flagged.any() and p_values[flagged].max() <= 0.1 * flagged.sum() / 500
+    one_more = scores >= scores[~flagged].max()
+    assert p_values[one_more].max() > 0.1 * one_more.sum() / 500
+
+
 def test_of_equal_scores_all_are_flagged_or_none() -> None:
     scores, p_values = np.array([1.0, 2.0, 2.0, 3.0]), np.array([0.9, 0.9, 0.01, 0.001])
     flagged = scores > threshold(scores, "auto", 0.1, p_values)  # two p-values pass, but the second score is tied

@@ -106,8 +106,9 @@ class Detector(ABC):
         if order is None:
             return self._finish(learn(graph, rng=rng, callback=callback))
         following = None if callback is None else Following(callback, order.nodes)
-        self._finish(learn(order.graph, rng=rng, callback=following)[order.nodes])
+        scores = learn(order.graph, rng=rng, callback=following)
         order.restore(self)
+        self._finish(scores[order.nodes])
         if hasattr(self, "edge_index_"):
             self.edge_index_ = graph.edges
         return self

@@ -31,22 +31,37 @@ def threshold(
 ) -> float:
     """Return the score above which a node is flagged.
 
-    A number is the share of nodes to flag. ``"auto"`` flags as many of the highest scores as Benjamini and Hochberg's
-    rule allows at the level ``false_alarms``; the share of ordinary nodes among them can be larger. The p-values of
-    the rule are the detector's own, or else the tails of the scores under the null of their bulk
-    (:func:`hopsight.detectors.tails.fit_null`). Of nodes with equal scores all are flagged or none.
+    A number is the share of nodes to flag. ``"auto"`` tests the nodes at the level ``false_alarms``: it flags the most
+    nodes, k highest scores of n, that all have p ≤ false_alarms · k / n. That is Benjamini and Hochberg's rule if
+    p-values fall as scores rise, and stricter if not; they are estimates, so that more of the flagged nodes than this
+    level can be ordinary. The p-values are the detector's own, or else the tails of the scores under the null of their
+    bulk (:func:`hopsight.detectors.tails.fit_null`). Of nodes with equal scores all are flagged or none.
     """
     check_ratio("false_alarms", false_alarms)
     if contamination == "auto":
-        n_flagged = count_flagged(tail_probability(scores) if p_values is None else p_values, false_alarms)
-        place = scores.size - 1 - min(n_flagged, scores.size - 1)
-        return float(np.partition(scores, place)[place])
+        return _highest_failing(scores, tail_probability(scores) if p_values is None else p_values, false_alarms)
     if isinstance(contamination, str):
         raise Refusal("contamination", f"must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
     check_ratio("contamination", contamination)
     if contamination > 0.5:
         raise Refusal("contamination", f"must be at most 0.5, got {contamination}")
     return float(np.percentile(scores, 100 * (1 - contamination)))
+
+
+def _highest_failing(scores: FloatArray, p_values: FloatArray, false_alarms: float) -> float:
+    """Return the highest score of a node that fails the test, given how many nodes have a higher one.
+
+    >>> _highest_failing(np.array([4.0, 3.0, 2.0, 1.0]), np.array([0.001, 0.002, 0.6, 0.003]), 0.1)
+    2.0
+    """
+    n_flagged = count_flagged(p_values, false_alarms)  # at most so many: fewer nodes make the test of each stricter
+    while True:
+        failing = scores[p_values > false_alarms * n_flagged / scores.size]
+        limit = float(failing.max() if failing.size else scores.min())
+        n_above = int((scores > limit).sum())
+        if n_above >= n_flagged or failing.size == 0:
+            return limit
+        n_flagged = n_above
 
 
 def answer(

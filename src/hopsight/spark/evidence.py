@@ -326,9 +326,24 @@ def _filled(scores: DataFrame, n_nodes: int, score: str) -> DataFrame:
 
 def score_thresholds(scores: DataFrame, n_nodes: int, detector: CrossHCM) -> tuple[float, NDArray[np.float64]]:
     """Return the score above which a node is flagged, and the evidence of each kind that is significant."""
-    names = [name for pair in zip(P_VALUES, ("score", *KINDS), strict=True) for name in pair]
-    limits = flag_limits(ordered_columns(scores, names), len(P_VALUES), n_nodes, detector.false_alarms)
+    names = [name for pair in zip(P_VALUES[1:], KINDS, strict=True) for name in pair]
+    limits = flag_limits(ordered_columns(scores, names), len(KINDS), n_nodes, detector.false_alarms)
     if detector.contamination == "auto":
-        return float(limits[0]), limits[1:]
+        return _highest_failing(scores, n_nodes, detector.false_alarms), limits
     level = 1.0 - float(detector.contamination)
-    return float(quantiles(ordered_columns(scores, ["score"]), [level], n_nodes)[0]), limits[1:]
+    return float(quantiles(ordered_columns(scores, ["score"]), [level], n_nodes)[0]), limits
+
+
+def _highest_failing(scores: DataFrame, n_nodes: int, false_alarms: float) -> float:
+    """Return the score above which a node is flagged, as :func:`hopsight.detectors.predict.threshold` does."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    n_flagged = n_nodes
+    while True:
+        failing = scores.filter(F.col("p_value") > F.lit(false_alarms * n_flagged / n_nodes))
+        highest = failing.agg(F.max("score")).first()[0]
+        limit = float(scores.agg(F.min("score")).first()[0] if highest is None else highest)
+        n_above = scores.filter(F.col("score") > F.lit(limit)).count()
+        if n_above >= n_flagged or highest is None:
+            return limit
+        n_flagged = n_above

@@ -67,8 +67,8 @@ def quantiles(ordered: DataFrame, levels: Sequence[float], n_values: int) -> Flo
 def flag_limits(ordered: DataFrame, n_columns: int, n_values: int, false_alarms: float) -> FloatArray:
     """Return the scores above which values are flagged, as :func:`hopsight.detectors.predict.threshold` does.
 
-    ``ordered`` has for each column of scores one of p-values before it. The number k of flagged values is the largest
-    with p₍ₖ₎ ≤ false_alarms · k / n.
+    ``ordered`` has for each column of scores one of p-values before it, which falls as the scores rise. The number k of
+    flagged values is the largest with p₍ₖ₎ ≤ false_alarms · k / n.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
