@@ -87,18 +87,37 @@ def roc_auc_interval(labels: ArrayLike, scores: ArrayLike, *, level: float = 0.9
     """
     check_ratio("level", level)
     truth, values = _labeled(labels, scores)
-    above, below = values[truth], values[~truth]
-    m, n = above.size, below.size
-    places = mid_ranks(values)
-    beaten = (places[truth] - mid_ranks(above)) / n  # V: share of normal nodes below each anomaly
-    beaten_by = 1.0 - (places[~truth] - mid_ranks(below)) / m  # W: share of anomalies above each normal node
+    beaten, beaten_by = _placements(truth, values)
     auc = float(beaten.mean())
-    if min(m, n) > 1:
-        variance = float(beaten.var(ddof=1)) / m + float(beaten_by.var(ddof=1)) / n
+    if min(beaten.size, beaten_by.size) > 1:
+        variance = _delong_variance(beaten, beaten_by)
     else:
-        variance = _hanley_mcneil_variance(auc, m, n)
+        variance = _hanley_mcneil_variance(auc, beaten.size, beaten_by.size)
     reach = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(variance)
     return max(0.0, auc - reach), min(1.0, auc + reach)
+
+
+def roc_auc_difference(labels: ArrayLike, first: ArrayLike, second: ArrayLike) -> tuple[float, float]:
+    """Return how much larger the ROC-AUC of the first scores is, and its standard error (DeLong).
+
+    There must be at least two anomalies and two normal nodes.
+    """
+    ours, theirs = (_placements(*_labeled(labels, scores)) for scores in (first, second))
+    beaten, beaten_by = ours[0] - theirs[0], ours[1] - theirs[1]
+    return float(beaten.mean()), math.sqrt(_delong_variance(beaten, beaten_by))
+
+
+def _placements(
+    truth: NDArray[np.bool_], values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return V, the share of normal nodes below each anomaly, and W, the share of anomalies above each normal node."""
+    above, below, places = values[truth], values[~truth], mid_ranks(values)
+    beaten = (places[truth] - mid_ranks(above)) / below.size
+    return beaten, 1.0 - (places[~truth] - mid_ranks(below)) / above.size
+
+
+def _delong_variance(beaten: NDArray[np.float64], beaten_by: NDArray[np.float64]) -> float:
+    return float(beaten.var(ddof=1)) / beaten.size + float(beaten_by.var(ddof=1)) / beaten_by.size
 
 
 def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:

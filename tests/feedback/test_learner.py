@@ -10,7 +10,8 @@ from sklearn.metrics import roc_auc_score
 from hopsight.feedback.experts import kernel, kernel_coefficients, logistic
 from hopsight.feedback.features import Features
 from hopsight.feedback.forests import Forest
-from hopsight.feedback.learner import Learned, auc_difference, learn
+from hopsight.feedback.learner import Learned, learn
+from hopsight.metrics import roc_auc_difference
 from hopsight.system.threads import few_threads
 
 
@@ -157,7 +158,7 @@ def test_the_error_of_a_difference_of_auc_is_that_of_many_samples() -> None:
     for _ in range(300):
         truth = np.arange(80) < 20
         first, second = truth + rng.normal(size=80), 0.5 * truth + rng.normal(size=80)
-        difference, error = auc_difference(truth, first, second)
+        difference, error = roc_auc_difference(truth, first, second)
         assert np.isclose(difference, roc_auc_score(truth, first) - roc_auc_score(truth, second))
         differences.append(difference)
         errors.append(error)

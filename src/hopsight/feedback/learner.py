@@ -25,7 +25,7 @@ from hopsight.feedback.experts import (
 )
 from hopsight.feedback.features import Features, normal_scores, quantile_levels
 from hopsight.feedback.forests import Forest
-from hopsight.metrics import mid_ranks, roc_auc
+from hopsight.metrics import roc_auc, roc_auc_difference
 from hopsight.system.threads import few_threads
 
 FloatArray = NDArray[np.float64]
@@ -283,23 +283,8 @@ def _loses(anomalous: BoolArray, learned: FloatArray, before: FloatArray) -> boo
     """Return whether the learned ranking is worse on the judged rows than before, by more than two standard errors."""
     if min(int(anomalous.sum()), int((~anomalous).sum())) < 2:
         return False
-    difference, error = auc_difference(anomalous, learned, before)
+    difference, error = roc_auc_difference(anomalous, learned, before)
     return difference < LEAST_LOSS * error
-
-
-def auc_difference(truth: BoolArray, first: FloatArray, second: FloatArray) -> tuple[float, float]:
-    """Return how much larger the ROC-AUC of the first scores is, and the standard error by DeLong's method."""
-    found = [_placements(truth, scores) for scores in (first, second)]
-    above, below = (found[0][side] - found[1][side] for side in (0, 1))
-    error = np.sqrt(above.var(ddof=1) / above.size + below.var(ddof=1) / below.size)
-    return float(above.mean()), float(error)
-
-
-def _placements(truth: BoolArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the share of normal rows below each anomalous one, and of anomalous rows above each normal one."""
-    everyone, among = mid_ranks(scores), (mid_ranks(scores[truth]), mid_ranks(scores[~truth]))
-    n_anomalous, n_normal = among[0].size, among[1].size
-    return (everyone[truth] - among[0]) / n_normal, 1.0 - (everyone[~truth] - among[1]) / n_anomalous
 
 
 def _folds(anomalous: BoolArray) -> IntArray:
