@@ -49,7 +49,8 @@ class Session:
         self.newest = self.learned_from = 0  # numbers of the latest verdict, and of the latest that was learned from
         self.learning = -1
         self.learned: str | None = None
-        self._use(Explainer(self.fitted, self.graph), getattr(self.fitted, "learned_words", None))
+        self.unlearned = Explainer(self.fitted, self.graph)
+        self._use(self.unlearned, getattr(self.fitted, "learned_words", None))
         rows = store.rows()
         if rows and can_learn(self.fitted):
             self.newest = self.learned_from = rows[-1].number
@@ -171,8 +172,10 @@ class Session:
         """Rank by all verdicts, and write ``scores-learned.csv`` beside the old ranking."""
         decisions = self.decisions()
         model, words = learn_from(self.fitted, self.graph, {place: row.verdict for place, row in decisions.items()})
-        explainer = Explainer(model, self.graph)
-        explainer.node(self.graph.node_ids[0], absent=0)  # computes what all nodes share: the page does not wait for it
+        explainer = self.unlearned
+        if model is not self.fitted:
+            explainer = Explainer(model, self.graph)
+            explainer.node(self.graph.node_ids[0], absent=0)  # computes what all nodes share, before the page needs it
         with self.lock:
             self._use(explainer, words)
         try:
