@@ -17,7 +17,6 @@ from hopsight.io.rules import (
     as_seconds,
     is_time,
     text_kind,
-    text_numbers,
 )
 
 
@@ -266,19 +265,6 @@ def test_text_among_numbers_and_doubtful_commas_are_refused(cells: list[str], me
     with pytest.raises(ValueError) as caught:
         text_kind("x", TextSummary.of(pl.Series("x", cells)))
     assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("words", "days"),
-    [(["02/01/1970", "31/01/1970"], [1.0, 30.0]), (["01/02/1970 12:00", "", "1/31/1970"], [1.5, None, 30.0])],
-)
-def test_dates_with_slashes_are_read_in_the_order_that_some_row_decides(
-    words: list[str], days: list[float | None]
-) -> None:
-    column = pl.Series("when", words)
-    kind = text_kind("when", TextSummary.of(column))
-    assert kind in ("day-first dates", "month-first dates")
-    assert text_numbers(column, kind).to_list() == days
 
 
 def test_dates_with_slashes_that_no_row_decides_are_refused() -> None:

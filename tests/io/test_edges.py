@@ -81,18 +81,6 @@ def test_cells_that_do_not_fit_are_refused(columns: dict[str, Any], options: dic
         sorted_in(columns, **options)
 
 
-@pytest.mark.parametrize(
-    ("times", "units"),
-    [
-        (["2024-03-01", "2024-03-05"], {"timestamp": " in days"}),
-        ([1709251200, 1709596800], {"timestamp": " in seconds"}),
-        ([1, 2], {}),  # whatever they count
-    ],
-)
-def test_the_unit_of_times_is_known_or_not(times: list[Any], units: dict[str, str]) -> None:
-    assert sorted_in({"timestamp": times})[0].units == units
-
-
 # node 0 pays 1 twice (10 and 60) and 2 once (20); node 3 pays 2 once (-8); node 4 has no rows
 ROWS = EdgeRows(
     np.array([0, 0, 0, 3]),

@@ -113,15 +113,6 @@ def test_other_versions_are_refused_by_name(tmp_path: Path, head: bytes, words: 
         read_mat(tmp_path / "other.mat")
 
 
-def test_a_truncated_file_is_refused_at_every_length(tmp_path: Path) -> None:
-    savemat(tmp_path / "g.mat", {"A": ONCE, "X": X})
-    content = (tmp_path / "g.mat").read_bytes()
-    for length in range(1, len(content), 7):
-        (tmp_path / "cut.mat").write_bytes(content[:length])
-        with pytest.raises(ValueError, match="cannot read"):
-            read_mat(tmp_path / "cut.mat")
-
-
 @pytest.mark.parametrize(
     ("name", "size", "n_anomalies"),
     [

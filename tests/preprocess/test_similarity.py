@@ -151,10 +151,3 @@ def test_the_order_of_ends_and_the_unit_do_not_matter(rng: np.random.Generator) 
     larger = References.choose(1024.0 * attributes, order, cosine=False)
     assert np.array_equal(swapped, found)
     assert np.array_equal(larger.relative_dissimilarity(1024.0 * attributes, PAIRS), found)
-
-
-def test_rows_of_zeros_and_graphs_without_edges() -> None:
-    for cosine in (False, True):
-        chosen = References.choose(np.zeros((4, 3)), np.arange(4), cosine=cosine)
-        assert chosen.relative_dissimilarity(np.zeros((4, 3)), np.array([[0], [1]])).tolist() == [0.5]
-        assert chosen.relative_dissimilarity(np.zeros((4, 3)), np.empty((2, 0), dtype=np.int64)).size == 0

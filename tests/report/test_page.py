@@ -108,14 +108,6 @@ def test_detectors_without_edges_or_training_have_a_page_too(judged: Any, explai
     assert len(data["top"]) == 8  # the first three, and the other five that are flagged
 
 
-def test_long_training_is_thinned_and_keeps_its_end(judged: Any) -> None:
-    judged.loss_ = np.arange(5000.0)
-    losses = data_of(judged, [])["losses"]
-    assert len(losses) <= 600
-    assert losses[0] == [1, 0.0]
-    assert losses[-1] == [5000, 4999.0]
-
-
 def test_a_category_is_one_row_with_its_values(judged: Any, explain_top: ExplainTop) -> None:
     cities = np.eye(3)[np.arange(80) % 3]
     names = ["city=Dublin", "city=Oslo", "city=Rome"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import json
 import signal
 import subprocess
@@ -117,20 +116,6 @@ def check_limit() -> None:
             kept.append(np.ones(1_000_000))
             time.sleep(0.01)
     assert len(kept) < 60
-
-
-def test_an_interrupt_at_the_last_moment_does_not_hide_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run may be refused for another reason just when the memory is found to be exceeded."""
-    interrupt = _thread.interrupt_main
-
-    def late() -> None:
-        time.sleep(0.3)
-        interrupt()
-
-    monkeypatch.setattr("hopsight.runs.memory._thread.interrupt_main", late)
-    with pytest.raises(ValueError, match="refused"), limited(1):
-        time.sleep(0.15)  # the limit is exceeded by now, but the interrupt is still on its way
-        raise ValueError("refused")
 
 
 def test_views_on_disk_and_smaller_blocks_give_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
