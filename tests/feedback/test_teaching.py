@@ -140,3 +140,10 @@ def test_a_score_that_is_not_evidence_cannot_learn(fitted: CrossHCM) -> None:
     model = hs.CrossHCM(seed=0, score="hav", **CrossHCM.quick).fit(fitted.graph_)
     with pytest.raises(ValueError, match="learn needs score='evidence'"):
         model.learn({})
+
+
+def test_few_labels_give_no_estimate(fitted: CrossHCM) -> None:
+    first = fitted.queue(6)
+    few = fitted.learn({node: "anomalous" if place < 2 else "normal" for place, node in enumerate(first)})
+    words = few.learned_words or ""
+    assert words.startswith("Learned from 2 anomalous and 4 normal nodes.") and "ROC-AUC" not in words

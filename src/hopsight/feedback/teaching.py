@@ -27,6 +27,7 @@ IntArray = NDArray[np.int64]
 Columns = Callable[[AttributedGraph], tuple[NDArray[Any], Sequence[str]]]
 
 ALTERNATING = 20  # questions of which every other one is from the top of the ranking; later it is every third
+FEWEST_ESTIMATED = 5  # labels of the rarer kind, below which an estimate would mean nothing
 TOP, BULK, UNSURE = None, "bulk", "unsure"  # why a node is asked about
 
 
@@ -222,6 +223,8 @@ def in_words(learned: Learned) -> str:
             f"{heading} Predictions made without a node's own label show no gain (ROC-AUC {found['roc_auc']:.2f}, "
             f"{found['roc_auc_before']:.2f} before), so the ranking stays as it was."
         )
+    if min(found["n_anomalous"], found["n_normal"]) < FEWEST_ESTIMATED:
+        return f"{heading} How well that predicts other nodes cannot be estimated from so few."
     words = (
         f"{heading} Without their own labels: ROC-AUC {found['roc_auc']:.2f} ({found['roc_auc_before']:.2f} before), "
         f"precision among the first {found['n_first']}: {found['precision']:.2f} ({found['precision_before']:.2f} "
