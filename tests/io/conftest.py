@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hopsight.graph import AttributedGraph
 
 HARD_IDS = (
-    *("=1+1", "+a", "-b", "@c", "007", "1e5", "null", "NaN", "", " padded ", "tab\tand;|,"),
+    *("=1+1", "+a", "-b", "@c", "007", "1e5", "null", "NaN", "not  padded", "tab\tand;|,"),
     *("two\nlines", "carriage\r\nreturn", "\"quoted\" and 'so'", "Zoë 😀 漢字", "<&>", "x" * 10_000),
 )
 

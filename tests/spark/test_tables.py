@@ -143,11 +143,19 @@ def test_a_node_with_two_rows_is_refused_in_the_same_words(spark: Any, tmp_path:
     assert str(caught.value) == refusal(tmp_path, edges, table)
 
 
-def test_an_empty_id_and_an_empty_table_are_refused_in_the_same_words(spark: Any, tmp_path: Path) -> None:
-    edges, table = {"source": ["a", None], "target": ["b", "a"]}, {"id": ["a", "b"], "x": [1.0, 2.0]}
+def test_rows_without_an_id_are_left_out_and_an_empty_table_is_refused(spark: Any) -> None:
+    edges, table = {"source": ["a", None], "target": ["b", "a"]}, {"id": ["a", "b", None], "x": [1.0, 2.0, 3.0]}
     frames = [spark.createDataFrame(pa.table(columns)) for columns in (edges, table)]
-    with pytest.raises(ValueError) as caught:
-        read_inputs(*frames)
-    assert str(caught.value) == refusal(tmp_path, edges, table)
+    notices: list[str] = []
+    tables = read_inputs(*frames, notices=notices)
+    assert (tables.edges.count(), tables.nodes.count()) == (1, 2)
+    assert notices == [f"Left out 1 row without a node id, first row {row}." for row in (2, 3)]
     with pytest.raises(ValueError, match="it has a header but no edges"):
         read_inputs(frames[0].limit(0), frames[1])
+
+
+def test_spaces_and_decimals_make_no_other_node(spark: Any) -> None:
+    edges = frame(spark, {"u": [" a ", "b", "5.0"], "v": ["b", "a\u00a0", "a"]})
+    tables = read_inputs(edges, frame(spark, {"id": ["a", "b ", "5"], "x": [1, 2, 3]}), typed=False)
+    assert {row["source"] for row in tables.edges.collect()} == {"a", "b", "5"}
+    assert {row["id"] for row in tables.nodes.collect()} == {"a", "b", "5"}

@@ -16,35 +16,65 @@ from hopsight.system.lazy_polars import pl
 
 
 def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
-    """Return a column of node ids as Int64 if all are whole numbers, and as text otherwise.
+    """Return a column of node ids as Int64 if all are whole numbers, and as text otherwise; a missing id is null.
 
-    Text in an untyped file counts as a number only in its usual form: ``007`` stays text, because as a number it would
-    be written as ``7``.
+    Spaces around an id mean nothing, 5.0 is 5, and NaN among numbers is a missing id. Text in an untyped file counts as
+    a number only in its usual form: ``007`` stays text, because as a number it would be written as ``7``.
 
     >>> import polars as pl
-    >>> as_ids(pl.Series("id", ["7", "12"]), typed=False).to_list()
-    [7, 12]
+    >>> as_ids(pl.Series("id", ["7", " 12.0", ""]), typed=False).to_list()
+    [7, 12, None]
     >>> as_ids(pl.Series("id", ["007", "12"]), typed=False).to_list()
     ['007', '12']
     """
     if column.dtype.is_nested():
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not node ids; name another column")
-    if column.null_count():
-        where = int(column.is_null().arg_true()[0])
-        raise ValueError(f"column {column.name!r}, row {where + 1} has no node id; fill it in, or remove the row")
-    if column.dtype in (pl.Categorical, pl.Enum):
-        column = column.cast(pl.String)
-    if column.dtype == pl.Int64 or (column.dtype == pl.String and typed):
+    if column.dtype == pl.Int64:
         return column
-    numbers = column.cast(pl.Int64, strict=False)
-    text = column.cast(pl.String)
     if column.dtype.is_float():
-        same = bool((numbers.cast(pl.Float64) == column).fill_null(False).all())
-    elif column.dtype.is_integer():
-        same = not numbers.null_count()
-    else:
-        same = column.dtype == pl.String and bool((numbers.cast(pl.String) == text).fill_null(False).all())
-    return numbers if same else text
+        column = column.fill_nan(None)
+    text = _without_decimals(column.cast(pl.String).str.strip_chars())
+    text = text.set(text == "", None)
+    if typed and column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return text
+    numbers = text.cast(pl.Int64, strict=False)
+    same = (numbers.cast(pl.String) == text).fill_null(False) | text.is_null() | (text.str.to_lowercase() == "nan")
+    return numbers if same.all() else text
+
+
+def with_ids(
+    frame: pl.DataFrame, names: Sequence[str], *, typed: bool, notices: list[str] | None, first: int = 0
+) -> pl.DataFrame:
+    """Return the rows that have a node id in each of these columns, as :func:`as_ids` returns them.
+
+    A row without one, such as a total below a column, is left out with a notice. ``first`` is the number of rows before
+    these.
+    """
+    frame = frame.with_columns(as_ids(frame[name], typed=typed) for name in names)
+    missing = frame.select(pl.any_horizontal(pl.col(name).is_null() for name in names)).to_series()
+    if not missing.any():
+        return frame
+    notice_missing(int(missing.sum()), first + int(missing.arg_true()[0]), notices)
+    return frame.filter(~missing)
+
+
+def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
+    """Say how many rows were left out because they have no node id."""
+    notice(f"Left out {plural(n_rows, 'row')} without a node id, first row {first + 1}.", notices)
+
+
+def notice_alike(ids: pl.Series, notices: list[str] | None) -> None:
+    """Say that some ids differ only in form and are different nodes all the same."""
+    for difference in ("leading zeros", "how accents are encoded") if ids.dtype == pl.String else ():
+        forms = _FORMS[difference](ids)
+        alike = forms.is_duplicated()
+        if alike.any():
+            one, other = ids.filter(forms == forms.filter(alike)[0]).head(2)
+            notice(
+                f"{int(alike.sum()):,} node ids, such as {shortened(one)} and {shortened(other)}, differ only in "
+                f"{difference} and are read as different nodes; if they are the same, write them alike.",
+                notices,
+            )
 
 
 def same_type(*columns: pl.Series) -> tuple[pl.Series, ...]:
@@ -155,15 +185,14 @@ def _cause(unknown: pl.Series, ids: pl.Series, others: Mapping[str, pl.Series]) 
     return None
 
 
-def _decimals(words: pl.Series) -> pl.Series:
-    return words.str.replace(r"^([+-]?\d+)\.0*$", "$1")
+def _without_decimals(words: pl.Series) -> pl.Series:
+    return words.str.replace(r"^([+-]?\d+)\.0*$", "$1") if words.str.contains(".", literal=True).any() else words
 
 
 _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {
-    "spaces around them": lambda words: words.str.strip_chars(),
-    "upper and lower case": lambda words: words.str.strip_chars().str.to_lowercase(),
-    "a decimal point": lambda words: _decimals(words.str.strip_chars()),
-    "leading zeros": lambda words: _decimals(words.str.strip_chars()).str.replace(r"^0+(\d)", "$1"),
+    "upper and lower case": lambda words: words.str.to_lowercase(),
+    "leading zeros": lambda words: words.str.replace(r"(^|:)0+(\d)", "$1$2"),
+    "how accents are encoded": lambda words: words.str.normalize("NFC"),
 }
 
 

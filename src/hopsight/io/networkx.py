@@ -152,8 +152,11 @@ def _parse_graphml(path: Path, nx: Any) -> Any:
     with path.open("rb") as file:
         graph = nx.read_graphml(file)
     words = pl.Series("id", list(graph.nodes), dtype=pl.String)
-    numbers = ids.as_ids(words, typed=False).to_list()
-    return nx.relabel_nodes(graph, dict(zip(graph, numbers, strict=True)))
+    numbers = ids.as_ids(words, typed=False)
+    if numbers.null_count():
+        raise ValueError("one of its nodes has no id")
+    ids.check_unique(numbers)
+    return nx.relabel_nodes(graph, dict(zip(graph, numbers.to_list(), strict=True)))
 
 
 def _check_xml(path: Path) -> int:

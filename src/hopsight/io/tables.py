@@ -10,7 +10,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from hopsight.canonical import DUPLICATES
-from hopsight.checks import Refusal, check_choice, option, plural
+from hopsight.checks import Refusal, check_choice, option
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
 from hopsight.io.derive import EdgeRows, parse_derive
@@ -75,6 +75,7 @@ def read_tables(
     else:
         found = _NodeTable.read(nodes, id_column, table.names, sides, may_lack=kinds != (), notices=notices, **options)
     node_ids, sources, targets = ids.same_type(found.ids, sides.sources, sides.targets)
+    ids.notice_alike(node_ids, notices)
     with reading(edges):
         source, target = ids.positions(node_ids, sources, targets, others=found.others)
     fields = found.fields
@@ -166,12 +167,11 @@ class _EdgeTable:
         codes = _codes(table, others, named, options["notices"])
         options["category"] = [*options["category"], *codes]
         frame = table.read([*ends, *others], text=[*ends, *options["category"]])
+        frame = ids.with_ids(frame, ends, typed=table.typed, notices=options["notices"])
         if not frame.height:
             raise ValueError("it has a header but no edges")
-        frame = _with_ends(frame, ends, options["notices"])
-        sources, targets = (ids.as_ids(frame[end], typed=table.typed) for end in ends)
         options["category"] = [name for name in options["category"] if name in others]
-        return cls(sources, targets, edge_columns(frame, others, **options))
+        return cls(frame[ends[0]], frame[ends[1]], edge_columns(frame, others, **options))
 
 
 def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], notices: list[str] | None) -> list[str]:
@@ -180,16 +180,6 @@ def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], noti
     for name in found:
         notice(f"Column {name!r} holds codes with leading zeros; they are read as categories.", notices)
     return found
-
-
-def _with_ends(frame: pl.DataFrame, ends: tuple[str, str], notices: list[str] | None) -> pl.DataFrame:
-    """Return the rows that have some end; a row without both, such as a total below a column, is no edge."""
-    empty = frame.select(pl.all_horizontal(pl.col(end).is_null() for end in ends)).to_series()
-    if not empty.any() or empty.all():
-        return frame
-    where = int(empty.arg_true()[0]) + 1
-    notice(f"Left out {plural(int(empty.sum()), 'row')} without both ends, first row {where}.", notices)
-    return frame.filter(~empty)
 
 
 def _check_without_nodes(names: Sequence[str], ends: tuple[str, str], **options: Any) -> None:
@@ -239,10 +229,11 @@ class _NodeTable:
             frame = table.read(
                 [name for name in table.names if name not in left_out], text=[id_name, *options["category"]]
             )
+            frame = ids.with_ids(frame, (id_name,), typed=table.typed, notices=notices)
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
-            node_ids = sides.ids_of_nodes(ids.as_ids(frame[id_name], typed=table.typed), fields)
+            node_ids = sides.ids_of_nodes(frame[id_name], fields)
             ids.check_unique(node_ids)
         return cls(node_ids, fields, {name: frame[name] for name in names if name in frame.columns})
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hopsight.checks import check_choice, shortened
 from hopsight.io import rules
 from hopsight.io.edges import find_ends
+from hopsight.io.ids import notice_missing
 from hopsight.io.nodes import KIND_COLUMN, LABEL_COLUMN, NO_ATTRIBUTES, check_column
 from hopsight.io.rules import Cell, Flags, NumberSummary, Summary, TextSummary
 from hopsight.io.tables import find_id, notice_unused
@@ -93,14 +94,15 @@ def read_inputs(
     with errors_about("edges"):
         source, target = find_ends(edges.columns, source_column, target_column)
         notice_unused([name for name in edges.columns if name not in (source, target)], notices)
-        edges = with_row_numbers(edges.select(_named(edges, source, "source"), _named(edges, target, "target")))
-        are_integers = _check_ids(edges, {"source": source, "target": target}, typed, "it has a header but no edges")
+        edges = with_row_numbers(edges.select(_id(edges, source, "source"), _id(edges, target, "target")))
+        edges, are_integers = _with_ids(edges, ("source", "target"), typed, "it has a header but no edges", notices)
     with errors_about("nodes"):
         id_name = find_id(nodes.columns, id_column)
         kept = [name for name in nodes.columns if name != id_name]
-        columns = [_named(nodes, id_name, "id"), *(_named(nodes, name, f"_{name}") for name in kept)]
+        columns = [_id(nodes, id_name, "id"), *(_named(nodes, name, f"_{name}") for name in kept)]
         nodes = with_row_numbers(nodes.select(*columns))
-        are_integers |= _check_ids(nodes, {"id": id_name}, typed, "it has a header and no rows")
+        nodes, is_integer = _with_ids(nodes, ("id",), typed, "it has a header and no rows", notices)
+        are_integers |= is_integer
     kind = "bigint" if all(are_integers.values()) else "string"
     ends = (_as_text(edges, end, are_integers[end]).cast(kind).alias(end) for end in ("source", "target"))
     nodes = nodes.withColumn("id", _as_text(nodes, "id", are_integers["id"]).cast(kind))
@@ -133,25 +135,40 @@ def _named(frame: DataFrame, name: str, alias: str) -> Column:
     return frame["`" + name.replace("`", "``") + "`"].alias(alias)
 
 
-def _check_ids(frame: DataFrame, columns: dict[str, str], typed: bool, empty: str) -> dict[str, bool]:
-    """Return for each column of ids whether all are integers in their usual form; refuse a missing id."""
+def _id(frame: DataFrame, name: str, alias: str) -> Column:
+    """Return ids in the form that :func:`hopsight.io.ids.as_ids` gives them."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    column, kind = _named(frame, name, alias), dict(frame.dtypes)[name]
+    if kind in ("float", "double"):
+        return F.nanvl(column, F.lit(None)).alias(alias)
+    if kind != "string":
+        return column
+    words = F.regexp_replace(column, r"(?U)^\s+|\s+$", "")
+    return F.nullif(F.regexp_replace(words, r"^([+-]?\d+)\.0*$", "$1"), F.lit("")).alias(alias)
+
+
+def _with_ids(
+    frame: DataFrame, columns: Sequence[str], typed: bool, empty: str, notices: list[str] | None
+) -> tuple[DataFrame, dict[str, bool]]:
+    """Return the rows that have all ids, and for each column whether all are integers in their usual form."""
     from pyspark.sql import functions as F  # noqa: N812
 
     kinds = dict(frame.dtypes)
-    facts = [F.count("*").alias("rows")]
+    without = F.greatest(*(frame[column].isNull() for column in columns), F.lit(False))
+    facts = [F.count("*").alias("rows"), F.count_if(without).alias("missing")]
+    facts.append(F.min(F.when(without, frame["row"])).alias("first"))
     for column in columns:
-        facts.append(F.min(F.when(frame[column].isNull(), frame["row"])).alias(f"{column}_empty"))
-        facts.append(F.max(_is_no_integer(frame[column], kinds[column], typed)).alias(f"{column}_other"))
+        other = _is_no_integer(frame[column], kinds[column], typed)
+        facts.append(F.max(F.when(~without, other)).alias(f"{column}_other"))
     found = frame.agg(*facts).first()
     assert found is not None
-    if not found["rows"]:
+    if found["rows"] == found["missing"]:
         raise ValueError(empty)
-    for column, name in columns.items():
-        if found[f"{column}_empty"] is not None:
-            raise ValueError(
-                f"column {name!r}, row {found[f'{column}_empty'] + 1} has no node id; fill it in, or remove the row"
-            )
-    return {column: not found[f"{column}_other"] for column in columns}
+    if found["missing"]:
+        notice_missing(found["missing"], found["first"], notices)
+        frame = with_row_numbers(frame.na.drop(subset=list(columns)).drop("row"))
+    return frame, {column: not found[f"{column}_other"] for column in columns}
 
 
 def _is_no_integer(column: Column, kind: str, typed: bool) -> Column:

@@ -165,8 +165,8 @@ def _event_rows(frame: pl.DataFrame, columns: Columns, typed: bool, first: int =
     assert columns.source and columns.target and columns.time
     time, amount = frame[columns.time], None if columns.amount is None else frame[columns.amount]
     rows = {
-        "source": ids.as_ids(frame[columns.source], typed=typed).alias("source"),
-        "target": ids.as_ids(frame[columns.target], typed=typed).alias("target"),
+        "source": frame[columns.source],
+        "target": frame[columns.target],
         "time": time.alias("time"),
         "seconds": as_seconds(time, columns.times),
         "amount": np.full(len(time), np.nan) if amount is None else _numbers(amount, columns.amounts),
@@ -174,7 +174,7 @@ def _event_rows(frame: pl.DataFrame, columns: Columns, typed: bool, first: int =
     }
     if columns.label is not None:
         rows["label"] = read_flags(frame[columns.label])
-    return pl.DataFrame(rows)
+    return ids.with_ids(pl.DataFrame(rows), ("source", "target"), typed=typed, notices=None, first=first)
 
 
 def _amount_form(table: Table, name: str) -> str:
