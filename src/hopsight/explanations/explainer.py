@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,11 @@ from hopsight.explanations.reasons import (
     WithoutEdges,
     edge_values,
 )
-from hopsight.feedback.reasons import Influence, LearnedReasons
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranks
+
+if TYPE_CHECKING:
+    from hopsight.feedback.reasons import Influence, LearnedReasons
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

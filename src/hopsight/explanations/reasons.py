@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopsight.checks import plural, printable
 from hopsight.explanations.text import (
@@ -21,10 +21,12 @@ from hopsight.explanations.text import (
     shown_name,
     shown_value,
 )
-from hopsight.feedback.reasons import Influence
 from hopsight.graph import AttributedGraph
 from hopsight.io.derive import FOR_COUNT
 from hopsight.io.rules import UNIX
+
+if TYPE_CHECKING:
+    from hopsight.feedback.reasons import Influence
 
 MEANINGS = {
     "misfit": "its neighbors look far away",
@@ -413,6 +415,7 @@ class Explanation(Readable):
 def _influence(each: Influence) -> str:
     """Name a feature and its place among those of all nodes.
 
+    >>> from hopsight.feedback.reasons import Influence
     >>> _influence(Influence("neighbors' age", 61.5, 98.2, 1.8, 0.7, 0.2))
     "neighbors' age (higher than for 98% of nodes)"
     """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,10 +18,6 @@ from torch import Tensor
 from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, alone
 from hopsight.detectors.predict import threshold
-from hopsight.feedback import teaching
-from hopsight.feedback.features import JUDGED_NAMES, judged_neighbors, node_features
-from hopsight.feedback.learner import Learned
-from hopsight.feedback.reasons import LearnedReasons
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.counterfactual import Around, around, edges_among
@@ -97,12 +93,23 @@ from hopsight.system.files import release
 from hopsight.system.machine import release_memory
 from hopsight.system.threads import few_threads, in_order, safe_in_forks
 
+if TYPE_CHECKING:
+    from hopsight.feedback.learner import Learned
+    from hopsight.feedback.reasons import LearnedReasons
+
 PRIOR_PAIRS = 10.0
 SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
 ROWS_READ = 1 << 13  # nodes whose attributes a thread reads at a time
 MOST_LEARNED, LEARNED_COMPONENTS = 64, 48  # attributes that a learner sees one by one, and components of more
 
 IntArray = NDArray[np.int64]
+
+
+def _learned(**arrays: Any) -> Learned:
+    """Return what was saved of what a detector has learned from labels; a fit without labels loads nothing for it."""
+    from hopsight.feedback.learner import Learned
+
+    return Learned.of(**arrays)
 
 
 @dataclass(kw_only=True)
@@ -160,7 +167,7 @@ class CrossHCM(Detector):
 
     parts: ClassVar[Mapping[str, Callable[..., Any]]] = {
         "transform_": AttributeTransform, "references_": References, "attribute_baseline_": AttributeBaseline,
-        "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "learned_": Learned.of,
+        "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "learned_": _learned,
     }  # fmt: skip
 
     evidence: tuple[str, ...] = DEFAULT_EVIDENCE
@@ -508,9 +515,11 @@ class CrossHCM(Detector):
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         if self.score != "evidence":
             return self.hav_ if self.score == "hav" else self.ahp_
-        return (
-            strength if self.learned_ is None else teaching.apply_to_other(self, graph, self._learner_columns, strength)
-        )
+        if self.learned_ is None:
+            return strength
+        from hopsight.feedback import teaching
+
+        return teaching.apply_to_other(self, graph, self._learner_columns, strength)
 
     def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
         """Return the features of each node."""
@@ -656,6 +665,8 @@ class CrossHCM(Detector):
         graph
             The graph the detector was fitted on; needed for a detector loaded from disk, which does not keep it.
         """
+        from hopsight.feedback import teaching
+
         taught: Self = teaching.taught(self, labels, self._graph_for("learn", graph), self._learner_columns)
         return taught
 
@@ -670,22 +681,32 @@ class CrossHCM(Detector):
 
     def questions(self, n: int, graph: AttributedGraph, judged: Any = ()) -> list[tuple[int, str | None]]:
         """Return positions of the nodes to ask about next, and why; ``judged`` are positions of nodes to leave out."""
+        from hopsight.feedback import teaching
+
         return teaching.questions(self, n, graph.node_hashes, judged)
 
     def check_learned(self) -> None:
         """Refuse what a saved detector claims to have learned if its parts do not fit together."""
         if self.learned_ is not None:
+            from hopsight.feedback import teaching
+
             teaching.check_learned(self)
 
     @property
     def learned_words(self) -> str | None:
         """What was learned from labels and how sure it is, in a few sentences; None if nothing was learned."""
-        return None if self.learned_ is None else teaching.in_words(self.learned_)
+        if self.learned_ is None:
+            return None
+        from hopsight.feedback import teaching
+
+        return teaching.in_words(self.learned_)
 
     def learned_reasons(self, graph: AttributedGraph | None = None) -> LearnedReasons | None:
         """Return what distinguishes known anomalies and what moved each node; None if nothing was learned."""
         if self.learned_ is None:
             return None
+        from hopsight.feedback import teaching
+
         return teaching.reasons_of(self, self._graph_for("learned_reasons", graph), self._learner_columns)
 
     def _learner_columns(
@@ -704,6 +725,9 @@ class CrossHCM(Detector):
         self, graph: AttributedGraph, node: int, part: Around, evidence: Mapping[str, FloatArray], strength: float
     ) -> float:
         """Return the score of a node by what was learned, in the part of the graph that is around it."""
+        from hopsight.feedback import teaching
+        from hopsight.feedback.features import JUDGED_NAMES, judged_neighbors, node_features
+
         learned, at = self.learned_, part.places_of(np.array([node]))
         assert learned is not None
         attributes, names = self._learner_columns(graph, part.inner)

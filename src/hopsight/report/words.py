@@ -12,7 +12,6 @@ import numpy as np
 from hopsight.checks import duration, plural
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.text import flagged_sentence, listed
-from hopsight.feedback.reasons import in_words
 from hopsight.graph import AttributedGraph
 
 TABLES = {
@@ -82,6 +81,8 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
         )
     if getattr(model, "learned_words", None):
         paragraphs.append(model.learned_words)
+        from hopsight.feedback.reasons import in_words
+
         distinguishing = explainer.learned and in_words(explainer.learned.distinctions())
         paragraphs += [distinguishing] if distinguishing else []
     n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
