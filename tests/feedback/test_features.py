@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopsight.feedback.features import (
-    edge_features,
-    judged_neighbors,
-    node_features,
-    normal_scores,
-    quantile_levels,
-)
+from hopsight.feedback.features import judged_neighbors, node_features, normal_scores, quantile_levels
 from hopsight.graph import AttributedGraph
 
 
@@ -55,15 +49,6 @@ def test_a_label_never_enters_the_features_of_its_own_node() -> None:
     graph = path()
     judged, anomalous = np.array([0, 1]), np.array([True, False])
     assert judged_neighbors(graph, judged, anomalous)[:, :2].tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
-
-
-def test_an_edge_has_the_features_of_its_ends_and_their_differences() -> None:
-    graph = path()
-    nodes = node_features(graph, graph.attributes, ["age"], {}, np.ones(3))
-    found = edge_features(nodes, graph.edges, np.array([[10.0], [20.0]], dtype=np.float32), ["amount"], np.ones(2))
-    assert column(found, "amount") == [10.0, 20.0]
-    assert column(found, "source's age") == [1.0, 2.0]
-    assert column(found, "difference in age") == [1.0, 4.0]
 
 
 def test_normal_scores_put_ties_in_the_middle() -> None:

@@ -64,11 +64,6 @@ def test_nothing_moves_until_there_are_labels_of_both_kinds(
             assert (f"All labels are {word}" in caplog.text) == (word != "unsure")
 
 
-def test_learning_twice_gives_the_same_to_the_bit(fitted: CrossHCM, labels: dict[Any, str], taught: CrossHCM) -> None:
-    again = taught.learn(dict(reversed(labels.items())))
-    assert np.array_equal(again.decision_score_, taught.decision_score_)
-
-
 def test_the_order_of_the_nodes_changes_nothing(fitted: CrossHCM, labels: dict[Any, str], taught: CrossHCM) -> None:
     graph = fitted.graph_
     order = np.random.default_rng(0).permutation(graph.n_nodes)
@@ -127,10 +122,9 @@ def test_the_queue_mixes_the_top_of_the_ranking_with_the_bulk(fitted: CrossHCM, 
     asked = fitted.questions(20, graph)
     assert [why for _, why in asked] == [TOP, BULK] * 10
     top = [place for place, why in asked if why is TOP]
-    assert top == np.argsort(-fitted.decision_score_, kind="stable")[:10].tolist() or len(set(top)) == 10
+    assert max(np.argsort(np.argsort(-fitted.decision_score_))[top]) < 20
     bulk = np.array([place for place, why in asked if why == BULK])
-    ranks = np.argsort(np.argsort(-fitted.decision_score_))
-    assert ranks[bulk].max() > 120  # from all over the ranking
+    assert np.argsort(np.argsort(-fitted.decision_score_))[bulk].max() > 120  # from all over the ranking
     assert len(set(fitted.queue(240))) == 240
     judged = set(graph.node_ids[taught.learned_.judged].tolist())  # type: ignore[union-attr]
     assert not judged & set(taught.queue(200))

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import networkx as nx
 import pytest
 
 from hopsight.system import compiled as module
 from hopsight.system.compiled import compiled
-
-
-@pytest.fixture(scope="module")
-def graph() -> nx.Graph:
-    return nx.gnp_random_graph(30, 0.3, seed=1)
 
 
 def test_a_function_is_compiled_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,12 +20,11 @@ Matrix = NDArray[np.float32]
 
 N_LEVELS = 257  # quantiles that a feature's normal scores are read from
 FARTHEST = 3.0  # standard deviations: no feature counts for more in a linear expert
-ROWS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
 class Features:
-    """One row per node (or edge) and one column per feature.
+    """One row per node and one column per feature.
 
     Attributes
     ----------
@@ -124,32 +123,6 @@ def judged_neighbors(graph: AttributedGraph, judged: IntArray, anomalous: NDArra
 
 
 JUDGED_NAMES = ("anomalous neighbors", "normal neighbors", "share of anomalous neighbors")
-
-
-def edge_features(nodes: Features, edges: IntArray, own: Matrix, names: Sequence[str], score: FloatArray) -> Features:
-    """Return the features of every edge: those of its ends, their differences, and what is known of the edge itself.
-
-    Parameters
-    ----------
-    nodes
-        Features of the nodes.
-    edges
-        (2, n_edges) positions of the ends.
-    own, names
-        (n_edges, n) numbers that belong to the edges, such as amounts, and what they are called.
-    score
-        Score of each edge without labels.
-    """
-    first, second = nodes.values[edges[0]], nodes.values[edges[1]]
-    values = np.concatenate(
-        [own.astype(np.float32), score[:, None].astype(np.float32), first, second, np.abs(first - second)], axis=1
-    )
-    words = (
-        *names, "score without labels", *(f"source's {name}" for name in nodes.names),
-        *(f"target's {name}" for name in nodes.names), *(f"difference in {name}" for name in nodes.names),
-    )  # fmt: skip
-    local = np.concatenate([np.ones(len(names), dtype=np.bool_), [False], nodes.local, nodes.local, nodes.local])
-    return Features(np.nan_to_num(values), words, local)
 
 
 def neighbor_mean(matrix: Any, values: NDArray[Any]) -> Matrix:
