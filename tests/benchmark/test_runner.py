@@ -157,15 +157,15 @@ def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment
 
 def test_failures_are_retried_on_request_or_under_a_higher_limit(tmp_path):
     endless = "benchmark.fakes:Endless"
-    quick(tmp_path, [endless], time_limit=2.0)
+    quick(tmp_path, [endless], time_limit=4.0)
     assert _statuses(tmp_path, endless) == ["time limit"]
     begin = time.monotonic()
-    same = quick(tmp_path, [endless], time_limit=2.0)
+    same = quick(tmp_path, [endless], time_limit=4.0)
     assert (same.n_reused, same.n_cells) == (4, 4)
     assert time.monotonic() - begin < 5
-    higher = quick(tmp_path, [endless], time_limit=2.5)
+    higher = quick(tmp_path, [endless], time_limit=5.0)
     assert higher.n_reused == 3
-    retried = quick(tmp_path, [endless], time_limit=2.0, retry=True)
+    retried = quick(tmp_path, [endless], time_limit=4.0, retry=True)
     assert retried.n_reused == 3
 
 
