@@ -326,8 +326,10 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row holds names, judged by the rows below it.
 
     A row of numbers is data. So is a row with a number above numbers (unless the numbers are years), and a row of text,
-    one of whose first two cells returns below, as the ids of an edge list do.
+    one of whose first two cells returns below, as the ids of an edge list do. ``source, target`` are always names.
 
+    >>> has_header([["source", "target"], ["ann", "source"]])
+    True
     >>> has_header([["payer", "amount"], ["ann", "5"]])
     True
     >>> has_header([["ann", "7"], ["bo", "5"]])
@@ -340,7 +342,7 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     first, rest = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if all(_NUMBER.fullmatch(cell) for cell in first):
         return False
-    if not rest:
+    if not rest or list(first[:2]) == ["source", "target"]:
         return True
     above = [
         cell for column, cell in enumerate(first)
