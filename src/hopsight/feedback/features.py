@@ -107,6 +107,13 @@ def node_features(
     return Features(np.nan_to_num(values), words, np.arange(len(words)) < n_local)
 
 
+def with_judged_neighbors(
+    features: Features, graph: AttributedGraph, judged: IntArray, anomalous: NDArray[np.bool_]
+) -> Features:
+    """Return the features of nodes, and what is known about their neighbors."""
+    return features.with_columns(judged_neighbors(graph, judged, anomalous), JUDGED_NAMES)
+
+
 def judged_neighbors(graph: AttributedGraph, judged: IntArray, anomalous: NDArray[np.bool_]) -> Matrix:
     """Return how many neighbors of each node are known to be anomalous and normal, and the share of the former.
 
@@ -157,11 +164,13 @@ def normal_scores(values: NDArray[Any], levels: Matrix, *, farthest: float = FAR
     """
     out = np.empty((len(values), len(levels)), dtype=np.float32)
 
+    n_levels = levels.shape[1]
+    ranks = np.clip(np.arange(2 * n_levels + 1) / 2.0, 0.5, n_levels - 0.5)  # all that there are
+    scores = np.clip(ndtri(ranks / n_levels), -farthest, farthest)
+
     def fill(column: int) -> None:
         mine, known = values[:, column].astype(np.float32), levels[column]
-        rank = (np.searchsorted(known, mine, "left") + np.searchsorted(known, mine, "right")) / 2.0
-        share = (np.clip(rank, 0.5, known.size - 0.5)) / known.size
-        out[:, column] = np.clip(ndtri(share), -farthest, farthest)
+        out[:, column] = scores[np.searchsorted(known, mine, "left") + np.searchsorted(known, mine, "right")]
 
     for _ in in_order(fill, range(len(levels))):
         pass

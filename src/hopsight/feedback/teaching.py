@@ -14,7 +14,7 @@ from scipy.special import expit
 from hopsight.checks import check_count, plural
 from hopsight.detectors.base import NodeOrder
 from hopsight.detectors.predict import threshold
-from hopsight.feedback.features import JUDGED_NAMES, Features, judged_neighbors, node_features
+from hopsight.feedback.features import Features, node_features, with_judged_neighbors
 from hopsight.feedback.learner import Learned, learn
 from hopsight.feedback.reasons import LearnedReasons, given_away
 from hopsight.graph import AttributedGraph
@@ -61,7 +61,7 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
     ):
         notice(question, None)
     features = features_of(copied, graph, columns, copied.decision_score_)
-    features = features.with_columns(judged_neighbors(graph, known.positions, known.anomalous), JUDGED_NAMES)
+    features = with_judged_neighbors(features, graph, known.positions, known.anomalous)
     seed = detector.seed if isinstance(detector.seed, int) else 0
     hashes = graph.node_hashes
     found = learn(features, copied.decision_score_, known.positions, known.anomalous, hashes, seed % 2**32)
@@ -145,7 +145,7 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, defa
         detector.learned_ = learned = replace(learned, **empty)
     anomalous = learned.anomalous > 0
     features = features_of(detector, graph, columns, default)
-    features = features.with_columns(judged_neighbors(graph, learned.judged, anomalous), JUDGED_NAMES)
+    features = with_judged_neighbors(features, graph, learned.judged, anomalous)
     apply(detector, features, default, keep_threshold=True)
     scores: FloatArray = detector.decision_score_
     return scores
@@ -156,8 +156,8 @@ def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns) -> Learn
     learned: Learned = detector.learned_
     default = detector.before_["decision_score_"]
     features = features_of(detector, graph, columns, default)
-    known = judged_neighbors(graph, learned.judged, learned.anomalous > 0)
-    return LearnedReasons(learned, features.with_columns(known, JUDGED_NAMES), default)
+    features = with_judged_neighbors(features, graph, learned.judged, learned.anomalous > 0)
+    return LearnedReasons(learned, features, default)
 
 
 def untaught(detector: Any) -> Any:

@@ -726,7 +726,7 @@ class CrossHCM(Detector):
     ) -> float:
         """Return the score of a node by what was learned, in the part of the graph that is around it."""
         from hopsight.feedback import teaching
-        from hopsight.feedback.features import JUDGED_NAMES, judged_neighbors, node_features
+        from hopsight.feedback.features import node_features, with_judged_neighbors
 
         learned, at = self.learned_, part.places_of(np.array([node]))
         assert learned is not None
@@ -743,7 +743,7 @@ class CrossHCM(Detector):
         known = np.isin(learned.judged, part.nodes)
         places = part.places_of(learned.judged[known])
         features = node_features(near, near.attributes, names, strengths, scores)
-        features = features.with_columns(judged_neighbors(near, places, learned.anomalous[known] > 0), JUDGED_NAMES)
+        features = with_judged_neighbors(features, near, places, learned.anomalous[known] > 0)
         return float(teaching.scores_of(learned, features.rows(at), np.array([strength]))[0])
 
     def _graph_for(self, call: str, graph: AttributedGraph | None) -> AttributedGraph:
