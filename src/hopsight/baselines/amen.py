@@ -13,8 +13,6 @@ from hopsight.baselines.prepare import column_extreme, symmetric_adjacency, tran
 from hopsight.checks import check_choice
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
-from hopsight.system.compiled import compiled, inner
-from hopsight.system.threads import in_order, n_threads
 
 FloatArray = NDArray[np.float64]
 
@@ -22,7 +20,7 @@ NORMS = ("l1", "l2")
 AGGREGATES = ("ego", "members")
 BOUNDARY_SIMILARITIES = ("auto", "presence", "dot")
 SCALINGS = ("minmax", "none")
-BLOCK_VALUES = 15_000_000  # sums of attributes over neighbors held at a time
+BLOCK_VALUES = 1 << 22  # numbers per node and attribute computed at a time
 
 
 @dataclass(kw_only=True)
@@ -147,166 +145,63 @@ def _worst_around(adjacency: Any, scores: FloatArray) -> FloatArray:
 def normality(adjacency: Any, attributes: Any, *, norm: str = "l2", boundary_sim: str = "presence") -> FloatArray:
     """Return the normality of the ego network of every node, for a symmetric 0/1 adjacency and attributes in [0, 1].
 
-    It is 0 for a node without edges, or if no member has an attribute.
+    It is 0 for a node without edges, or if no member has an attribute. All ego networks are computed at once: T marks
+    the edges within each (:func:`inner_edges`). With z(e) = s(e) sim(x(i), x(j)) for the edge e between i and j, the
+    boundary of an ego network is the sum of z over all edges of its members minus twice that over its inner edges.
     """
     X = sp.csr_array(attributes, dtype=np.float64)
     degrees = np.diff(adjacency.indptr).astype(np.float64)
     n_nodes, twice_m = len(degrees), max(1.0, degrees.sum())
-    rows = np.repeat(np.arange(n_nodes), np.diff(adjacency.indptr))
-    surprise = 1.0 - np.minimum(1.0, degrees[rows] * degrees[adjacency.indices] / twice_m)
-    S = sp.csr_array((surprise, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+    start, end = sp.triu(adjacency, k=1, format="coo").coords
+    surprise = 1.0 - np.minimum(1.0, degrees[start] * degrees[end] / twice_m)
+    T = inner_edges(adjacency, start, end)
+    members = sp.csr_array(adjacency + sp.eye_array(n_nodes, format="csr"), dtype=np.float64)
+    of_edges = sp.csr_array(
+        (np.ones(2 * start.size), (np.concatenate([start, end]), np.tile(np.arange(start.size), 2))),
+        shape=(n_nodes, start.size),
+    )
+    inner_sum = 2.0 * (T @ surprise)
+    leaving = members @ (of_edges @ surprise) - inner_sum if boundary_sim == "presence" else np.zeros(n_nodes)
+    lowest = -((members @ degrees) ** 2) / twice_m
+    size = degrees + 1.0
     largest, squares = np.full(n_nodes, -np.inf), np.zeros(n_nodes)
-    for columns in _column_blocks(X, adjacency):
-        part = X[:, columns]
-        part.sort_indices()
-        _add_block(S, part, degrees, boundary_sim, largest, squares)
+    step = max(1, BLOCK_VALUES // max(n_nodes, 1))
+    for first in range(0, X.shape[1], step):
+        part = X[:, first : first + step]
+        one, other = part[start], part[end]
+        shared = one.multiply(other)
+        if boundary_sim == "presence":  # [b = b'] = 1 − b − b' + 2bb'; the constant 1 is in ``leaving``
+            one, other = (_presence(each) for each in (one, other))
+            alike = 2.0 * one.multiply(other) - one - other
+        else:
+            alike = shared
+        z = sp.csr_array(sp.diags_array(surprise) @ alike)
+        boundary = (members @ (of_edges @ z) - 2.0 * (T @ z)).toarray() + leaving[:, None]
+        boundary = np.maximum(boundary, 0.0)  # rounding can leave it below 0
+        chance = (members @ (sp.diags_array(degrees) @ part)).toarray()
+        internal = 2.0 * (T @ sp.csr_array(shared)).toarray() - chance**2 / twice_m
+        y = (internal - lowest[:, None]) / (size**2 - lowest)[:, None]
+        y -= boundary / (inner_sum[:, None] + np.maximum(boundary, 1e-5))
+        y[(members @ _presence(part)).toarray() == 0.0] = -np.inf  # attributes that no member has
+        largest = np.maximum(largest, y.max(axis=1, initial=-np.inf))
+        squares += (np.maximum(y, 0.0) ** 2).sum(axis=1)
     largest[np.isneginf(largest)] = 0.0  # no member has an attribute
     return largest if norm == "l1" else np.where(squares > 0, np.sqrt(squares), largest)
 
 
-def _column_blocks(X: Any, adjacency: Any) -> list[slice]:
-    """Split the columns so that the sums over neighbors, at most one per edge and attribute, fit in memory."""
-    n_values = float(np.diff(X.indptr) @ np.diff(adjacency.indptr)) + X.nnz
-    n_blocks = int(np.ceil(min(n_values, float(X.shape[0]) * X.shape[1]) / BLOCK_VALUES))
-    step = max(1, -(-X.shape[1] // max(1, n_blocks)))
-    return [slice(first, first + step) for first in range(0, X.shape[1], step)]
+def inner_edges(adjacency: Any, start: NDArray[Any], end: NDArray[Any]) -> Any:
+    """Return the (n_nodes, n_edges) 0/1 matrix of the edges within each ego network.
+
+    Those of an ego are its own edges and the ones that close a triangle with it.
+    """
+    neighbors = sp.csr_array(adjacency, dtype=np.float64)
+    closing = sp.csr_array(neighbors[start].multiply(neighbors[end]))
+    edges = np.arange(start.size)
+    own = sp.csr_array(
+        (np.ones(2 * start.size), (np.tile(edges, 2), np.concatenate([start, end]))), shape=closing.shape
+    )
+    return sp.csr_array((closing + own).T)
 
 
-def _add_block(
-    S: Any, X: Any, degrees: FloatArray, boundary_sim: str, largest: FloatArray, squares: FloatArray
-) -> None:
-    """Update the largest y_f and the sum of squares of the positive ones with a block of attributes."""
-    presence = boundary_sim == "presence"
-    strength = np.asarray(S.sum(axis=1)).ravel()
-    if presence:  # sums of s_ij(−b_i − b_j + 2b_i b_j) over the edges of a node; the constant s_ij is added later
-        B = sp.csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
-        around = S @ B
-        G = sp.csr_array(2.0 * B.multiply(around) - around - sp.diags_array(strength) @ B)
-    else:
-        strength = np.zeros_like(strength)
-        G = sp.csr_array(X.multiply(S @ X))
-    parts = tuple(_csr_parts(matrix) for matrix in (S, X, G))
-
-    def update(first: int) -> None:
-        last = min(first + step, len(degrees))
-        _update_egos(first, last, *parts, degrees, strength, X.shape[1], presence, largest, squares)
-
-    step = max(1, -(-len(degrees) // (16 * n_threads())))
-    list(in_order(update, range(0, len(degrees), step)))
-
-
-def _csr_parts(matrix: Any) -> tuple[Any, Any, Any]:
-    """Return data, indices and indptr, always with the same types, since numba compiles anew for each combination."""
-    return matrix.data.astype(np.float64), matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
-
-
-@compiled(nogil=True)
-def _update_egos(
-    first: int,
-    last: int,
-    S: Any,
-    X: Any,
-    G: Any,
-    degrees: Any,
-    strength: Any,
-    n_columns: int,
-    presence: bool,
-    largest: Any,
-    squares: Any,
-) -> None:
-    """Update the results of the ego networks of nodes first, …, last − 1; S, X and G are CSR parts."""
-    twice_m = max(1.0, degrees.sum())
-    inside = np.full(len(degrees), -1)  # the last ego whose network a node belonged to
-    active = np.full(n_columns, -1)  # the last ego a member of which had an attribute
-    touched = np.empty(n_columns, dtype=np.int64)
-    chance, inner, outer = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns)
-    for ego in range(first, last):
-        members = np.append(S[1][S[2][ego] : S[2][ego + 1]], ego)
-        inside[members] = ego
-        n_active = _sum_over_members(ego, members, X, G, degrees, active, touched, chance, inner, outer)
-        inner_sum = _add_inner_edges(ego, members, S, X, presence, inside, inner, outer)
-        lowest = -(degrees[members].sum() ** 2) / twice_m  # I_min
-        leaving = strength[members].sum() - 2.0 * inner_sum if presence else 0.0
-        for f in touched[:n_active]:
-            internal = inner[f] - chance[f] ** 2 / twice_m
-            boundary = max(0.0, outer[f] + leaving)  # all edges minus the inner ones; rounding can leave it below 0
-            scaled = (internal - lowest) / (len(members) ** 2 - lowest)
-            y = scaled - boundary / (2.0 * inner_sum + max(boundary, 1e-5))
-            largest[ego] = max(largest[ego], y)
-            squares[ego] += max(0.0, y) ** 2
-
-
-@inner
-def _sum_over_members(
-    ego: int,
-    members: Any,
-    X: Any,
-    G: Any,
-    degrees: Any,
-    active: Any,
-    touched: Any,
-    chance: Any,
-    inner: Any,
-    outer: Any,
-) -> int:
-    """Set chance to Σ k_i x_if, outer to Σ G_if and inner to 0 for the members' attributes; return their number."""
-    n_active = 0
-    for i in members:
-        for t in range(X[2][i], X[2][i + 1]):
-            f = X[1][t]
-            if active[f] != ego:
-                active[f] = ego
-                touched[n_active] = f
-                n_active += 1
-                chance[f] = inner[f] = outer[f] = 0.0
-            chance[f] += degrees[i] * X[0][t]
-    for i in members:
-        for t in range(G[2][i], G[2][i + 1]):
-            if active[G[1][t]] == ego:
-                outer[G[1][t]] += G[0][t]
-    return n_active
-
-
-@inner
-def _add_inner_edges(
-    ego: int, members: Any, S: Any, X: Any, presence: bool, inside: Any, inner: Any, outer: Any
-) -> float:
-    """Add the edges among the members to inner, subtract them from outer, and return their Σ s_ij."""
-    total = 0.0
-    for i in members:
-        start, stop = S[2][i], S[2][i + 1]
-        if stop - start <= 16 * len(members):
-            for t in range(start, stop):
-                if S[1][t] > i and inside[S[1][t]] == ego:
-                    total += S[0][t]
-                    _add_edge(i, S[1][t], S[0][t], X, presence, inner, outer)
-        else:  # a hub in a small ego network: look the members up among its neighbors
-            for j in members:
-                t = start + np.searchsorted(S[1][start:stop], j)
-                if j > i and t < stop and S[1][t] == j:
-                    total += S[0][t]
-                    _add_edge(i, j, S[0][t], X, presence, inner, outer)
-    return total
-
-
-@inner
-def _add_edge(i: int, j: int, s: float, X: Any, presence: bool, inner: Any, outer: Any) -> None:
-    """Add an inner edge to I_f, and subtract it in both directions from the sums over all edges of the members."""
-    a, b = X[2][i], X[2][j]
-    a_end, b_end = X[2][i + 1], X[2][j + 1]
-    while a < a_end or b < b_end:
-        if b == b_end or (a < a_end and X[1][a] < X[1][b]):
-            if presence:  # one end has it: s(−1 − 0 + 0), subtracted twice
-                outer[X[1][a]] += 2.0 * s
-            a += 1
-        elif a == a_end or X[1][b] < X[1][a]:
-            if presence:
-                outer[X[1][b]] += 2.0 * s
-            b += 1
-        else:  # both have it: s(−1 − 1 + 2) = 0 for presence
-            product = X[0][a] * X[0][b]
-            inner[X[1][a]] += 2.0 * product
-            if not presence:
-                outer[X[1][a]] -= 2.0 * s * product
-            a += 1
-            b += 1
+def _presence(matrix: Any) -> Any:
+    return sp.csr_array((np.ones_like(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
