@@ -101,6 +101,9 @@ def test_another_graph_gets_probabilities_too(fitted: CrossHCM, taught: CrossHCM
     judged = taught.judge(other)
     assert judged.probability_.shape == (240,) and ((judged.probability_ > 0) & (judged.probability_ < 1)).all()
     assert roc_auc_score(other.labels == 1, judged.probability_) > 0.5
+    plain, forgotten = fitted.judge(other), judged.learn({})
+    assert np.array_equal(forgotten.decision_score_, plain.decision_score_)
+    assert np.array_equal(forgotten.label_, plain.label_) and forgotten.threshold_ == plain.threshold_
 
 
 def test_the_score_without_some_edges_is_that_of_a_graph_without_them(taught: CrossHCM) -> None:

@@ -83,6 +83,8 @@ def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default
 def apply(detector: Any, features: Features, default: FloatArray, *, keep_threshold: bool = False) -> None:
     """Set the probabilities, scores and flags by what a detector has learned, and keep what they replace.
 
+    With ``keep_threshold`` another graph is judged, by the thresholds of the fit: the learned one, and before learning.
+
     The score becomes −log₁₀ of the probability that a node is normal, unless the ranking stays as it was. With
     ``contamination="auto"`` the nodes flagged are the most probable ones, as many as have a mean probability of being
     normal of at most ``false_alarms``.
@@ -90,10 +92,11 @@ def apply(detector: Any, features: Features, default: FloatArray, *, keep_thresh
     learned: Learned = detector.learned_
     log_odds = learned.log_odds(features, default)
     detector.probability_ = expit(log_odds)
+    before = float(detector.before_["threshold_"][0]) if keep_threshold else detector.threshold_
     detector.before_ = {
         "decision_score_": default,
-        "label_": detector.label_,
-        "threshold_": np.array([detector.threshold_]),
+        "label_": (default > before).astype(np.int64),
+        "threshold_": np.array([before]),
     }
     detector.rank_before_ = ranks(default)
     scores = default if learned.kept[0] else _from_log_odds(log_odds)
