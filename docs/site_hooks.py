@@ -24,7 +24,7 @@ def on_files(files: Files, *, config: Any) -> Files:
         made[f"gallery/{example.name}.md"] = page(example)
         for number, picture in enumerate(example.pictures, start=1):
             made[f"gallery/{example.name}-{number}.svg"] = picture
-    made["results.md"] = moved("RESULTS.md")
+    made["results.md"] = moved("RESULTS.md").replace("](results/)", "](results/comparison.md)")
     made["changes.md"] = moved("CHANGELOG.md")
     made["commands.md"] = commands()
     for path, content in made.items():

@@ -1,4 +1,4 @@
-"""Rebuild the tables and figures of RESULTS.md from the raw results under ``experiments/results/``.
+"""Rebuild the tables and figures of RESULTS.md and docs/results/ from the raw results under ``experiments/results/``.
 
     python experiments/results.py            rewrite the tables between the marks, and the figures in docs/
     python experiments/results.py --check    exit with 1 if the page or a figure is not what the raw results say
@@ -46,7 +46,7 @@ Row = dict[str, Any]
 
 
 def main() -> int:
-    """Rewrite or check RESULTS.md and its figures."""
+    """Rewrite or check RESULTS.md, the pages under docs/results/ and their figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
@@ -56,8 +56,7 @@ def main() -> int:
             f"raw results are missing: {', '.join(missing)}. Restore them under experiments/results/.", file=sys.stderr
         )
         return 1
-    page = ROOT / "RESULTS.md"
-    files = {page: filled(page.read_text(encoding="utf-8")).encode()}
+    files = {page: filled(page.read_text(encoding="utf-8")).encode() for page in pages()}
     files |= {ROOT / "docs" / f"{name}.svg": drawing for name, drawing in drawings().items()}
     if not check:
         for file, content in files.items():
@@ -67,6 +66,11 @@ def main() -> int:
     if stale:
         print(f"not what the raw results say: {', '.join(stale)}. Run make results.", file=sys.stderr)
     return int(bool(stale))
+
+
+def pages() -> list[Path]:
+    """Return RESULTS.md and the pages with the complete tables."""
+    return [ROOT / "RESULTS.md", *sorted((ROOT / "docs" / "results").glob("*.md"))]
 
 
 def drawings() -> dict[str, bytes]:
@@ -92,8 +96,8 @@ def _read(folder: Path) -> Results:
 def filled(text: str) -> str:
     """Return the page with every marked table made again from the raw results."""
     return re.sub(
-        r"(<!-- table (\w+) -->\n).*?(\n<!-- end -->)",
-        lambda match: f"{match[1]}\n{TABLES[match[2]]()}\n{match[3]}",
+        r"(<!-- table (\w+) -->\n).*?(<!-- end -->)",
+        lambda match: f"{match[1]}\n{TABLES[match[2]]()}\n\n{match[3]}",
         text,
         flags=re.DOTALL,
     )
@@ -169,6 +173,13 @@ def threshold() -> str:
             ]
         )
     return markdown(["planted", "flagged", "false among flagged", "recall"], lines)
+
+
+def labels_short() -> str:
+    """Show the means over graphs for four ways of labeling."""
+    lines = labeled(0).splitlines()
+    chosen = ("| 20+80 |", "| random 100 |", "| queue 20 |", "| queue 100 |")
+    return "\n".join([*lines[:2], *(line for line in lines[2:] if line.startswith(chosen))])
 
 
 def labeled(part: int) -> str:
@@ -251,8 +262,8 @@ def _slope(slopes: dict[str, float], name: str) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "development": development, "reserved": reserved, "textbook": textbook, "threshold": threshold,
-    "labels": partial(labeled, 0), "labels_single": partial(labeled, 1), "over_time": over_time,
-    "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
+    "labels": partial(labeled, 0), "labels_short": labels_short, "labels_single": partial(labeled, 1),
+    "over_time": over_time, "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
     "gpu": on_gpu, "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
     "hcm_speed": hcm_speed, "older_demo": partial(ratios, "older_demo.json", "older", "commit afb7e4c"),
     "older_xeon": partial(ratios, "older_xeon.json", "older", "commit afb7e4c"),
@@ -264,8 +275,8 @@ TABLES: dict[str, Callable[[], str]] = {
     **{
         table.__name__: partial(lambda table: table(compared()), table)
         for table in (
-            tables.ranks, tables.views, tables.cost, tables.table1, tables.scores_compared, coverage.counts,
-            coverage.missing, paper.optimizers, paper.sweeps, paper.growth,
+            tables.summary, tables.ranks, tables.views, tables.cost, tables.table1, tables.scores_compared,
+            coverage.counts, coverage.missing, paper.optimizers, paper.sweeps, paper.growth,
         )
     },
     "runs": lambda: tables.runs(RAW),

@@ -55,6 +55,32 @@ def comparison(results: Results, section: str) -> str:
     return markdown(["ROC-AUC", *map(marked, graphs), *averaged(section)], lines)
 
 
+def summary(results: Results) -> str:
+    """Mean ROC-AUC of the detectors that finished on every graph, the three best of each library only."""
+    chosen = {"7 in-sample graphs †": SECTIONS["in_sample"], "4 reserved graphs": SECTIONS["reserved"]}
+    chosen["3 reserved graphs without ‡"] = STRICT
+    complete = results.complete(DETECTORS, [graph for graphs in chosen.values() for graph in graphs])
+    means = {
+        detector: [float(np.mean([results.value(detector, graph) for graph in part])) for part in chosen.values()]
+        for detector in complete
+    }
+    for module in LIBRARIES:
+        theirs = sorted((name for name in means if name.startswith(f"{module}:")), key=lambda name: -means[name][1])
+        for name in theirs[3:]:
+            del means[name]
+    lines = [
+        [
+            named(detector),
+            *(
+                with_interval(value, np.mean([results.samples(detector, graph) for graph in part], axis=0))
+                for value, part in zip(values, chosen.values(), strict=True)
+            ),
+        ]
+        for detector, values in means.items()
+    ]
+    return markdown(["mean ROC-AUC", *chosen], lines)
+
+
 def averaged(section: str) -> dict[str, tuple[str, ...]]:
     """Return the graphs of each mean of a section."""
     return {"mean": SECTIONS[section]} | ({"mean without ‡": STRICT} if section == "reserved" else {})
