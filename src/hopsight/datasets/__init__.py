@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hopsight.datasets.bank import Bank, bank_tables, make_bank
 from hopsight.datasets.catalog import CATALOG, Entry, fetch, find, get_entry, info, overview
 from hopsight.datasets.demo import DemoTruth, demo_truth, make_demo
 from hopsight.datasets.injection import inject
@@ -10,14 +11,17 @@ from hopsight.datasets.textbook import make_textbook
 
 __all__ = [
     "CATALOG",
+    "Bank",
     "DemoTruth",
     "Entry",
+    "bank_tables",
     "demo_truth",
     "fetch",
     "find",
     "get_entry",
     "info",
     "inject",
+    "make_bank",
     "make_demo",
     "make_graph",
     "make_textbook",
