@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,6 +35,41 @@ def on_files(files: Files, *, config: Any) -> Files:
     for path, content in made.items():
         files.append(File.generated(config, path, content=content))
     return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Run every block marked ``shell run`` or ``python run``, in one folder per page, and show what it printed.
+
+    ``run lines=12`` shows the first twelve lines only. A block that fails stops the build.
+    """
+    with TemporaryDirectory() as folder:
+
+        def ran(block: re.Match[str]) -> str:
+            language, lines, program = block.groups()
+            output = _output(language, program, folder, page.file.src_path)
+            if lines and len(output) > int(lines):
+                output = [*output[: int(lines)], "…"]
+            shown = "\n".join(output)
+            return f"```{language}\n{program}```\n" + (f"\n```text\n{shown}\n```\n" if shown else "")
+
+        return re.sub(r"^```(shell|python) run(?: lines=(\d+))?\n(.*?)^```\n", ran, markdown, flags=re.M | re.S)
+
+
+def _output(language: str, program: str, folder: str, name: str) -> list[str]:
+    """Return the lines that a block prints on standard output."""
+    command = ["bash", "-e", "-c", program] if language == "shell" else [sys.executable, "-c", program]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"PATH": path, "COLUMNS": "80", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise PluginError(f"{name}: this example failed:\n{program}\n{done.stdout}\n{done.stderr}")
+    return [line.rstrip() for line in done.stdout.rstrip().splitlines()]
 
 
 def on_post_page(output: str, **_: Any) -> str:
