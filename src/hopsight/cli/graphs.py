@@ -115,6 +115,23 @@ def data_list(data_dir: DataDir = None) -> None:
     show_catalog(overview(data_dir))
 
 
+def data_bank(
+    folder: Annotated[Path, typer.Argument(help="Folder for accounts.csv, transfers.csv and cases.csv.")],
+    nodes: Annotated[int, typer.Option(help="Number of accounts.")] = 2400,
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Write the tables of a small made-up bank with planted fraud, to try hopsight on."""
+    from hopsight.datasets.bank import bank_tables
+    from hopsight.io import check_output
+
+    for name in ("accounts", "transfers", "cases"):
+        check_output(folder / f"{name}.csv", tuple, force=force)
+    bank = bank_tables(nodes, seed)
+    bank.write(folder)
+    typer.echo(f"{folder}: {bank.accounts.height:,} accounts, {bank.transfers.height:,} transfers")
+
+
 def data_fetch(name: Annotated[str, typer.Argument(help="A name from the catalog.")]) -> None:
     """Download a graph and verify its checksum."""
     from hopsight.datasets import fetch

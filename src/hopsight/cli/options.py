@@ -43,6 +43,7 @@ EXAMPLES = {
     "convert": ("hopsight convert edges.csv graph.graphml --nodes people.csv", "hopsight convert graph.mat graph.npz"),
     "data list": ("hopsight data list", "hopsight data list --data-dir graphs"),
     "data fetch": ("hopsight data fetch blogcatalog", "hopsight data fetch enron"),
+    "data bank": ("hopsight data bank bank", "hopsight data bank bank --seed 1 --force"),
     "data info": ("hopsight data info demo", "hopsight data info edges.csv --nodes people.csv"),
 }
 PANELS = {

@@ -61,13 +61,24 @@ class Bank:
     cases: pl.DataFrame
 
     def write(self, folder: str | Path) -> None:
-        """Write accounts.csv, transfers.csv and cases.csv into a folder, which is created if need be."""
+        """Write accounts.csv, transfers.csv and cases.csv into a folder, which is created if need be.
+
+        accounts.csv has a column ``is_fraud`` of what the bank knows: yes for a third of the planted accounts, no for
+        one in thirty of the others, and blank for those that nobody has looked at.
+        """
         from hopsight.io.frames import write_frame
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written = self.transfers.with_columns(pl.col("time").dt.strftime("%Y-%m-%d %H:%M:%S"))
-        for name, table in (("accounts", self.accounts), ("transfers", written), ("cases", self.cases)):
+        planted = pl.col("account").is_in(self.cases["account"])
+        checked = pl.int_range(pl.len()) % 30 == 0
+        known = (
+            pl.when(pl.col("account").is_in(self.cases["account"][::3])).then(pl.lit("yes"))
+            .when(checked & ~planted).then(pl.lit("no"))
+        )  # fmt: skip
+        accounts = self.accounts.with_columns(is_fraud=known)
+        for name, table in (("accounts", accounts), ("transfers", written), ("cases", self.cases)):
             write_frame(table, folder / f"{name}.csv")
 
 
