@@ -61,7 +61,7 @@ def test_a_stopped_conversion_leaves_nothing_behind(tmp_path: Path) -> None:
         time.sleep(0.001)
     process.send_signal(signal.SIGTERM)
     _, error = process.communicate(timeout=60)
-    assert process.returncode == 130 and error.splitlines()[-1] == "hopsight: stopped"
+    assert process.returncode == 143 and error.splitlines()[-1] == "hopsight: stopped"
     assert list(tmp_path.iterdir()) == [source]
 
 

@@ -29,7 +29,7 @@ def test_the_second_of_two_runs_into_one_folder_is_refused(
     assert first.poll() is None
     first.send_signal(signal.SIGTERM)
     first.communicate(timeout=10)
-    assert first.returncode == 130
+    assert first.returncode == 143
     assert f"another run (process {first.pid})" in capsys.readouterr().err.splitlines()[-1]
     assert not (folder / "run.json").exists()
 
@@ -101,6 +101,21 @@ def test_ctrl_c_while_libraries_are_imported_is_one_word() -> None:
     assert done.returncode == 130 and done.stderr == "hopsight: stopped\n", done.stderr[-500:]
 
 
+def test_ctrl_c_before_the_command_line_is_loaded_ends_it_without_a_word() -> None:
+    program = (
+        "import os, runpy, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests may run in the background
+        "runpy.run_module('hopsight', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_that_a_library_swallows_is_repeated(number: int) -> None:
     program = (
@@ -120,4 +135,4 @@ def test_a_signal_that_a_library_swallows_is_repeated(number: int) -> None:
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(number)
     _, told = process.communicate(timeout=20)
-    assert process.returncode == 130 and told == "hopsight: stopped\n"
+    assert process.returncode == 128 + number and told == "hopsight: stopped\n"

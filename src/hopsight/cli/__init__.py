@@ -37,6 +37,7 @@ for name, data_command in (("list", data_list), ("fetch", data_fetch), ("bank", 
 app.add_typer(data, name="data")
 
 DEBUG = "HOPSIGHT_DEBUG"
+INTERRUPTED = 130  # 128 + SIGINT
 GARBAGE = 10_000  # objects after which Python searches for garbage; imports alone would cause hundreds of searches
 CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -53,10 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    received: list[int] = []
     try:
-        with stopping():
+        with stopping(received):
             code = int(_command().main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)
-        return _complain("stopped", 130) if code == 130 else code
+        return _complain("stopped", _stopped_by(received)) if code == INTERRUPTED else code
+    except StoppedError as stop:
+        return _complain(str(stop), _stopped_by(received))
     except Exception as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
             return 0
@@ -93,10 +97,13 @@ def _open_streams() -> None:
         sys.stderr = IgnoreWriteErrors(sys.stderr)
 
 
+def _stopped_by(received: Sequence[int]) -> int:
+    """Return the exit code of a command that a signal stopped: 130 after Ctrl-C, 143 after SIGTERM."""
+    return 128 + received[0] if received else INTERRUPTED
+
+
 def _sentence(error: Exception) -> tuple[str, int]:
     """Return the error message and the exit code."""
-    if isinstance(error, StoppedError):
-        return str(error), 130
     if isinstance(error, CLICK_ERROR):
         return error.format_message() or "no command given; hopsight --help lists them", 2
     if isinstance(error, OSError):

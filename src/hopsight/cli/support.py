@@ -85,29 +85,29 @@ def load_graph(
 
 
 @contextmanager
-def stopping() -> Iterator[None]:
+def stopping(received: list[int]) -> Iterator[None]:
     """Treat SIGTERM like Ctrl-C, so that a command that is stopped removes its temporary files.
 
-    Both are repeated until the command has ended: a library that is being imported may swallow the first.
+    Both are repeated until the command has ended: a library that is being imported may swallow the first. ``received``
+    gets the numbers of the signals.
     """
-    armed = []
 
     def stop(number: int, frame: Any) -> None:
+        received.append(number)
         if hasattr(signal, "setitimer"):
             signal.signal(signal.SIGALRM, stop)
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
-            armed.append(number)
         raise KeyboardInterrupt
 
     heard = {signal.SIGTERM}
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not in the background
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is in the background
         heard.add(signal.SIGINT)
     in_main = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, stop) for number in heard} if in_main else {}
     try:
         yield
     finally:
-        if armed:
+        if received and hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
