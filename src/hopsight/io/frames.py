@@ -21,6 +21,7 @@ from hopsight.io.sources import Address, check_archive, check_file, check_filled
 from hopsight.io.textfile import TextTable, as_one, check_parts, open_text, text_content
 from hopsight.system.cells import mark_guarded
 from hopsight.system.lazy_polars import pl
+from hopsight.system.limit import check_limit
 
 MAX_COLUMNS = 100_000
 HEAD = 100  # rows that tell what a column holds
@@ -60,6 +61,7 @@ class Table:
     def read(self, columns: Sequence[str], *, text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, in this order; those named in ``text`` are never read as numbers."""
         if self.rows is None:
+            check_limit(sum(part.path.stat().st_size for part in self.texts))
             return self._rows_of_text(columns, text, lambda rows: rows.collect())
         with _decoding(self.kind):
             if self.size:

@@ -32,6 +32,7 @@ from typing import IO, Any
 from urllib.parse import unquote, unquote_plus
 
 from hopsight.system.files import replacing
+from hopsight.system.limit import check_limit
 
 WRITTEN_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")  # of the tables that hopsight writes
 TEXT_KINDS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".jsonl", ".ndjson", ".json")
@@ -99,7 +100,8 @@ def check_file(path: Path) -> None:
 
 
 def check_unpacked(n_bytes: int, packed: int, ratio: int = UNPACKED_RATIO) -> None:
-    """Refuse a decompression bomb, which unpacks to far more bytes than real data of its size would."""
+    """Refuse a decompression bomb, which unpacks to far more bytes than real data would, and what exceeds the limit."""
+    check_limit(n_bytes)
     if n_bytes > max(UNPACKED_FREE, ratio * packed):
         raise ValueError(
             f"its {packed:,} bytes unpack to {n_bytes:,}, an implausible size; store zeros as a sparse matrix"
@@ -150,7 +152,7 @@ def writing(path: Path) -> Iterator[Path]:
 def _sentence(error: BaseException) -> str:
     """Return the first line of an error message, without a library's advice to programmers."""
     if isinstance(error, MemoryError):
-        return "it needs more memory than there is"
+        return str(error) or "it needs more memory than there is"
     if isinstance(error, UnicodeDecodeError):
         return f"its text is not {error.encoding.upper()}"
     if isinstance(error, OSError) and error.strerror:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from hopsight.checks import duration, one_line, plural
 from hopsight.runs.results import Result, table_of
+from hopsight.system.limit import check_limit
 
 if TYPE_CHECKING:
     from hopsight.detectors.base import Epoch
@@ -46,11 +47,13 @@ class Progress:
 
     def begin(self, stage: str) -> None:
         """Begin a stage of the run."""
+        check_limit()
         self.stage = STAGES.get(stage, stage)
         self.marks: deque[tuple[float, int]] = deque()
 
     def part(self, name: str) -> None:
         """Begin a part of the fit."""
+        check_limit()
         self.stage = FIT_STAGES.get(name, name)
         self.show(0, 0, "…")
 
@@ -64,6 +67,7 @@ class Progress:
 
     def step(self, number: int, total: int, unit: str, detail: str) -> None:
         """Report step ``number`` of ``total``; the speed is that of the last half minute."""
+        check_limit()
         now = time.perf_counter()
         if self.marks and number < self.marks[-1][1]:  # another fit begins
             self.marks.clear()

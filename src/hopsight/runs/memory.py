@@ -7,19 +7,15 @@ knows its own part (``expected_need``).
 
 from __future__ import annotations
 
-import _thread
 import re
-import signal
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from hopsight.checks import Refusal, duration, option
 from hopsight.graph import AttributedGraph
-from hopsight.system.machine import available_memory, own_memory
+from hopsight.system.limit import memory_limit
+from hopsight.system.machine import available_memory
 
 LIBRARIES = 400e6  # Python, numpy, scipy, polars
 TORCH = 220e6
@@ -72,43 +68,11 @@ def _advice() -> str:
     return f"try {smaller}, or use a machine with more memory"
 
 
-@contextmanager
-def limited(limit: int | None) -> Iterator[None]:
-    """Stop the block with ``MemoryError`` soon after the process exceeds ``limit`` bytes."""
+def limited(limit: int | None) -> AbstractContextManager[None]:
+    """Refuse, while the block runs, what would make the process hold more than ``limit`` bytes."""
     if limit is None:
-        yield
-        return
-    done, exceeded = threading.Event(), threading.Event()
-
-    def interrupt_above_limit() -> None:
-        while not done.wait(0.05):
-            if own_memory() > limit:
-                exceeded.set()
-                _thread.interrupt_main()
-                return
-
-    watcher = threading.Thread(target=interrupt_above_limit, daemon=True)
-    in_main = threading.current_thread() is threading.main_thread()
-    ignored = in_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    if ignored:  # a script's background job ignores interrupts, including the one sent above
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    watcher.start()
-    try:
-        yield
-    except KeyboardInterrupt:
-        if exceeded.is_set():
-            raise MemoryError(f"the run exceeded the memory limit of {size(limit)}: {_advice()}") from None
-        raise
-    finally:
-        done.set()
-        try:
-            watcher.join()
-            time.sleep(0)  # an interrupt that was sent at the last moment arrives here at the latest
-        except KeyboardInterrupt:
-            if not exceeded.is_set():
-                raise
-        if ignored:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return nullcontext()
+    return memory_limit(limit, f"the run would exceed the memory limit of {size(limit)}: {_advice()}")
 
 
 def parse_size(text: str) -> int:

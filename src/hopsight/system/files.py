@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import option
+from hopsight.system.limit import check_limit
 
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{12}\.part")
 YOUNG = 60.0  # seconds
@@ -179,6 +180,7 @@ def zeros(shape: tuple[int, ...], dtype: Any, scratch: Path | None = None) -> ND
     """
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
     if scratch is None or n_bytes == 0:
+        check_limit(n_bytes)
         return np.zeros(shape, dtype=dtype)
     with tempfile.TemporaryFile(dir=scratch) as file:
         file.truncate(n_bytes)

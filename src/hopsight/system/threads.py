@@ -20,6 +20,8 @@ from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from hopsight.system.limit import check_limit
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -198,13 +200,18 @@ def in_order(function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterato
     BLAS to one thread, so that the result is the same for any number of threads.
     """
     count = n_threads()
+
+    def within_limit(*chosen: Any) -> Any:
+        check_limit()
+        return function(*chosen)
+
     if count < 2:
-        yield from map(function, *arguments)
+        yield from map(within_limit, *arguments)
     elif hasattr(_thread, "kept"):  # it must not wait for threads that wait for it
         with ThreadPoolExecutor(count) as pool:
-            yield from _ahead(pool, 2 * count, function, *arguments)
+            yield from _ahead(pool, 2 * count, within_limit, *arguments)
     else:
-        yield from _ahead(_kept_pool(count), 2 * count, function, *arguments)
+        yield from _ahead(_kept_pool(count), 2 * count, within_limit, *arguments)
 
 
 @cache
