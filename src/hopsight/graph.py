@@ -74,6 +74,11 @@ class AttributedGraph:
         Kind of each node, as text, if there are several kinds such as users and items.
     node_names
         Name of each node to show to people beside its id.
+    known
+        Whether each node has a row in the node table, if some have none. What a node without a row has in place of
+        attributes is no evidence, and it is not ranked or flagged.
+    rank_unknown
+        Rank and flag these nodes all the same.
 
     Examples
     --------
@@ -101,6 +106,8 @@ class AttributedGraph:
     edge_attribute_names: Any = None
     node_types: Any = None
     node_names: Any = None
+    known: Any = None
+    rank_unknown: bool = False
 
     def __post_init__(self) -> None:
         adjacency, n_self_loops = canonical_adjacency(self.adjacency, self.directed)
@@ -115,6 +122,8 @@ class AttributedGraph:
         self._set("kinds", flags("kinds", self.kinds, n_nodes, low=0, high=3))
         self._set("node_types", texts("node_types", self.node_types, n_nodes))
         self._set("node_names", texts("node_names", self.node_names, n_nodes))
+        known = flags("known", self.known, n_nodes, low=0, high=1)
+        self._set("known", None if known is None or known.all() else frozen(known.astype(np.bool_)))
         data = self.edge_data.checked(self.n_edges)
         self._set("edge_weight", data.weight)
         self._set("edge_time", data.time)
@@ -133,7 +142,7 @@ class AttributedGraph:
         edge_time: Any = None,
         edge_attributes: Any = None,
         duplicates: str = "sum",
-        known: tuple[Any, int] | None = None,
+        merged_edges: tuple[Any, int] | None = None,
         **fields: Any,
     ) -> AttributedGraph:
         """Build a graph from two arrays of node positions; duplicate edges are merged and counted.
@@ -141,7 +150,7 @@ class AttributedGraph:
         In an undirected graph ``a, b`` and ``b, a`` are the same edge. Weights, times and attributes are in the order
         of the sources; ``duplicates`` says what those of a merged edge are (:func:`hopsight.canonical.merged`). Who has
         the undirected edges as :func:`hopsight.system.arrays.simple_csr` returns them, and the number of those that
-        rows give in both directions, passes both as ``known``.
+        rows give in both directions, passes both as ``merged_edges``.
         """
         source, target = _positions("sources", sources), _positions("targets", targets)
         if source.ndim != 1 or source.shape != target.shape:
@@ -155,7 +164,7 @@ class AttributedGraph:
         loops = source == target
         if loops.any():
             source, target, data = source[~loops], target[~loops], data.rows(~loops)
-        adjacency, n_reciprocal = known or _counted(source, target, n_nodes, directed)
+        adjacency, n_reciprocal = merged_edges or _counted(source, target, n_nodes, directed)
         if data or duplicates != "sum":
             low, high = (source, target) if directed else (np.minimum(source, target), np.maximum(source, target))
             data = merged(low, high, n_nodes, data, duplicates)
@@ -163,7 +172,7 @@ class AttributedGraph:
             adjacency,
             attributes,
             directed=directed,
-            n_duplicates=source.size - adjacency.nnz // (1 if known is None else 2),
+            n_duplicates=source.size - adjacency.nnz // (1 if merged_edges is None else 2),
             n_self_loops=int(loops.sum()),
             n_reciprocal=n_reciprocal,
             edge_weight=data.weight,
@@ -176,6 +185,11 @@ class AttributedGraph:
     def edge_data(self) -> EdgeData:
         """Weight, time and attributes of the edges together."""
         return EdgeData(self.edge_weight, self.edge_time, self.edge_attributes)
+
+    @property
+    def ranked(self) -> Any:
+        """Which nodes are ranked and flagged; None if all are."""
+        return None if self.rank_unknown else self.known
 
     @property
     def n_nodes(self) -> int:
@@ -206,6 +220,11 @@ class AttributedGraph:
         upper = self.adjacency if self.directed else sp.triu(self.adjacency, k=1, format="csr")
         source = np.repeat(np.arange(self.n_nodes, dtype=np.int64), np.diff(upper.indptr))
         return frozen(np.stack([source, upper.indices.astype(np.int64)]))
+
+    @cached_property
+    def known_edges(self) -> Any:
+        """Which edges have two ends with a row in the node table; None if all have."""
+        return None if self.known is None else frozen(self.known[self.edges].all(axis=0))
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:

@@ -33,6 +33,7 @@ def load(
     bipartite: bool | None = None,
     header: bool | None = None,
     missing: str = "fill",
+    rank_unknown: bool = False,
     data_dir: str | Path | None = None,
     notices: list[str] | None = None,
 ) -> AttributedGraph:
@@ -84,6 +85,9 @@ def load(
     missing
         ``"fill"`` empty cells of numbers with the mean and flag them in another attribute, fill them without a flag
         (``"mean"``), or ``"refuse"`` them.
+    rank_unknown
+        Rank and flag nodes that are in edges but have no row in the node table as well. By default they come last: they
+        have no attributes to be judged by (``graph.known`` says which nodes have a row).
     data_dir
         Folder with local copies of the graphs in the catalog.
     notices
@@ -104,7 +108,7 @@ def load(
     of_edges: dict[str, Any] = {
         "source_column": source_column, "target_column": target_column, "id_column": id_column,
         "weight_column": weight_column, "time_column": time_column, "derive": derive, "duplicates": duplicates,
-        "bipartite": bipartite, "header": header,
+        "bipartite": bipartite, "header": header, "rank_unknown": rank_unknown or None,
     }  # fmt: skip
     for_tables = {"nodes": None if nodes is None else True, **of_nodes, **of_edges}
     given = next((name for name, value in for_tables.items() if value is not None and value != ()), None)

@@ -83,12 +83,30 @@ def test_tables_that_have_nothing_in_common() -> None:
     )
 
 
-def test_a_few_missing_rows() -> None:
-    message = refusal(["a", "b", "c", "d", "e", "f"], ["a", "b", "c", "d"])
-    assert message == (
-        "2 of 6 node ids in the edges have no row in the node table: 'e', 'f'; add rows for them, or remove their edges"
-    )
-    assert refusal(["a", "b", "c"], ["a", "b"]).endswith("; add one, or remove its edges")
+OUTSIDE = pl.DataFrame({"source": ["a", "b", "x9", "c", "d"], "target": ["b", "c", "a", "x10", "a"]})
+PEOPLE = pl.DataFrame(
+    {"id": ["d", "c", "b", "a"], "age": [30, 40, 50, 90], "city": ["Oslo", "Rome", "Oslo", "Oslo"], "vip": [0, 0, 1, 0]}
+)
+
+
+def test_ids_without_a_row_become_nodes_without_attributes() -> None:
+    notices: list[str] = []
+    graph = load(OUTSIDE, PEOPLE, notices=notices)
+    assert graph.node_ids.tolist() == ["d", "c", "b", "a", "x10", "x9"]
+    assert graph.known.tolist() == [True] * 4 + [False] * 2
+    assert graph.ranked.tolist() == graph.known.tolist()
+    assert graph.attribute_names == ("age", "city=Oslo", "city=Rome", "vip")
+    assert graph.attributes[4:].tolist() == [[45, 0, 0, 0], [45, 0, 0, 0]]  # the median; no city
+    words = "2 ids have no row in the node table ('x10', 'x9'): not ranked; pass rank_unknown=True to rank them."
+    assert words in notices
+    ranked = load(OUTSIDE, PEOPLE, rank_unknown=True, notices=notices)
+    assert ranked.known.tolist() == [True] * 4 + [False] * 2
+    assert ranked.ranked is None
+    assert any("('x10', 'x9'): ranked without attributes." in each for each in notices)
+
+
+def test_where_every_id_has_a_row_nothing_is_said_of_it() -> None:
+    assert load(OUTSIDE.head(2), PEOPLE, notices=[]).known is None
 
 
 RATINGS = pl.DataFrame({"user": [1, 1, 2, 3], "item": [1, 2, 2, 3], "stars": [5, 1, 4, 3]})

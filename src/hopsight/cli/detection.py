@@ -18,6 +18,7 @@ LOCAL_ONLY = {
     "redact": "Spark keeps no model to write another report from",
     "scratch": "Spark has its own temporary folders (spark.local.dir)",
     "restart": "the Spark engine keeps no checkpoint",
+    "rank_unknown": "Spark refuses ids without a row in the node table",
     "learn_from": "Spark keeps no graph and no model to learn with",
 }
 
@@ -47,6 +48,7 @@ def detect(
     bipartite: options.Bipartite = None,
     no_header: options.NoHeader = False,
     missing: options.Missing = "fill",
+    rank_unknown: options.RankUnknown = False,
     data_dir: options.DataDir = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter; repeatable.")] = None,
     evidence: Annotated[list[str] | None, typer.Option(help="misfit, ring, outlier, activity or lockstep.")] = None,
@@ -136,6 +138,7 @@ def score(
     bipartite: options.Bipartite = None,
     no_header: options.NoHeader = False,
     missing: options.Missing = "fill",
+    rank_unknown: options.RankUnknown = False,
     data_dir: options.DataDir = None,
     csv: options.Csv = False,
     quiet: options.Quiet = False,

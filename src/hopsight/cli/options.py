@@ -50,7 +50,7 @@ PANELS = {
     "Reading the graph": (
         "nodes", "directed", "label", "ignore", "source_column", "target_column", "id_column", "weight_column",
         "time_column", "type_column", "name_column", "category", "derive", "duplicates", "bipartite", "no_header",
-        "missing", "data_dir",
+        "missing", "rank_unknown", "data_dir",
     ),
     "Finding anomalies": (
         "detector", "preset", "settings", "evidence", "false_alarms", "contamination", "seed", "repeat", "learn_from",
@@ -124,6 +124,9 @@ Bipartite = Annotated[
     typer.Option("--bipartite/--one-kind", help="Source and target are separate sets of nodes."),
 ]
 Missing = Annotated[str, typer.Option(help="Empty attribute cells: fill (and mark), mean or refuse.")]
+RankUnknown = Annotated[
+    bool, typer.Option("--rank-unknown", help="Rank nodes without a row in the node table as well.")
+]
 DataDir = Annotated[str | None, typer.Option(help="Folder with local copies of catalog graphs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not report progress on standard error.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]

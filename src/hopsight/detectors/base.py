@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count, plural, suggest
-from hopsight.detectors.predict import answer, threshold
+from hopsight.detectors.predict import answer, ranked_last, ranked_threshold, threshold
 from hopsight.detectors.storage import columns_of, is_without_graph, save_detector
 from hopsight.detectors.table import to_frame
 from hopsight.graph import AttributedGraph
@@ -137,10 +137,11 @@ class Detector(ABC):
     def _finish(self, scores: FloatArray, *, keep_threshold: bool = False) -> Self:
         if not np.isfinite(scores).all():
             raise ValueError(f"{type(self).__name__} produced scores that are not finite; try another scaling")
-        self.decision_score_ = np.asarray(scores, dtype=np.float64)
+        ranked = self.graph_.ranked
+        self.decision_score_ = ranked_last(np.asarray(scores, dtype=np.float64), ranked)
         if not keep_threshold:
-            p_values = getattr(self, "p_value_", None)
-            self.threshold_ = threshold(self.decision_score_, self.contamination, self.false_alarms, p_values)
+            rule = (self.contamination, self.false_alarms, getattr(self, "p_value_", None))
+            self.threshold_ = ranked_threshold(self.decision_score_, ranked, *rule)
         self.label_ = (self.decision_score_ > self.threshold_).astype(np.int64)
         return self
 
@@ -362,6 +363,8 @@ class NodeOrder:
             edge_attributes=data.attributes,
             edge_attribute_names=graph.edge_attribute_names,
             node_types=None if graph.node_types is None else graph.node_types[order],
+            known=None if graph.known is None else graph.known[order],
+            rank_unknown=graph.rank_unknown,
         )
         return cls(moved, nodes, edges)
 

@@ -48,6 +48,28 @@ def threshold(
     return float(np.percentile(scores, 100 * (1 - contamination)))
 
 
+def ranked_last(scores: FloatArray, ranked: NDArray[np.bool_] | None) -> FloatArray:
+    """Return scores in which nodes that are not ranked come after all others.
+
+    >>> ranked_last(np.array([1.0, 3.0, 2.0]), np.array([True, False, True])).tolist()
+    [1.0, 0.9999999999999999, 2.0]
+    """
+    return scores if ranked is None else np.where(ranked, scores, np.nextafter(scores[ranked].min(), -np.inf))
+
+
+def ranked_threshold(
+    scores: FloatArray,
+    ranked: NDArray[np.bool_] | None,
+    contamination: float | str,
+    false_alarms: float,
+    p_values: FloatArray | None = None,
+) -> float:
+    """Return the threshold by the nodes that are ranked, all by default."""
+    if ranked is None:
+        return threshold(scores, contamination, false_alarms, p_values)
+    return threshold(scores[ranked], contamination, false_alarms, None if p_values is None else p_values[ranked])
+
+
 def _highest_failing(scores: FloatArray, p_values: FloatArray, false_alarms: float) -> float:
     """Return the highest score of a node that fails the test, given how many nodes have a higher one.
 

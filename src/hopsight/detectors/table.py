@@ -24,6 +24,8 @@ WEIGHTS = {
 def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     """Return the columns node, rank, score, flagged, judged and degree, then the detector's own, in order of rank.
 
+    Where some nodes have no row in the node table, ``known`` says which have one.
+
     The detector's own columns are the values per node that its class names (such as ahp), one per kind of evidence,
     ``decided_by``, ``anomaly_probability`` and ``rank_before`` after learning from labels, and ``stability`` after
     repeated fits. The last column is the ``name`` of nodes that have one.
@@ -39,6 +41,7 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
         "judged": judged[order].astype(np.int8),
         "degree": graph.degrees[order],
     }
+    table |= {} if graph.known is None else {"known": graph.known[order].astype(np.int8)}
     table |= {name: np.asarray(values)[order] for name, values in own_columns(model).items()}
     return table if graph.node_names is None else table | {"name": graph.node_names[order]}
 

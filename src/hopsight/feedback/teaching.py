@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from hopsight.checks import check_count, plural
 from hopsight.detectors.base import NodeOrder
-from hopsight.detectors.predict import threshold
+from hopsight.detectors.predict import ranked_last, threshold
 from hopsight.feedback.features import Features, node_features, with_judged_neighbors
 from hopsight.feedback.learner import Learned, learn
 from hopsight.feedback.reasons import LearnedReasons, given_away
@@ -66,7 +66,7 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
     hashes = graph.node_hashes
     found = learn(features, copied.decision_score_, known.positions, known.anomalous, hashes, seed % 2**32)
     copied.learned_ = replace(found, key=np.array([_key(hashes)]))
-    apply(copied, features, copied.decision_score_)
+    apply(copied, features, copied.decision_score_, ranked=graph.ranked)
     return copied
 
 
@@ -80,7 +80,9 @@ def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default
     return node_features(order.graph, *columns(order.graph), evidence, default[back]).rows(order.nodes)
 
 
-def apply(detector: Any, features: Features, default: FloatArray, *, keep_threshold: bool = False) -> None:
+def apply(
+    detector: Any, features: Features, default: FloatArray, *, ranked: Any = None, keep_threshold: bool = False
+) -> None:
     """Set the probabilities, scores and flags by what a detector has learned, and keep what they replace.
 
     With ``keep_threshold`` another graph is judged, by the thresholds of the fit: the learned one, and before learning.
@@ -99,13 +101,14 @@ def apply(detector: Any, features: Features, default: FloatArray, *, keep_thresh
         "threshold_": np.array([before]),
     }
     detector.rank_before_ = ranks(default)
-    scores = default if learned.kept[0] else _from_log_odds(log_odds)
+    scores = ranked_last(default if learned.kept[0] else _from_log_odds(log_odds), ranked)
+    rows = slice(None) if ranked is None else ranked
     detector.decision_score_ = scores
     if not keep_threshold:
         detector.threshold_ = (
-            probable(scores, detector.probability_, detector.false_alarms)
+            probable(scores[rows], detector.probability_[rows], detector.false_alarms)
             if detector.contamination == "auto"
-            else threshold(scores, detector.contamination, detector.false_alarms)
+            else threshold(scores[rows], detector.contamination, detector.false_alarms)
         )
     detector.label_ = (scores > detector.threshold_).astype(np.int64)
 
@@ -149,7 +152,7 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, defa
     anomalous = learned.anomalous > 0
     features = features_of(detector, graph, columns, default)
     features = with_judged_neighbors(features, graph, learned.judged, anomalous)
-    apply(detector, features, default, keep_threshold=True)
+    apply(detector, features, default, ranked=graph.ranked, keep_threshold=True)
     scores: FloatArray = detector.decision_score_
     return scores
 
@@ -186,7 +189,9 @@ def check_learned(detector: Any) -> None:
         raise ValueError("threshold_ of what was learned has the wrong length")
 
 
-def questions(detector: Any, n: int, hashes: NDArray[np.uint64], judged: Any = ()) -> list[tuple[int, str | None]]:
+def questions(
+    detector: Any, n: int, hashes: NDArray[np.uint64], judged: Any = (), ranked: Any = None
+) -> list[tuple[int, str | None]]:
     """Return positions of the nodes to ask about next, and why.
 
     A node is asked about because it is the next of the ranking (None), to show what the bulk looks like (``"bulk"``,
@@ -202,6 +207,7 @@ def questions(detector: Any, n: int, hashes: NDArray[np.uint64], judged: Any = (
         known = np.union1d(known, detector.learned_.judged)
     free = np.ones(detector.decision_score_.size, dtype=np.bool_)
     free[known] = False
+    free &= True if ranked is None else ranked
     sources: dict[str | None, Iterator[int]] = {
         TOP: _each(ranking(detector.decision_score_), free),
         BULK: _each(np.argsort(hashes * np.uint64(0x9E3779B97F4A7C15), kind="stable"), free),

@@ -43,6 +43,7 @@ from hopsight.hcm.posterior import (
     as_tensor,
     calibrations_of,
     judge_edges,
+    median_where_unknown,
     node_scores,
     predict,
 )
@@ -490,10 +491,12 @@ class CrossHCM(Detector):
     def _weigh(self, graph: AttributedGraph, attributes: FloatArray, judged: JudgedEdges, *, refit: bool) -> FloatArray:
         """Set the values of edges and nodes and return the chosen score; ``refit`` fits what they are compared with."""
         self.edge_index_ = graph.edges
+        judged = JudgedEdges(*(median_where_unknown(values, graph.known_edges) for values in judged))
         self.edge_hop_, self.edge_variance_, self.edge_probability_, self.edge_surprise_ = judged
         self.ahp_, self.iv_, self.hav_ = node_scores(graph.edges, judged, graph.n_nodes)
         self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
         unlike = self.references_.relative_dissimilarity(attributes, graph.edges, self.edge_hop_.dtype)
+        unlike = median_where_unknown(unlike, graph.known_edges)
         edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, unlike)
         if refit:
             self.edge_baseline_ = EdgeBaseline.fit(edges.rows(baseline_edges(graph)))
@@ -622,8 +625,9 @@ class CrossHCM(Detector):
         edges = EdgeFeatures(
             self.edge_hop_[inside].copy(), self.edge_surprise_[inside].copy(), self.edge_dissimilarity_[inside]
         )
-        new = np.searchsorted(inside, mine)
-        edges.hop[new], edges.surprise[new] = judged.hop, judged.surprise
+        known = slice(None) if graph.known_edges is None else graph.known_edges[mine]
+        new = np.searchsorted(inside, mine[known])
+        edges.hop[new], edges.surprise[new] = judged.hop[known], judged.surprise[known]
         local, at = np.searchsorted(near, graph.edges[:, inside]), np.searchsorted(near, [node])
         weight = graph.edge_data.rows(inside).weight
         found: dict[str, Any] = self.edge_baseline_.at_nodes(local, edges, near.size, weight)
@@ -683,7 +687,7 @@ class CrossHCM(Detector):
         """Return positions of the nodes to ask about next, and why; ``judged`` are positions of nodes to leave out."""
         from hopsight.feedback import teaching
 
-        return teaching.questions(self, n, graph.node_hashes, judged)
+        return teaching.questions(self, n, graph.node_hashes, judged, graph.ranked)
 
     def check_learned(self) -> None:
         """Refuse what a saved detector claims to have learned if its parts do not fit together."""

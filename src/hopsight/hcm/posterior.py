@@ -49,6 +49,18 @@ class JudgedEdges(NamedTuple):
     surprise: NDArray[Any]
 
 
+def median_where_unknown(values: NDArray[Any], known: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Return values of edges, of those whose ends are not both known the median of the others: no evidence.
+
+    >>> median_where_unknown(np.array([1.0, 9.0, 3.0]), np.array([True, False, True])).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    if known is None:
+        return values
+    usual = np.median(values[known] if known.any() else values)
+    return np.where(known, values, usual.astype(values.dtype))
+
+
 class EdgePosterior:
     """Running mean and variance of the predictions for each edge (Welford), so that no T×m array is kept."""
 

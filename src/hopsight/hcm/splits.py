@@ -139,10 +139,15 @@ def chances(graph: AttributedGraph, edges: NDArray[np.int64], seed: np.uint64) -
 
 
 def baseline_nodes(graph: AttributedGraph) -> NDArray[np.int64]:
-    """Return the nodes that baselines are fitted to, in the order of the hashes of their ids."""
-    return smallest(graph.node_hashes, BASELINE_NODES)
+    """Return the nodes that baselines are fitted to, in the order of the hashes of their ids; all have attributes."""
+    found = smallest(graph.node_hashes, BASELINE_NODES)
+    return found if graph.known is None else found[graph.known[found]]
 
 
 def baseline_edges(graph: AttributedGraph) -> NDArray[np.int64] | slice:
-    """Return the edges that baselines are fitted to; their order does not matter."""
-    return slice(None) if graph.n_edges <= BASELINE_EDGES else smallest(edge_hashes(graph), BASELINE_EDGES)
+    """Return the edges that baselines are fitted to, if any between nodes with attributes; any order will do."""
+    known = graph.known_edges
+    if graph.n_edges <= BASELINE_EDGES:
+        return slice(None) if known is None or not known.any() else np.flatnonzero(known)
+    found = smallest(edge_hashes(graph), BASELINE_EDGES)
+    return found if known is None or not known[found].any() else found[known[found]]

@@ -539,8 +539,8 @@ def add_derived(
 ) -> tuple[Any, int] | None:
     """Put derived attributes beside the others, and return the directed edges if that found them.
 
-    It is what :meth:`hopsight.graph.AttributedGraph.from_edges` takes as ``known``. Attributes are derived in the order
-    of ids, because sums in another order differ in their last bits, and training amplifies that.
+    It is what :meth:`hopsight.graph.AttributedGraph.from_edges` takes as ``merged_edges``. Attributes are derived in
+    the order of ids, because sums in another order differ in their last bits, and training amplifies that.
     """
     edges = arcs = None
     if kinds:

@@ -95,16 +95,23 @@ def check_unique(ids: pl.Series) -> None:
 
 def positions(
     ids: pl.Series, *ends: pl.Series, others: Mapping[str, pl.Series] | None = None
-) -> tuple[NDArray[Any], ...]:
-    """Return the position of every edge end among the ids, which have the same type; refuse unknown ends.
+) -> tuple[pl.Series, tuple[NDArray[Any], ...]]:
+    """Return the ids, after them those that only edges have, and the position of every edge end among both.
 
-    ``others`` are the other columns of the node table, in which ids are looked for if most are unknown.
+    Ids that only edges have are sorted. Where none is among the ids, or most are written there in another way or are
+    in another column of the node table (``others``), the tables do not belong together as they are, and are refused.
     """
     are_close = ids.dtype == pl.Int64 and len(ids) and ids.max() - ids.min() < 8 * len(ids) + 1000  # type: ignore
     found = tuple((_by_table if are_close else _by_join)(ids, end) for end in ends)
-    if any(place.size and place.min() < 0 for place in found):
-        raise ValueError(describe_unknown_ids(ids, ends, found, others or {}))
-    return found
+    if not any(place.size and place.min() < 0 for place in found):
+        return ids, found
+    unknown = pl.concat([end.filter(place < 0).alias("id") for end, place in zip(ends, found, strict=True)])
+    unknown = unknown.unique().sort()
+    cause = _cause(unknown, ids, others or {})
+    if cause is not None or all(place.max(initial=-1) < 0 for place in found):
+        raise ValueError(describe_unknown_ids(unknown, ids, ends, cause))
+    more = pl.concat([ids.alias("id"), unknown])
+    return more.alias(ids.name), tuple(_by_join(more, end) for end in ends)
 
 
 def _by_table(ids: pl.Series, ends: pl.Series) -> NDArray[Any]:
@@ -128,41 +135,32 @@ MOST = 0.5  # share of the unknown ids that a cause must explain
 LARGEST = 1_000_000  # values of a column that are compared; a cause shows in fewer
 
 
-def describe_unknown_ids(
-    ids: pl.Series,
-    ends: Sequence[pl.Series],
-    found: Sequence[NDArray[np.int64]],
-    others: Mapping[str, pl.Series],
-) -> str:
-    """Return the message for edges whose ends have no row in the node table.
-
-    >>> import polars as pl
-    >>> ids, ends = pl.Series(["7", "8", "9"]), pl.Series(["007", "008", "9"])
-    >>> for part in describe_unknown_ids(ids, [ends], [np.array([-1, -1, 2])], {}).split("; "):
-    ...     print(part)
-    2 of 3 node ids in the edges have no row in the node table: '007', '008'
-    it has '7', '8' instead, so they differ in leading zeros: write them alike in both tables
-    """
-    unknown = pl.concat([end.filter(place < 0).alias("id") for end, place in zip(ends, found, strict=True)])
-    unknown = unknown.unique(maintain_order=True)
+def describe_unknown_ids(unknown: pl.Series, ids: pl.Series, ends: Sequence[pl.Series], cause: str | None) -> str:
+    """Return the message for two tables whose ids do not match, and why if that is known."""
     total = pl.concat([end.alias("id") for end in ends]).n_unique()
-    cause = _cause(unknown, ids, others)
-    if len(unknown) == 1 and cause is None:
-        return (
-            f"node {shortened(unknown[0])} is in an edge but has no row in the node table; add one, or remove its edges"
-        )
     start = (
         f"{len(unknown):,} of {plural(total, 'node id')} in the edges {'has' if len(unknown) == 1 else 'have'} no row "
-        f"in the node table: {_listed(unknown)}"
+        f"in the node table: {listed(unknown)}"
     )
     if cause is not None:
         return f"{start}; {cause}"
-    unused = ids.filter(~ids.is_in(pl.concat([end.alias("id") for end in ends]).implode()))
-    table = f"; it has {_listed(unused if len(unused) else ids)} instead"
-    if len(unknown) > MOST * total:
-        columns = f"{option('id_column')}, {option('source_column')} and {option('target_column')}"
-        return f"{start}{table}; name the right columns with {columns}"
-    return f"{start}{table if len(unused) else ''}; add rows for them, or remove their edges"
+    columns = f"{option('id_column')}, {option('source_column')} and {option('target_column')}"
+    return f"{start}; it has {listed(ids)} instead; name the right columns with {columns}"
+
+
+def notice_unknown(unknown: pl.Series, ranked: bool, notices: list[str] | None) -> None:
+    """Say how many nodes are in edges only.
+
+    >>> import polars as pl
+    >>> kept: list[str] = []
+    >>> notice_unknown(pl.Series(["x1", "x2"]), False, kept)
+    >>> kept
+    ["2 ids have no row in the node table ('x1', 'x2'): not ranked; pass rank_unknown=True to rank them."]
+    """
+    them = "it" if len(unknown) == 1 else "them"
+    rule = "ranked without attributes" if ranked else f"not ranked; pass {option('rank_unknown', True)} to rank {them}"
+    has = "has" if len(unknown) == 1 else "have"
+    notice(f"{plural(len(unknown), 'id')} {has} no row in the node table ({listed(unknown)}): {rule}.", notices)
 
 
 def _cause(unknown: pl.Series, ids: pl.Series, others: Mapping[str, pl.Series]) -> str | None:
@@ -173,7 +171,7 @@ def _cause(unknown: pl.Series, ids: pl.Series, others: Mapping[str, pl.Series]) 
         alike = [by_form[form] for form in plain(words).to_list() if form in by_form]
         if alike and len(alike) >= MOST * len(words):
             return (
-                f"it has {_listed(pl.Series(alike))} instead, so they differ in {difference}: write them alike in both "
+                f"it has {listed(pl.Series(alike))} instead, so they differ in {difference}: write them alike in both "
                 "tables"
             )
     for name, column in others.items():
@@ -196,7 +194,8 @@ _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {
 }
 
 
-def _listed(values: pl.Series) -> str:
+def listed(values: pl.Series) -> str:
+    """List the first values."""
     return ", ".join(shortened(value) for value in values.head(EXAMPLES)) + (", …" if len(values) > EXAMPLES else "")
 
 
@@ -233,7 +232,11 @@ class Sides:
 
     def types_of_all(self) -> list[str] | None:
         """Return the type of every id of :meth:`all_ids`."""
-        return None if self.types is None else self._types_of(self.all_ids())
+        return self.types_of(self.all_ids())
+
+    def types_of(self, node_ids: pl.Series) -> list[str] | None:
+        """Return the type of some ids, as the edges write them."""
+        return None if self.types is None else self._types_of(node_ids)
 
     def ids_of_nodes(self, node_ids: pl.Series, fields: dict[str, Any]) -> pl.Series:
         """Return the ids of a node table as the edges write them, and add the types of its nodes to the fields."""

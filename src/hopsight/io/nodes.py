@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hopsight.checks import check_choice, option, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
+from hopsight.io.ids import UNKNOWN
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
     KINDS,
@@ -320,6 +321,33 @@ def node_fields(
         options = {"missing": missing, "category": category, "types": fields.get("node_types"), "notices": notices}
         fields |= _encoded(used, column, n_nodes, may_lack, **options)
     return fields
+
+
+def with_unknown(
+    fields: dict[str, Any], n_known: int, unknown: Sequence[Any], types: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return the fields of the nodes that have a row in the node table, and after them those that have none.
+
+    Where other nodes have an attribute, they have the median, and no value of a category; nothing may be concluded
+    from either (``known``).
+    """
+    n_more = len(unknown)
+    fields = fields | {"known": np.arange(n_known + n_more) < n_known}
+    if "attributes" in fields:
+        known = fields["attributes"]
+        if sp.issparse(known):
+            fields["attributes"] = sp.vstack([known, sp.csr_array((n_more, known.shape[1]), dtype=known.dtype)], "csr")
+        else:
+            is_category = np.array(["=" in name for name in fields["attribute_names"]])
+            usual = np.where(is_category, 0.0, np.median(known, axis=0)).astype(known.dtype)
+            fields["attributes"] = np.vstack([known, np.tile(usual, (n_more, 1))])
+    others = {
+        "labels": [-1] * n_more,
+        "kinds": [0] * n_more,
+        "node_types": types or [UNKNOWN] * n_more,
+        "node_names": list(map(str, unknown)),
+    }
+    return fields | {name: [*fields[name], *values] for name, values in others.items() if fields.get(name) is not None}
 
 
 def _encoded(

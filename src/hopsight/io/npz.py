@@ -11,6 +11,7 @@
 | ``node_types_text``, ``node_names_text``, ``edge_attribute_names_text``, ``_offsets`` | likewise |
 | ``edge_weight``, ``edge_time``, ``edge_attributes`` | in the order of ``edges`` |
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
+| ``known``, ``rank_unknown`` | if some nodes have no row in the node table |
 | ``hopsight_graph`` | version of this layout |
 
 Only ``edges`` and ``attributes`` are required: ``numpy.savez(path, edges=…, attributes=…)`` writes such a file too.
@@ -88,6 +89,8 @@ def read_npz(path: Path) -> AttributedGraph:
             attribute_names=_names(arrays, "attribute_names", n_columns),
             labels=arrays.get("labels"),
             kinds=arrays.get("kinds"),
+            known=arrays.get("known"),
+            rank_unknown=bool(arrays.get("rank_unknown", np.False_)),
             **dict[str, Any]({field: arrays.get(field) for field in EDGE_FIELDS}),
             edge_attribute_names=_names(arrays, "edge_attribute_names", _n_edge_columns(arrays)),
             **{field: _names(arrays, field, n_nodes) for field in TEXT_FIELDS},
@@ -114,9 +117,11 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
     else:
         arrays["node_ids"] = graph.node_ids
     arrays["attribute_names_text"], arrays["attribute_names_offsets"] = pack_text(graph.attribute_names)
-    for field in ("labels", "kinds", *EDGE_FIELDS):
+    for field in ("labels", "kinds", "known", *EDGE_FIELDS):
         if getattr(graph, field) is not None:
             arrays[field] = getattr(graph, field)
+    if graph.known is not None:
+        arrays["rank_unknown"] = np.bool_(graph.rank_unknown)
     for field in (*TEXT_FIELDS, "edge_attribute_names"):
         if getattr(graph, field) is not None and len(getattr(graph, field)):
             arrays[f"{field}_text"], arrays[f"{field}_offsets"] = pack_text(list(getattr(graph, field)))

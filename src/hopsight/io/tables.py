@@ -17,7 +17,7 @@ from hopsight.io.derive import EdgeRows, parse_derive
 from hopsight.io.edges import EdgeColumns, add_derived, edge_columns, find_ends, kinds_to_derive, state_ends
 from hopsight.io.frames import Table, open_table, write_frame
 from hopsight.io.ids import Sides, as_sides
-from hopsight.io.nodes import OWN_COLUMNS, check_column, distinct, node_fields, own_columns
+from hopsight.io.nodes import OWN_COLUMNS, check_column, distinct, node_fields, own_columns, with_unknown
 from hopsight.io.notices import notice
 from hopsight.io.rules import normalized_name
 from hopsight.io.sources import TABLE_SUFFIXES, reading
@@ -41,6 +41,7 @@ def read_tables(
     derive: Any = None,
     bipartite: bool | None = None,
     header: bool | None = None,
+    rank_unknown: bool | None = None,
     notices: list[str] | None = None,
     **options: Any,
 ) -> AttributedGraph:
@@ -75,19 +76,25 @@ def read_tables(
     else:
         found = _NodeTable.read(nodes, id_column, table.names, sides, may_lack=kinds != (), notices=notices, **options)
     node_ids, sources, targets = ids.same_type(found.ids, sides.sources, sides.targets)
-    ids.notice_alike(node_ids, notices)
     with reading(edges):
-        source, target = ids.positions(node_ids, sources, targets, others=found.others)
+        node_ids, (source, target) = ids.positions(node_ids, sources, targets, others=found.others)
+    ids.notice_alike(node_ids, notices)
     fields = found.fields
+    n_known = len(found.ids)
+    if n_known < len(node_ids):
+        unknown = node_ids[n_known:]
+        ids.notice_unknown(unknown, bool(rank_unknown), notices)
+        fields = with_unknown(fields, n_known, unknown.to_list(), sides.types_of(unknown))
+        fields["rank_unknown"] = bool(rank_unknown)
     ours = any(name in OUR_COLUMNS for name in table.names)
     chosen = kinds_to_derive(kinds, fields, some=bool(rows.others), ours=ours)
     numbers, times, categories = rows.others.summarized()
     summarized = EdgeRows(source, target, numbers, times, categories, rows.others.units)
-    known = add_derived(fields, summarized, node_ids, chosen, notices)
+    merged = add_derived(fields, summarized, node_ids, chosen, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     return AttributedGraph.from_edges(
         source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates,
-        known=None if directed else known, **fields,
+        merged_edges=None if directed else merged, **fields,
     )  # fmt: skip
 
 

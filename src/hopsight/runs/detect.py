@@ -12,6 +12,7 @@ import numpy as np
 
 from hopsight.checks import check_choice, check_count, option
 from hopsight.graph import AttributedGraph
+from hopsight.io.labels import read_nodes
 from hopsight.runs.console import Progress
 from hopsight.runs.folder import OVER_TIME, Claim, Stages, checksums, claim, detector_name, notices, read_record
 from hopsight.runs.memory import Need, check_need, expected_need, limited, parse_size
@@ -54,6 +55,7 @@ def detect(
         started = now()
         with stages.stage("load"):
             graph, labels = read_with_labels(request)
+            only = None if request.only is None else read_nodes(request.only, graph)
         if graph.n_nodes < 2:
             raise ValueError(f"a graph needs at least 2 nodes to compare, this one has {graph.n_nodes}")
         show.say(str(graph))
@@ -64,7 +66,7 @@ def detect(
             if restart:
                 claimed.discard_checkpoint()
             shown = _fit(detector, graph, claimed, request, resume=resume, progress=show, scratch=scratch)
-        shown, saved = asked_for(request, graph, labels, shown, detector, show.say)
+        shown, saved = asked_for(graph, labels, shown, detector, show.say, only)
         record = record_of(request.source, graph, shown) | {
             "command": "detect",
             "request": dataclasses.asdict(request.repeatable()),

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, named, option, shortened
-from hopsight.detectors.predict import threshold
+from hopsight.detectors.predict import ranked_threshold
 from hopsight.detectors.table import KINDS, WEIGHTS
 from hopsight.graph import AttributedGraph
-from hopsight.io.labels import Labels, count_words, read_labels, read_nodes
+from hopsight.io.labels import Labels, count_words, read_labels
 from hopsight.metrics import ranks
 from hopsight.runs.request import Request
 from hopsight.runs.results import read_table
@@ -73,7 +73,8 @@ def averaged(model: Any, fits: Sequence[Values], top: int) -> Any:
     p_values = np.mean(known, axis=0) if known else None
     if p_values is not None:
         shown.p_value_ = p_values
-    shown.threshold_ = threshold(shown.decision_score_, model.contamination, model.false_alarms, p_values)
+    rule = (model.contamination, model.false_alarms, p_values)
+    shown.threshold_ = ranked_threshold(shown.decision_score_, model.graph_.ranked, *rule)
     shown.label_ = (shown.decision_score_ > shown.threshold_).astype(np.int64)
     if fits[0].evidence:
         shown.evidence_ = {kind: np.mean([each.evidence[kind] for each in fits], axis=0) for kind in fits[0].evidence}
@@ -161,22 +162,25 @@ def _with(source: Any, column: str | None) -> tuple[str, ...]:
 
 
 def asked_for(
-    request: Request,
     graph: AttributedGraph,
     labels: Labels | None,
     shown: Any,
     fitted: Any,
     say: Callable[[str], None],
+    only: NDArray[np.int64] | None,
 ) -> tuple[Any, Any]:
-    """Return what the run shows and the detector that it saves, given what the fit shows and the detector itself."""
+    """Return what the run shows and the detector that it saves, given what the fit shows and the detector itself.
+
+    ``only`` are the nodes to rank, all by default.
+    """
     saved = fitted
     if labels is not None:
         alone = shown is fitted
         shown = shown.learn(labels, graph=graph)
         saved = shown if alone else fitted.learn(labels, graph=graph)
         say(shown.learned_words or f"Labels: {count_words(labels)}. Nothing is learned before there are both kinds.")
-    if request.only is not None:
+    if only is not None:
         shown = copy.copy(shown)
         shown.only_ = np.zeros(graph.n_nodes, dtype=np.bool_)
-        shown.only_[read_nodes(request.only, graph)] = True
+        shown.only_[only] = True
     return shown, saved

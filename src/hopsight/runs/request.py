@@ -40,6 +40,7 @@ class Source:
     bipartite: bool | None = None
     header: bool | None = None
     missing: str = "fill"
+    rank_unknown: bool = False
     data_dir: str | None = None
 
     @classmethod
