@@ -62,10 +62,10 @@ def fit_repeats(detector: Any, n_fits: int, fit: Callable[[Any, int], None], top
         each = detector if number == 0 else dataclasses.replace(detector, seed=detector.seed + number)
         fit(each, number)
         fits.append(Values.of(each))
-    return averaged(detector, fits, top)
+    return averaged(detector, fits, top, detector.graph_.ranked)
 
 
-def averaged(model: Any, fits: Sequence[Values], top: int) -> Any:
+def averaged(model: Any, fits: Sequence[Values], top: int, ranked: NDArray[np.bool_] | None = None) -> Any:
     """Return a copy of a fitted detector with the mean values of several fits and the stability of each node."""
     shown = copy.copy(model)
     shown.decision_score_ = np.mean([each.scores for each in fits], axis=0)
@@ -74,7 +74,7 @@ def averaged(model: Any, fits: Sequence[Values], top: int) -> Any:
     if p_values is not None:
         shown.p_value_ = p_values
     rule = (model.contamination, model.false_alarms, p_values)
-    shown.threshold_ = ranked_threshold(shown.decision_score_, model.graph_.ranked, *rule)
+    shown.threshold_ = ranked_threshold(shown.decision_score_, ranked, *rule)
     shown.label_ = (shown.decision_score_ > shown.threshold_).astype(np.int64)
     if fits[0].evidence:
         shown.evidence_ = {kind: np.mean([each.evidence[kind] for each in fits], axis=0) for kind in fits[0].evidence}
