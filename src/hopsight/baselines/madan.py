@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,13 +32,11 @@ FloatArray = NDArray[np.float64]
 SMALL_ATTRIBUTES = 1 << 22  # values of a sparse matrix that is made dense
 GRID = np.concatenate([[0.0], 10.0 ** np.linspace(0.0, 4.0, 200)])  # the times of the authors' script
 ROUNDING = 1e-14  # rounding error of an eigenvalue, relative to the largest
-SOLVERS = ("auto", "eigh", "chebyshev")
 TOLERANCE = 1e-12  # error of the squared heat from truncating the Chebyshev series
-COLUMNS = 64  # unit vectors propagated together
 BATCH_VALUES = 1 << 25  # numbers of a Chebyshev series held at a time
 LONG = 1e9  # ρ above which the length of a series is estimated instead of counted
 
-# Rough costs in seconds on two CPU cores, used to choose a solver and to refuse fits that would take too long.
+# Rough costs in seconds on two CPU cores, used to refuse fits that would take too long.
 EIGH_CUBE = 1.2e-10  # per n³
 STEP_EDGE = 3e-10  # per stored edge, vector and Chebyshev step
 STEP_NODE = 3e-9  # per node, vector and Chebyshev step
@@ -68,8 +66,6 @@ class MADAN(Detector):
         Reduce the attributes to this many principal components first.
     isolated
         Nodes without edges keep all their heat (``"heat"``, the highest score) or get the ``"median"`` of the others.
-    solver
-        ``"eigh"``, ``"chebyshev"`` (both exact) or ``"auto"``, the faster one.
     n_probes
         Estimate with this many random vectors, with a relative error of about √(2 / n_probes); None: exact.
     time_limit
@@ -108,7 +104,6 @@ class MADAN(Detector):
     sigma: float | None = None
     n_components: int | None = None
     isolated: str = "heat"
-    solver: str = "auto"
     n_probes: int | None = None
     time_limit: float = 3600.0
 
@@ -124,7 +119,6 @@ class MADAN(Detector):
             weights,
             times,
             rng=for_heat,
-            solver=self.solver,
             n_probes=self.n_probes,
             time_limit=self.time_limit,
             device=device,
@@ -145,7 +139,6 @@ class MADAN(Detector):
         if self.sigma is not None:
             check_not_negative("sigma", self.sigma)
         check_choice("isolated", self.isolated, ("heat", "median"))
-        check_choice("solver", self.solver, SOLVERS)
         if self.n_probes is not None:
             check_count("n_probes", self.n_probes)
         if self.time_limit != np.inf:
@@ -265,21 +258,11 @@ def _mostly_severed(weights: FloatArray, edges: Any, n_nodes: int) -> bool:
     return bool(2 * np.count_nonzero(tied) < np.count_nonzero(connected))
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Time and memory that a solver needs for one graph."""
-
-    solver: str
-    seconds: float
-    gigabytes: float
-
-
 def heat_kept(
     laplacian: Any,
     times: FloatArray,
     *,
     rng: np.random.Generator,
-    solver: str = "auto",
     n_probes: int | None = None,
     time_limit: float = np.inf,
     device: torch.device | None = None,
@@ -287,9 +270,9 @@ def heat_kept(
     """Return c_i(τ) = ‖exp(−τ L / λ_max) δ_i‖₂ for every time and node, ``(n_times, n_nodes)``.
 
     L is a symmetric Laplacian and λ_max its largest eigenvalue. As the exponential is symmetric,
-    c_i(τ)² = exp(−2τ L / λ_max)_ii, so that only a diagonal is needed: from the eigenvectors (``"eigh"``), or
-    from the Chebyshev moments [T_k]_ii (``"chebyshev"``), both exact. With ``n_probes`` random sign vectors z it
-    is estimated by the mean of (exp(−τ L / λ_max) z)_i², with a relative error of about √(2 / n_probes).
+    c_i(τ)² = exp(−2τ L / λ_max)_ii, so that only a diagonal is needed, which the eigenvectors give. With ``n_probes``
+    random sign vectors z it is estimated by the mean of (exp(−τ L / λ_max) z)_i², from Chebyshev polynomials of L,
+    with a relative error of about √(2 / n_probes).
 
     Raises
     ------
@@ -305,70 +288,39 @@ def heat_kept(
     device = device or torch.device("cpu")
     laplacian = sp.csr_array(laplacian).astype(np.float64)
     times = np.asarray(times, dtype=np.float64)
-    n_nodes = laplacian.shape[0]
     if laplacian.diagonal().max(initial=0.0) <= 0.0:  # no edges: no heat flows
-        return np.ones((times.size, n_nodes))
-    cost = plan(n_nodes, laplacian.nnz, times, solver=solver, n_probes=n_probes, time_limit=time_limit, device=device)
+        return np.ones((times.size, laplacian.shape[0]))
+    _check_cost(laplacian, times, n_probes, time_limit, device)
     with one_thread():  # MADAN ranks heats that differ by rounding only: their sums must not depend on the threads
-        squares = _squares(laplacian, times, cost.solver, n_probes, rng, device)
+        if n_probes is None:
+            squares = _from_eigenvectors(laplacian, times, device)
+        else:
+            squares = _from_probes(laplacian, times, n_probes, rng, device)
     return np.sqrt(np.clip(squares, 0.0, 1.0))
 
 
-def _squares(
-    laplacian: Any, times: FloatArray, solver: str, n_probes: int | None, rng: np.random.Generator, device: torch.device
-) -> FloatArray:
-    """Return c_i(τ)² by the solver that was planned."""
+def _check_cost(
+    laplacian: Any, times: FloatArray, n_probes: int | None, time_limit: float, device: torch.device
+) -> None:
+    """Refuse a graph that would take too much time or memory, and say what it needs."""
     n_nodes = laplacian.shape[0]
-    if solver == "eigh":
-        return _from_eigenvectors(laplacian, times, device)
-    largest = largest_eigenvalue(laplacian, rng)
-    bound = largest * (1 + 1e-6)
-    shifted = sp.csr_array(laplacian * (2.0 / bound) - sp.eye_array(n_nodes, format="csr"))
-    matrix = torch_csr(shifted, device, torch.float64)
-    rates = times * (bound / largest)
-    if solver == "probes":
-        assert n_probes is not None
-        return _from_probes(matrix, rates, n_probes, rng)
-    return _from_moments(matrix, torch.from_numpy(shifted.diagonal()).to(device), rates)
-
-
-def plan(
-    n_nodes: int,
-    n_edges: int,
-    times: FloatArray,
-    *,
-    solver: str,
-    n_probes: int | None,
-    time_limit: float,
-    device: torch.device,
-) -> Cost:
-    """Return the fastest solver within memory and time limit, or refuse the graph and say what it needs."""
-    order = chebyshev_order(float(times.max(initial=0.0)))
-    step = n_edges * STEP_EDGE + n_nodes * STEP_NODE
-    rows, series = 8e-9 * n_nodes * times.size, 3 * 8e-9 * order * (times.size + COLUMNS)
-    costs = {
-        "eigh": Cost("eigh", EIGH_CUBE * n_nodes**3, 5 * 8e-9 * n_nodes**2 + rows),
-        "chebyshev": Cost("chebyshev", n_nodes * order / 2 * step, 5 * 8e-9 * n_nodes * COLUMNS + rows + series),
-    }
-    if n_probes is not None:
-        seconds = n_probes * order * (step + n_nodes * times.size * 2e-11)
-        costs = {"probes": Cost("probes", seconds, 3 * rows + series)}
-    elif solver != "auto":
-        costs = {solver: costs[solver]}
-    if device.type == "cuda":
-        costs = {name: Cost(name, cost.seconds / GPU_SPEEDUP, cost.gigabytes) for name, cost in costs.items()}
-    free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available_memory()
-    memory = free / 1e9
-    fitting = [cost for cost in costs.values() if cost.gigabytes <= memory and cost.seconds <= time_limit]
-    if not fitting:
-        least = min(costs.values(), key=lambda cost: (cost.gigabytes > memory, cost.seconds))
-        ways = ["raise time_limit"] * (least.seconds > time_limit) + ["set n_probes=256 to estimate"] * (not n_probes)
+    rows = 8e-9 * n_nodes * times.size
+    if n_probes is None:
+        seconds, gigabytes = EIGH_CUBE * n_nodes**3, 5 * 8e-9 * n_nodes**2 + rows
+    else:
+        order = chebyshev_order(float(times.max(initial=0.0)))
+        step = laplacian.nnz * STEP_EDGE + n_nodes * (STEP_NODE + times.size * 2e-11)
+        seconds, gigabytes = n_probes * order * step, 3 * (rows + 8e-9 * order * times.size)
+    on_gpu = device.type == "cuda"
+    seconds /= GPU_SPEEDUP if on_gpu else 1.0
+    memory = (torch.cuda.mem_get_info(device)[0] if on_gpu else available_memory()) / 1e9
+    if gigabytes > memory or seconds > time_limit:
+        ways = ["raise time_limit"] * (seconds > time_limit) + ["set n_probes=256 to estimate"] * (n_probes is None)
         raise ValueError(
-            f"MADAN's heat kernels of {n_nodes:,} nodes would take about {_duration(least.seconds)} and "
-            f"{least.gigabytes:.1f} GB (time_limit is {_duration(time_limit)}, {memory:.1f} GB are free): "
+            f"MADAN's heat kernels of {n_nodes:,} nodes would take about {_duration(seconds)} and "
+            f"{gigabytes:.1f} GB (time_limit is {_duration(time_limit)}, {memory:.1f} GB are free): "
             f"{' or '.join(ways) or 'use another detector'}"
         )
-    return min(fitting, key=lambda cost: cost.seconds)
 
 
 def chebyshev_order(rho: float, tolerance: float = TOLERANCE) -> int:
@@ -408,31 +360,19 @@ def _from_eigenvectors(laplacian: Any, times: FloatArray, device: torch.device) 
     return np.asarray((decay @ vectors.square_().T).cpu().numpy())
 
 
-def _from_moments(matrix: Tensor, diagonal: Tensor, rates: FloatArray) -> FloatArray:
-    """Return Σ_k c_k(τ) [T_k]_ii, with T_{2k} and T_{2k+1} from products of T_k, which halves the sparse products."""
-    series = torch.from_numpy(_series(rates)).to(matrix.device)  # (n_times, n_terms)
-    n_nodes, n_terms = matrix.shape[0], series.shape[1]
-    squares = np.empty((rates.size, n_nodes))
-    for start in range(0, n_nodes, COLUMNS):
-        nodes = torch.arange(start, min(start + COLUMNS, n_nodes), device=matrix.device)
-        units = torch.zeros((n_nodes, nodes.numel()), dtype=torch.float64, device=matrix.device)
-        units[nodes, nodes - start] = 1.0
-        first = diagonal[nodes]
-        moments = [torch.ones_like(first), first]
-        for lower, upper in islice(pairwise(_polynomials(matrix, units, n_terms // 2 + 2)), 1, None):
-            moments.append(2 * torch.linalg.vecdot(lower, lower, dim=0) - 1)
-            moments.append(2 * torch.linalg.vecdot(lower, upper, dim=0) - first)
-        squares[:, start : start + COLUMNS] = (series @ torch.stack(moments[:n_terms])).cpu().numpy()
-    return squares
-
-
-def _from_probes(matrix: Tensor, rates: FloatArray, n_probes: int, rng: np.random.Generator) -> FloatArray:
+def _from_probes(
+    laplacian: Any, times: FloatArray, n_probes: int, rng: np.random.Generator, device: torch.device
+) -> FloatArray:
     """Return the mean of (exp(−τ L / λ_max) z)_i² over random sign vectors z, each used for all times."""
-    series = torch.from_numpy(_series(rates / 2)).to(matrix.device)
-    n_nodes, n_terms = matrix.shape[0], series.shape[1]
-    total = torch.zeros((rates.size, n_nodes), dtype=torch.float64, device=matrix.device)
+    n_nodes, largest = laplacian.shape[0], largest_eigenvalue(laplacian, rng)
+    bound = largest * (1 + 1e-6)
+    shifted = sp.csr_array(laplacian * (2.0 / bound) - sp.eye_array(n_nodes, format="csr"))
+    matrix = torch_csr(shifted, device, torch.float64)
+    series = torch.from_numpy(_series(times * (bound / largest) / 2)).to(device)
+    n_terms = series.shape[1]
+    total = torch.zeros((times.size, n_nodes), dtype=torch.float64, device=device)
     for _ in range(n_probes):
-        signs = torch.from_numpy(rng.integers(0, 2, size=(n_nodes, 1)) * 2.0 - 1.0).to(matrix.device)
+        signs = torch.from_numpy(rng.integers(0, 2, size=(n_nodes, 1)) * 2.0 - 1.0).to(device)
         flowed = torch.zeros_like(total)
         for term, vectors in _batches(_polynomials(matrix, signs, n_terms), max(1, BATCH_VALUES // n_nodes)):
             flowed += series[:, term : term + vectors.shape[1]] @ vectors.T
