@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -191,6 +191,56 @@ class EdgeData:
 
     def __bool__(self) -> bool:
         return any(part is not None for part in (self.weight, self.time, self.attributes))
+
+
+@dataclass(frozen=True)
+class Events:
+    """The rows of an edge table as events, where they have an amount or a time; duplicate rows are not merged.
+
+    Attributes
+    ----------
+    source, target
+        (n_events,) node positions, in the direction in which the rows give them.
+    amount, time
+        (n_events,) numbers, NaN where a cell is empty; None without such a column. Dates are seconds since 1970.
+    currency, currencies
+        (n_events,) position of each event's currency among the names; None without such a column.
+    """
+
+    source: Any
+    target: Any
+    amount: Any = None
+    time: Any = None
+    currency: Any = None
+    currencies: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of events."""
+        return int(self.source.size)
+
+    def rows(self, chosen: NDArray[Any]) -> Events:
+        """Return some of the events, by positions or by a mask."""
+        names = ("source", "target", "amount", "time", "currency")
+        kept: dict[str, Any] = {name: getattr(self, name) for name in names}
+        kept = {name: each if each is None else each[chosen] for name, each in kept.items()}
+        return replace(self, **kept)
+
+    def renumbered(self, places: NDArray[Any]) -> Events:
+        """Return the events of a graph in which node ``k`` is at ``places[k]``."""
+        return replace(self, source=frozen(places[self.source]), target=frozen(places[self.target]))
+
+    def checked(self, n_nodes: int) -> Events:
+        """Return the same events as read-only arrays of one type each; refuse those that do not match the graph."""
+        kinds = {"source": np.int64, "target": np.int64, "amount": np.float64, "time": np.float64, "currency": np.int64}
+        found: dict[str, Any] = {name: getattr(self, name) for name in kinds}
+        found = {name: each if each is None else frozen(np.asarray(each, kinds[name])) for name, each in found.items()}
+        if any(each is not None and each.shape != found["source"].shape for each in found.values()):
+            raise ValueError(f"events must have {found['source'].size} values in every column")
+        ends = (found["source"], found["target"])
+        if any(end.size and (end.min() < 0 or end.max() >= n_nodes) for end in ends):
+            raise ValueError(f"an event has an end outside 0..{n_nodes - 1}")
+        return replace(self, **found, currencies=tuple(map(str, self.currencies)))
 
 
 def merged(source: NDArray[Any], target: NDArray[Any], n_nodes: int, data: EdgeData, rule: str) -> EdgeData:

@@ -79,6 +79,9 @@ class AttributedGraph:
         attributes is no evidence, and it is not ranked or flagged.
     rank_unknown
         Rank and flag these nodes all the same.
+    events
+        The rows of the edge table with their amounts and times (:class:`hopsight.canonical.Events`), before duplicate
+        rows are merged into edges; None if they have neither.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class AttributedGraph:
     node_names: Any = None
     known: Any = None
     rank_unknown: bool = False
+    events: Any = None
 
     def __post_init__(self) -> None:
         adjacency, n_self_loops = canonical_adjacency(self.adjacency, self.directed)
@@ -124,6 +128,7 @@ class AttributedGraph:
         self._set("node_names", texts("node_names", self.node_names, n_nodes))
         known = flags("known", self.known, n_nodes, low=0, high=1)
         self._set("known", None if known is None or known.all() else frozen(known.astype(np.bool_)))
+        self._set("events", None if self.events is None else self.events.checked(n_nodes))
         data = self.edge_data.checked(self.n_edges)
         self._set("edge_weight", data.weight)
         self._set("edge_time", data.time)

@@ -217,7 +217,9 @@ def _planted(graph: AttributedGraph, cliques: NDArray[np.int64], changed: Nodes,
     labels[planted] = 1
     rows = np.arange(graph.n_nodes)
     rows[changed] = donors
-    bare = replace(graph, edge_weight=None, edge_time=None, edge_attributes=None, edge_attribute_names=None)
+    bare = replace(
+        graph, edge_weight=None, edge_time=None, edge_attributes=None, edge_attribute_names=None, events=None
+    )
     changed_graph = replace(
         bare,
         adjacency=_with_cliques(graph.adjacency, cliques),

@@ -365,6 +365,7 @@ class NodeOrder:
             node_types=None if graph.node_types is None else graph.node_types[order],
             known=None if graph.known is None else graph.known[order],
             rank_unknown=graph.rank_unknown,
+            events=None if graph.events is None else graph.events.renumbered(nodes),
         )
         return cls(moved, nodes, edges)
 

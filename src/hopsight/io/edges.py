@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.canonical import Events
 from hopsight.checks import option, plural
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
@@ -64,6 +65,12 @@ AMOUNTS = {
     "score", "rating", "count", "duration", "type", "status", "year", "month", "hour", "betrag", "währung", "summe",
     "importe", "importo", "montant", "devise", "moneda", "bedrag", "valuta", "saldo", "金额", "金額", "币种", "通貨",
 }  # fmt: skip
+MONEY = {
+    "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "importe", "importo", "montant", "bedrag",
+    "金额", "金額",
+}  # fmt: skip
+CURRENCY_NAMES = ("currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨")
+MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 _LATIN = re.compile(r"[a-zà-žß]+")
 
 
@@ -299,6 +306,47 @@ class EdgeColumns:
             "edge_attributes": np.column_stack(columns) if columns else None,
             "edge_attribute_names": names,
         }
+
+    @property
+    def amount(self) -> str | None:
+        """The column that says how much an event is about: one that is called so, or the weight of rows with a time.
+
+        Its numbers are not negative. A weight has more different values than a rating.
+        """
+        named = [name for name in self.numbers if _is_money_name(name)]
+        named = sorted(named, key=lambda name: name != self.weight)
+        weight = [self.weight] if self.weight is not None and self.time is not None else []
+        return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
+
+    def events(self, source: NDArray[Any], target: NDArray[Any]) -> Events | None:
+        """Return the rows as events if they have an amount or a time; self-loops are left out."""
+        amount = None if self.amount is None else self.numbers[self.amount].to_numpy()
+        time = None if self.time is None or self.time not in self.times else self.times[self.time].to_numpy()
+        if amount is None and time is None:
+            return None
+        kind = first_known(list(self.categories), CURRENCY_NAMES) if amount is not None else None
+        names = () if kind is None else tuple(sorted(set(self.categories[kind].fill_null("").to_list())))
+        currency = None
+        if kind is not None and names:
+            places = {name: place for place, name in enumerate(names)}
+            currency = self.categories[kind].fill_null("").replace_strict(places, return_dtype=pl.Int64).to_numpy()
+        return Events(source, target, amount, time, currency, names).rows(source != target)
+
+
+def _is_money_name(name: str) -> bool:
+    """Return whether a column is called like an amount of something that moves from one end to the other.
+
+    >>> [_is_money_name(name) for name in ("Amount", "amount_eur", "Betrag", "rating", "amount_type")]
+    [True, True, True, False, False]
+    """
+    words = normalized_name(name).split("_")
+    return words[-1] in MONEY or (words[0] in MONEY and not AMOUNTS.intersection(words[1:]))
+
+
+def _are_amounts(column: pl.Series, name: str) -> bool:
+    known = column.drop_nulls()
+    least = 1 if _is_money_name(name) else MOST_RATINGS
+    return len(known) > 0 and float(known.min()) >= 0.0 and known.n_unique() > least  # type: ignore[arg-type]
 
 
 def edge_columns(
@@ -591,7 +639,8 @@ def complete(
     numbers, times, categories = others.summarized()
     rows = replace(rows, numbers=numbers, times=times, categories=categories, units=others.units)
     add_derived(fields, rows, pl.Series(map(str, node_ids), dtype=pl.String), chosen, notices)
-    return fields | others.edge_fields(notices)
+    events = others.events(rows.source, rows.target) if rows.directed else None
+    return fields | others.edge_fields(notices) | {"events": events}
 
 
 def columns_of(graph: AttributedGraph) -> dict[str, NDArray[np.float64]]:

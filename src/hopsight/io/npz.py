@@ -10,6 +10,7 @@
 | ``attribute_names_text``, ``_offsets`` | likewise |
 | ``node_types_text``, ``node_names_text``, ``edge_attribute_names_text``, ``_offsets`` | likewise |
 | ``edge_weight``, ``edge_time``, ``edge_attributes`` | in the order of ``edges`` |
+| ``event_source``, ``_target``, ``_amount``, ``_time``, ``_currency``, ``event_currencies_text`` | the events, if any |
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
 | ``known``, ``rank_unknown`` | if some nodes have no row in the node table |
 | ``hopsight_graph`` | version of this layout |
@@ -29,6 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.canonical import Events
 from hopsight.graph import AttributedGraph
 from hopsight.io.sources import check_archive, check_loaded, reading, writing
 
@@ -64,6 +66,7 @@ def unpack_text(buffer: NDArray[Any], offsets: NDArray[Any], count: int) -> list
 
 
 VERSION = 1
+EVENT_COLUMNS = ("source", "target", "amount", "time", "currency")
 EDGE_FIELDS = ("edge_weight", "edge_time", "edge_attributes")
 TEXT_FIELDS = ("node_types", "node_names")
 Arrays = Mapping[str, NDArray[Any]]
@@ -95,6 +98,7 @@ def read_npz(path: Path) -> AttributedGraph:
             edge_attribute_names=_names(arrays, "edge_attribute_names", _n_edge_columns(arrays)),
             **{field: _names(arrays, field, n_nodes) for field in TEXT_FIELDS},
             name=arrays["name_text"].tobytes().decode() if "name_text" in arrays else path.stem,
+            events=_events(arrays),
         )
 
 
@@ -125,6 +129,10 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
     for field in (*TEXT_FIELDS, "edge_attribute_names"):
         if getattr(graph, field) is not None and len(getattr(graph, field)):
             arrays[f"{field}_text"], arrays[f"{field}_offsets"] = pack_text(list(getattr(graph, field)))
+    if graph.events is not None:
+        found = {f"event_{column}": getattr(graph.events, column) for column in EVENT_COLUMNS}
+        arrays |= {name: values for name, values in found.items() if values is not None}
+        arrays["event_currencies_text"], arrays["event_currencies_offsets"] = pack_text(graph.events.currencies)
     with writing(path) as temporary, zipfile.ZipFile(temporary, "w", allowZip64=True) as archive:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, so that the bytes do not depend on the clock
@@ -177,6 +185,17 @@ def _attributes(arrays: Arrays, packed: int) -> Any:
     matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(length) for length in shape))
     matrix.check_format(full_check=True)
     return matrix
+
+
+def _events(arrays: Arrays) -> Events | None:
+    """Return the events, or None if there are none."""
+    if "event_source" not in arrays:
+        return None
+    columns = {column: arrays.get(f"event_{column}") for column in EVENT_COLUMNS}
+    if columns["target"] is None:
+        raise ValueError("its events have no array called event_target")
+    offsets = arrays.get("event_currencies_offsets", np.zeros(1, dtype=np.int64))
+    return Events(**columns, currencies=tuple(_names(arrays, "event_currencies", offsets.size - 1) or ()))
 
 
 def _n_edge_columns(arrays: Arrays) -> int:

@@ -92,6 +92,7 @@ def read_tables(
     summarized = EdgeRows(source, target, numbers, times, categories, rows.others.units)
     merged = add_derived(fields, summarized, node_ids, chosen, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
+    fields["events"] = rows.others.events(source, target)
     return AttributedGraph.from_edges(
         source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates,
         merged_edges=None if directed else merged, **fields,

@@ -1,0 +1,480 @@
+"""Four kinds of evidence from edges as events (source, target, amount, time), each one number per node.
+
+Times give burst, amounts give amount, and both together give pass_through and cycle as well. Each is compared with the
+bulk of the nodes as the other kinds of evidence are (:mod:`hopsight.hcm.evidence`). What is usual
+(:class:`FlowBaseline`) is part of a saved model, so that a new graph is judged by the same yardstick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtrc, log_ndtr
+
+from hopsight.canonical import Events
+from hopsight.flow.kernels import busiest, chains, passed
+from hopsight.graph import AttributedGraph
+from hopsight.system.arrays import id_hashes
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+KINDS = ("burst", "pass_through", "cycle", "amount")
+SECONDS_PER_DAY = 86400.0
+OUR_TIME = (3.15e8, 4.2e9)  # UNIX seconds from 1980 to 2103
+FEWEST_DAYS, DAYS = 30.0, 120.0  # a record has at least so many days, and this many if times have no unit
+WIDTHS = (0.125, 0.5, 1.0, 2.0, 4.0, 7.0, 14.0)  # of windows, in days
+N_SIZES = 33  # powers of two of the number of events
+KNOWN_DAYS = 14.0  # after the first event between two nodes, they know each other
+PASSING_DAYS = 3.0  # within which what came in goes out again, and within which one link of a chain follows another
+LOWEST, HIGHEST = 0.75, 1.1  # ratio of an amount to that before it in a chain
+LEAST_LINK = 0.5  # −log₁₀ of the expected number of such links by chance
+LONGEST = 10  # events in a cycle
+CHAIN_SHARE = 0.5  # what a chain that does not return counts
+BELOW = 0.15  # amounts so little below a round limit, as a share of it, are just below
+FEWEST_BELOW = 3  # amounts just below a limit
+PRIOR = 3.0  # events: what is usual for everybody counts as so many of a node's own
+N_LIMITS = 60
+FLOOR = 1e-9
+
+
+@dataclass(frozen=True)
+class FlowBaseline:
+    """What is usual for events.
+
+    Attributes
+    ----------
+    day
+        (1,) length of a day in the unit of the times.
+    counts
+        (2, 2, n_widths, n_sizes) usual number in the busiest window: sent and received, events and new partners, by
+        width and by log₂ of 1 + the number of a node's other events.
+    currencies, typical
+        (n,) hash of each currency's name, and (n, 2) median and deviation of the logarithm of its amounts.
+    limits
+        (60,) share of amounts below a round limit among those just below and just above it.
+    """
+
+    day: FloatArray
+    counts: FloatArray
+    currencies: NDArray[np.uint64]
+    typical: FloatArray
+    limits: FloatArray
+
+    @classmethod
+    def fit(cls, events: Events, n_nodes: int) -> FlowBaseline:
+        """Fit what is usual to some events."""
+        names = np.array(events.currencies or ("",), dtype=object)
+        usual = cls(
+            np.array([_day(events.time)]),
+            np.zeros((2, 2, len(WIDTHS), N_SIZES)),
+            id_hashes(names),
+            np.array([_typical(_of_currency(events, each)) for each in range(names.size)]),
+            np.full(N_LIMITS, 0.5),
+        )
+        flow = Flow(events, n_nodes, usual)
+        if events.time is not None:
+            for way in (0, 1):
+                for series, each in enumerate(flow.windows[way]):
+                    for width, found in enumerate(each):
+                        usual.counts[way, series, width] = _usual_by_size(found[:, 0], flow.others(way, found))
+        if events.amount is not None:
+            limit, below = flow.near_limit
+            tally = np.array([np.bincount(limit[below == side], minlength=N_LIMITS + 1)[1:] for side in (0, 1)])
+            usual.limits[:] = (tally[1] + 5.0) / (tally.sum(axis=0) + 10.0)
+        return usual
+
+    def of_currency(self, events: Events) -> FloatArray:
+        """Return median and deviation of log amounts for each currency; an unknown one is judged by itself."""
+        known = {int(each): row for each, row in zip(self.currencies, self.typical, strict=True)}
+        hashes = id_hashes(np.array(events.currencies or ("",), dtype=object))
+        rows = [known.get(int(each)) for each in hashes]
+        return np.array([_typical(_of_currency(events, at)) if row is None else row for at, row in enumerate(rows)])
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Events in order of node and time: where those of each node begin, and their positions among all events."""
+
+    start: IntArray
+    order: IntArray
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Events in order of time and the evidence that they give; see :func:`flow_of`."""
+
+    given: Events = field(repr=False)
+    n_nodes: int
+    usual: FlowBaseline = field(repr=False)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Positions of the events in order of time; those without a time or a positive amount are left out."""
+        kept = np.ones(self.given.size, dtype=np.bool_)
+        if self.given.time is not None:
+            kept &= np.isfinite(self.given.time)
+        if self.given.amount is not None:
+            kept &= ~(self.given.amount <= 0.0)
+        rows = np.flatnonzero(kept)
+        keys = (self.given.amount, self.given.target, self.given.source, self.given.time)
+        return np.asarray(rows[np.lexsort([key[rows] for key in keys if key is not None])])
+
+    @cached_property
+    def events(self) -> Events:
+        """The events in that order."""
+        return self.given.rows(self.order)
+
+    @cached_property
+    def time(self) -> FloatArray:
+        """Time of each event in days since the first."""
+        times = self.events.time
+        return np.asarray((times - times.min(initial=np.inf)) / self.usual.day[0] if times.size else times)
+
+    @cached_property
+    def by_node(self) -> tuple[Sorted, Sorted]:
+        """Events by source, and by target."""
+        return _sorted(self.events.source, self.n_nodes), _sorted(self.events.target, self.n_nodes)
+
+    @cached_property
+    def first(self) -> IntArray:
+        """The first event between the two ends of each event, in either direction, as a position."""
+        low, high = (
+            np.minimum(self.events.source, self.events.target),
+            np.maximum(self.events.source, self.events.target),
+        )
+        _, first, inverse = np.unique(low * self.n_nodes + high, return_index=True, return_inverse=True)
+        return np.asarray(first[inverse])
+
+    @cached_property
+    def is_new(self) -> NDArray[np.bool_]:
+        """Whether an event is the first between its two ends."""
+        return np.asarray(self.first == np.arange(self.events.size))
+
+    @cached_property
+    def is_known(self) -> NDArray[np.bool_]:
+        """Whether the two ends of an event had dealt with each other for two weeks before it."""
+        if self.events.time is None:
+            return np.zeros(self.events.size, dtype=np.bool_)
+        return np.asarray(self.time - self.time[self.first] > KNOWN_DAYS)
+
+    # burst
+
+    @cached_property
+    def windows(self) -> list[list[list[FloatArray]]]:
+        """The busiest windows of each node: sent and received, events and new partners, by width."""
+        found = []
+        for each in self.by_node:
+            time = self.time[each.order]
+            series = (np.ones(time.size), self.is_new[each.order].astype(np.float64))
+            found.append([[busiest(each.start, time, counted, width) for width in WIDTHS] for counted in series])
+        return found
+
+    @cached_property
+    def burst(self) -> tuple[FloatArray, IntArray]:
+        """How many events or new partners come in a short time, for such a node, and in which window.
+
+        With k the number in the busiest window of a width, u what is usual for a node with as many other events, and
+        s the number of events in the next busiest window apart from that one: 2 (√k − √(max(u, s) + 1)), the largest
+        over sent and received, events and new partners, and seven widths from three hours to two weeks. What recurs,
+        as salaries and fees do, is no burst.
+        """
+        best, which = np.zeros(self.n_nodes), np.zeros(self.n_nodes, dtype=np.int64)
+        number = 0
+        for way, all_series in enumerate(self.windows):
+            for series, each in enumerate(all_series):
+                for width, found in enumerate(each):
+                    usual = usual_count(self.usual.counts[way, series, width], self.others(way, found))
+                    value = 2.0 * (np.sqrt(found[:, 0]) - np.sqrt(np.maximum(usual, found[:, 2]) + 1.0))
+                    more = value > best
+                    best[more], which[more] = value[more], number
+                    number += 1
+        active = sum(np.diff(each.start) for each in self.by_node) > 0
+        return np.where(active, best, np.nan), which
+
+    def others(self, way: int, found: FloatArray) -> FloatArray:
+        """Return how many events each node sent (way 0) or received (1) besides those in its busiest window."""
+        return np.asarray(np.diff(self.by_node[way].start) - found[:, 0])
+
+    # accounts: a node has one for each currency
+
+    @cached_property
+    def n_currencies(self) -> int:
+        """Number of currencies, at least 1."""
+        return max(1, len(self.events.currencies))
+
+    @cached_property
+    def accounts(self) -> tuple[IntArray, IntArray]:
+        """The account that each event leaves, and the one that it reaches."""
+        currency = 0 if self.events.currency is None else self.events.currency
+        source, target = (end * self.n_currencies + currency for end in (self.events.source, self.events.target))
+        return source, target
+
+    @cached_property
+    def typical(self) -> FloatArray:
+        """Median and deviation of the logarithm of amounts, for each currency."""
+        return self.usual.of_currency(self.given)
+
+    @cached_property
+    def level(self) -> FloatArray:
+        """Logarithm of each amount, in deviations from the median of its currency; NaN without an amount."""
+        rows = self.typical[0 if self.events.currency is None else self.events.currency]
+        return np.asarray((np.log(self.events.amount) - rows[..., 0]) / rows[..., 1])
+
+    def _of_nodes(self, values: FloatArray) -> FloatArray:
+        """Return the largest value over the accounts of each node."""
+        return np.asarray(values.reshape(self.n_nodes, self.n_currencies).max(axis=1))
+
+    # pass_through
+
+    @cached_property
+    def movements(self) -> tuple[Sorted, FloatArray]:
+        """What comes into each account and leaves it, in order of time; at the same time, what comes in is first."""
+        source, target = self.accounts
+        ends, time = np.concatenate([target, source]), np.concatenate([self.time, self.time])
+        amount = np.concatenate([self.events.amount, -self.events.amount])
+        order = np.lexsort([amount < 0.0, time, ends])
+        start = np.searchsorted(ends[order], np.arange(self.n_nodes * self.n_currencies + 1))
+        return Sorted(start, order), amount
+
+    @cached_property
+    def passing(self) -> FloatArray:
+        """(n_accounts, 2) what came in, and what of it went on within three days between ends that are new."""
+        sorted_, amount = self.movements
+        fresh = ~np.concatenate([self.is_known, self.is_known])
+        used = np.where(fresh & np.isfinite(amount), amount, 0.0)[sorted_.order]
+        time = np.concatenate([self.time, self.time])[sorted_.order]
+        found = passed(sorted_.start, time, used, PASSING_DAYS)
+        _, target = self.accounts
+        total = np.bincount(target, np.nan_to_num(self.events.amount), minlength=found.shape[0])
+        return np.column_stack([total, found[:, 1]])
+
+    @cached_property
+    def pass_value(self) -> FloatArray:
+        """How much of what came in went out again soon.
+
+        With I what came into an account, P what of it left within three days, and m the median amount of all events:
+        (P / I) · log(1 + P / m). Only events between ends that have known each other for less than two weeks count in
+        P, so that a rent that flatmates collect every month does not.
+        """
+        total, out = self.passing.T
+        median = np.tile(np.exp(self.typical[:, 0]), self.n_nodes)
+        share = np.divide(out, total, out=np.zeros_like(out), where=total > 0.0)
+        return np.asarray(share * np.log1p(out / median))
+
+    # cycle
+
+    @cached_property
+    def chained(self) -> tuple[Any, ...]:
+        """Chains and cycles of events; see :func:`hopsight.flow.kernels.chains`."""
+        source, target = self.accounts
+        n_accounts = self.n_nodes * self.n_currencies
+        reached = _sorted(target, n_accounts)
+        amount = np.nan_to_num(self.events.amount, nan=np.inf)
+        return chains(
+            source, target, self.time, amount, self._rarity(amount), reached.start, reached.order,
+            self.time[reached.order], PASSING_DAYS, LOWEST, HIGHEST, LEAST_LINK, LONGEST, n_accounts,
+        )  # fmt: skip
+
+    def _rarity(self, amount: FloatArray) -> FloatArray:
+        """Return the share of events of a currency that would be followed by each event, going by amounts."""
+        share = np.ones(amount.size)
+        for each in range(self.n_currencies):
+            mine = (
+                np.ones(amount.size, dtype=np.bool_) if self.events.currency is None else self.events.currency == each
+            )
+            ordered = np.sort(amount[mine])
+            high, low = (np.searchsorted(ordered, amount[mine] / ratio) for ratio in (LOWEST, HIGHEST))
+            share[mine] = (high - low + 1.0) / (ordered.size + 1.0)
+        return share
+
+    @cached_property
+    def cycle_value(self) -> FloatArray:
+        """How far an amount that passes a node travels on, and whether it returns.
+
+        Event e follows d if it leaves the account that d reached, at most three days later, with .75 to 1.1 of the
+        amount. With c the number of events that came in during those days and q the share of all events
+        whose amount would fit, such a link counts −log₁₀(c q): links by chance are common at busy accounts and for
+        common amounts, and count nothing. Cycle is the sum over the links of the best cycle of three to ten events
+        through a node, or half the sum over the best chain through it if that is more.
+        """
+        _, _, into, out, value, _, _ = self.chained
+        through, best = into + out, value.copy()
+        for ends in self.accounts:
+            np.maximum.at(best, ends, CHAIN_SHARE * through)
+        return np.asarray(best)
+
+    # amount
+
+    @cached_property
+    def near_limit(self) -> tuple[IntArray, NDArray[np.int8]]:
+        """The number of the round limit that each amount is near, 0 for none, and 1 just below or 0 just above it."""
+        amount = np.where(np.isfinite(self.events.amount), self.events.amount, FLOOR)
+        power = np.floor(np.log10(np.maximum(amount, FLOOR)))
+        limit, below = np.zeros(amount.size, dtype=np.int64), np.zeros(amount.size, dtype=np.int8)
+        for place, factor in enumerate((1.0, 2.0, 5.0, 10.0)):
+            round_ = factor * 10.0**power
+            number = (3 * power + place + 13).astype(np.int64)
+            for side, inside in ((1, amount < round_), (0, amount >= round_)):
+                near = inside & (np.abs(amount - round_) <= BELOW * round_) & (number > 0) & (number <= N_LIMITS)
+                limit[near], below[near] = number[near], side
+        return limit, below
+
+    @cached_property
+    def below_limits(self) -> tuple[FloatArray, IntArray, IntArray]:
+        """How much more amounts of an account are just below a round limit than just above it; which limit and way.
+
+        With b different amounts just below the limit (by 15% of it at most) and a just above it, and p the share
+        below among all events near that limit: −log₁₀ P(X ≥ b) for X binomial with b + a trials of probability p. The
+        largest over sent and received and all limits with b ≥ 3.
+        """
+        limit, below = self.near_limit
+        near = np.flatnonzero((limit > 0) & ~self.is_known)
+        n_accounts = self.n_nodes * self.n_currencies
+        best, which, ways = np.zeros(n_accounts), *np.zeros((2, n_accounts), dtype=np.int64)
+        for way, ends in enumerate(self.accounts):
+            cents = np.round(self.events.amount[near] * 100.0)
+            rows = np.unique(np.column_stack([ends[near] * (N_LIMITS + 1) + limit[near], cents, below[near]]), axis=0)
+            keys, group = np.unique(rows[:, 0].astype(np.int64), return_inverse=True)
+            n_all, n_below = np.bincount(group), np.bincount(group, rows[:, 2])
+            account, number = keys // (N_LIMITS + 1), keys % (N_LIMITS + 1)
+            chance = bdtrc(n_below - 1.0, n_all, self.usual.limits[number - 1])
+            digits = -np.log10(np.maximum(np.where(n_below >= FEWEST_BELOW, chance, 1.0), 1e-300))
+            for place in np.argsort(digits, kind="stable"):
+                if digits[place] > best[account[place]]:
+                    best[account[place]], which[account[place]] = digits[place], number[place]
+                    ways[account[place]] = way
+        return best, which, ways
+
+    @cached_property
+    def unlike(self) -> FloatArray:
+        """How unlike the earlier amounts of both of its ends each amount is: the smaller of two z, 0 if negative.
+
+        With x the level of an amount, Σ over the n earlier amounts of the same account in the same direction, center
+        c = Σx / (n + 3) and variance v = (3 + Σx² − c Σx) / (n + 3): z = (x − c) / √(v (1 + 1 / (n + 3))). Ends that
+        have known each other for two weeks have 0.
+        """
+        z = np.minimum(*(self._z(ends) for ends in self.accounts))
+        return np.where(np.isfinite(z) & ~self.is_known, np.maximum(z, 0.0), 0.0)
+
+    def _z(self, ends: IntArray) -> FloatArray:
+        """Return each level against the earlier ones of an account, or all others if there are no times."""
+        sorted_ = _sorted(ends, self.n_nodes * self.n_currencies)
+        x = np.nan_to_num(self.level)[sorted_.order]
+        has = np.isfinite(self.level[sorted_.order]).astype(np.float64)
+        account = ends[sorted_.order]
+        sums = [np.concatenate([[0.0], np.cumsum(part)]) for part in (has, x, x * x)]
+        first, last = sorted_.start[account], sorted_.start[account + 1]
+        here = np.arange(x.size)
+        if self.events.time is None:
+            n, total, squares = (
+                each[last] - each[first] - own for each, own in zip(sums, (has, x, x * x), strict=True)
+            )
+        else:
+            n, total, squares = (each[here] - each[first] for each in sums)
+        center = total / (n + PRIOR)
+        variance = np.maximum(PRIOR + squares - total * center, PRIOR * 0.05) / (n + PRIOR)
+        z = np.empty(x.size)
+        z[sorted_.order] = (x - center) / np.sqrt(variance * (1.0 + 1.0 / (n + PRIOR)))
+        return z
+
+    @cached_property
+    def amount_value(self) -> FloatArray:
+        """How unusual the amounts of a node are for it and its partners, and how they keep below a limit.
+
+        The sum over a node's events of −log₁₀ Φ(−z) − log₁₀ n if positive, with z from :attr:`unlike` and n the number
+        of its events in that direction, plus what :attr:`below_limits` says.
+        """
+        digits = np.where(self.unlike > 0.0, -log_ndtr(-self.unlike) / np.log(10.0), 0.0)
+        found = self.below_limits[0].copy()
+        for ends in self.accounts:
+            count = np.bincount(ends, minlength=found.size)
+            beyond = np.maximum(digits - np.log10(np.maximum(count[ends], 1)), 0.0)
+            found += np.bincount(ends, beyond, minlength=found.size)
+        return found
+
+    @cached_property
+    def raw(self) -> FloatArray:
+        """(4, n_nodes) every kind in its own unit, in the order of :data:`KINDS`; NaN where there is none."""
+        timed, valued = self.events.time is not None, self.events.amount is not None
+        none = np.full(self.n_nodes, np.nan)
+        active = np.zeros(self.n_nodes, dtype=np.bool_)
+        active[self.events.source], active[self.events.target] = True, True
+        readers: tuple[tuple[bool, Callable[[], FloatArray]], ...] = (
+            (timed, lambda: self.burst[0]),
+            (timed and valued, lambda: self._of_nodes(self.pass_value)),
+            (timed and valued, lambda: self._of_nodes(self.cycle_value)),
+            (valued, lambda: self._of_nodes(self.amount_value)),
+        )
+        return np.stack([np.where(active, read(), np.nan) if able else none for able, read in readers])
+
+
+@lru_cache(maxsize=1)
+def flow_of(graph: AttributedGraph, usual: FlowBaseline | None = None) -> Flow | None:
+    """Return the evidence from the events of a graph, judged by a baseline or by its own; None without events."""
+    if graph.events is None or not graph.events.size:
+        return None
+    return Flow(graph.events, graph.n_nodes, usual or FlowBaseline.fit(graph.events, graph.n_nodes))
+
+
+def limit_value(number: int) -> float:
+    """Return the round limit with a number from :attr:`Flow.near_limit`.
+
+    >>> [limit_value(number) for number in (19, 20, 21, 22)]
+    [100.0, 200.0, 500.0, 1000.0]
+    """
+    power, place = divmod(number - 13, 3)
+    return float((1.0, 2.0, 5.0)[place] * 10.0**power)
+
+
+def usual_count(table: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the usual number for nodes with so many other events, from the medians where the number doubles."""
+    return np.interp(np.log2(1.0 + others), np.arange(N_SIZES), table)
+
+
+def _usual_by_size(counts: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the median among nodes whose numbers of other events are alike, for each power of two."""
+    level = np.log2(1.0 + others)
+    group = np.floor(level).astype(np.int64)
+    active = counts > 0.0
+    known = [each for each in range(N_SIZES) if ((group == each) & active).any()]
+    if not known:
+        return np.zeros(N_SIZES)
+    chosen = [(group == each) & active for each in known]
+    centers = [float(level[mine].mean()) for mine in chosen]
+    return np.interp(np.arange(N_SIZES), centers, [float(np.median(counts[mine])) for mine in chosen])
+
+
+def _sorted(node: IntArray, n_nodes: int) -> Sorted:
+    order = np.argsort(node, kind="stable")
+    return Sorted(np.searchsorted(node[order], np.arange(n_nodes + 1)), order)
+
+
+def _day(time: FloatArray | None) -> float:
+    """Return the length of a day: that of a calendar day for dates, and shorter for a short record."""
+    known = np.empty(0) if time is None else time[np.isfinite(time)]
+    if not known.size or known.max() <= known.min():
+        return 1.0
+    span = float(known.max() - known.min())
+    dated = OUR_TIME[0] <= known.min() and known.max() <= OUR_TIME[1]
+    return min(SECONDS_PER_DAY, span / FEWEST_DAYS) if dated else span / DAYS
+
+
+def _of_currency(events: Events, currency: int) -> FloatArray:
+    if events.amount is None:
+        return np.empty(0)
+    amount = events.amount if events.currency is None else events.amount[events.currency == currency]
+    return np.asarray(amount[amount > 0.0])
+
+
+def _typical(amount: FloatArray) -> tuple[float, float]:
+    """Return median and robust deviation of the logarithm of some amounts."""
+    if not amount.size:
+        return 0.0, 1.0
+    low, middle, high = np.quantile(np.log(amount), [0.16, 0.5, 0.84])
+    return float(middle), max(float(high - low) / 2.0, 0.1)

@@ -1,0 +1,334 @@
+"""The numbers behind the flow evidence of one node, for sentences and pictures.
+
+Times are in the unit of the graph's events (seconds since 1970 for dates), nodes are positions in the graph, and
+events are positions in ``graph.events``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.checks import check_choice
+from hopsight.flow.evidence import (
+    KINDS,
+    PASSING_DAYS,
+    PRIOR,
+    WIDTHS,
+    Flow,
+    FlowBaseline,
+    flow_of,
+    limit_value,
+    usual_count,
+)
+from hopsight.graph import AttributedGraph
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BurstFacts:
+    """The busiest time of a node: many events, or many partners that are new to it.
+
+    Attributes
+    ----------
+    direction
+        ``"sent"`` or ``"received"``.
+    n_events, n_new
+        Number of events in that time, and of those with a partner that it had no event with before.
+    first, last
+        Time of the first and of the last of them.
+    usual
+        Usual number of events in the busiest such time of a node with as many events at other times.
+    usual_new
+        The same for new partners.
+    total, smallest, largest
+        Sum, smallest and largest of their amounts; None without amounts.
+    currency
+        The currency that all of them are in; None if there is none, or several.
+    events
+        Their positions.
+    """
+
+    direction: str
+    n_events: int
+    n_new: int
+    first: float
+    last: float
+    usual: float
+    usual_new: float
+    total: float | None
+    smallest: float | None
+    largest: float | None
+    currency: str | None
+    events: IntArray
+
+
+@dataclass(frozen=True)
+class PassThroughFacts:
+    """What came into a node and went out again soon.
+
+    Attributes
+    ----------
+    received, passed, share
+        What came in during the whole record, what of it went out again within ``window``, and passed / received.
+    delay
+        Median time between coming in and going out, by amount.
+    first, last
+        Time of the first event that came in and was passed on, and of the last that went out.
+    window
+        Within which time what goes out counts as passed on.
+    currency
+        The currency, if there is one.
+    events
+        Positions of the events that came in or went out so, in order of time.
+    """
+
+    received: float
+    passed: float
+    share: float
+    delay: float
+    first: float
+    last: float
+    window: float
+    currency: str | None
+    events: IntArray
+
+
+@dataclass(frozen=True)
+class CycleFacts:
+    """A chain of events with similar amounts, each soon after the one before.
+
+    Attributes
+    ----------
+    returns
+        Whether the chain ends where it began.
+    nodes
+        Node positions along the chain; the first is repeated at the end if it returns.
+    events, amounts
+        Positions of the events between them, and their amounts.
+    first, last
+        Time of the first and of the last event.
+    currency
+        The currency, if there is one.
+    """
+
+    returns: bool
+    nodes: IntArray
+    events: IntArray
+    amounts: NDArray[np.float64]
+    first: float
+    last: float
+    currency: str | None
+
+
+@dataclass(frozen=True)
+class AmountFacts:
+    """The most unusual amount of a node, and amounts that keep just below a round limit.
+
+    Attributes
+    ----------
+    direction
+        ``"sent"`` or ``"received"``: the direction of the most unusual amount.
+    value, usual
+        That amount, and the usual amount (geometric mean) of the node's earlier events in that direction, in which what
+        is usual for everybody counts as three events. Both None if no amount is unusual for both of its ends.
+    partner
+        Position of the node at the other end; None without such an amount.
+    time
+        Its time; None without times.
+    limit, n_near, smallest, largest
+        The round limit, and number, smallest and largest of the amounts just below it; None and 0 without any.
+    near_direction
+        Whether those were ``"sent"`` or ``"received"``; None without any.
+    currency
+        The currency, if there is one.
+    events
+        Positions of the unusual amount and of those below the limit, in order of time.
+    """
+
+    direction: str
+    value: float | None
+    usual: float | None
+    partner: int | None
+    time: float | None
+    limit: float | None
+    n_near: int
+    smallest: float | None
+    largest: float | None
+    near_direction: str | None
+    currency: str | None
+    events: IntArray
+
+
+Facts = BurstFacts | PassThroughFacts | CycleFacts | AmountFacts
+
+
+def facts(graph: AttributedGraph, kind: str, node: int, usual: FlowBaseline | None = None) -> Facts | None:
+    """Return the numbers behind one kind of flow evidence of a node; None if it has no such evidence.
+
+    ``usual`` is what the node is compared with, ``model.flow_baseline_`` of a detector; by default that of the graph
+    itself.
+    """
+    check_choice("kind", kind, KINDS)
+    flow = flow_of(graph, usual)
+    if flow is None or not flow.raw[KINDS.index(kind), node] > 0.0:
+        return None
+    readers: dict[str, Callable[[Flow, int], Facts]] = {
+        "burst": _burst, "pass_through": _passing, "cycle": _cycle, "amount": _amount,
+    }  # fmt: skip
+    return readers[kind](flow, node)
+
+
+def _burst(flow: Flow, node: int) -> BurstFacts:
+    way, rest = divmod(int(flow.burst[1][node]), 2 * len(WIDTHS))
+    series, width = divmod(rest, len(WIDTHS))
+    mine = flow.by_node[way]
+    first = int(flow.windows[way][series][width][node, 1])
+    rows = mine.order[first : mine.start[node + 1]]
+    rows = rows[flow.time[rows] <= flow.time[rows[0]] + WIDTHS[width]]
+    others = flow.others(way, flow.windows[way][series][width])[[node]]
+    usual = [float(usual_count(flow.usual.counts[way, each, width], others)[0]) for each in (0, 1)]
+    amount = None if flow.events.amount is None else flow.events.amount[rows]
+    return BurstFacts(
+        ("sent", "received")[way],
+        rows.size,
+        int(flow.is_new[rows].sum()),
+        _time(flow, rows[0]),
+        _time(flow, rows[-1]),
+        usual[0],
+        usual[1],
+        None if amount is None else float(np.nansum(amount)),
+        None if amount is None else float(np.nanmin(amount)),
+        None if amount is None else float(np.nanmax(amount)),
+        _currency(flow, rows),
+        flow.order[rows],
+    )
+
+
+def _passing(flow: Flow, node: int) -> PassThroughFacts:
+    account = _account(flow, node, flow.pass_value)
+    sorted_, amount = flow.movements
+    rows = sorted_.order[sorted_.start[account] : sorted_.start[account + 1]]
+    event = rows % flow.events.size
+    rows = rows[~flow.is_known[event] & np.isfinite(amount[rows])]
+    event, left = rows % flow.events.size, amount[rows].copy()
+    delays, taken, used = [], [], set()
+    for place in np.flatnonzero(amount[rows] < 0.0):
+        for other in np.flatnonzero(
+            (left[:place] > 0.0) & (flow.time[event[:place]] >= flow.time[event[place]] - PASSING_DAYS)
+        ):
+            part = min(left[other], -left[place])
+            if part <= 0.0:
+                break
+            left[other], left[place] = left[other] - part, left[place] + part
+            delays.append(flow.time[event[place]] - flow.time[event[other]])
+            taken.append(part)
+            used |= {int(event[other]), int(event[place])}
+    events = np.array(sorted(used), dtype=np.int64)
+    order = np.argsort(delays, kind="stable")
+    middle = np.searchsorted(np.cumsum(np.array(taken)[order]), sum(taken) / 2.0)
+    received, passed = flow.passing[account]
+    day = float(flow.usual.day[0])
+    return PassThroughFacts(
+        float(received),
+        float(passed),
+        float(passed / received),
+        float(np.array(delays)[order][min(middle, len(delays) - 1)]) * day,
+        _time(flow, events[0]),
+        _time(flow, events[-1]),
+        PASSING_DAYS * day,
+        _currency(flow, events),
+        flow.order[events],
+    )
+
+
+def _cycle(flow: Flow, node: int) -> CycleFacts:
+    before, after, into, out, value, last, length = flow.chained
+    account = _account(flow, node, flow.cycle_value)
+    if value[account] >= flow.cycle_value[account]:
+        rows = [int(last[account])]
+        while len(rows) < length[account]:
+            rows.insert(0, int(before[rows[0]]))
+    else:
+        source, target = flow.accounts
+        mine = np.flatnonzero((source == account) | (target == account))
+        best = int(mine[np.argmax((into + out)[mine])])
+        rows = [best]
+        while before[rows[0]] >= 0:
+            rows.insert(0, int(before[rows[0]]))
+        while after[rows[-1]] >= 0:
+            rows.append(int(after[rows[-1]]))
+    chain = np.array(rows, dtype=np.int64)
+    nodes = np.append(flow.events.source[chain], flow.events.target[chain[-1]])
+    return CycleFacts(
+        bool(nodes[0] == nodes[-1]),
+        nodes,
+        flow.order[chain],
+        flow.events.amount[chain],
+        _time(flow, chain[0]),
+        _time(flow, chain[-1]),
+        _currency(flow, chain),
+    )
+
+
+def _amount(flow: Flow, node: int) -> AmountFacts:
+    account = _account(flow, node, flow.amount_value)
+    ends = flow.accounts
+    rows = [np.flatnonzero(each == account) for each in ends]
+    way = int(np.argmax([flow.unlike[mine].max(initial=0.0) for mine in rows]))
+    mine = rows[way]
+    row = int(mine[np.argmax(flow.unlike[mine])]) if mine.size and flow.unlike[mine].max() > 0.0 else None
+    digits, which, near_way = (values[account] for values in flow.below_limits)
+    near = np.empty(0, dtype=np.int64)
+    if digits > 0.0:
+        near = rows[near_way]
+        limit, below = flow.near_limit
+        near = near[(limit[near] == which) & (below[near] == 1) & ~flow.is_known[near]]
+    shown = np.unique(np.concatenate([near, [] if row is None else [row]]).astype(np.int64))
+    values = flow.events.amount[near]
+    return AmountFacts(
+        ("sent", "received")[way],
+        None if row is None else float(flow.events.amount[row]),
+        None if row is None else _usual_amount(flow, mine, row),
+        None if row is None else int((flow.events.target if way == 0 else flow.events.source)[row]),
+        None if row is None or flow.events.time is None else _time(flow, row),
+        limit_value(int(which)) if near.size else None,
+        near.size,
+        float(values.min()) if near.size else None,
+        float(values.max()) if near.size else None,
+        ("sent", "received")[int(near_way)] if near.size else None,
+        _currency(flow, shown),
+        flow.order[shown],
+    )
+
+
+def _usual_amount(flow: Flow, mine: IntArray, row: int) -> float:
+    """Return the geometric mean of the earlier amounts of an account, with what is usual for all as a prior."""
+    others = mine[mine < row] if flow.events.time is not None else mine[mine != row]
+    levels = flow.level[others]
+    levels = levels[np.isfinite(levels)]
+    currency = 0 if flow.events.currency is None else int(flow.events.currency[row])
+    middle, width = flow.typical[currency]
+    return float(np.exp(middle + width * levels.sum() / (levels.size + PRIOR)))
+
+
+def _account(flow: Flow, node: int, values: NDArray[np.float64]) -> int:
+    """Return the account of a node with the largest value."""
+    first = node * flow.n_currencies
+    return first + int(np.argmax(values[first : first + flow.n_currencies]))
+
+
+def _time(flow: Flow, row: int) -> float:
+    return float(flow.events.time[row])
+
+
+def _currency(flow: Flow, rows: IntArray) -> str | None:
+    """Return the currency of some events if it is the same for all."""
+    if flow.events.currency is None or not rows.size:
+        return None
+    found = np.unique(flow.events.currency[rows])
+    return flow.events.currencies[int(found[0])] or None if found.size == 1 else None

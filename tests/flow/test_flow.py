@@ -1,0 +1,100 @@
+"""Evidence from amounts and times, with events worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hopsight.canonical import Events
+from hopsight.flow import facts, flow_of
+from hopsight.graph import AttributedGraph
+
+DAY = 86400.0
+START = 1_704_000_000.0
+
+
+def bank(rows: list[tuple[int, int, float, float]], n_nodes: int, **columns: object) -> AttributedGraph:
+    """Return a graph whose events are (source, target, amount, day), with a quiet background of 200 other nodes."""
+    rng = np.random.default_rng(0)
+    quiet = np.arange(n_nodes, n_nodes + 200)
+    ends = np.array([rng.choice(quiet, 2, replace=False) for _ in range(800)])
+    sizes, days = np.exp(rng.normal(3.5, 1.0, 800)), rng.uniform(0.0, 120.0, 800)
+    some = [(int(a), int(b), size, day) for (a, b), size, day in zip(ends, sizes, days, strict=True)]
+    source, target, amount, day = (np.array(each) for each in zip(*rows, *some, strict=True))
+    events = Events(source, target, amount, START + DAY * day, **columns)
+    return AttributedGraph.from_edges(source, target, np.ones((n_nodes + 200, 1)), events=events)
+
+
+def test_a_burst_of_strangers_in_a_night_is_found_and_a_salary_day_is_not() -> None:
+    night = [(0, 10 + k, 300.0 + k, 50.0 + k / 100.0) for k in range(12)]
+    salaries = [(1, 30 + k, 2000.0, 25.0 + 30.0 * month) for k in range(12) for month in range(4)]
+    graph = bank(night + salaries, 50)
+    raw = flow_of(graph).raw[0]
+    found = facts(graph, "burst", 0)
+    assert (found.direction, found.n_events, found.n_new) == ("sent", 12, 12)
+    assert (found.total, found.smallest, found.largest) == (12 * 300.0 + 66.0, 300.0, 311.0)
+    assert (found.first, found.last) == pytest.approx((START + 50.0 * DAY, START + 50.11 * DAY))
+    assert raw[0] == pytest.approx(2.0 * (np.sqrt(12.0) - np.sqrt(found.usual_new + 1.0)))
+    assert raw[1] <= 0.0 or facts(graph, "burst", 1) is None
+    assert raw[0] == np.nanmax(raw)
+
+
+def test_what_comes_in_and_goes_out_within_three_days_passes_through() -> None:
+    graph = bank([(1, 0, 1000.0, 10.0), (0, 2, 900.0, 11.0), (3, 0, 500.0, 20.0), (0, 4, 500.0, 30.0)], 5)
+    found = facts(graph, "pass_through", 0)
+    assert (found.received, found.passed, found.share, found.delay) == pytest.approx((1500.0, 900.0, 0.6, DAY))
+    assert found.events.tolist() == [0, 1]
+    assert facts(graph, "pass_through", 4) is None
+
+
+def test_an_amount_that_returns_is_a_cycle_of_the_nodes_that_it_passed() -> None:
+    ring = [(k, (k + 1) % 4, 5000.0 - 50.0 * k, 40.0 + k) for k in range(4)]
+    graph = bank([*ring, (5, 6, 5000.0, 60.0)], 8)
+    found = facts(graph, "cycle", 2)
+    assert found.returns
+    assert found.nodes.tolist() == [0, 1, 2, 3, 0]
+    assert found.amounts.tolist() == [5000.0, 4950.0, 4900.0, 4850.0]
+    assert (found.first, found.last) == pytest.approx((START + 40.0 * DAY, START + 43.0 * DAY))
+    assert facts(graph, "cycle", 5) is None
+    late = bank([(k, (k + 1) % 4, 5000.0, 40.0 + 5.0 * k) for k in range(4)], 4)  # each hop after five days
+    assert facts(late, "cycle", 2) is None
+
+
+def test_amounts_just_below_a_limit_and_amounts_unlike_before_are_named() -> None:
+    smurfs = [(10 + k, 0, 900.0 + 3.0 * k, 30.0 + k / 5.0) for k in range(30)]
+    graph = bank([*smurfs, *((1, 2, 20.0, 10.0 * k) for k in range(8)), (1, 3, 4000.0, 90.0)], 45)
+    found = facts(graph, "amount", 0)
+    assert (found.limit, found.n_near, found.near_direction) == (1000.0, 30, "received")
+    assert (found.smallest, found.largest) == (900.0, 987.0)
+    other = facts(graph, "amount", 1)
+    assert (other.value, other.partner, other.direction, other.limit) == (4000.0, 3, "sent", None)
+    assert other.usual < 40.0
+
+
+def test_events_give_what_their_columns_allow() -> None:
+    graph = bank([(0, 1, 10.0, 1.0)], 2)
+    events = graph.events
+    only = {
+        "time": flow_of(
+            AttributedGraph.from_edges(
+                [0], [1], np.ones((202, 1)), events=Events(events.source, events.target, time=events.time)
+            )
+        ),
+        "amount": flow_of(
+            AttributedGraph.from_edges(
+                [0], [1], np.ones((202, 1)), events=Events(events.source, events.target, events.amount)
+            )
+        ),
+    }
+    assert np.isfinite(only["time"].raw).any(axis=1).tolist() == [True, False, False, False]
+    assert np.isfinite(only["amount"].raw).any(axis=1).tolist() == [False, False, False, True]
+
+
+def test_amounts_of_different_currencies_are_not_passed_on_as_one_another() -> None:
+    rows = [(1, 0, 1000.0, 10.0), (0, 2, 1000.0, 11.0)]
+    one = bank(rows, 3)
+    currency = np.zeros(one.events.size, dtype=np.int64)
+    currency[1] = 1
+    both = bank(rows, 3, currency=currency, currencies=("EUR", "JPY"))
+    assert facts(one, "pass_through", 0).passed == 1000.0
+    assert facts(both, "pass_through", 0) is None
