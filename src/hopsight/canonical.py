@@ -161,6 +161,24 @@ def texts(field: str, values: Any, n_nodes: int) -> NDArray[np.object_] | None:
 
 
 @dataclass(frozen=True)
+class Aside:
+    """A column of a table that is no attribute but may be asked for by its name, such as a column of known cases.
+
+    Attributes
+    ----------
+    rows
+        (n_rows,) positions of the nodes that the rows of a node table are about, or (2, n_rows) positions of the ends
+        of the edges that the rows of an edge table are about.
+    words, codes
+        The different values of the column, as text, and (n_rows,) places of each row's value among them.
+    """
+
+    rows: IntArray
+    words: tuple[str, ...]
+    codes: IntArray
+
+
+@dataclass(frozen=True)
 class EdgeData:
     """Weight, time and attributes of edges, each None if they have none; rows are aligned with the edges.
 

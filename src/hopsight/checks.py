@@ -33,19 +33,6 @@ def spelling(spell: Spelling) -> Iterator[None]:
         _spelling.reset(before)
 
 
-@contextmanager
-def named(parameter: str, caller: str) -> Iterator[None]:
-    """Have messages about a parameter name the one that the caller gave it by.
-
-    >>> with named("name_column", "learn_from"):
-    ...     option("name_column")
-    'learn_from'
-    """
-    outer = _spelling.get()
-    with spelling(lambda name, value: outer(caller if name == parameter else name, value)):
-        yield
-
-
 def option(name: str, value: object = None) -> str:
     """Return how the caller gives a parameter (a value).
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from hopsight.canonical import (
+    Aside,
     EdgeData,
     canonical_adjacency,
     canonical_attributes,
@@ -82,6 +83,8 @@ class AttributedGraph:
     events
         The rows of the edge table with their amounts and times (:class:`hopsight.canonical.Events`), before duplicate
         rows are merged into edges; None if they have neither.
+    aside
+        Columns that no detector sees but that ``learn`` takes by their name (:class:`hopsight.canonical.Aside`).
 
     Examples
     --------
@@ -112,6 +115,7 @@ class AttributedGraph:
     known: Any = None
     rank_unknown: bool = False
     events: Any = None
+    aside: Mapping[str, Aside] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         adjacency, n_self_loops = canonical_adjacency(self.adjacency, self.directed)

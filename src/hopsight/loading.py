@@ -19,6 +19,7 @@ def load(
     *,
     directed: bool = False,
     label: str | None = None,
+    learn_from: str | None = None,
     ignore: Sequence[str] = (),
     source_column: str | None = None,
     target_column: str | None = None,
@@ -57,6 +58,9 @@ def load(
     label
         Column of the node table with the ground truth: 0 or 1 (true or false), or -1, blank or "unknown" for an
         unlabeled node. It does not become an attribute.
+    learn_from
+        Column of the node table, or else of the edge list, with known cases for ``learn``, which takes it by its name:
+        ``CrossHCM().fit(graph).learn("is_fraud")``. It does not become an attribute.
     ignore
         Columns of either table to leave out.
     source_column, target_column, id_column
@@ -106,6 +110,7 @@ def load(
     named = {"label": label, "type_column": type_column, "name_column": name_column}
     of_nodes: dict[str, Any] = {**named, "ignore": tuple(ignore), "category": tuple(category)}
     of_edges: dict[str, Any] = {
+        "learn_from": learn_from,
         "source_column": source_column, "target_column": target_column, "id_column": id_column,
         "weight_column": weight_column, "time_column": time_column, "derive": derive, "duplicates": duplicates,
         "bipartite": bipartite, "header": header, "rank_unknown": rank_unknown or None,

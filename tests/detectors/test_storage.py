@@ -102,7 +102,9 @@ def test_dataclasses_and_dictionaries_are_restored(
 def test_every_part_of_cross_hcm_is_restored(tmp_path: Path) -> None:
     small = two_groups(0, n_each=20)
     first, second = small.node_ids[:2].tolist()
+    pairs = [tuple(small.node_ids[edge].tolist()) for edge in small.edges[:, :2].T]
     fitted = quick("cross_hcm").fit(small).learn({first: "anomalous", second: "normal"})
+    fitted = fitted.learn({pairs[0]: "anomalous", pairs[1]: "normal"})
     fitted.save(tmp_path)
     loaded = load_detector(tmp_path)
     for name in type(fitted).parts:

@@ -32,7 +32,7 @@ def hashes(n: int) -> np.ndarray:
 def test_labels_find_what_no_score_looks_for() -> None:
     features, score, truth, rng = rows(by_score=False)
     judged = rng.permutation(truth.size)[:100]
-    found = learn(features, score, judged, truth[judged], hashes(truth.size), 0)
+    found = learn(features.rows, score, judged, truth[judged], hashes(truth.size), 0)
     rest = np.setdiff1d(np.arange(truth.size), judged)
     assert roc_auc_score(truth[rest], score[rest]) < 0.6
     assert roc_auc_score(truth[rest], found.log_odds(features, score)[rest]) > 0.9
@@ -42,7 +42,7 @@ def test_labels_find_what_no_score_looks_for() -> None:
 def test_a_few_labels_are_enough_to_learn(n: int) -> None:
     features, score, truth, _ = rows(by_score=True)
     judged = np.argsort(-score)[[0, *range(-1, -n, -1)]]
-    found = learn(features, score, judged, truth[judged], hashes(truth.size), 0)
+    found = learn(features.rows, score, judged, truth[judged], hashes(truth.size), 0)
     assert roc_auc_score(truth, found.log_odds(features, score)) > 0.8
 
 
@@ -50,7 +50,7 @@ def test_labels_from_the_top_of_a_good_ranking_do_not_ruin_it() -> None:
     features, score, truth, rng = rows(by_score=True)
     noisy = score + rng.normal(scale=0.4, size=score.size)
     judged = np.argsort(-noisy)[:60]
-    found = learn(features, noisy, judged, truth[judged], hashes(truth.size), 0)
+    found = learn(features.rows, noisy, judged, truth[judged], hashes(truth.size), 0)
     rest = np.setdiff1d(np.arange(truth.size), judged)
     before, after = (roc_auc_score(truth[rest], each[rest]) for each in (noisy, found.log_odds(features, noisy)))
     assert after > before - 0.03
@@ -60,7 +60,7 @@ def test_the_ranking_stays_if_labels_contradict_themselves() -> None:
     features, score, truth, rng = rows(by_score=True)
     judged = rng.permutation(truth.size)[:80]
     random = Features(rng.normal(size=features.values.shape).astype(np.float32), features.names, features.local)
-    found = learn(random, score, judged, truth[judged], hashes(truth.size), 0)
+    found = learn(random.rows, score, judged, truth[judged], hashes(truth.size), 0)
     rest = np.setdiff1d(np.arange(truth.size), judged)
     assert roc_auc_score(truth[rest], found.log_odds(random, score)[rest]) > 0.97
 
@@ -70,7 +70,7 @@ def test_probabilities_are_about_as_often_right_as_they_say() -> None:
     for seed in range(4):
         features, score, truth, rng = rows(by_score=False, seed=seed)
         judged = rng.permutation(truth.size)[:100]
-        found = learn(features, score, judged, truth[judged], hashes(truth.size), 0)
+        found = learn(features.rows, score, judged, truth[judged], hashes(truth.size), 0)
         rest = np.setdiff1d(np.arange(truth.size), judged)
         chance = 1.0 / (1.0 + np.exp(-found.log_odds(features, score)[rest]))
         bins = np.minimum((10 * chance).astype(int), 9)
@@ -82,12 +82,12 @@ def test_probabilities_are_about_as_often_right_as_they_say() -> None:
 def test_the_order_of_rows_and_the_number_of_threads_change_nothing() -> None:
     features, score, truth, rng = rows(by_score=False)
     judged, words = rng.permutation(truth.size)[:60], hashes(truth.size)
-    found = learn(features, score, judged, truth[judged], words, 3).log_odds(features, score)
+    found = learn(features.rows, score, judged, truth[judged], words, 3).log_odds(features, score)
     order = rng.permutation(truth.size)
     moved = Features(features.values[order], features.names, features.local)
     places = np.argsort(order)[judged]
     with few_threads(1):
-        again = learn(moved, score[order], places, truth[judged], words[order], 3).log_odds(moved, score[order])
+        again = learn(moved.rows, score[order], places, truth[judged], words[order], 3).log_odds(moved, score[order])
     assert np.array_equal(again, found[order])
 
 
@@ -97,7 +97,7 @@ def test_the_estimate_is_made_without_the_own_label() -> None:
     estimates = []
     for seed in range(5):
         judged = np.random.default_rng(seed).permutation(truth.size)[:100]
-        found = learn(features, score, judged, np.arange(100) % 4 == 0, hashes(truth.size), 0)
+        found = learn(features.rows, score, judged, np.arange(100) % 4 == 0, hashes(truth.size), 0)
         estimates.append(found.quality()["roc_auc"])
     assert np.mean(estimates) < 0.58
 
@@ -105,7 +105,7 @@ def test_the_estimate_is_made_without_the_own_label() -> None:
 def test_what_was_learned_is_made_of_arrays_alone_and_refuses_damage() -> None:
     features, score, truth, rng = rows(by_score=False)
     judged = rng.permutation(truth.size)[:50]
-    found = learn(features, score, judged, truth[judged], hashes(truth.size), 0)
+    found = learn(features.rows, score, judged, truth[judged], hashes(truth.size), 0)
     found.check(truth.size)
     arrays = {}
     for name, value in vars(found).items():

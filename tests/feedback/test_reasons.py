@@ -24,7 +24,7 @@ def reasons() -> LearnedReasons:
     judged = rng.permutation(n)[:120]
     hashes = rng.integers(0, 2**63, size=n, dtype=np.uint64)
     score = np.abs(rng.normal(size=n))
-    return LearnedReasons(learn(features, score, judged, truth[judged], hashes, 0), features, score)
+    return LearnedReasons(learn(features.rows, score, judged, truth[judged], hashes, 0), features, score)
 
 
 def test_the_attribute_that_makes_anomalies_distinguishes_them(reasons: LearnedReasons) -> None:

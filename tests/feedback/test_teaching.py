@@ -101,6 +101,7 @@ def test_another_graph_gets_probabilities_too(fitted: CrossHCM, taught: CrossHCM
     judged = taught.judge(other)
     assert judged.probability_.shape == (240,) and ((judged.probability_ > 0) & (judged.probability_ < 1)).all()
     assert roc_auc_score(other.labels == 1, judged.probability_) > 0.5
+    assert judged.learned_words == taught.learned_words and judged.distinctions() == taught.distinctions()
     plain, forgotten = fitted.judge(other), judged.learn({})
     assert np.array_equal(forgotten.decision_score_, plain.decision_score_)
     assert np.array_equal(forgotten.label_, plain.label_) and forgotten.threshold_ == plain.threshold_

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from hopsight.system.threads import in_order
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Matrix = NDArray[np.float32]
+
+Columns = Callable[[AttributedGraph], tuple[NDArray[Any], Sequence[str]]]  # the attributes that a learner sees
 
 N_LEVELS = 257  # quantiles that a feature's normal scores are read from
 FARTHEST = 3.0  # standard deviations: no feature counts for more in a linear expert

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from hopsight.checks import plural
 from hopsight.feedback.experts import (
     EXPERTS,
     N_FOLDS,
@@ -70,7 +72,8 @@ class Learned:
     calibration
         Intercept and slope from the combination to the log-odds of being anomalous.
     judged, anomalous, out_of_fold
-        Positions of the judged rows, which are anomalous (0 or 1), and their probability without their own label.
+        Positions of the judged rows (none in another graph), which are anomalous (0 or 1), and their probability
+        without their own label.
     before
         The scores without labels of the judged rows.
     key
@@ -101,7 +104,22 @@ class Learned:
 
     def log_odds(self, features: Features, score: FloatArray) -> FloatArray:
         """Return the log-odds that each row is anomalous, given its features and its score without labels."""
+        if len(features.names) != len(self.levels):
+            raise ValueError(
+                f"labels were learned with {plural(len(self.levels), 'feature')}, and this graph has "
+                f"{len(features.names):,}: its edges must have the same direction, weights, times and columns as those "
+                "of the fit"
+            )
         return self.calibration[0] + self.calibration[1] * self._combined(features.values, score)
+
+    def without_labels(self) -> Learned:
+        """Return the same for another graph, in which no row is known to be anomalous or normal."""
+        return replace(self, judged=np.zeros(0, dtype=np.int64))
+
+    @property
+    def labels(self) -> tuple[IntArray, BoolArray]:
+        """Positions of the judged rows of this graph, and which of them are anomalous."""
+        return self.judged, self.anomalous[: self.judged.size] > 0
 
     def _combined(self, rows: Matrix, score: FloatArray) -> FloatArray:
         usual = normal_scores(score[:, None], self.score_levels, farthest=np.inf)
@@ -149,7 +167,7 @@ class Learned:
 
     def check(self, n_rows: int) -> None:
         """Refuse arrays of a saved model that do not fit together."""
-        n_features, m, k = self.levels.shape[0], self.judged.size, self.coefficients.size
+        n_features, m, k = self.levels.shape[0], self.anomalous.size, self.coefficients.size
         n_local = int((self.local_columns > 0).sum())
         shapes = {
             "line": (2,), "linear": (n_features + 2,), "known": (k, n_features), "coefficients": (k,),
@@ -159,6 +177,8 @@ class Learned:
         wrong = [name for name, shape in shapes.items() if np.shape(getattr(self, name)) != shape]
         if wrong or self.score_levels.shape[0] != 1 or self.expert_levels.shape[0] != len(EXPERTS):
             raise ValueError(f"{(wrong or ['levels'])[0]} of what was learned has the wrong shape")
+        if self.judged.shape not in ((m,), (0,)):
+            raise ValueError("judged of what was learned has the wrong shape")
         if not ((self.judged >= 0) & (self.judged < n_rows)).all():
             raise ValueError("what was learned names nodes that do not exist")
         self.correction.check(n_features)
@@ -181,14 +201,19 @@ class Learned:
 
 
 def learn(
-    features: Features, score: FloatArray, judged: IntArray, anomalous: BoolArray, hashes: NDArray[np.uint64], seed: int
+    features: Callable[[IntArray], Features],
+    score: NDArray[Any],
+    judged: IntArray,
+    anomalous: BoolArray,
+    hashes: NDArray[np.uint64],
+    seed: int,
 ) -> Learned:
     """Learn from the labels of some rows, of which there must be both kinds.
 
     Parameters
     ----------
     features, score
-        Features of all rows, and their scores without labels.
+        Returns the features of some rows; the scores of all rows without labels.
     judged, anomalous
         Positions of the judged rows, and which of them are anomalous.
     hashes
@@ -200,24 +225,25 @@ def learn(
     kept = _thinned(judged, anomalous, hashes)
     judged, anomalous = judged[kept], anomalous[kept]
     reference = np.argsort(hashes, kind="stable")[:MOST_REFERENCE]
-    levels = quantile_levels(features.values[reference])
+    others, labeled = features(reference), features(judged)
+    levels = quantile_levels(others.values)
     score_levels = quantile_levels(score[reference][:, None], N_LEVELS)
     usual = normal_scores(score[:, None], score_levels, farthest=np.inf)[:, 0].astype(np.float64)
-    rows = features.values[judged]
-    mine = Judged(rows, normal_scores(rows, levels), usual[judged], anomalous, _folds(anomalous), features.local, seed)
+    rows, local = labeled.values, labeled.local
+    mine = Judged(rows, normal_scores(rows, levels), usual[judged], anomalous, _folds(anomalous), local, seed)
     with few_threads(1):
         correction, line, by_correction = fit_correction(mine)
         linear, by_linear = fit_linear(mine)
         coefficients, by_kernel = fit_kernel(mine)
-        local, by_local = fit_local(mine)
+        near, by_local = fit_local(mine)
         everything, by_all = fit_all(mine)
     nobody = np.zeros(0)
     draft = Learned(
-        correction, local, everything, line, linear, mine.normal, coefficients, levels, score_levels,
-        np.zeros((len(EXPERTS), 1), dtype=np.float32), features.local.astype(np.int64), nobody, nobody, judged,
+        correction, near, everything, line, linear, mine.normal, coefficients, levels, score_levels,
+        np.zeros((len(EXPERTS), 1), dtype=np.float32), local.astype(np.int64), nobody, nobody, judged,
         anomalous.astype(np.int64), nobody, usual[judged], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64),
     )  # fmt: skip
-    opinions = draft._opinions(features.values[reference], usual[reference])
+    opinions = draft._opinions(others.values, usual[reference])
     expert_levels = quantile_levels(opinions, N_LEVELS)
     without = np.column_stack([by_correction, by_linear, by_kernel, by_local, by_all])
     columns = np.column_stack([normal_scores(without, expert_levels, farthest=np.inf), mine.score])
@@ -231,6 +257,33 @@ def learn(
         "kept": np.array([int(stays)]),
     }  # fmt: skip
     return Learned(**learned)
+
+
+def from_log_odds(log_odds: FloatArray) -> FloatArray:
+    """Return −log₁₀ of the probability of being normal, exact for probabilities near 0 and 1."""
+    return np.asarray(np.logaddexp(0.0, log_odds) / np.log(10.0))
+
+
+def probable(scores: FloatArray, probability: FloatArray, false_alarms: float) -> float:
+    """Return the threshold above which the mean probability of being normal is at most ``false_alarms``.
+
+    >>> probable(np.array([3.0, 2.0, 1.0, 0.0]), np.array([0.99, 0.9, 0.3, 0.0]), 0.1)
+    1.5
+    >>> probable(np.array([1.0, 0.5]), np.array([0.4, 0.1]), 0.1)
+    1.0
+    """
+    order = np.argsort(-scores, kind="stable")
+    wrong = np.cumsum(1.0 - probability[order]) / np.arange(1, scores.size + 1)
+    n_flagged = int(np.flatnonzero(wrong <= false_alarms)[-1]) + 1 if (wrong <= false_alarms).any() else 0
+    if n_flagged in (0, scores.size):
+        return float(scores.max()) if n_flagged == 0 else float(np.nextafter(scores.min(), -np.inf))
+    return float((scores[order[n_flagged - 1]] + scores[order[n_flagged]]) / 2.0)
+
+
+def key_of(hashes: NDArray[Any]) -> int:
+    """Return a number that tells the nodes of a graph, and their order, from others, given the hashes of their ids."""
+    places = np.arange(1, hashes.size + 1, dtype=np.uint64)
+    return int((hashes.astype(np.uint64) * places).sum(dtype=np.uint64) >> np.uint64(2))
 
 
 def _combine(columns: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArray]:

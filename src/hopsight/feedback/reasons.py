@@ -104,8 +104,6 @@ class LearnedReasons:
     def distinctions(self, n: int = N_DISTINCTIONS) -> list[Distinction]:
         """Return the groups that distinguish known anomalies, those first without which most would be lost."""
         anomalous = self.learned.anomalous > 0
-        if anomalous.size != len(self.learned.known) or anomalous.all() or not anomalous.any():
-            return []  # learned from another graph
         chosen = _some_of_each(anomalous)
         known, anomalous = self.learned.known[chosen], anomalous[chosen]
         whole = _without_own_label(known, anomalous)

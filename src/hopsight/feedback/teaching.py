@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,9 @@ from scipy.special import expit
 from hopsight.checks import check_count, plural
 from hopsight.detectors.base import NodeOrder
 from hopsight.detectors.predict import ranked_last, threshold
-from hopsight.feedback.features import Features, node_features, with_judged_neighbors
-from hopsight.feedback.learner import Learned, learn
+from hopsight.feedback import edges
+from hopsight.feedback.features import Columns, Features, node_features, with_judged_neighbors
+from hopsight.feedback.learner import Learned, from_log_odds, key_of, learn, probable
 from hopsight.feedback.reasons import LearnedReasons, given_away
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels, read_labels
@@ -24,7 +25,6 @@ from hopsight.metrics import ranking, ranks
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Columns = Callable[[AttributedGraph], tuple[NDArray[Any], Sequence[str]]]
 
 ALTERNATING = 20  # questions of which every other one is from the top of the ranking; later it is every third
 FEWEST_ESTIMATED = 5  # labels of the rarer kind, below which an estimate would mean nothing
@@ -32,7 +32,7 @@ TOP, BULK, UNSURE = None, "bulk", "unsure"  # why a node is asked about
 
 
 def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns) -> Any:
-    """Return a copy of a fitted detector whose ranking has learned from labels.
+    """Return a copy of a fitted detector whose ranking of nodes or edges has learned from their labels.
 
     Parameters
     ----------
@@ -46,15 +46,17 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
         Returns the attributes of a graph that a learner sees, and their names.
     """
     known = labels if isinstance(labels, Labels) else read_labels(labels, graph)
-    copied = untaught(detector)
-    if known.conflicts:
-        notice(f"{plural(known.conflicts, 'node')} had contradictory labels; the latest counts.", None)
+    of_edges = known.noun == "edge"
+    copied = copy.copy(detector) if of_edges else untaught(detector)
+    if of_edges:
+        edges.untaught(copied)
+    _notice_doubts(known)
     if not known.both_kinds:
-        word = "anomalous" if known.anomalous.any() else "normal"
-        if known.positions.size:
-            notice(
-                f"All labels are {word}: label some nodes of the other kind as well. The ranking stays as it was.", None
-            )
+        return copied
+    if of_edges:
+        for question in given_away(*edges.own_columns(graph, known.positions), known.anomalous, known.name):
+            notice(question, None)
+        edges.teach(copied, known, graph, columns, score_before(copied))
         return copied
     for question in given_away(
         graph.attributes[known.positions], list(graph.attribute_names), known.anomalous, known.name
@@ -64,10 +66,29 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
     features = with_judged_neighbors(features, graph, known.positions, known.anomalous)
     seed = detector.seed if isinstance(detector.seed, int) else 0
     hashes = graph.node_hashes
-    found = learn(features, copied.decision_score_, known.positions, known.anomalous, hashes, seed % 2**32)
-    copied.learned_ = replace(found, key=np.array([_key(hashes)]))
+    found = learn(features.rows, copied.decision_score_, known.positions, known.anomalous, hashes, seed % 2**32)
+    copied.learned_ = replace(found, key=np.array([key_of(hashes)]))
     apply(copied, features, copied.decision_score_, ranked=graph.ranked)
     return copied
+
+
+def _notice_doubts(known: Labels) -> None:
+    """Give notice of labels that contradict each other or are all of one kind."""
+    if known.conflicts:
+        rule = "the latest counts" if known.noun == "node" else "one that is anomalous once counts as anomalous"
+        notice(f"{plural(known.conflicts, known.noun)} had contradictory labels; {rule}.", None)
+    if known.positions.size and not known.both_kinds:
+        word = "anomalous" if known.anomalous.any() else "normal"
+        notice(
+            f"All labels are {word}: label some {known.noun}s of the other kind as well. The ranking stays as it was.",
+            None,
+        )
+
+
+def score_before(detector: Any) -> FloatArray:
+    """Return the scores of nodes as they are without labels."""
+    scores: FloatArray = detector.decision_score_ if detector.learned_ is None else detector.before_["decision_score_"]
+    return scores
 
 
 def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default: FloatArray) -> Features:
@@ -101,7 +122,7 @@ def apply(
         "threshold_": np.array([before]),
     }
     detector.rank_before_ = ranks(default)
-    scores = ranked_last(default if learned.kept[0] else _from_log_odds(log_odds), ranked)
+    scores = ranked_last(default if learned.kept[0] else from_log_odds(log_odds), ranked)
     rows = slice(None) if ranked is None else ranked
     detector.decision_score_ = scores
     if not keep_threshold:
@@ -115,28 +136,7 @@ def apply(
 
 def scores_of(learned: Learned, features: Features, default: FloatArray) -> FloatArray:
     """Return the scores of some rows by what was learned."""
-    return default if learned.kept[0] else _from_log_odds(learned.log_odds(features, default))
-
-
-def _from_log_odds(log_odds: FloatArray) -> FloatArray:
-    """Return −log₁₀ of the probability of being normal, exact for probabilities near 0 and 1."""
-    return np.asarray(np.logaddexp(0.0, log_odds) / np.log(10.0))
-
-
-def probable(scores: FloatArray, probability: FloatArray, false_alarms: float) -> float:
-    """Return the threshold above which the mean probability of being normal is at most ``false_alarms``.
-
-    >>> probable(np.array([3.0, 2.0, 1.0, 0.0]), np.array([0.99, 0.9, 0.3, 0.0]), 0.1)
-    1.5
-    >>> probable(np.array([1.0, 0.5]), np.array([0.4, 0.1]), 0.1)
-    1.0
-    """
-    order = np.argsort(-scores, kind="stable")
-    wrong = np.cumsum(1.0 - probability[order]) / np.arange(1, scores.size + 1)
-    n_flagged = int(np.flatnonzero(wrong <= false_alarms)[-1]) + 1 if (wrong <= false_alarms).any() else 0
-    if n_flagged in (0, scores.size):
-        return float(scores.max()) if n_flagged == 0 else float(np.nextafter(scores.min(), -np.inf))
-    return float((scores[order[n_flagged - 1]] + scores[order[n_flagged]]) / 2.0)
+    return default if learned.kept[0] else from_log_odds(learned.log_odds(features, default))
 
 
 def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, default: FloatArray) -> FloatArray:
@@ -145,13 +145,10 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, defa
     In another graph than that of the fit no node is known to be anomalous or normal.
     """
     learned: Learned = detector.learned_
-    if learned.key[0] != _key(graph.node_hashes):
-        nobody, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        empty: dict[str, Any] = {"judged": nobody, "anomalous": nobody, "out_of_fold": nothing, "before": nothing}
-        detector.learned_ = learned = replace(learned, **empty)
-    anomalous = learned.anomalous > 0
+    if learned.key[0] != key_of(graph.node_hashes):
+        detector.learned_ = learned = learned.without_labels()
     features = features_of(detector, graph, columns, default)
-    features = with_judged_neighbors(features, graph, learned.judged, anomalous)
+    features = with_judged_neighbors(features, graph, *learned.labels)
     apply(detector, features, default, ranked=graph.ranked, keep_threshold=True)
     scores: FloatArray = detector.decision_score_
     return scores
@@ -162,7 +159,7 @@ def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns) -> Learn
     learned: Learned = detector.learned_
     default = detector.before_["decision_score_"]
     features = features_of(detector, graph, columns, default)
-    features = with_judged_neighbors(features, graph, learned.judged, learned.anomalous > 0)
+    features = with_judged_neighbors(features, graph, *learned.labels)
     return LearnedReasons(learned, features, default)
 
 
@@ -223,32 +220,26 @@ def questions(
     return list(asked.items())
 
 
-def in_words(learned: Learned) -> str:
+def in_words(learned: Learned, noun: str = "node") -> str:
     """Say what was learned from, and how well it predicts labels that it has not seen."""
     found = learned.quality()
-    heading = f"Learned from {found['n_anomalous']:,} anomalous and {plural(found['n_normal'], 'normal node')}."
+    heading = f"Learned from {found['n_anomalous']:,} anomalous and {plural(found['n_normal'], f'normal {noun}')}."
     if found["kept"]:
         return (
-            f"{heading} Predictions made without a node's own label show no gain (ROC-AUC {found['roc_auc']:.2f}, "
+            f"{heading} Predictions made without the {noun}'s own label show no gain (ROC-AUC {found['roc_auc']:.2f}, "
             f"{found['roc_auc_before']:.2f} before), so the ranking stays as it was."
         )
     if min(found["n_anomalous"], found["n_normal"]) < FEWEST_ESTIMATED:
-        return f"{heading} How well that predicts other nodes cannot be estimated from so few."
+        return f"{heading} How well that predicts other {noun}s cannot be estimated from so few."
     words = (
         f"{heading} Without their own labels: ROC-AUC {found['roc_auc']:.2f} ({found['roc_auc_before']:.2f} before), "
         f"precision among the first {found['n_first']}: {found['precision']:.2f} ({found['precision_before']:.2f} "
         "before)."
     )
     from_top = learned.before.mean() * np.sqrt(learned.before.size) > 3.0  # normal scores: their mean would be 0
-    return f"{words} This holds for nodes like those judged." if from_top else words
+    return f"{words} This holds for {noun}s like those judged." if from_top else words
 
 
 def _each(order: IntArray, free: NDArray[np.bool_]) -> Iterator[int]:
     """Return the free nodes of an order, one by one."""
     return iter(order[free[order]].tolist())
-
-
-def _key(hashes: NDArray[Any]) -> int:
-    """Return a number that tells the nodes of a graph, and their order, from others, given the hashes of their ids."""
-    places = np.arange(1, hashes.size + 1, dtype=np.uint64)
-    return int((hashes.astype(np.uint64) * places).sum(dtype=np.uint64) >> np.uint64(2))

@@ -96,11 +96,12 @@ from hopsight.system.threads import few_threads, in_order, safe_in_forks
 
 if TYPE_CHECKING:
     from hopsight.feedback.learner import Learned
-    from hopsight.feedback.reasons import LearnedReasons
+    from hopsight.feedback.reasons import Distinction, LearnedReasons
 
 PRIOR_PAIRS = 10.0
 SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
 ROWS_READ = 1 << 13  # nodes whose attributes a thread reads at a time
+LEARNED = ("before_", "rank_before_", "probability_", "edge_before_", "edge_anomaly_probability_")
 MOST_LEARNED, LEARNED_COMPONENTS = 64, 48  # attributes that a learner sees one by one, and components of more
 
 IntArray = NDArray[np.int64]
@@ -169,6 +170,7 @@ class CrossHCM(Detector):
     parts: ClassVar[Mapping[str, Callable[..., Any]]] = {
         "transform_": AttributeTransform, "references_": References, "attribute_baseline_": AttributeBaseline,
         "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "learned_": _learned,
+        "edge_learned_": _learned,
     }  # fmt: skip
 
     evidence: tuple[str, ...] = DEFAULT_EVIDENCE
@@ -347,7 +349,8 @@ class CrossHCM(Detector):
         clock, saved = StageClock(callback), Checkpoint.of(checkpoint, self, graph)
         self.split_seed_, self.directed_ = split_seed(self.seed), graph.directed
         self.learned_: Learned | None = None
-        for name in ("before_", "rank_before_", "probability_"):  # of labels that an earlier fit has learned from
+        self.edge_learned_: Learned | None = None
+        for name in LEARNED:  # by an earlier fit, from labels
             vars(self).pop(name, None)
 
         # 1. Transform the attributes.
@@ -518,6 +521,10 @@ class CrossHCM(Detector):
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         if self.score != "evidence":
             return self.hav_ if self.score == "hav" else self.ahp_
+        if self.edge_learned_ is not None:
+            from hopsight.feedback import edges as of_edges
+
+            of_edges.apply_to_other(self, graph, self._learner_columns, strength)
         if self.learned_ is None:
             return strength
         from hopsight.feedback import teaching
@@ -655,17 +662,20 @@ class CrossHCM(Detector):
         return groups
 
     def learn(self, labels: Any, graph: AttributedGraph | None = None) -> Self:
-        """Return a new fitted detector whose ranking has learned from labels of nodes; this one stays as it is.
+        """Return a new fitted detector that has learned from labels of nodes or edges; this one stays as it is.
 
         Nothing moves until there are labels of both kinds. Learning again starts from the fit, with all the labels
-        given then. Afterwards ``probability_`` holds the probability that each node is anomalous, and
-        ``learned_words`` how well labels were predicted without themselves.
+        given then. Afterwards ``probability_`` holds the probability that each node is anomalous, or
+        ``edge_anomaly_probability_`` that of each edge, and ``learned_words`` how well labels were predicted without
+        themselves. Labels of nodes leave the ranking of edges as it is, and vice versa.
 
         Parameters
         ----------
         labels
-            A mapping of node id to label, a Series, a table with the columns ``node`` and ``verdict``, or the path of
-            such a CSV file; see :func:`hopsight.io.labels.read_labels`.
+            A mapping of node id to label, a Series, a table with the columns ``node`` and ``verdict``, the path of
+            such a CSV file, or the name of a column that the graph was loaded with as ``learn_from``; for edges, a
+            mapping of pairs (source, target), or a table with the columns ``source``, ``target`` and ``verdict``. See
+            :func:`hopsight.io.labels.read_labels`.
         graph
             The graph the detector was fitted on; needed for a detector loaded from disk, which does not keep it.
         """
@@ -695,23 +705,40 @@ class CrossHCM(Detector):
             from hopsight.feedback import teaching
 
             teaching.check_learned(self)
+        if self.edge_learned_ is not None:
+            from hopsight.feedback import edges
+
+            edges.check_learned(self)
 
     @property
     def learned_words(self) -> str | None:
         """What was learned from labels and how sure it is, in a few sentences; None if nothing was learned."""
-        if self.learned_ is None:
+        known = {"node": self.learned_, "edge": self.edge_learned_}
+        if not any(known.values()):
             return None
         from hopsight.feedback import teaching
 
-        return teaching.in_words(self.learned_)
+        return " ".join(teaching.in_words(each, noun) for noun, each in known.items() if each is not None)
 
     def learned_reasons(self, graph: AttributedGraph | None = None) -> LearnedReasons | None:
-        """Return what distinguishes known anomalies and what moved each node; None if nothing was learned."""
+        """Return what distinguishes known anomalies and what moved each node; None if nothing was learned of nodes."""
         if self.learned_ is None:
             return None
         from hopsight.feedback import teaching
 
         return teaching.reasons_of(self, self._graph_for("learned_reasons", graph), self._learner_columns)
+
+    def distinctions(self, graph: AttributedGraph | None = None) -> list[Distinction]:
+        """Return what distinguishes known anomalies, nodes before edges; nothing without labels."""
+        found = self.learned_reasons(graph)
+        known = [] if found is None else found.distinctions()
+        if self.edge_learned_ is not None:
+            from hopsight.feedback import edges, teaching
+
+            graph = self._graph_for("distinctions", graph)
+            scores = teaching.score_before(self)
+            known += edges.reasons_of(self, graph, self._learner_columns, scores).distinctions()
+        return known
 
     def _learner_columns(
         self, graph: AttributedGraph, rows: IntArray | None = None
@@ -744,10 +771,11 @@ class CrossHCM(Detector):
         for kind, values in evidence.items():
             strengths[kind][at] = values[0]
         scores[at] = strength
-        known = np.isin(learned.judged, part.nodes)
-        places = part.places_of(learned.judged[known])
+        judged, anomalous = learned.labels
+        known = np.isin(judged, part.nodes)
+        places = part.places_of(judged[known])
         features = node_features(near, near.attributes, names, strengths, scores)
-        features = with_judged_neighbors(features, near, places, learned.anomalous[known] > 0)
+        features = with_judged_neighbors(features, near, places, anomalous[known])
         return float(teaching.scores_of(learned, features.rows(at), np.array([strength]))[0])
 
     def _graph_for(self, call: str, graph: AttributedGraph | None) -> AttributedGraph:

@@ -1,19 +1,22 @@
-"""Labels of nodes: read them from a mapping, a table or a file, and find the nodes that they are about."""
+"""Labels of nodes or edges: read them from a mapping, a table, a file or a column, and find what they are about."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.canonical import Aside
 from hopsight.checks import Refusal, option, plural, shortened, suggest
 from hopsight.graph import AttributedGraph
+from hopsight.io.rules import SINCE_1970
 from hopsight.io.sources import reading
 from hopsight.io.textfile import text_content
+from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
 
 VERDICTS = ("anomalous", "normal", "unsure")
@@ -30,18 +33,21 @@ UNKNOWN = frozenset(("", "unsure", "unknown", "none", "null", "nan", "na", "n/a"
 
 @dataclass(frozen=True)
 class Labels:
-    """What is known about some nodes.
+    """What is known about some nodes or edges.
 
     Attributes
     ----------
     positions, anomalous
-        Positions of the labeled nodes, in ascending order, and which of them are anomalous.
+        Positions of the labeled nodes or edges, in ascending order, and which of them are anomalous.
     unsure
-        Positions of nodes whose label is blank or unsure although they are listed.
+        Positions of those whose label is blank or unsure although they are listed.
     conflicts
-        Number of nodes that were listed with different labels; the latest counts.
+        Number of nodes or edges that were listed with different labels: the latest counts for a node, and an edge is
+        anomalous if one of its rows is.
     name
         What the labels are called, such as the column that they come from.
+    noun
+        What they are labels of: ``"node"`` or ``"edge"``.
     """
 
     positions: NDArray[np.int64]
@@ -49,32 +55,36 @@ class Labels:
     unsure: NDArray[np.int64]
     conflicts: int = 0
     name: str = "the label"
+    noun: str = "node"
 
     @property
     def both_kinds(self) -> bool:
-        """Whether there are anomalous and normal nodes among them."""
+        """Whether there are anomalous and normal ones among them."""
         return bool(self.anomalous.any() and not self.anomalous.all())
 
 
 def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = None) -> Labels:
-    """Return the labels of nodes.
+    """Return the labels of nodes or edges.
 
     Parameters
     ----------
     source
         A mapping of node id to label, a pandas Series with node ids as index, one label per node in the order of the
-        graph, a table with the column ``node`` and one other (or ``verdict``), or the path of such a CSV file. A label
-        is yes or no, 1 or 0, true or false, anomalous or normal, or one of two words of any kind; blank, -1 and unsure
-        mean unknown. Where a node occurs twice, the last label counts.
+        graph, a table with the column ``node`` and one other (or ``verdict``), or the path of such a CSV file; the name
+        of a column that the graph keeps aside (``load(…, learn_from="is_fraud")``). For edges, ids are pairs (source,
+        target), and tables have the columns ``source`` and ``target``. A label is yes or no, 1 or 0, true or false,
+        anomalous or normal, or one of two words of any kind; blank, -1 and unsure mean unknown. Where a node occurs
+        twice, the last label counts; an edge is anomalous if one of its rows is.
     graph
-        The graph that the nodes belong to.
+        The graph that the nodes and edges belong to.
     anomalous_value
         The label that means anomalous, if that cannot be guessed; any other label then means normal.
 
     Raises
     ------
     ValueError
-        If a column is missing, there are labels of more than two kinds, or a node is not in the graph.
+        If a column is missing or is an attribute, there are labels of more than two kinds, or a node or an edge is not
+        in the graph.
 
     Examples
     --------
@@ -82,31 +92,63 @@ def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = N
     >>> found = read_labels({"cy": "fraud", "ann": "regular", "bob": ""}, path)
     >>> found.positions.tolist(), found.anomalous.tolist(), found.unsure.tolist()
     ([0, 2], [False, True], [1])
+    >>> read_labels({("bob", "ann"): 1, ("bob", "cy"): 0}, path).anomalous.tolist()
+    [True, False]
     """
-    known: dict[int, str] = {}
-    conflicts: set[int] = set()
+    if isinstance(source, str) and source in graph.aside:
+        return _of_column(graph.aside[source], source, graph, anomalous_value)
+    pairs = list(_pairs(source, graph))
+    of_edges = bool(pairs) and isinstance(pairs[0][0], tuple)
+    find, noun = (edge_position, "edge") if of_edges else (position_of, "node")
+    places, words = [], []
     missing: list[Hashable] = []
-    for node, label in _pairs(source, graph):
+    for node, label in pairs:
         try:
-            place = position_of(graph, node)
+            places.append(find(graph, node))
+            words.append(label_word(label))
         except ValueError:
             missing.append(node)
-            continue
-        word = label_word(label)
-        if known.get(place, word) != word and word not in UNKNOWN and known[place] not in UNKNOWN:
-            conflicts.add(place)
-        known[place] = word
     if missing:
         raise ValueError(
-            f"{plural(len(missing), 'labeled node')} of {len(missing) + len(known):,} "
+            f"{plural(len(missing), f'labeled {noun}')} of {len(pairs):,} "
             f"{'is' if len(missing) == 1 else 'are'} not in the graph, such as {shortened(missing[0])}; correct or "
             "remove them"
         )
-    means = meaning_of(set(known.values()), anomalous_value)
-    places = np.array(sorted(place for place, word in known.items() if word not in UNKNOWN), dtype=np.int64)
-    anomalous = np.array([means[known[place]] for place in places.tolist()], dtype=np.bool_)
-    unsure = np.array(sorted(place for place, word in known.items() if word in UNKNOWN), dtype=np.int64)
-    return Labels(places, anomalous, unsure, len(conflicts))
+    means = meaning_of(set(words), anomalous_value)
+    flags = np.array([int(means.get(word, -1)) for word in words], dtype=np.int64)
+    return _merged(np.array(places, dtype=np.int64), flags, of_edges=of_edges)
+
+
+def _of_column(column: Aside, name: str, graph: AttributedGraph, anomalous_value: object) -> Labels:
+    """Return the labels in a column that a graph keeps aside."""
+    words = [label_word(word) for word in column.words]
+    means = meaning_of(set(words), anomalous_value)
+    flags = np.array([int(means.get(word, -1)) for word in words], dtype=np.int64)[column.codes]
+    of_edges = column.rows.ndim == 2
+    places = column.rows
+    if of_edges:
+        given = column.rows[0] != column.rows[1]  # the graph has no self-loops
+        places, flags = _positions(graph, *column.rows[:, given]), flags[given]
+    if not (flags >= 0).any():
+        raise Refusal("learn_from", f"names the column {shortened(name)}, which has no label in it")
+    return replace(_merged(places, flags, of_edges=of_edges), name=name)
+
+
+def _merged(places: NDArray[np.int64], flags: NDArray[np.int64], *, of_edges: bool) -> Labels:
+    """Return one label per node or edge, given its labels in order: 1 anomalous, 0 normal, -1 unknown."""
+    order = np.lexsort([np.arange(places.size), places])
+    ordered, sorted_flags = places[order], flags[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    if not first.size:
+        return Labels(ordered, ordered > 0, ordered, noun="edge" if of_edges else "node")
+    last = np.append(first[1:], ordered.size) - 1
+    highest = np.maximum.reduceat(sorted_flags, first)
+    lowest = np.minimum.reduceat(np.where(sorted_flags < 0, 2, sorted_flags), first)  # of those that are known
+    label = highest if of_edges else sorted_flags[last]
+    one_each, conflicts = ordered[first], int(((highest == 1) & (lowest == 0)).sum())
+    known = label >= 0
+    noun = "edge" if of_edges else "node"
+    return Labels(one_each[known], label[known] == 1, one_each[~known], conflicts, noun=noun)
 
 
 def label_word(label: object) -> str:
@@ -177,6 +219,25 @@ def position_of(graph: AttributedGraph, node: Hashable) -> int:
         return graph.index_of(node[1:])
 
 
+def edge_position(graph: AttributedGraph, pair: Any) -> int:
+    """Return the position of an edge among those of a graph, given the ids of its two ends."""
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise Refusal("labels", f"of edges name pairs (source, target), got {shortened(pair)}")
+    source, target = (np.array([position_of(graph, end)]) for end in pair)
+    return int(_positions(graph, source, target)[0])
+
+
+def _positions(graph: AttributedGraph, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions of edges among those of a graph, given those of their ends; refuse pairs without an edge."""
+    if not graph.directed:
+        source, target = np.minimum(source, target), np.maximum(source, target)
+    places = find_edges(graph.edges, graph.edge_starts, source, target)
+    found = np.minimum(places, graph.n_edges - 1)
+    if not (graph.edges[:, found] == np.stack([source, target])).all():
+        raise ValueError("there is no edge between two nodes")
+    return found
+
+
 def count_words(labels: Labels) -> str:
     """Say how many labels of each kind there are.
 
@@ -189,8 +250,11 @@ def count_words(labels: Labels) -> str:
 
 def _pairs(source: Any, graph: AttributedGraph) -> Iterable[tuple[Hashable, Any]]:
     if isinstance(source, str | Path):
+        if isinstance(source, str) and not Path(source).is_file():
+            _refuse_column(source, graph)
         return _columns(_table(source), str(source))
-    is_table = isinstance(source, Mapping) and "node" in source and not isinstance(source["node"], str)
+    heading = next((name for name in ("node", "source") if isinstance(source, Mapping) and name in source), None)
+    is_table = heading is not None and not isinstance(source[heading], str)
     if is_table or hasattr(source, "columns"):
         return _columns(source, "the table of labels")
     if hasattr(source, "items"):  # a mapping, or a Series of pandas, which has its ids as index
@@ -203,23 +267,42 @@ def _pairs(source: Any, graph: AttributedGraph) -> Iterable[tuple[Hashable, Any]
         raise Refusal("labels", f"{wanted}, got {len(labels):,}")
     raise Refusal(
         "labels",
-        "must be a mapping of node id to label, a table with the column node and one other, or the path of a CSV file, "
-        f"got {type(source).__name__}",
+        "must be a mapping of node id to label, a table with the column node and one other, the path of a CSV file, or "
+        f"the name of a column, got {type(source).__name__}",
     )
 
 
 def _columns(table: Any, name: str) -> Iterable[tuple[Hashable, Any]]:
-    """Return the pairs of node and label of a table with the column ``node`` and ``verdict`` or one other."""
+    """Return pairs of node and label from a table with the column ``node`` (or the two ends) and ``verdict``."""
     columns = list(getattr(table, "columns", table))
-    others = [column for column in columns if column != "node"]
+    of_edges = "node" not in columns and {"source", "target"} <= {*columns}
+    others = [column for column in columns if column not in (("source", "target") if of_edges else ("node",))]
     label = "verdict" if "verdict" in others else others[0] if len(others) == 1 else None
-    if "node" not in columns or label is None:
-        missing = "node" if "node" not in columns else "verdict"
-        raise ValueError(f"{name} has no column {missing}; labels are in the columns node and verdict")
-    nodes, labels = list(table["node"]), list(table[label])
+    if label is None or not (of_edges or "node" in columns):
+        missing = "verdict" if of_edges or "node" in columns else "node"
+        raise ValueError(
+            f"{name} has no column {missing}; labels are in the columns node and verdict, or source, target and verdict"
+        )
+    labels = list(table[label])
+    nodes = list(zip(table["source"], table["target"], strict=False)) if of_edges else list(table["node"])
     if len(nodes) != len(labels):
         raise ValueError(f"{name} has {plural(len(nodes), 'node')} and {plural(len(labels), 'label')}")
     return zip(nodes, labels, strict=True)
+
+
+def _refuse_column(name: str, graph: AttributedGraph) -> None:
+    """Refuse the name of a column that the graph does not keep aside."""
+    used = {each.partition("=")[0].removesuffix(SINCE_1970) for each in graph.attribute_names}
+    if name in used or name in graph.edge_attribute_names:
+        raise ValueError(
+            f"the fit has used the column {shortened(name)} as an attribute: load the graph with learn_from={name!r}, "
+            "and fit again"
+        )
+    hint = suggest(name, graph.aside)
+    raise ValueError(
+        f"there is no file {name}, and the graph keeps no column of this name aside{hint}; load it with "
+        f"learn_from={name!r}"
+    )
 
 
 def _table(path: str | Path) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.canonical import Aside
 from hopsight.checks import check_choice, option, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
@@ -270,6 +271,7 @@ def node_fields(
     n_nodes: int,
     *,
     label: str | None = None,
+    learn_from: str | None = None,
     ignore: Sequence[str] = (),
     missing: str = "fill",
     category: Sequence[str] = (),
@@ -292,7 +294,7 @@ def node_fields(
     >>> fields["attribute_names"], fields["labels"].tolist()
     (['age'], [0, 1])
     """
-    single = {"label": label, "type_column": type_column, "name_column": name_column}
+    single = {"label": label, "learn_from": learn_from, "type_column": type_column, "name_column": name_column}
     several = [("ignore", name) for name in ignore] + [("category", name) for name in category]
     for parameter, name in (*single.items(), *several):
         check_column(parameter, name, names)
@@ -300,9 +302,12 @@ def node_fields(
     truth = label if label is not None else LABEL_COLUMN
     if truth in names:
         fields["labels"] = read_flags(column(truth))
+    known = [name for name in dict.fromkeys((label, learn_from)) if name is not None]
+    if known:
+        fields["aside"] = {name: set_aside(column(name), np.arange(n_nodes)) for name in known}
     if KIND_COLUMN in names:
         fields["kinds"] = read_flags(column(KIND_COLUMN), KINDS)
-    left_out = {truth, LABEL_COLUMN, KIND_COLUMN, *ignore}
+    left_out = {truth, LABEL_COLUMN, KIND_COLUMN, *known, *ignore}
     types = type_column or first_known([name for name in names if name not in left_out], TYPE_NAMES)
     if types is not None:
         fields["node_types"] = _texts(column(types))
@@ -385,6 +390,14 @@ def _are_values(words: pl.Series) -> bool:
 def _are_sentences(words: pl.Series) -> bool:
     """Return whether most texts are longer than a name."""
     return float(words.str.strip_chars().str.count_matches(r"\s+").median() or 0) >= MOST_WORDS  # type: ignore[arg-type]
+
+
+def set_aside(column: pl.Series, rows: NDArray[np.int64]) -> Aside:
+    """Return a column as text, for the nodes or the ends of edges that its rows are about."""
+    texts = column.cast(pl.String).fill_null("").str.strip_chars()
+    words = texts.unique().sort()
+    codes = texts.replace_strict(words, np.arange(len(words)), return_dtype=pl.Int64).to_numpy()
+    return Aside(rows, tuple(words.to_list()), codes)
 
 
 def _texts(column: pl.Series) -> list[str]:

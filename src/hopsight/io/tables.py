@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from hopsight.canonical import DUPLICATES
@@ -17,7 +18,15 @@ from hopsight.io.derive import EdgeRows, parse_derive
 from hopsight.io.edges import EdgeColumns, add_derived, edge_columns, find_ends, kinds_to_derive, state_ends
 from hopsight.io.frames import Table, open_table, write_frame
 from hopsight.io.ids import Sides, as_sides
-from hopsight.io.nodes import OWN_COLUMNS, check_column, distinct, node_fields, own_columns, with_unknown
+from hopsight.io.nodes import (
+    OWN_COLUMNS,
+    check_column,
+    distinct,
+    node_fields,
+    own_columns,
+    set_aside,
+    with_unknown,
+)
 from hopsight.io.notices import notice
 from hopsight.io.rules import normalized_name
 from hopsight.io.sources import TABLE_SUFFIXES, reading
@@ -32,6 +41,7 @@ def read_tables(
     nodes: Any = None,
     *,
     directed: bool = False,
+    learn_from: str | None = None,
     source_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
@@ -67,14 +77,17 @@ def read_tables(
             _check_without_nodes(table.names, ends, id_column=id_column, **options)
         state_ends(ends, (source_column, target_column), notices)
         rows = _EdgeTable.read(
-            table, ends, ignore=options.get("ignore", ()), weight_column=weight_column, time_column=time_column,
-            category=options.get("category", ()), notices=notices,
+            table, ends, ignore=options.get("ignore", ()), learn_from=learn_from, weight_column=weight_column,
+            time_column=time_column, category=options.get("category", ()), notices=notices,
         )  # fmt: skip
     sides = as_sides(rows.sources, rows.targets, ends, bipartite, notices)
     if nodes is None:
         found = _NodeTable(sides.all_ids(), {"node_types": sides.types_of_all()}, {})
+        if rows.known is None:
+            check_column("learn_from", learn_from, table.names)
     else:
-        found = _NodeTable.read(nodes, id_column, table.names, sides, may_lack=kinds != (), notices=notices, **options)
+        options |= {"learn_from": learn_from, "may_lack": kinds != ()}
+        found = _NodeTable.read(nodes, id_column, table.names, sides, notices=notices, **options)
     node_ids, sources, targets = ids.same_type(found.ids, sides.sources, sides.targets)
     with reading(edges):
         node_ids, (source, target) = ids.positions(node_ids, sources, targets, others=found.others)
@@ -86,6 +99,8 @@ def read_tables(
         ids.notice_unknown(unknown, bool(rank_unknown), notices)
         fields = with_unknown(fields, n_known, unknown.to_list(), sides.types_of(unknown))
         fields["rank_unknown"] = bool(rank_unknown)
+    if learn_from is not None and learn_from not in fields.setdefault("aside", {}) and rows.known is not None:
+        fields["aside"][learn_from] = set_aside(rows.known, np.stack([source, target]))
     ours = any(name in OUR_COLUMNS for name in table.names)
     chosen = kinds_to_derive(kinds, fields, some=bool(rows.others), ours=ours)
     numbers, times, categories = rows.others.summarized()
@@ -159,27 +174,34 @@ def notice_unused(names: Sequence[str], notices: list[str] | None) -> None:
 
 @dataclass(frozen=True)
 class _EdgeTable:
-    """The ids of both ends of every row, and the other columns."""
+    """The ids of both ends of every row, the other columns, and the column of known cases if it has that."""
 
     sources: pl.Series
     targets: pl.Series
     others: EdgeColumns
+    known: pl.Series | None
 
     @classmethod
-    def read(cls, table: Table, ends: tuple[str, str], *, ignore: Sequence[str], **options: Any) -> _EdgeTable:
+    def read(
+        cls, table: Table, ends: tuple[str, str], *, ignore: Sequence[str], learn_from: str | None, **options: Any
+    ) -> _EdgeTable:
         """Read the rows of an edge list."""
+        if learn_from is not None and learn_from in (*ends, options["weight_column"], options["time_column"]):
+            raise Refusal("learn_from", f"names the column {learn_from!r}, which is read as something else")
         for parameter in ("weight_column", "time_column"):
             check_column(parameter, options[parameter], table.names)
-        others = [name for name in table.names if name not in ends and name not in ignore]
+        aside = [name for name in table.names if name == learn_from]
+        others = [name for name in table.names if name not in (*ends, *ignore, *aside)]
         named = (*options["category"], options["weight_column"], options["time_column"])
         codes = _codes(table, others, named, options["notices"])
         options["category"] = [*options["category"], *codes]
-        frame = table.read([*ends, *others], text=[*ends, *options["category"]])
+        frame = table.read([*ends, *others, *aside], text=[*ends, *options["category"], *aside])
         frame = ids.with_ids(frame, ends, typed=table.typed, notices=options["notices"])
         if not frame.height:
             raise ValueError("it has a header but no edges")
         options["category"] = [name for name in options["category"] if name in others]
-        return cls(frame[ends[0]], frame[ends[1]], edge_columns(frame, others, **options))
+        known = frame[aside[0]] if aside else None
+        return cls(frame[ends[0]], frame[ends[1]], edge_columns(frame, others, **options), known)
 
 
 def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], notices: list[str] | None) -> list[str]:
@@ -219,6 +241,7 @@ class _NodeTable:
         edge_names: Sequence[str],
         sides: Sides,
         *,
+        learn_from: str | None,
         notices: list[str] | None,
         **options: Any,
     ) -> _NodeTable:
@@ -230,10 +253,14 @@ class _NodeTable:
             for parameter in ("ignore", "category"):
                 given = options.get(parameter, ())
                 options[parameter] = [name for name in given if name in names or name not in edge_names]
-            named = (*options["category"], *(options.get(each) for each in ("label", "type_column", "name_column")))
+            if learn_from not in edge_names:
+                check_column("learn_from", learn_from, [*names, *edge_names])
+            options["learn_from"] = learn_from if learn_from in names else None
+            single = ("label", "learn_from", "type_column", "name_column")
+            named = (*options["category"], *(options.get(each) for each in single))
             codes = _codes(table, [name for name in names if name not in options["ignore"]], named, notices)
             options["category"] = [*options["category"], *codes]
-            left_out = {*options["ignore"]} - {id_name}
+            left_out = {*options["ignore"]} - {id_name, learn_from}
             frame = table.read(
                 [name for name in table.names if name not in left_out], text=[id_name, *options["category"]]
             )

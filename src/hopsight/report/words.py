@@ -81,9 +81,11 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
         )
     if getattr(model, "learned_words", None):
         paragraphs.append(model.learned_words)
-        from hopsight.feedback.reasons import in_words
+        from hopsight.feedback.reasons import Distinction, in_words
 
-        distinguishing = explainer.learned and in_words(explainer.learned.distinctions())
+        known = run.get("distinguishes")
+        found = model.distinctions(explainer.graph) if known is None else [Distinction(**each) for each in known]
+        distinguishing = in_words(found)
         paragraphs += [distinguishing] if distinguishing else []
     n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
     if n_unjudged:

@@ -285,7 +285,7 @@ def learn_from(model: Any, graph: AttributedGraph, verdicts: dict[int, str]) -> 
     node, and an unsure one removes it. Until there are labels of both kinds, the detector stays as it is.
     """
     before = model.learned_
-    known = {} if before is None else dict(zip(before.judged.tolist(), (before.anomalous > 0).tolist(), strict=True))
+    known = {} if before is None else dict(zip(*(each.tolist() for each in before.labels), strict=True))
     known |= {place: verdict == "anomalous" for place, verdict in verdicts.items()}
     places = sorted(place for place in known if verdicts.get(place) != "unsure")
     positions, anomalous = np.array(places, dtype=np.int64), np.array([known[place] for place in places], dtype=bool)

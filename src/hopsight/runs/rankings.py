@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import Refusal, named, option, shortened
+from hopsight.checks import Refusal, option, shortened
 from hopsight.detectors.predict import ranked_threshold
 from hopsight.detectors.table import KINDS, WEIGHTS
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels, count_words, read_labels
+from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
 from hopsight.runs.request import Request
 from hopsight.runs.results import read_table
@@ -125,40 +127,21 @@ def check_files(request: Request, detector: Any) -> None:
         return
     if not hasattr(detector, "learn"):
         raise Refusal("learn_from", f"is for cross_hcm: {request.detector} cannot learn from labels")
-    if not request.learns_from_file and request.source.nodes is None:
+    if request.learns_from_file:
+        return
+    if request.source.path is None or request.learn_from.endswith(TABLE_SUFFIXES) or os.sep in request.learn_from:
         raise Refusal(
             "learn_from",
-            f"is {shortened(request.learn_from)}, which is no file; to learn from a column, pass the node table that "
-            f"has it with {option('nodes')}",
+            f"is {shortened(request.learn_from)}, which is no file; to learn from a column, pass the table that has it",
         )
 
 
 def read_with_labels(request: Request) -> tuple[AttributedGraph, Labels | None]:
     """Return the graph, and the labels to learn from; a column of labels is never an attribute."""
-    source = request.source
     if request.learn_from is None:
-        return source.read(), None
-    if request.learns_from_file:
-        graph = source.read()
-        return graph, read_labels(request.learn_from, graph, request.anomalous_value)
-    column = request.learn_from
-    with named("name_column", "learn_from"):  # names are read as they stand, and are never an attribute
-        listed = dataclasses.replace(source, name_column=column, label=None, ignore=_with(source, source.label)).read()
-    names = listed.node_names
-    labels = read_labels([] if names is None else names.tolist(), listed, request.anomalous_value)
-    labels = dataclasses.replace(labels, name=column)
-    if not labels.positions.size:
-        raise Refusal("learn_from", f"names the column {shortened(column)}, which has no label in it")
-    if source.name_column is None and source.label is None:
-        return dataclasses.replace(listed, node_names=None), labels
-    if source.label == column:
-        return source.read(), labels
-    return dataclasses.replace(source, ignore=_with(source, column)).read(), labels
-
-
-def _with(source: Any, column: str | None) -> tuple[str, ...]:
-    """Return the columns to leave out, and one more."""
-    return source.ignore if column is None or column in source.ignore else (*source.ignore, column)
+        return request.source.read(), None
+    graph = request.source.read(learn_from=None if request.learns_from_file else request.learn_from)
+    return graph, read_labels(request.learn_from, graph, request.anomalous_value)
 
 
 def asked_for(

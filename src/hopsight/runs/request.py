@@ -55,8 +55,8 @@ class Source:
         except (KeyError, TypeError) as error:
             raise _unrepeatable(error) from None
 
-    def read(self) -> AttributedGraph:
-        """Return the graph."""
+    def read(self, learn_from: str | None = None) -> AttributedGraph:
+        """Return the graph, which keeps the column ``learn_from`` of one of its tables aside."""
         check_choice("missing", self.missing, MISSING)
         if self.path is None:
             from hopsight.datasets import make_demo
@@ -65,7 +65,7 @@ class Source:
         from hopsight.loading import load
 
         options = dataclasses.asdict(self)
-        graph: AttributedGraph = load(options.pop("path"), **options)
+        graph: AttributedGraph = load(options.pop("path"), learn_from=learn_from, **options)
         return graph
 
     def files(self) -> list[str]:

@@ -122,6 +122,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
     names = _series(graph.node_ids)  # text is repeated by polars, not as Python objects
     known = {"hop": "edge_hop_", "probability": "edge_probability_", "variance": "edge_variance_"}
     optional = {"surprise": "edge_surprise_", "score": "edge_score_", "flagged": "edge_label_"}
+    optional["anomaly_probability"] = "edge_anomaly_probability_"
     known |= {name: value for name, value in optional.items() if hasattr(model, value)}
 
     def rows(places: slice) -> pl.DataFrame:
@@ -217,9 +218,9 @@ def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: boo
 
 def _distinguishes(graph: AttributedGraph, model: Any) -> list[dict[str, Any]] | None:
     """Return what distinguishes known anomalies; None if nothing was learned from labels."""
-    if getattr(model, "learned_", None) is None:
+    if getattr(model, "learned_words", None) is None:
         return None
-    return [dataclasses.asdict(each) for each in model.learned_reasons(graph).distinctions()]
+    return [dataclasses.asdict(each) for each in model.distinctions(graph)]
 
 
 def write_results(

@@ -89,7 +89,7 @@ class Detection:
         found = self.scores.approxQuantile("score", SHARES.tolist(), 1e-3)
         model.decision_score_ = np.interp(np.linspace(0.0, 1.0, 1001), SHARES, found)
         model.label_ = (model.decision_score_ > self.threshold).astype(np.int64)
-        vars(model)["without_graph_"], model.learned_ = True, None
+        vars(model)["without_graph_"], model.learned_, model.edge_learned_ = True, None, None
         return model
 
     @property

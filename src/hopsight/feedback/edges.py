@@ -1,0 +1,271 @@
+"""Teach a fitted detector from labels of edges: the same learner, on what is known about an edge and its two ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from hopsight.detectors.base import NodeOrder
+from hopsight.feedback.features import Columns, Features
+from hopsight.feedback.learner import Learned, from_log_odds, key_of, learn, probable
+from hopsight.feedback.reasons import SCORE, LearnedReasons
+from hopsight.graph import AttributedGraph
+from hopsight.io.labels import Labels
+from hopsight.io.rules import SECONDS_PER_DAY, UNIX
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Matrix = NDArray[np.float32]
+
+EDGES_AT_ONCE = 1 << 16  # whose features exist at a time
+JUDGED_NAMES = ("anomalous edges at its ends", "normal edges at its ends", "share of anomalous edges at its ends")
+FIRST_MONDAY = 4  # days after 1970-01-01, a Thursday
+
+
+@dataclass(frozen=True)
+class EdgeTable:
+    """What a learner sees of each edge, computed for some edges at a time.
+
+    The attributes, the number of edges and the evidence of both ends (of source and target where edges have a
+    direction, else their sum and difference), the edge's own attributes, its weight (also beside what is usual for each
+    end) and the time of day and week; its predicted hops, surprise, dissimilarity and score without labels; and how
+    many other edges at its ends are known to be anomalous and normal.
+
+    Attributes
+    ----------
+    graph
+        The graph.
+    local, evidence
+        (n_nodes, n_columns) what is known about the ends: attributes and log degree, evidence and score.
+    local_names, evidence_names
+        What these columns are called.
+    own
+        (n_edges,) columns of evidence about each edge, by name.
+    usual
+        (n_nodes,) mean of log(1 + |weight|) over the edges of each node; None without weights.
+    dated
+        Whether times are seconds since 1970, so that they have an hour and a day of the week.
+    counts
+        (n_nodes, 2) judged edges at each node, anomalous and normal.
+    judged, anomalous
+        Positions of the judged edges, in ascending order, and which are anomalous.
+    """
+
+    graph: AttributedGraph
+    local: Matrix
+    evidence: Matrix
+    local_names: Sequence[str]
+    evidence_names: Sequence[str]
+    own: dict[str, NDArray[Any]]
+    usual: FloatArray | None
+    dated: bool
+    counts: Matrix
+    judged: IntArray
+    anomalous: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        detector: Any,
+        graph: AttributedGraph,
+        columns: Columns,
+        scores: FloatArray,
+        judged: IntArray,
+        anomalous: NDArray[np.bool_],
+    ) -> EdgeTable:
+        """Return what a detector knows about the edges of a graph, given the scores of its nodes without labels.
+
+        Sums are taken in the order of ids, so that the order of rows changes no rounding.
+        """
+        by_place = np.argsort(judged)
+        judged, anomalous = judged[by_place], anomalous[by_place]
+        order = NodeOrder.of(graph)
+        moved, places = (graph, slice(None)) if order is None else (order.graph, order.nodes)
+        attributes, names = columns(moved)
+        degree = np.log1p(graph.degrees)[:, None]
+        kinds = sorted(detector.evidence_)  # a saved model has them in another order
+        strengths = [np.nan_to_num(detector.evidence_[kind]) for kind in kinds]
+        usual = None
+        if moved.edge_weight is not None:
+            size = np.log1p(np.abs(moved.edge_weight))
+            total = sum(np.bincount(end, weights=size, minlength=graph.n_nodes) for end in moved.edges)
+            usual = (total / np.maximum(moved.degrees, 1))[places]
+        counts = np.zeros((graph.n_nodes, 2), dtype=np.float32)
+        for end in graph.edges[:, judged]:
+            np.add.at(counts, (end, np.where(anomalous, 0, 1)), 1.0)
+        time = graph.edge_time
+        return cls(
+            graph,
+            np.concatenate([np.asarray(attributes, np.float32)[places], degree], axis=1, dtype=np.float32),
+            np.stack([*strengths, scores], axis=1).astype(np.float32),
+            [*names, "number of neighbors"],
+            [*kinds, "score of the node"],
+            {
+                "hops": detector.edge_hop_,
+                "surprise": detector.edge_surprise_,
+                "dissimilarity": detector.edge_dissimilarity_,
+                SCORE: score_before(detector),
+            },
+            usual,
+            time is not None and bool(((time >= UNIX[0]) & (time <= UNIX[1])).all()),
+            counts,
+            judged,
+            anomalous,
+        )
+
+    @property
+    def score(self) -> NDArray[Any]:
+        """The score of every edge without labels."""
+        return self.own[SCORE]
+
+    def rows(self, edges: IntArray) -> Features:
+        """Return the features of some edges."""
+        source, target = self.graph.edges[:, edges]
+        local = [*self._ends(self.local, self.local_names, source, target), *self._of_edges(edges)]
+        evidence = [(values[edges][:, None], [name]) for name, values in self.own.items()]
+        evidence += self._ends(self.evidence, self.evidence_names, source, target)
+        evidence.append((self._judged_at_ends(edges), list(JUDGED_NAMES)))
+        blocks = [*local, *evidence]
+        names = tuple(name for _, some in blocks for name in some)
+        values = np.nan_to_num(np.concatenate([block for block, _ in blocks], axis=1, dtype=np.float32))
+        return Features(values, names, np.arange(len(names)) < sum(len(some) for _, some in local))
+
+    def _ends(
+        self, values: Matrix, names: Sequence[str], source: IntArray, target: IntArray
+    ) -> list[tuple[NDArray[Any], list[str]]]:
+        """Return what is known about both ends."""
+        first, second = values[source], values[target]
+        if self.graph.directed:
+            return [(first, [f"source's {name}" for name in names]), (second, [f"target's {name}" for name in names])]
+        return [
+            (first + second, [f"both ends' {name}" for name in names]),
+            (np.abs(first - second), [f"difference in {name}" for name in names]),
+        ]
+
+    def _of_edges(self, edges: IntArray) -> list[tuple[NDArray[Any], list[str]]]:
+        """Return attributes, weight and time of some edges."""
+        data, blocks = self.graph.edge_data.rows(edges), list[tuple[NDArray[Any], list[str]]]()
+        if data.attributes is not None:
+            blocks.append((data.attributes, list(self.graph.edge_attribute_names)))
+        if data.weight is not None and self.usual is not None:
+            size = np.log1p(np.abs(data.weight))
+            beside = size - self.usual[self.graph.edges[:, edges]]
+            low, high = beside if self.graph.directed else np.sort(beside, axis=0)
+            words = ("source", "target") if self.graph.directed else ("end with more", "end with less")
+            names = ["weight", *(f"weight for its {word}" for word in words)]
+            blocks.append((np.column_stack([data.weight, low, high]), names))
+        if data.time is not None:
+            seconds = data.time if self.dated else np.zeros(edges.size)
+            days = np.floor(seconds / SECONDS_PER_DAY)
+            clock = np.column_stack([seconds - days * SECONDS_PER_DAY, (days - FIRST_MONDAY) % 7])
+            blocks.append((clock / [3600.0, 1.0], ["hour of the day", "day of the week"]))
+        return blocks
+
+    def _judged_at_ends(self, edges: IntArray) -> Matrix:
+        """Return how many other edges at the ends are known to be anomalous and normal, and the share of the former."""
+        counts = self.counts[self.graph.edges[:, edges]].sum(axis=0)
+        place = np.minimum(np.searchsorted(self.judged, edges), max(0, self.judged.size - 1))
+        known = self.judged[place] == edges if self.judged.size else np.zeros(edges.size, dtype=np.bool_)
+        own = np.where(self.anomalous[place[known]], 0, 1)
+        counts[np.flatnonzero(known), own] -= 2.0  # the edge itself, at both ends
+        share = (counts[:, 0] + 0.1) / (counts.sum(axis=1) + 1.0)
+        return np.column_stack([counts, share]).astype(np.float32)
+
+
+def own_columns(graph: AttributedGraph, edges: IntArray) -> tuple[NDArray[Any], list[str]]:
+    """Return the attributes, weights and times of some edges, and what they are called."""
+    data = graph.edge_data.rows(edges)
+    columns = {"weight": data.weight, "time": data.time}
+    if data.attributes is not None:
+        columns |= dict(zip(graph.edge_attribute_names, data.attributes.T, strict=True))
+    known = {name: values for name, values in columns.items() if values is not None}
+    return np.stack([*known.values(), np.zeros(edges.size)], axis=1), [*known]
+
+
+def score_before(detector: Any) -> NDArray[Any]:
+    """Return the scores of edges as they are without labels."""
+    before = detector.edge_score_ if detector.edge_learned_ is None else detector.edge_before_["edge_score_"]
+    return np.asarray(before)
+
+
+def teach(detector: Any, known: Labels, graph: AttributedGraph, columns: Columns, scores: FloatArray) -> None:
+    """Set what a detector learns from labels of edges, of which there are both kinds; its nodes stay as they are."""
+    table = EdgeTable.of(detector, graph, columns, scores, known.positions, known.anomalous)
+    hashes = _hashes(graph)
+    seed = detector.seed if isinstance(detector.seed, int) else 0
+    found = learn(table.rows, table.score, known.positions, known.anomalous, hashes, seed % 2**32)
+    detector.edge_learned_ = replace(found, key=np.array([key_of(hashes)]))
+    apply(detector, table)
+
+
+def apply(detector: Any, table: EdgeTable, *, keep_threshold: bool = False) -> None:
+    """Set the probabilities, scores and flags of edges by what a detector has learned, and keep what they replace."""
+    learned: Learned = detector.edge_learned_
+    default, n_edges = table.score, table.graph.n_edges
+    log_odds = np.empty(n_edges)
+    for start in range(0, n_edges, EDGES_AT_ONCE):
+        some = np.arange(start, min(n_edges, start + EDGES_AT_ONCE))
+        log_odds[some] = learned.log_odds(table.rows(some), default[some])
+    before = float(detector.edge_before_["edge_threshold_"][0]) if keep_threshold else detector.edge_threshold_
+    detector.edge_before_ = {
+        "edge_score_": default,
+        "edge_label_": (default > before).astype(np.int8),
+        "edge_threshold_": np.array([before]),
+    }
+    detector.edge_anomaly_probability_ = expit(log_odds)
+    detector.edge_score_ = default if learned.kept[0] else from_log_odds(log_odds)
+    if not keep_threshold:
+        detector.edge_threshold_ = probable(
+            detector.edge_score_, detector.edge_anomaly_probability_, detector.false_alarms
+        )
+    detector.edge_label_ = (detector.edge_score_ > detector.edge_threshold_).astype(np.int8)
+
+
+def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, scores: FloatArray) -> None:
+    """Set what was learned for the edges of a graph to judge, none of which is known if it is not that of the fit."""
+    learned: Learned = detector.edge_learned_
+    if learned.key[0] != key_of(_hashes(graph)):
+        learned = learned.without_labels()
+    detector.edge_learned_ = None  # its scores are those without labels
+    table = EdgeTable.of(detector, graph, columns, scores, *learned.labels)
+    detector.edge_learned_ = learned
+    apply(detector, table, keep_threshold=True)
+
+
+def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns, scores: FloatArray) -> LearnedReasons:
+    """Return the reasons of what a detector has learned from edges, given the features of the judged ones."""
+    learned: Learned = detector.edge_learned_
+    table = EdgeTable.of(detector, graph, columns, scores, *learned.labels)
+    return LearnedReasons(learned, table.rows(learned.judged), table.score[learned.judged])
+
+
+def untaught(detector: Any) -> None:
+    """Set the edges of a detector as they were before it learned from labels."""
+    if detector.edge_learned_ is not None:
+        before = detector.edge_before_
+        detector.edge_score_, detector.edge_label_ = before["edge_score_"], before["edge_label_"]
+        detector.edge_threshold_, detector.edge_learned_ = float(before["edge_threshold_"][0]), None
+        del detector.edge_before_, detector.edge_anomaly_probability_
+
+
+def check_learned(detector: Any) -> None:
+    """Refuse what a saved detector claims to have learned from edges if its parts do not fit together."""
+    n_edges = detector.edge_score_.size
+    detector.edge_learned_.check(n_edges)
+    columns = {**detector.edge_before_, "edge_anomaly_probability_": detector.edge_anomaly_probability_}
+    for name, size in (("edge_score_", n_edges), ("edge_label_", n_edges), ("edge_threshold_", 1)):
+        if np.shape(columns.get(name, ())) != (size,):
+            raise ValueError(f"{name} of what was learned has the wrong length")
+    if np.shape(detector.edge_anomaly_probability_) != (n_edges,):
+        raise ValueError("edge_anomaly_probability_ has the wrong length")
+
+
+def _hashes(graph: AttributedGraph) -> NDArray[np.uint64]:
+    """Return a random word per edge that depends on the ids of its ends alone, and on its direction if it has one."""
+    source, target = graph.node_hashes[graph.edges]
+    return (source * np.uint64(0x9E3779B97F4A7C15) if graph.directed else source) + target
