@@ -21,7 +21,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         capsys.readouterr()
         code = main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        return code, captured.out, captured.err
+        return code, captured.out, captured.err.replace("\n  ", " ")  # lines that were broken at 80 columns
 
     return call
 

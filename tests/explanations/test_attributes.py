@@ -92,9 +92,11 @@ def test_a_number_is_placed_among_all_nodes(rng: np.random.Generator) -> None:
     values[7] = [250.0, 50.0, -40.0]
     graph = AttributedGraph.from_edges([0], [1], values, attribute_names=["income", "age", "height"])
     income, height = unusual(graph, 7, 5)  # age is ordinary
+    usual = [f"{np.median(values[:, column]):.4g}" for column in (0, 2)]
     assert {str(income), str(height)} == {
-        "income 250: higher than for 99.8% of nodes", "height -40: lower than for 99.8% of nodes",
-    }  # fmt: skip
+        f"income 250 ({usual[0]} is usual): higher than for 99.8% of nodes",
+        f"height -40 ({usual[1]} is usual): lower than for 99.8% of nodes",
+    }
     assert unusual(graph, 7, 1)[0] in (income, height)
 
 

@@ -30,14 +30,16 @@ def test_to_dict_holds_every_neighbor_whatever_is_printed(fitted: Any) -> None:
     plain = explain(fitted, "hub", top=1).to_dict()
     assert [row["node"] for row in plain["neighbors"]] == ["c", "a", "d", "b"]
     assert len(plain["attributes"]) == 1
-    assert plain["summary"].startswith("Ranks 1 of 6 (flagged).")
+    assert plain["summary"].endswith("Ranks 1 of 6 (flagged).")
 
 
-def test_summary_says_rank_distance_and_attribute(fitted: Any) -> None:
-    assert explain(fitted, "hub").summary == (
-        "Ranks 1 of 6 (flagged). Its 4 neighbors look 2.5 hops away on average, farther than for 66% of nodes. "
-        "It differs most in age: 90, while its neighbors have 30.3 to 32.7."
+def test_summary_says_attribute_and_rank_and_the_details_how_far_neighbors_look(fitted: Any) -> None:
+    reasons = explain(fitted, "hub")
+    assert reasons.summary == (
+        "It differs most in age: 90, while its neighbors have 30.3 to 32.7. Ranks 1 of 6 (flagged)."
     )
+    assert reasons.in_short == "age 90; its neighbors have 30.3 to 32.7"
+    assert "Its 4 neighbors look 2.5 hops away on average, farther than for 66% of nodes." in str(reasons).splitlines()
 
 
 def test_text_lists_the_farthest_neighbors_and_counts_the_rest(fitted: Any) -> None:
@@ -106,24 +108,30 @@ CITIES = ["city=Dublin", "city=Oslo", "city=Rome"]
 def test_a_category_is_spoken_of_as_a_category(fitted: Any, cities: list[int], sentence: str) -> None:
     fitted.graph_ = AttributedGraph(fitted.graph_.adjacency, np.eye(3)[cities], attribute_names=CITIES)
     reasons = explain(fitted, 0)
-    assert reasons.summary.endswith(sentence)
+    assert reasons.summary.startswith(sentence)
     assert "=" not in str(reasons)
 
 
 def test_the_category_of_an_only_neighbor_and_of_an_edge(fitted: Any) -> None:
     fitted.graph_ = AttributedGraph(fitted.graph_.adjacency, np.eye(3)[[0, 1, 1, 1, 1, 0]], attribute_names=CITIES)
-    assert explain(fitted, 3).summary.endswith("Its city is Oslo; its only neighbor has Dublin.")
+    assert explain(fitted, 3).summary.startswith("Its city is Oslo; its only neighbor has Dublin.")
+    assert explain(fitted, 3).in_short == "city Oslo; its only neighbor: Dublin"
+    assert explain(fitted, 0).in_short == "city Dublin; 100% of neighbors: Oslo"
     lines = [line.split() for line in str(explain(fitted, 0, 3)).splitlines()]
     assert any(line[:3] == ["city", "Dublin", "Oslo"] for line in lines)
 
 
 def test_an_outlier_is_explained_by_its_three_most_unusual_values() -> None:
-    values = [OwnValue("income", 250_000.0, 99.85, 0.0), OwnValue("city", "Rome", share=0.004)]
+    values = [OwnValue("income", 250_000.0, 99.85, 0.0, usual=31_000.0), OwnValue("city", "Rome", share=0.004)]
     values += [OwnValue("age", 3.0, 0.0, 98.0), OwnValue("left out", 1.0, 95.0, 0.0)]
     assert outlier_sentence(values) == (
-        "Its own attributes are unusual: income 250,000: higher than for 99.8% of nodes; city Rome: as for 0.4% of "
-        "nodes; age 3: lower than for 98% of nodes."
+        "Its own attributes are unusual: income 250,000 (31,000 is usual): higher than for 99.8% of nodes; city Rome: "
+        "as for 0.4% of nodes; age 3: lower than for 98% of nodes."
     )
+    assert [each.in_short for each in values[:2]] == [
+        "income 250,000 (31,000 is usual)",
+        "city Rome: as for 0.4% of nodes",
+    ]
     assert "none of them is unusual by itself" in outlier_sentence([])
 
 
@@ -161,7 +169,7 @@ def test_the_members_of_a_ring_and_of_a_lockstep_group_are_named() -> None:
         "c\\n."
     )
     many = Companions("lockstep", tuple("abcdefgh"), 1, 1.0)
-    assert companions_sentence("lockstep", many).startswith("It belongs to a lockstep group of 9 near-copies")
+    assert companions_sentence("lockstep", many).startswith("It belongs to a group of 9 near-copies")
     assert companions_sentence("lockstep", many).endswith("with a, b, c, d, e, f and 2 more.")
     loose = Companions("lockstep", ("b", "c"))
     assert companions_sentence("lockstep", loose) == "Its edges close triangles of near-copies with b and c."

@@ -24,7 +24,7 @@ def test_the_summary_says_what_was_found_and_what_was_not_judged(
     flagged = int((judged.decision_score_ > judged.threshold_).sum())
     rule = f"{flagged} nodes flagged (score above {judged.threshold_:.4g})."
     assert f"HandMade examined 80 nodes and {judged.graph_.n_edges} edges. {rule}" in text
-    assert "The most anomalous node is <img src=x onerror=alert(1)>. Its" in text
+    assert "The most anomalous node is <img src=x onerror=alert(1)>. It differs most in " in text
     farthest = int(np.argmax(judged.edge_hop_))
     source, target = judged.graph_.node_ids[judged.graph_.edges[:, farthest]]
     assert f"The edge most out of place is {source} – {target}: its ends look 4.0 hops apart" in text

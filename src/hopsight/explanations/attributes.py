@@ -37,6 +37,11 @@ class Places:
         self._sorted = np.sort(values)
         self.size = max(1, values.size)
 
+    @property
+    def median(self) -> float:
+        """The median of all values."""
+        return float(np.median(self._sorted))
+
     def below(self, values: FloatArray) -> IntArray:
         """Return how many values are lower than each of some; an unknown one is above nothing."""
         found = self._sorted.searchsorted(values.astype(self._sorted.dtype), "left")
@@ -178,7 +183,8 @@ class AttributeComparison:
                 continue
             name, value, share = self.graph.attribute_names[column], float(own[column]), float(same[column])
             if column not in chosen and not binary[column]:
-                found.append(OwnValue(name, value, float(100 * below[column] / n), float(100 * above[column] / n)))
+                lower, higher = (float(100 * count[column] / n) for count in (below, above))
+                found.append(OwnValue(name, value, lower, higher, usual=self._places(column).median))
                 continue
             category, equals, its_value = name.partition("=")
             unique = bool(n - below[column] - above[column] <= 1)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopsight.checks import plural, printable
+from hopsight.explanations.events import FlowReason
 from hopsight.explanations.text import (
     LOGARITHMS,
     Readable,
@@ -34,8 +35,13 @@ MEANINGS = {
     "outlier": "its own attributes are unusual",
     "activity": "its number of edges is unusual for its attributes",
     "lockstep": "it is densely tied to nodes just like it",
+    "burst": "many events, or many new partners, within a short time",
+    "pass_through": "what came in went out again soon",
+    "cycle": "amounts went around a circle or along a chain",
+    "amount": "amounts unlike its own history, or just below a round limit",
 }
 SCALE = "3 = as unusual as 1 in 1,000 ordinary nodes"
+FLOW_KINDS = ("burst", "pass_through", "cycle", "amount")  # what events say, in the words of those who made them
 NOTICEABLE = 1.0  # one ordinary node in ten
 MOST_NAMES = 6
 UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pairs do are counted
@@ -101,13 +107,24 @@ class AttributeGap:
         if self.category is not None:
             return _category_sentence(self.category, n_neighbors)
         start = f"It differs most in {printable(shown_name(self.name))}: {shown_value(self.name, self.value)}"
+        return f"{start}, while {self._theirs(n_neighbors)}."
+
+    def in_short(self, n_neighbors: int) -> str:
+        """Say the same in a few words."""
+        if self.category is not None:
+            own, common = printable(self.category.value), printable(self.category.common)
+            who = "its only neighbor" if n_neighbors == 1 else f"{self.category.common_share:.0%} of neighbors"
+            return f"{printable(self.category.name)} {own}; {who}: {common}"
+        return f"{printable(shown_name(self.name))} {shown_value(self.name, self.value)}; {self._theirs(n_neighbors)}"
+
+    def _theirs(self, n_neighbors: int) -> str:
         if n_neighbors == 1:
-            return f"{start}, while its only neighbor has {shown_value(self.name, self.median)}."
+            return f"its only neighbor has {shown_value(self.name, self.median)}"
         if self.share is None:
-            return f"{start}, while its neighbors have {self.range}."
+            return f"its neighbors have {self.range}"
         if self.share in (0, 1):
-            return f"{start}, while all {n_neighbors:,} neighbors have {self.share:.0f}."
-        return f"{start}, while {self.share:.0%} of its neighbors have 1."
+            return f"all {n_neighbors:,} neighbors have {self.share:.0f}"
+        return f"{self.share:.0%} of its neighbors have 1"
 
     def cells(self) -> tuple[str, str, str, str, str]:
         """Return the row of this attribute: name, value, neighbors, difference, percentage of lower values."""
@@ -158,8 +175,9 @@ class Evidence:
 class OwnValue:
     """One value of the node among those of all nodes.
 
-    ``lower`` and ``higher`` are the percentages of nodes with a lower and with a higher value. For a category, a word
-    or a yes-or-no attribute, ``share`` is the share of nodes that have the same value instead.
+    ``lower`` and ``higher`` are the percentages of nodes with a lower and with a higher value, and ``usual`` is the
+    median. For a category, a word or a yes-or-no attribute, ``share`` is the share of nodes that have the same value
+    instead.
     """
 
     name: str
@@ -168,6 +186,7 @@ class OwnValue:
     higher: float | None = None
     share: float | None = None
     unique: bool = False
+    usual: float | None = None
 
     @property
     def place(self) -> str:
@@ -184,7 +203,21 @@ class OwnValue:
         if isinstance(self.value, str):
             return f"{printable(self.name)} {printable(self.value)}: {self.place}"
         text = printable(phrase(self.name, self.value))
-        return f"{text}{',' if self.name.endswith(FOR_COUNT) else ':'} {self.place}"
+        if self.name.endswith(FOR_COUNT):
+            return f"{text}, {self.place}"
+        return f"{text}{self._usually}: {self.place}"
+
+    @property
+    def in_short(self) -> str:
+        """The value and what is usual, in a few words."""
+        if isinstance(self.value, str):
+            return str(self)
+        text = printable(phrase(self.name, self.value))
+        return text if self.name.endswith(FOR_COUNT) else f"{text}{self._usually}" if self._usually else str(self)
+
+    @property
+    def _usually(self) -> str:
+        return "" if self.usual is None else f" ({shown_value(self.name, self.usual)} is usual)"
 
 
 @dataclass(frozen=True)
@@ -226,6 +259,7 @@ class Explanation(Readable):
     nodes with similar attributes) and ``companions`` (the other nodes of its ring or lockstep group). ``stability``
     is the share of repeated fits in which the node is among the first. Once the detector has learned from labels,
     ``probability`` is that of being anomalous, and ``influences`` are the features that raised or lowered it most.
+    Where edges have amounts or times, ``flow`` is what the events of the node say.
     """
 
     node: Hashable
@@ -253,13 +287,14 @@ class Explanation(Readable):
     stability: float | None = None
     probability: float | None = None
     influences: tuple[Influence, ...] = ()
+    flow: tuple[FlowReason, ...] = ()
 
     @property
     def summary(self) -> str:
-        """A few sentences: the rank, what is unusual, and what labels say."""
+        """A few sentences: what labels say, what is unusual, and the rank."""
         flagged = "flagged" if self.flagged else "not flagged"
-        decided = "" if self.decided_by is None else f", decided by {self.decided_by}"
-        return f"Ranks {self.rank:,} of {self.n_nodes:,} ({flagged}){decided}. {self.unusual} {self.by_labels}".strip()
+        rank = f"Ranks {self.rank:,} of {self.n_nodes:,} ({flagged})."
+        return " ".join(filter(None, (self.by_labels, self.unusual, rank)))
 
     @property
     def by_labels(self) -> str:
@@ -275,66 +310,77 @@ class Explanation(Readable):
 
     @property
     def unusual(self) -> str:
-        """The reason in a few sentences: what decided the score, then what else adds at least half as much."""
-        return self.reason()
-
-    def reason(self, *, hops: bool = True) -> str:
-        """Return the reason in a few sentences, without ``hops`` for readers who have never heard of them."""
+        """The reason in a few sentences: the strongest evidence first, then what adds at least half as much."""
         if self.decided_by is None:
-            return self._neighborhood(hops)
-        first = next(each for each in self.evidence if each.kind == self.decided_by)
-        if first.strength < NOTICEABLE:
-            return f"Nothing about it stands out; {self.decided_by} adds most to its score ({first.strength:.1f})."
-        also = [
-            each.kind
-            for each in sorted(self.evidence, key=lambda each: -each.weight * each.strength)
-            if each.counts and each.kind in ("outlier", "activity") and each.kind != self.decided_by
-            if each.strength >= NOTICEABLE and each.weight * each.strength >= first.weight * first.strength / 2
-        ]
-        sentences = [self._sentence(kind, hops) for kind in (self.decided_by, *also)]
-        if self.decided_by == "activity" and "outlier" not in also:
+            return self._neighborhood()
+        kinds = self.telling_kinds
+        if not kinds:
+            return "Nothing about it stands out."
+        sentences = [self._sentence(kind) for kind in kinds]
+        if kinds[0] == "activity" and "outlier" not in kinds:
             sentences.append(standing_out(self.own_values))  # the attributes for which the number of edges is unusual
-        return " ".join(filter(None, sentences))
+        return " ".join(dict.fromkeys(filter(None, sentences)))
+
+    @property
+    def telling_kinds(self) -> list[str]:
+        """The kinds of evidence worth a sentence, the strongest first; what the events say comes before the rest."""
+        counted = [each for each in self.evidence if each.counts and each.strength >= NOTICEABLE]
+        counted = sorted(counted, key=lambda each: -each.weight * each.strength)
+        most = max((each.weight * each.strength for each in counted), default=0.0)
+        also = [each.kind for each in counted if each.weight * each.strength >= most / 2]
+        also = [kind for kind in also if kind == also[0] or kind not in ("misfit", "ring", "lockstep")]
+        return sorted(also, key=lambda kind: kind not in FLOW_KINDS)
 
     @property
     def in_short(self) -> str:
-        """What decided the score, in a few words."""
-        if self.decided_by == "outlier" and self.own_values:
-            return f"unusual in {printable(shown_name(self.own_values[0].name).removesuffix(FOR_COUNT))}"
-        if self.decided_by == "activity" and self.expected_degree is not None:
+        """What is special about the node, in a few words."""
+        raised = next((each for each in self.influences if each.effect > 0), None)
+        if raised is not None:
+            return _influence(raised)
+        kinds = self.telling_kinds
+        found = (self._in_short(kind) for kind in (*kinds, *(["misfit"] if "misfit" not in kinds else [])))
+        return next(filter(None, found), MEANINGS.get(self.decided_by or "", ""))
+
+    def _in_short(self, kind: str) -> str:
+        """Say what is unusual in one kind of evidence in a few words; empty if that cannot be said."""
+        if kind in FLOW_KINDS:
+            return next((each.in_short for each in self.flow if each.kind == kind), "")
+        if kind == "outlier":
+            return telling(self.own_values, 1)[0].in_short if self.own_values else ""
+        if kind == "activity" and self.expected_degree is not None:
             return f"{plural(self.degree, 'edge')}; {usual_edges(self.expected_degree, self.n_nodes)} would be usual"
-        hops = [neighbor.hop for neighbor in self.neighbors if neighbor.hop is not None]
-        if self.decided_by == "misfit" and hops:
-            who = "only neighbor looks" if len(hops) == 1 else f"{len(hops):,} neighbors look"
-            return f"its {who} {sum(hops) / len(hops):.1f} hops away"
-        if self.companions is not None and self.companions.nodes:
+        if kind in ("ring", "lockstep") and self.companions is not None and self.companions.nodes:
             names = [printable(node) for node in self.companions.nodes[:2]]
             more = ["others"] if len(self.companions.nodes) > 2 else []
-            return f"{'a ring' if self.decided_by == 'ring' else 'in lockstep'} with {listed([*names, *more])}"
-        return MEANINGS.get(self.decided_by or "", "")
+            return f"{'a ring' if kind == 'ring' else 'a near-copy, tied'} with {listed([*names, *more])}"
+        if kind == "misfit" and self.attributes:
+            return plainest(self.attributes, 1)[0].in_short(self._n_neighbors)
+        return ""
 
-    def _sentence(self, kind: str, hops: bool) -> str:
+    @property
+    def _n_neighbors(self) -> int:
+        return len({neighbor.node for neighbor in self.neighbors})
+
+    def _sentence(self, kind: str) -> str:
         """Say what is unusual in one kind of evidence."""
+        if kind in FLOW_KINDS:
+            return next((each.sentence for each in self.flow if each.kind == kind), "")
         if kind == "outlier":
             return outlier_sentence(self.own_values)
         if kind == "activity":
             return activity_sentence(self.degree, self.expected_degree, self.degree_percentile, self.n_nodes)
         if kind in ("ring", "lockstep"):
             return companions_sentence(kind, self.companions)
-        return self._neighborhood(hops)
+        return self._neighborhood()
 
-    def _neighborhood(self, hops: bool) -> str:
-        """Say how many neighbors are unlike the node, how far away they look, and in which attribute it differs."""
+    def _neighborhood(self) -> str:
+        """Say in which attribute the node differs from its neighbors, and how many of them are unlike it."""
         sentences = []
-        if any(neighbor.hop is not None for neighbor in self.neighbors):
-            unlike = self._unlike()
-            if hops:
-                sentences += [unlike, self._distance(mentioned=bool(unlike))]
-            else:
-                sentences.append(unlike or "Its neighbors fit it less well than neighbors usually do.")
         if self.attributes:
-            sentences.append(self.attributes[0].sentence(len({neighbor.node for neighbor in self.neighbors})))
-        return " ".join(filter(None, sentences))
+            sentences.append(plainest(self.attributes, 1)[0].sentence(self._n_neighbors))
+        if any(neighbor.hop is not None for neighbor in self.neighbors):
+            sentences.append(self._unlike())
+        return " ".join(filter(None, sentences)) or "Its neighbors fit it less well than neighbors usually do."
 
     def _unlike(self) -> str:
         """Count the neighbors that are unlike the node, and name the two that fit least; empty if none is unlike it."""
@@ -353,16 +399,14 @@ class Explanation(Readable):
     def __repr__(self) -> str:
         return f"<Explanation of {printable(self.node)}: rank {self.rank:,} of {self.n_nodes:,}>"
 
-    def _distance(self, *, mentioned: bool) -> str:
-        """Say how far away the neighbors look, which the sentence before may have mentioned."""
+    def _distance(self) -> str:
+        """Say how far away the neighbors look."""
         hops = [neighbor.hop for neighbor in self.neighbors if neighbor.hop is not None]
         ahp = next((value for value in self.values if value.name == "ahp"), None)
         farther = f", farther than for {percent(ahp.percentile)} of nodes" if ahp and ahp.percentile >= 50 else ""
         away = f"{sum(hops) / len(hops):.1f} hops away"
         if len(hops) == 1:
             return f"Its only neighbor looks {away}{farther}."
-        if mentioned:
-            return f"On average they look {away}{farther}."
         return f"Its {len(hops):,} neighbors look {away} on average{farther}."
 
     def _parts(self) -> Iterator[str | Table]:
@@ -373,7 +417,9 @@ class Explanation(Readable):
         edges = f"{plural(self.degree, 'edge')}, more than {percent(self.degree_percentile)} of nodes"
         yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {edges}."
         if self.evidence:
-            yield strengths(self.evidence)
+            yield strengths(self.evidence, self.decided_by)
+        if any(neighbor.hop is not None for neighbor in self.neighbors):
+            yield self._distance()
         if self.stability is not None:
             yield f"It is among the first nodes with {self.stability:.0%} of the seeds."
         for value in () if self.evidence else self.values:  # evidence says it in words; the JSON has both
@@ -554,8 +600,8 @@ def compared(gap: AttributeGap) -> tuple[str, str, str, str]:
     )
 
 
-def strengths(evidence: Sequence[Evidence]) -> str:
-    """List how strong each kind of evidence is, and say how to read the numbers.
+def strengths(evidence: Sequence[Evidence], decided_by: str | None = None) -> str:
+    """List how strong each kind of evidence is, and say how to read the numbers and which one decided.
 
     >>> kinds = {"misfit": (3.21, True, 1.0), "activity": (0.4, True, 0.6), "lockstep": (0.1, False, 1.0)}
     >>> print(strengths([Evidence(kind, *values, MEANINGS[kind]) for kind, values in kinds.items()]))
@@ -568,7 +614,8 @@ counts 60%; lockstep does not count).
     if left_out:
         notes.append(f"{listed(left_out)} {'does' if len(left_out) == 1 else 'do'} not count")
     values = ", ".join(f"{each.kind} {each.strength:.1f}" for each in evidence)
-    return f"Evidence: {values} ({'; '.join(notes)})."
+    decided = "" if decided_by is None else f"; decided by {decided_by}"
+    return f"Evidence: {values} ({'; '.join(notes)}){decided}."
 
 
 def outlier_sentence(values: Sequence[OwnValue]) -> str:
@@ -650,7 +697,7 @@ def companions_sentence(kind: str, companions: Companions | None) -> str:
         return f"Its edges close triangles of {'nodes that look far apart' if ring else 'near-copies'} with {who}."
     tied = "" if companions.density is None else f", {companions.density:.0%} of whose pairs are connected"
     size = len(companions.nodes) + 1
-    what = f"a ring of {size:,} nodes that look far apart" if ring else f"a lockstep group of {size:,} near-copies"
+    what = f"a ring of {size:,} nodes that look far apart" if ring else f"a group of {size:,} near-copies"
     return f"It belongs to {what}{tied} (group {companions.group}): with {who}."
 
 

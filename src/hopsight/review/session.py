@@ -312,7 +312,7 @@ def _sentences(explanation: Explanation) -> list[str]:
     flagged = "It is flagged" if explanation.flagged else "It is not flagged"
     found = [
         f"{flagged}: it ranks above {above} of the {explanation.n_nodes:,} nodes.",
-        explanation.reason(hops=False),
+        explanation.unusual,
         explanation.by_labels,
     ]
     return [sentence for sentence in found if sentence]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import textwrap
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,9 @@ FIT_STAGES = {  # the parts of a fit that may take long
     "scores": "Scoring nodes",
 }
 LONGEST_ID = 48
+WIDTH = 80  # columns of a terminal
+LONGEST_RANKED = 24  # characters of an id or a name beside a reason
+SHORT = ("load", "write", "explain")  # stages whose time is not worth a line
 
 
 class Progress:
@@ -83,8 +87,9 @@ class Progress:
         """Show the progress of the stage."""
 
     def end(self, stage: str, seconds: float) -> None:
-        """Report how long a stage took."""
-        self.say(f"{STAGES.get(stage, stage)} took {duration(seconds)}")
+        """Report how long a stage took, unless it is a short one."""
+        if stage not in SHORT:
+            self.say(f"{STAGES.get(stage, stage)} took {duration(seconds)}")
 
     def say(self, text: str) -> None:
         """Show a message."""
@@ -107,9 +112,9 @@ class LineProgress(Progress):
             self.say(f"{self.stage}: {text}")
 
     def say(self, text: str) -> None:
-        """Write one line."""
+        """Write a line, broken where it is wider than a terminal."""
         self.last_line = time.perf_counter()
-        self.stream.write(f"{one_line(text)}\n")
+        self.stream.write(f"{broken(one_line(text))}\n")
         self.stream.flush()
 
 
@@ -166,24 +171,29 @@ def console() -> Console:
     return Console(soft_wrap=True) if sys.stdout.isatty() else Console(width=160, soft_wrap=True)
 
 
-def shown(value: object) -> Text:
+def broken(text: str) -> str:
+    """Break a text into lines of at most 80 columns, unless a word is longer; later lines are indented."""
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) or text
+
+
+def shown(value: object, longest: int = LONGEST_ID) -> Text:
     """Return an id as plain text on one line, cut to the width of a column."""
     text = one_line(str(value))
-    return Text(text if len(text) <= LONGEST_ID else f"{text[: LONGEST_ID - 1]}…")
+    return Text(text if len(text) <= longest else f"{text[: longest - 1]}…")
 
 
 def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
     """Print the top nodes, how many are flagged, how many known anomalies were found, and where the files are."""
     out, graph = console(), result.graph
     order = result.order[:top].tolist()
-    ranked = [(graph.node_ids[node], result.scores[node], graph.degrees[node]) for node in order]
-    more: dict[str, list[str]] = {}
+    ranked = [(graph.node_ids[node], float(result.scores[node])) for node in order]
+    more: dict[str, Sequence[str]] = {}
     if graph.node_names is not None:
-        more["name"] = [shown(name).plain for name in graph.node_names[order]]
-    if "decided_by" in result.own:
-        more["decided by"] = result.own["decided_by"][order].tolist()
+        more["name"] = [shown(name, LONGEST_RANKED).plain for name in graph.node_names[order]]
     if "stability" in result.own:
         more["stability"] = [f"{share:.0%}" for share in result.own["stability"][order]]
+    if any(result.reasons):
+        more["what is special"] = list(result.reasons[: len(order)])
     show_ranking(
         ranked,
         n_nodes=graph.n_nodes,
@@ -196,20 +206,20 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
     if truth is not None:
         out.print(
             f"Known anomalies: {truth['n_found']:,} of {truth['n_anomalies']:,} are among the first "
-            f"{truth['n_anomalies']:,}, ROC-AUC {truth['roc_auc']:.3f} (labels are used only for this line)."
+            f"{truth['n_anomalies']:,}, ROC-AUC {truth['roc_auc']:.3f}."
         )
     total = duration(sum(result.record["seconds"].values()))
-    paths = [result.folder / name if "." in name else table_of(result.folder, name) for name in files]
-    out.print(Text(f"Written in {total}: {', '.join(map(str, paths))}"))
+    names = [name if "." in name else table_of(result.folder, name).name for name in files]
+    out.print(Text(f"Written in {total} to {result.folder}: {', '.join(names)}"))
     if order:
         words = [str(result.folder), str(graph.node_ids[order[0]])]
         words = ["--", *words] if any(word.startswith("-") for word in words) else words
         command = one_line(shlex.join(["hopsight", "explain", *words]))
-        out.print(Text(f"Open the report in a browser, or ask about a node: {command}"))
+        out.print(Text(f"Open report.html in a browser, or: {command}"))
 
 
 def show_ranking(
-    ranked: Sequence[tuple[object, float, int]],
+    ranked: Sequence[tuple[object, float]],
     *,
     n_nodes: int,
     n_flagged: int,
@@ -217,22 +227,29 @@ def show_ranking(
     rule: str | None = None,
     more: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Print the top nodes, each as (id, score, degree), most anomalous first, and how many are flagged.
+    """Print the top nodes, each as (id, score), most anomalous first, and how many are flagged.
 
     ``rule`` is the sentence about the flagged nodes (:func:`hopsight.explanations.text.flagged_sentence`), ``more``
-    further columns of text.
+    further columns of text, the last of which is cut where the line would be wider than a terminal.
     """
     out = console()
-    table = _table(f"The {len(ranked):,} most anomalous of {plural(n_nodes, 'node')}")
-    further = dict(more or {})
-    for column in ("rank", "node", "score", "degree", "flagged", *further):
-        table.add_column(column, justify="left" if column in ("node", "name", "decided by") else "right")
-    for place, (node, score, degree) in enumerate(ranked):
-        flagged = "yes" if score > threshold else ""
-        own = (Text(cells[place]) for cells in further.values())  # a name may look like markup
-        table.add_row(str(place + 1), shown(node), _score(score), f"{degree:,}", flagged, *own)
-    out.print(table)
-    out.print(rule or f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g}).")
+    header = ["rank", "node", "score", "flagged", *(more or {})]
+    rows = [
+        [f"{place + 1}", shown(node, LONGEST_RANKED).plain, _score(score), "yes" if score > threshold else "",
+         *(one_line(cells[place]) for cells in (more or {}).values())]
+        for place, (node, score) in enumerate(ranked)
+    ]  # fmt: skip
+    left = {"node", "name", "decided by", header[-1]}
+    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+    out.print(Text(f"The {len(ranked):,} most anomalous of {plural(n_nodes, 'node')}"))
+    for row in (header, *rows):
+        cells = [
+            cell.ljust(width) if name in left else cell.rjust(width)
+            for cell, width, name in zip(row, widths, header, strict=True)
+        ]
+        line = "  ".join(cells).rstrip()
+        out.print(Text(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"))
+    out.print(Text(broken(rule or f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g}).")))
 
 
 def _score(value: float) -> str:

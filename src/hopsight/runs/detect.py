@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.checks import check_choice, check_count, option
+from hopsight.checks import check_choice, check_count, option, plural
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import read_nodes
 from hopsight.runs.console import Progress
@@ -58,7 +58,7 @@ def detect(
             only = None if request.only is None else read_nodes(request.only, graph)
         if graph.n_nodes < 2:
             raise ValueError(f"a graph needs at least 2 nodes to compare, this one has {graph.n_nodes}")
-        show.say(str(graph))
+        show.say(read_sentence(graph))
         need, scratch = _place(expected_need(graph, detector), limit, graph, detector, request, claimed)
         show.say(f"{request.detector} needs {need} for this graph")
         check_need(need, limit)
@@ -79,11 +79,20 @@ def detect(
             "fit_seconds": getattr(detector, "seconds_", {}),
             "warnings": warnings,
         }
-        write_results(claimed.staging, graph, shown, request.top, record, stages, saved=saved, csv=request.csv)
+        reasons = write_results(
+            claimed.staging, graph, shown, request.top, record, stages, saved=saved, csv=request.csv
+        )
         claimed.publish()
         if _keeps_checkpoints(detector):
             claimed.discard_checkpoint()
-    return Result.of(folder, graph, shown, record)
+    return Result.of(folder, graph, shown, record, reasons)
+
+
+def read_sentence(graph: AttributedGraph) -> str:
+    """Say what was read."""
+    kind = "directed" if graph.directed else "undirected"
+    edges, columns = plural(graph.n_edges, f"{kind} edge"), plural(graph.n_attributes, "attribute")
+    return f"Read {plural(graph.n_nodes, 'node')}, {edges} and {columns}."
 
 
 def _check(request: Request) -> None:
@@ -177,7 +186,7 @@ def score(
         started = now()
         with stages.stage("load"):
             graph = source.read()
-        show.say(str(graph))
+        show.say(read_sentence(graph))
         with stages.stage("score"):
             judged = model.judge(graph)
         record = record_of(source, graph, judged, scored=True) | {
@@ -190,9 +199,9 @@ def score(
             "started": started,
             "warnings": warnings,
         }
-        write_results(claimed.staging, graph, judged, top, record, stages, csv=csv)
+        reasons = write_results(claimed.staging, graph, judged, top, record, stages, csv=csv)
         claimed.publish()
-    return Result.of(folder, graph, judged, record)
+    return Result.of(folder, graph, judged, record, reasons)
 
 
 def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress | None = None) -> Result:

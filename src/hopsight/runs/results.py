@@ -184,12 +184,15 @@ class Result:
     order: NDArray[np.int64]
     record: dict[str, Any]
     own: dict[str, NDArray[Any]] = field(default_factory=dict)
+    reasons: Sequence[str] = ()  # of the first nodes, in a few words
 
     @classmethod
-    def of(cls, folder: Path, graph: AttributedGraph, model: Any, record: dict[str, Any]) -> Result:
+    def of(
+        cls, folder: Path, graph: AttributedGraph, model: Any, record: dict[str, Any], reasons: Sequence[str]
+    ) -> Result:
         """Return the result of a model that is fitted to the graph."""
         scores = model.decision_score_
-        return cls(folder, graph, scores, model.threshold_, shown_order(model), record, own_columns(model))
+        return cls(folder, graph, scores, model.threshold_, shown_order(model), record, own_columns(model), reasons)
 
 
 def now() -> str:
@@ -233,8 +236,10 @@ def write_results(
     *,
     saved: Any = None,
     csv: bool = False,
-) -> None:
+) -> list[str]:
     """Write every file of a run, the record last; the record gets the seconds of the stages and the peak memory.
+
+    Return what is special about each of the first nodes, in a few words.
 
     ``saved`` is the detector to save where it differs from the one to show, as after repeated fits. With ``csv``,
     tables of more than a million rows are CSV files, too.
@@ -246,9 +251,10 @@ def write_results(
     if graph.n_edges > MANY_EDGES:
         release_memory()  # of tables that were written
     with stages.stage("explain"):
-        _write_reasons(folder, graph, model, top, record)
+        reasons = _write_reasons(folder, graph, model, top, record)
     record["peak_memory_bytes"] = peak_memory()
     write_record(folder / RECORD, record)
+    return reasons
 
 
 def compare_with_labels(
@@ -282,7 +288,7 @@ def _write_tables(folder: Path, graph: AttributedGraph, model: Any, *, csv: bool
     write_npz(graph, folder / "graph.npz")
 
 
-def _write_reasons(folder: Path, graph: AttributedGraph, model: Any, top: int, record: Mapping[str, Any]) -> None:
+def _write_reasons(folder: Path, graph: AttributedGraph, model: Any, top: int, record: Mapping[str, Any]) -> list[str]:
     from hopsight.explanations import Explainer
     from hopsight.report.page import report_page
 
@@ -292,3 +298,4 @@ def _write_reasons(folder: Path, graph: AttributedGraph, model: Any, top: int, r
     write_whole(folder / "explanations.json", reasons)
     written = [name for name in LINKED if name == RECORD or (folder / name).is_file()]  # the record comes last
     report_page(explainer, explanations, record, written).write(folder / "report.html")
+    return [each.in_short for each in explanations]

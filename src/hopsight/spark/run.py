@@ -201,7 +201,7 @@ def _write(found: Detection, folder: Path) -> None:
 def _show(found: Detection, rows: Sequence[Any], folder: Path, n_flagged: int) -> None:
     from rich.text import Text
 
-    ranked = [(row["node"], row["score"], row["degree"]) for row in rows]
+    ranked = [(row["node"], row["score"]) for row in rows]
     columns = {"decided by": "{decided_by}", "stability": "{stability:.0%}"}
     more = {
         name: [text.format(**row.asDict()) for row in rows]
