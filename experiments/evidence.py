@@ -221,12 +221,15 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
     alike = edge_similarity(attributes, graph.edges, model.resolve_similarity(model.transform_.scaling))
     kept = drop_edges(alike, model.drop_ratio, rng=np.random.default_rng(model.seed).spawn(6)[1])
     hashes, splits = edge_hashes(graph), model.splits
-    positives = [splits.of(hashes).positives(fold) & kept for fold in splits.folds]
+    index = splits.of(hashes)
+    positives = [index.positives(fold) & kept for fold in splits.folds]
+    shown = [graph.edges[:, kept & (index.part != network)] for network in range(model.n_folds)]
     settings = {name: getattr(model, name) for name in ("n_classes", "sampling_ratio", "max_pairs", "min_class_pairs")}
     trained, fresh = (
         pair_pool(
-            adjacency_of(graph.edges[:, kept], graph.n_nodes, directed=False), positives, model.n_folds, graph.edges,
-            graph.edges[:, ~kept], graph.node_hashes, pool_seed(seed), **settings,
+            [adjacency_of(edges, graph.n_nodes, directed=False) for edges in shown], positives, graph.edges,
+            graph.edges, graph.node_hashes, pool_seed(seed),
+            judged_by=lambda pair_hashes: splits.of(pair_hashes).part, **settings,
         )
         for seed in (model.split_seed_, model.split_seed_ + 991)
     )  # fmt: skip

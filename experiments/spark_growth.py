@@ -231,10 +231,9 @@ def byte_formula(graph: hs.AttributedGraph, model: hs.CrossHCM) -> Callable[[int
 def stage_bytes(n: int, m: int, q: int, d: int, networks: int, inner: int, dropped: float) -> dict[str, float]:
     """Return the bytes of every stage."""
     folds, judging = networks * inner, networks * (inner - 1)
-    w = -(-source_count(n) // 64)
-    p = -(-source_count(n) // PORTION)
+    w, p = (networks * -(-source_count(n, networks) // size) for size in (64, PORTION))
     b = 2 if n > HALF_PRECISION_NODES else 4
-    search = 24 * w * q * n + 24 * p * (1 - dropped) * m + n * (8 * p + 32 * w)
+    search = 24 * w * q * n + 24 * p * (1 - dropped) * (1 - 1 / networks) * m + n * (8 * p + 32 * w)
     again = q if q > 1 else 0  # the results of several cells are added up
     return {
         "read": 36 * n,

@@ -101,11 +101,12 @@ def test_same_seed_same_bits_and_other_seed_others(fitted: dict[str, Any], graph
 
 @BOTH
 def test_effective_classes_are_reported(graph: AttributedGraph, name: str) -> None:
-    model = quick(name, n_classes=7, min_class_pairs=150).fit(graph)
+    model = quick(name, n_classes=7, min_class_pairs=600).fit(graph)
     assert model.class_sizes_.shape == (7,) and not model.class_errors_.any()
     assert model.class_sizes_.sum() == 80 * 79 / 2
     assert 2 <= model.n_classes_ < 7 and model.edge_hop_.max() <= model.n_classes_
-    assert model.class_sizes_[0] == graph.n_edges - int(model.drop_ratio * graph.n_edges + 1e-9)
+    n_kept = graph.n_edges - int(model.drop_ratio * graph.n_edges + 1e-9)
+    assert model.class_sizes_[0] == pytest.approx(n_kept * (2 / 3 if name == "cross_hcm" else 1))  # without its part
 
 
 @BOTH

@@ -44,7 +44,7 @@ def prepared(adjacency: Any, **settings: Any) -> PairPool:
     edges = np.stack((adjacency if directed else sp.triu(adjacency, k=1)).nonzero()).astype(np.int64)
     everything = np.ones(edges.shape[1], dtype=bool)
     hashes = np.arange(1, adjacency.shape[0] + 1, dtype=np.uint64)
-    return pair_pool(adjacency, [everything], 1, edges, edges[:, :0], hashes, np.uint64(7), **defaults | settings)
+    return pair_pool([adjacency], [everything], edges, edges[:, :0], hashes, np.uint64(7), **defaults | settings)
 
 
 def test_sizes_by_hand(path_graph: AttributedGraph, star_graph: AttributedGraph, two_cliques: AttributedGraph) -> None:

@@ -22,16 +22,26 @@ def positives_of(graph: AttributedGraph) -> list[np.ndarray]:
     return [SPLITS.of(edge_hashes(graph)).positives(fold) for fold in SPLITS.folds]
 
 
+def shown_to(graph: AttributedGraph, network: int, kept: np.ndarray | bool = True) -> Any:
+    """Return the matrix of the edges that a network counts hops along."""
+    shown = (SPLITS.of(edge_hashes(graph)).part != network) & kept
+    return adjacency_of(graph.edges[:, shown], graph.n_nodes, directed=False)
+
+
+def judged_by(pair_hashes: np.ndarray) -> np.ndarray:
+    return SPLITS.of(pair_hashes).part
+
+
 def pool_of(graph: AttributedGraph, kept: np.ndarray | None = None, **settings: Any) -> PairPool:
     chosen = np.ones(graph.n_edges, dtype=bool) if kept is None else kept
     return pair_pool(
-        adjacency_of(graph.edges[:, chosen], graph.n_nodes, directed=False),
+        [shown_to(graph, network, chosen) for network in range(SPLITS.n_folds)],
         [mask & chosen for mask in positives_of(graph)],
-        SPLITS.n_folds,
         graph.edges,
-        graph.edges[:, ~chosen],
+        graph.edges,
         graph.node_hashes,
         pool_seed(0),
+        judged_by=judged_by,
         **SETTINGS | settings,
     )
 
@@ -40,15 +50,17 @@ def named(graph: AttributedGraph, pairs: np.ndarray) -> set[tuple[str, ...]]:
     return {tuple(sorted(pair)) for pair in graph.node_ids[pairs].T.tolist()}
 
 
-def test_pairs_are_of_their_class() -> None:
+def test_pairs_are_of_their_class_in_the_graph_of_their_network_which_judges_none_of_them() -> None:
     graph = two_groups(3)
     pool = pool_of(graph)
-    hops = np.minimum(shortest_path(graph.adjacency, unweighted=True), 4)
-    for pools in pool.pools:
+    for fold, pools in enumerate(pool.pools):
+        network = fold // SPLITS.n_inner
+        hops = np.minimum(shortest_path(shown_to(graph, network), unweighted=True), 4)
         for number, pairs in enumerate(pools):
             wanted = np.flatnonzero(pool.class_of_hop == number) + 1
             assert np.isin(hops[pairs[0], pairs[1]], wanted).all()
             assert pairs.shape[1] > 0
+            assert not (judged_by(graph.node_hashes[pairs].sum(axis=0)) == network).any()
 
 
 def test_one_hop_pairs_are_the_positives_of_the_fold() -> None:
@@ -68,22 +80,23 @@ def test_no_edge_is_ever_a_farther_pair_though_it_was_dropped() -> None:
     assert (hops[graph.edges[0, ~kept], graph.edges[1, ~kept]] >= 2).all()  # by the search they are farther pairs
 
 
-def test_folds_of_a_network_share_no_farther_pair_and_networks_share_them_all() -> None:
+def test_folds_of_a_network_share_no_farther_pair() -> None:
     """Fold 0 calibrates, on pairs that its network does not train on in either order of their ends."""
     graph = two_groups(3)
     pools = pool_of(graph).pools
     for kind in range(1, len(pools[0])):
-        folds = [named(graph, pools[inner][kind]) for inner in range(3)]
-        assert sum(map(len, folds)) == len(set.union(*folds))
-        assert max(map(len, folds)) - min(map(len, folds)) <= 1
-        assert folds == [named(graph, pools[3 + inner][kind]) for inner in range(3)]
+        for network in range(2):
+            folds = [named(graph, pools[3 * network + inner][kind]) for inner in range(3)]
+            assert sum(map(len, folds)) == len(set.union(*folds))
+            assert max(map(len, folds)) - min(map(len, folds)) <= 1
 
 
 def test_sizes_are_those_of_all_pairs_where_all_nodes_are_sources() -> None:
     graph = two_groups(4)
-    hops = np.minimum(shortest_path(graph.adjacency, unweighted=True), 4)[np.triu_indices(graph.n_nodes, 1)]
+    shown = [shortest_path(shown_to(graph, network), unweighted=True) for network in range(SPLITS.n_folds)]
+    hops = np.minimum(shown, 4)[(slice(None), *np.triu_indices(graph.n_nodes, 1))]
     pool = pool_of(graph)
-    np.testing.assert_allclose(pool.sizes, [np.sum(hops == hop) for hop in range(1, 5)])
+    np.testing.assert_allclose(pool.sizes, [np.sum(hops == hop) / SPLITS.n_folds for hop in range(1, 5)])
     assert not pool.errors.any()
 
 
@@ -145,7 +158,7 @@ def test_many_pairs_are_bounded() -> None:
     assert plan.n_pairs == 1024 and plan.wanted == 12 * POOL_PER_FOLD
     many = np.arange(4 * 12 * POOL_PER_FOLD).reshape(2, -1)
     near = [np.array([[0], [1]])] * 24
-    pool = plan.pool(near, [many] * 3, 2)
+    pool = plan.pool(near, [[many] * 3] * 2)
     for fold in range(24):
         assert pool.pools[fold][1].shape == (2, POOL_PER_FOLD)
         assert pool.pools[fold][1][0, :2].tolist() == [fold % 12, fold % 12 + 12]

@@ -184,7 +184,7 @@ class CrossHCM(Detector):
     drop_ratio: float = 0.4
     similarity: str = "auto"
     n_classes: int = 4
-    sampling_ratio: float = 0.15
+    sampling_ratio: float = 0.225
     max_pairs: int = 4096
     min_class_pairs: int = 200
     optimizer: str = "adam"
@@ -264,8 +264,8 @@ class CrossHCM(Detector):
 
     def training_schedule(self, pairs: PairPool, device: torch.device) -> Schedule:
         """Return the schedule with a prior that weighs as much as ten pairs, but at most ``weight_decay``."""
-        n_pairs = pairs.n_classes * pairs.sizes[0] * (self.n_folds - 1) / self.n_folds
-        schedule = schedule_of(self, self.samples_for(pairs.sizes[0]), device)
+        n_pairs, n_edges = pairs.n_classes * pairs.sizes[0], pairs.sizes[0] * self.n_folds / (self.n_folds - 1)
+        schedule = schedule_of(self, self.samples_for(n_edges), device)
         return replace(schedule, weight_decay=min(self.weight_decay, PRIOR_PAIRS / max(n_pairs, 1.0)))
 
     def build_networks(
@@ -439,19 +439,22 @@ class CrossHCM(Detector):
     def _hop_pairs(
         self, graph: AttributedGraph, attributes: FloatArray, index: FoldIndex, rng: np.random.Generator
     ) -> PairPool:
-        """Return pairs of every hop class for each fold; hops are counted along the edges that are not dropped."""
+        """Return pairs of every hop class for each fold.
+
+        A network counts hops along the edges that are not dropped, without those that it judges.
+        """
         seed = pool_seed(self.split_seed_)
         alike = edge_similarity(attributes, graph.edges, self.resolve_similarity(self.transform_.scaling))
         kept = drop_edges(alike, self.drop_ratio, rng=rng, chances=lambda edges: chances(graph, edges, seed))
-        folds = range(self.n_folds * self.n_inner)
+        shown = [np.flatnonzero(kept & (index.part != network)) for network in range(self.n_folds)]
         return pair_pool(
-            adjacency_of(graph.edges[:, kept], graph.n_nodes, directed=graph.directed),
-            [index.positives(fold) & (kept | (fold % self.n_inner == 0)) for fold in folds],
-            self.n_folds,
+            [adjacency_of(graph.edges[:, edges], graph.n_nodes, directed=graph.directed) for edges in shown],
+            [index.positives(fold) & (kept | (fold % self.n_inner == 0)) for fold in self.splits.folds],
             graph.edges,
-            graph.edges[:, ~kept],
+            graph.edges,
             graph.node_hashes,
             seed,
+            judged_by=lambda pair_hashes: self.splits.of(pair_hashes).part,
             n_classes=self.n_classes,
             sampling_ratio=self.sampling_ratio,
             max_pairs=self.max_pairs,

@@ -270,9 +270,8 @@ class HCM(Detector):
         alike = edge_similarity(attributes, graph.edges, self.similarity)
         kept = drop_edges(alike, self.drop_ratio, rng=rng, chances=lambda edges: chances(graph, edges, seed))
         return pair_pool(
-            adjacency_of(graph.edges[:, kept], graph.n_nodes, directed=graph.directed),
+            [adjacency_of(graph.edges[:, kept], graph.n_nodes, directed=graph.directed)],
             [kept],
-            1,
             graph.edges,
             graph.edges[:, :0],
             graph.node_hashes,

@@ -23,7 +23,7 @@ IntArray = NDArray[np.int64]
 HashArray = NDArray[np.uint64]
 
 SEARCHED_PAIRS = 1 << 31  # pairs of a source and a node to look at; fixes the number of sources in large graphs
-LEAST_SOURCES, MOST_SOURCES = 2048, 8192
+LEAST_SOURCES, MOST_SOURCES = 2048, 8192  # of all networks together
 FIRST_SOURCES = 256  # that limits are guessed from
 POOL_PER_FOLD = 16_384  # pairs of one class that a fold draws from, and more if it draws many in an epoch
 POOL_EPOCHS = 8  # epochs that the pool of a fold suffices for without repeating a pair
@@ -36,7 +36,8 @@ class PairPool:
     Attributes
     ----------
     sizes, errors
-        Number of pairs at 1, 2, …, C−1 and ≥ C hops in the whole graph, and the standard error of each.
+        Number of pairs at 1, 2, …, C−1 and ≥ C hops in the graph of a network, on average, and the standard error of
+        each.
     class_of_hop
         The class (from 0) of each of those after small ones were merged.
     n_classes, n_pairs
@@ -129,14 +130,14 @@ def _draw(columns: tuple[IntArray, IntArray], folds: IntArray, words: HashArray,
 
 
 def pair_pool(
-    adjacency: Any,
+    adjacencies: Sequence[Any],
     positives: Sequence[NDArray[np.bool_]],
-    n_networks: int,
     edges: IntArray,
-    dropped: IntArray,
+    apart: IntArray,
     hashes: HashArray,
     seed: np.uint64,
     *,
+    judged_by: Callable[[HashArray], NDArray[Any]] | None = None,
     n_classes: int,
     sampling_ratio: float,
     max_pairs: int,
@@ -147,17 +148,18 @@ def pair_pool(
 
     Parameters
     ----------
-    adjacency
-        0/1 CSR matrix of the graph after edges were dropped.
+    adjacencies
+        For every network, the 0/1 CSR matrix of the edges that it counts hops along.
     positives
         For every fold, a mask of the edges that it learns one hop from.
-    n_networks
-        Number of networks that the folds belong to.
-    edges, dropped
-        (2, n_edges) all edges, and those that are never an example of a farther pair although hops are not counted
+    edges, apart
+        (2, n_edges) all edges, and those that are never an example of a farther pair, even where hops are not counted
         along them.
     hashes, seed
         64 bits per node, and the seed that selects the pool.
+    judged_by
+        The network that judges pairs with these sums of their ends' hashes. A network learns from none of the pairs
+        that it judges, be they edges or not: otherwise it would remember which are not.
     n_classes
         C: the classes are 1, 2, …, C−1 and ≥ C hops.
     sampling_ratio, max_pairs
@@ -177,23 +179,56 @@ def pair_pool(
     check_count("n_classes", n_classes, low=2)
     check_count("max_pairs", max_pairs, low=2)
     check_count("min_class_pairs", min_class_pairs, low=1)
-    n_kept = adjacency.nnz if directed else adjacency.nnz // 2
-    if n_kept == 0:
+    n_networks, n_arcs = len(adjacencies), sum(adjacency.nnz for adjacency in adjacencies)
+    if n_arcs == 0:
         raise ValueError("the graph has no edges to learn hop counts from")
-    sources = np.argsort(scramble(hashes ^ seed), kind="stable")[: source_count(hashes.size)]
-    search = HopSearch(adjacency, n_classes - 1, directed=directed)
-    plan, found = _searched(search, sources, hashes, seed, lambda counts: plan_pool(
-        counts, hashes.size, n_kept, len(positives) // n_networks, directed=directed, n_classes=n_classes,
+    order = np.argsort(scramble(hashes ^ seed), kind="stable")
+    searches = [HopSearch(adjacency, n_classes - 1, directed=directed) for adjacency in adjacencies]
+    plan, found = _searched(searches, source_places(order, n_networks), hashes, seed, lambda counts: plan_pool(
+        counts, hashes.size, n_arcs / n_networks / (1 if directed else 2), len(positives) // n_networks, n_networks,
+        directed=directed, n_classes=n_classes,
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
     ))  # fmt: skip
-    found = list(in_order(lambda pairs: without(pairs, dropped, hashes.size), found))
+
+    def taught(network: int) -> list[IntArray]:
+        mine = found[network]
+        if judged_by is None:
+            return [without(pairs, apart, hashes.size) for pairs in mine]
+        judged = [judged_by(hashes[pairs[0]] + hashes[pairs[1]]) == network for pairs in mine]
+        return allowed(mine, judged, apart, hashes.size)
+
     words = pair_hashes(hashes, edges, seed)
 
     def nearest(mask: NDArray[np.bool_]) -> IntArray:
         places = np.flatnonzero(mask)
         return edges[:, places[smallest(words[places], plan.per_fold, hashes[edges[0, places]])]]
 
-    return plan.pool(list(in_order(nearest, positives)), found, n_networks)
+    return plan.pool(list(in_order(nearest, positives)), list(in_order(taught, range(n_networks))))
+
+
+def source_places(order: IntArray, n_networks: int) -> list[IntArray]:
+    """Return the sources of each network from nodes in the order of their hashes: other ones where there are enough.
+
+    >>> [mine.tolist() for mine in source_places(np.arange(4), 3)]
+    [[0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]]
+    """
+    n_sources = source_count(order.size, n_networks)
+    turns = np.arange(n_sources)
+    if n_networks * n_sources > order.size:
+        return [order[:n_sources]] * n_networks
+    return [order[network * n_sources + turns] for network in range(n_networks)]
+
+
+def allowed(
+    pairs: Sequence[IntArray], judged: Sequence[NDArray[np.bool_]], edges: IntArray, n_nodes: int
+) -> list[IntArray]:
+    """Return those of the farther pairs of each class that a network may learn from.
+
+    They are neither edges nor pairs that it judges. In a tiny graph, where nothing else is left, it learns from such
+    pairs as well if they are not edges.
+    """
+    others = [without(some[:, ~mine], edges, n_nodes) for some, mine in zip(pairs, judged, strict=True)]
+    return others if any(some.size for some in others) else [without(some, edges, n_nodes) for some in pairs]
 
 
 def smallest(words: HashArray, most: int, ties: HashArray | None = None) -> IntArray:
@@ -207,15 +242,15 @@ def smallest(words: HashArray, most: int, ties: HashArray | None = None) -> IntA
     return near[np.lexsort([near if ties is None else ties[near], words[near]])[:most]]
 
 
-def without(pairs: IntArray, dropped: IntArray, n_nodes: int) -> IntArray:
-    """Return the pairs that are not among the dropped edges, whatever the order of their ends.
+def without(pairs: IntArray, edges: IntArray, n_nodes: int) -> IntArray:
+    """Return the pairs that are not among some edges, whatever the order of their ends.
 
     >>> without(np.array([[0, 3], [1, 2]]), np.array([[1], [0]]), 4).tolist()
     [[3], [2]]
     """
     if not pairs.size:
         return pairs
-    keys, gone = (np.minimum(*ends) * n_nodes + np.maximum(*ends) for ends in (pairs, dropped))
+    keys, gone = (np.minimum(*ends) * n_nodes + np.maximum(*ends) for ends in (pairs, edges))
     if not gone.size:
         return pairs
     if (gone[1:] < gone[:-1]).any():  # the edges of an undirected graph are in order
@@ -236,25 +271,28 @@ class PoolPlan:
     wanted: int  # and those of all inner folds of a network
     limits: HashArray  # (n_hops,) largest hash that is looked at
 
-    def pool(self, near: Sequence[IntArray], far: Sequence[IntArray], n_networks: int) -> PairPool:
-        """Return the pool from every fold's edges and the farther pairs of each class, sorted by hash.
+    def pool(self, near: Sequence[IntArray], far: Sequence[Sequence[IntArray]]) -> PairPool:
+        """Return the pool from every fold's edges and every network's farther pairs of each class, sorted by hash.
 
-        Networks share the farther pairs: the r-th belongs to inner fold r mod n_inner, in both orders of its ends. A
-        class that held nothing but dropped edges takes the pairs of another class.
+        The r-th of these belongs to inner fold r mod n_inner, in both orders of its ends. A class that held nothing
+        but dropped edges takes the pairs of another class.
         """
-        n_inner = len(near) // n_networks
-        if not any(pairs.size for pairs in far):
-            raise ValueError("every pair of nodes is connected, so there are no hop counts to learn")
-        far = [pairs if pairs.size else next(other for other in far if other.size) for pairs in far]
+        n_inner = len(near) // len(far)
 
         def dealt(pairs: IntArray) -> list[IntArray]:
             turn = _turns(pairs) % n_inner
             return [pairs[:, turn == f] for f in range(n_inner)]
 
-        shares = list(zip(*in_order(dealt, [pairs[:, : self.wanted] for pairs in far]), strict=True))
-        pools = [[edges, *shares[fold % n_inner]] for fold, edges in enumerate(near)]
-        full = [_filled(pools, fold, n_inner) for fold in range(len(pools))]
-        return PairPool(self.sizes, self.errors, self.class_of_hop, self.n_classes, self.n_pairs, full, n_networks)
+        pools: list[list[IntArray]] = []
+        for network, mine in enumerate(far):
+            if not any(pairs.size for pairs in mine):
+                raise ValueError("every pair of nodes is connected, so there are no hop counts to learn")
+            full = [pairs if pairs.size else next(other for other in mine if other.size) for pairs in mine]
+            shares = zip(*in_order(dealt, [pairs[:, : self.wanted] for pairs in full]), strict=True)
+            edges = near[network * n_inner : (network + 1) * n_inner]
+            pools += [[one_hop, *share] for one_hop, share in zip(edges, shares, strict=True)]
+        filled = [_filled(pools, fold, n_inner) for fold in range(len(pools))]
+        return PairPool(self.sizes, self.errors, self.class_of_hop, self.n_classes, self.n_pairs, filled, len(far))
 
     def collector(self, hashes: HashArray, seed: np.uint64) -> Callable[[Any, IntArray], Any]:
         """Return what collects the pairs below the limits from a search."""
@@ -278,8 +316,9 @@ class PoolPlan:
 def plan_pool(
     counts: IntArray,
     n_nodes: int,
-    n_edges: int,
+    n_edges: float,
     n_folds: int,
+    n_networks: int = 1,
     *,
     directed: bool = False,
     n_classes: int,
@@ -287,31 +326,36 @@ def plan_pool(
     max_pairs: int,
     min_class_pairs: int,
 ) -> PoolPlan:
-    """Choose classes and limits from ``counts`` (n_sources, n_classes), the nodes at each distance of a source."""
+    """Choose classes and limits from the nodes at each distance of a source.
+
+    ``counts`` is (n_sources, n_classes) for the sources of all networks, ``n_edges`` the mean number of edges in the
+    graph of a network. Of the pairs below the limits, a network may learn from those that it does not judge.
+    """
     n_sources = counts.shape[0]
     weight = n_nodes if directed else n_nodes / 2
     sizes = weight * counts.mean(axis=0)
     spread = counts.std(axis=0, ddof=1) if n_sources > 1 else np.full(n_classes, np.inf)
-    errors = np.zeros(n_classes) if n_sources == n_nodes else weight * spread / np.sqrt(n_sources)
+    errors = np.zeros(n_classes) if n_sources == n_nodes * n_networks else weight * spread / np.sqrt(n_sources)
     sizes[0], errors[0] = n_edges, 0.0
     class_of_hop, pools, n_pairs = choose_classes(
-        sizes, counts, n_edges,
+        sizes, counts, n_edges, n_networks,
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
     )  # fmt: skip
     per_fold = max(POOL_PER_FOLD, POOL_EPOCHS * n_pairs)
     wanted = n_folds * per_fold
-    shares = np.minimum((wanted + 8 * np.sqrt(wanted)) / np.maximum(pools, 1), 1.0)[class_of_hop]
+    looked_at = (wanted + 8 * np.sqrt(wanted)) * n_networks / max(1, n_networks - 1)
+    shares = np.minimum(looked_at / np.maximum(pools, 1), 1.0)[class_of_hop]
     limits = np.where(shares < 1.0, shares * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
     return PoolPlan(sizes, errors, class_of_hop, pools.size, n_pairs, per_fold, wanted, limits)
 
 
-def source_count(n_nodes: int) -> int:
-    """Return the number of sources: all nodes of a small graph, fewer the larger it is.
+def source_count(n_nodes: int, n_networks: int = 1) -> int:
+    """Return the number of sources of each network: all nodes of a small graph, fewer the larger it is.
 
-    >>> source_count(2_400), source_count(100_000), source_count(1_000_000)
-    (2400, 8192, 2147)
+    >>> source_count(2_400), source_count(100_000), source_count(1_000_000), source_count(1_000_000, 3)
+    (2400, 8192, 2147, 715)
     """
-    return min(n_nodes, max(LEAST_SOURCES, min(MOST_SOURCES, SEARCHED_PAIRS // n_nodes)))
+    return min(n_nodes, max(LEAST_SOURCES, min(MOST_SOURCES, SEARCHED_PAIRS // n_nodes)) // n_networks)
 
 
 def _turns(pairs: IntArray) -> IntArray:
@@ -342,28 +386,41 @@ def pair_hashes(hashes: HashArray, pairs: IntArray, seed: np.uint64) -> HashArra
 
 
 def _searched(
-    search: HopSearch, sources: IntArray, hashes: HashArray, seed: np.uint64, plan_of: Callable[[IntArray], PoolPlan]
-) -> tuple[PoolPlan, list[IntArray]]:
-    """Return the plan and, for every class beyond one hop, the pairs below the limit in the order of their hashes.
+    searches: Sequence[HopSearch],
+    sources: Sequence[IntArray],
+    hashes: HashArray,
+    seed: np.uint64,
+    plan_of: Callable[[IntArray], PoolPlan],
+) -> tuple[PoolPlan, list[list[IntArray]]]:
+    """Return the plan and, for every network and class beyond one hop, the pairs below the limit by their hashes.
 
     Limits follow from counts over all sources, and searching takes longest. So pairs below limits guessed from a few
     sources are collected while counting; in the rare case that the guess was too low, all sources are searched again.
     """
-    guess = None
-    if sources.size > 2 * FIRST_SOURCES:
-        few = _counts(search, sources[:FIRST_SOURCES])
+
+    def counts_of(most: int, times: int) -> IntArray:
+        each = zip(searches, sources, strict=True)
+        return np.concatenate([np.tile(_counts(search, mine[:most]), (times, 1)) for search, mine in each])
+
+    def collected(work: Callable[[Any, IntArray], Any]) -> list[list[Any]]:
+        return [search.each(work, mine) for search, mine in zip(searches, sources, strict=True)]
+
+    guess, n_sources = None, sources[0].size
+    if n_sources > 2 * FIRST_SOURCES:
         with suppress(ValueError):  # nothing is known of some class yet
-            guess = plan_of(np.tile(few, (sources.size // FIRST_SOURCES, 1)))
+            guess = plan_of(counts_of(FIRST_SOURCES, n_sources // FIRST_SOURCES))
             guess = replace(guess, limits=_wider(guess.limits))
     if guess is None:
-        plan = plan_of(_counts(search, sources))
+        plan = plan_of(counts_of(n_sources, 1))
     else:
         collect = guess.collector(hashes, seed)
-        both = search.each(lambda reached, batch: (count(reached, batch.size), collect(reached, batch)), sources)
-        plan = plan_of(np.concatenate([counts for counts, _ in both]))
+        both = collected(lambda reached, batch: (count(reached, batch.size), collect(reached, batch)))
+        plan = plan_of(np.concatenate([counts for network in both for counts, _ in network]))
         if (plan.class_of_hop == guess.class_of_hop).all() and (plan.limits <= guess.limits).all():
-            return plan, plan.chosen(sources, [found for _, found in both], hashes)
-    return plan, plan.chosen(sources, search.each(plan.collector(hashes, seed), sources), hashes)
+            found = [[pairs for _, pairs in network] for network in both]
+            return plan, [plan.chosen(mine, each, hashes) for mine, each in zip(sources, found, strict=True)]
+    found = collected(plan.collector(hashes, seed))
+    return plan, [plan.chosen(mine, each, hashes) for mine, each in zip(sources, found, strict=True)]
 
 
 def _counts(search: HopSearch, sources: IntArray) -> IntArray:
@@ -379,7 +436,8 @@ def _wider(limits: HashArray) -> HashArray:
 def choose_classes(
     sizes: NDArray[np.float64],
     counts: IntArray,
-    n_edges: int,
+    n_edges: float,
+    n_networks: int,
     *,
     sampling_ratio: float,
     max_pairs: int,
@@ -387,11 +445,11 @@ def choose_classes(
 ) -> tuple[IntArray, IntArray, int]:
     """Return the class of each hop after merging, the pairs available in each class, and the pairs per epoch.
 
-    ``sizes`` counts the pairs of the whole graph, ``counts`` (n_sources, C) those of the searched sources.
+    ``sizes`` counts the pairs of a network's graph, ``counts`` (n_sources, C) those of the sources of all networks.
     """
     class_of_hop = merge_classes(sizes, min_class_pairs)
     n_kept = int(class_of_hop.max()) + 1
-    pools = np.array([counts[:, class_of_hop == kept].sum() for kept in range(n_kept)])
+    pools = np.array([counts[:, class_of_hop == kept].sum() / n_networks for kept in range(n_kept)])
     pools[0] = n_edges
     if n_kept < 2 or pools.min() == 0:
         raise ValueError("every pair of nodes is connected, so there are no hop counts to learn")

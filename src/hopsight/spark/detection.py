@@ -199,15 +199,19 @@ def fit(
     with stages.stage("pairs"):
         all_compared = cached(compare_ends(x, cells.rows, layout, similarity, references))
         compared = drop_edges(all_compared, cells.n_edges, detector.drop_ratio, seed)
-        sources = Sources.choose(nodes.rows, layout.n_nodes)
+        sources = Sources.choose(nodes.rows, layout.n_nodes, splits.n_folds)
         hashes = x.filter("kind = 'hash'")
-        reached = search_hops(hashes, kept_edges(compared), layout, sources, detector.n_classes - 1)
+        reached = [
+            search_hops(hashes, kept_edges(compared, splits, network), layout, mine, detector.n_classes - 1)
+            for network, mine in enumerate(sources)
+        ]
         pool = choose_pool(
             reached, compared, layout, splits, sources, seed, directed=graph.directed,
             n_classes=detector.n_classes, sampling_ratio=detector.sampling_ratio, max_pairs=detector.max_pairs,
             min_class_pairs=detector.min_class_pairs,
         )  # fmt: skip
-        reached.unpersist()
+        for frame in reached:
+            frame.unpersist()
     with stages.stage("views"):
         own = x.filter("kind = 'x'")
         around = computed(model.compute_views(own, degrees, cells.rows, layout, splits), large=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.hcm.splits import Splits, drop_chances
-from hopsight.hops.pool import POOL_PER_FOLD, PairPool, PoolPlan, plan_pool, source_count, without
+from hopsight.hops.pool import POOL_PER_FOLD, PairPool, PoolPlan, allowed, plan_pool, source_count, source_places
 from hopsight.hops.search import WORD, below, count, scramble
 from hopsight.preprocess import edge_similarity
 from hopsight.preprocess.similarity import References
@@ -63,11 +63,13 @@ class Sources:
     hash: NDArray[np.uint64]
 
     @classmethod
-    def choose(cls, nodes: DataFrame, n_nodes: int) -> Sources:
-        """Choose the sources of the local engine."""
-        found = nodes.orderBy("order").limit(source_count(n_nodes)).select("block", "position", "hash").collect()
+    def choose(cls, nodes: DataFrame, n_nodes: int, n_networks: int) -> list[Sources]:
+        """Choose the sources of each network as the local engine does."""
+        most = n_networks * source_count(n_nodes, n_networks)
+        found = nodes.orderBy("order").limit(most).select("block", "position", "hash").collect()
         block, position, hashes = (np.array([row[i] for row in found], dtype=np.int64) for i in range(3))
-        return cls(block, position, hashes.view(np.uint64))
+        places = source_places(np.arange(n_nodes), n_networks)
+        return [cls(block[mine], position[mine], hashes[mine].view(np.uint64)) for mine in places]
 
     @property
     def portions(self) -> range:
@@ -127,11 +129,11 @@ def drop_edges(cells: DataFrame, n_edges: int, drop_ratio: float, seed: np.uint6
     return map_rows(cells, mark, WITH_KEPT)
 
 
-def kept_edges(cells: DataFrame) -> DataFrame:
-    """Return the cells with the edges that are kept, and only the columns that the search needs."""
+def kept_edges(cells: DataFrame, splits: Splits, network: int) -> DataFrame:
+    """Return the cells with the edges that a network counts hops along, and only the columns that the search needs."""
 
     def choose(row: Row) -> Iterator[Row]:
-        kept, way = column(row, "kept") > 0, column(row, "way")
+        kept, way = _shown(row, splits, network), column(row, "way")
         ends = {end: column(row, end)[kept] for end in ("u", "v")}
         yield {**row, **ends, "way": way[kept] if way.size else way}
 
@@ -183,33 +185,47 @@ def search_hops(hashes: DataFrame, cells: DataFrame, layout: Layout, sources: So
 
 
 def choose_pool(
-    reached: DataFrame,
+    reached: Sequence[DataFrame],
     cells: DataFrame,
     layout: Layout,
     splits: Splits,
-    sources: Sources,
+    sources: Sequence[Sources],
     seed: np.uint64,
     **settings: Any,
 ) -> PairPool:
     """Choose the pool of :func:`hopsight.hops.pool.pair_pool`; nodes are numbered block by block.
 
-    ``reached`` is what :func:`search_hops` returned, ``cells`` are those of :func:`drop_edges`, and ``settings``
-    those of :func:`hopsight.hops.pool.plan_pool`.
+    ``reached`` is what :func:`search_hops` returned for each network, ``cells`` are those of :func:`drop_edges`, and
+    ``settings`` those of :func:`hopsight.hops.pool.plan_pool`.
     """
-    counts = _class_counts(reached, layout, sources, settings["n_classes"])
+    networks = range(splits.n_folds)
+    counts = [
+        _class_counts(each, layout, mine, settings["n_classes"]) for each, mine in zip(reached, sources, strict=True)
+    ]
 
-    def positives(row: Row) -> list[int]:
-        return [*(_positives(row, splits, fold).sum() for fold in splits.folds), column(row, "kept").sum()]
+    def sums(row: Row) -> list[int]:
+        shown = [_shown(row, splits, network).sum() for network in networks]
+        return [*(_positives(row, splits, fold).sum() for fold in splits.folds), sum(shown)]
 
-    *n_positives, n_kept = sum_to_driver(cells, positives).tolist()
-    if n_kept == 0:
+    *n_positives, n_shown = sum_to_driver(cells, sums).tolist()
+    if n_shown == 0:
         raise ValueError("the graph has no edges to learn hop counts from")
-    plan = plan_pool(counts, layout.n_nodes, int(n_kept), splits.n_inner, **settings)
-    far = _far_pairs(reached, layout, sources, seed, plan)
-    dropped = _dropped_among(cells, layout, np.concatenate(far, axis=1))
-    far = [without(pairs, dropped, layout.n_nodes) for pairs in far]
-    near = _near_pairs(cells, layout, splits, seed, n_positives)
-    return plan.pool(near, far, splits.n_folds)
+    n_edges = n_shown / splits.n_folds
+    plan = plan_pool(
+        np.concatenate(counts), layout.n_nodes, n_edges, splits.n_inner, splits.n_folds, **settings
+    )  # fmt: skip
+    found = [_far_pairs(each, layout, mine, splits, seed, plan) for each, mine in zip(reached, sources, strict=True)]
+    edges = _edges_among(cells, layout, np.concatenate([pairs for far, _ in found for pairs in far], axis=1))
+    taught = [
+        allowed(far, [part == network for part in parts], edges, layout.n_nodes)
+        for network, (far, parts) in enumerate(found)
+    ]
+    return plan.pool(_near_pairs(cells, layout, splits, seed, n_positives), taught)
+
+
+def _shown(row: Row, splits: Splits, network: int) -> NDArray[np.bool_]:
+    """Return the edges of a slice that a network counts hops along."""
+    return np.asarray((column(row, "kept") > 0) & (splits.of(column(row, "hash")).part != network))
 
 
 def _positives(row: Row, splits: Splits, fold: int) -> NDArray[np.bool_]:
@@ -233,9 +249,9 @@ def _class_counts(reached: DataFrame, layout: Layout, sources: Sources, n_classe
 
 
 def _far_pairs(
-    reached: DataFrame, layout: Layout, sources: Sources, seed: np.uint64, plan: PoolPlan
-) -> list[NDArray[np.int64]]:
-    """Return the pairs of each class beyond one hop, ordered by their hashes."""
+    reached: DataFrame, layout: Layout, sources: Sources, splits: Splits, seed: np.uint64, plan: PoolPlan
+) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """Return the pairs of each class beyond one hop, ordered by their hashes, and the network that judges each."""
     first = layout.offsets
 
     def find(row: Row) -> Array:
@@ -243,24 +259,27 @@ def _far_pairs(
         start, found = first[row["block"]] + row["piece"] * PIECE, []
         for word in range(n_words):
             before = row["fold"] * PORTION + word * WORD
-            bit, node, kind, rank = _chosen(rows, word, n_words, sources.hash[before : before + WORD], seed, plan)
-            found.append(np.stack([bit + before, node + start, kind, rank.view(np.int64)]))
+            mine = sources.hash[before : before + WORD]
+            bit, node, kind, rank = _chosen(rows, word, n_words, mine, seed, plan)
+            part = splits.of(mine[bit] + rows[node, 0]).part
+            found.append(np.stack([bit + before, node + start, kind, part, rank.view(np.int64)]))
         return np.concatenate(found, axis=1)
 
-    source, target, kind, rank = collect_arrays(reached, find, np.int64)
+    source, target, kind, part, rank = collect_arrays(reached, find, np.int64)
     order = np.lexsort([sources.hash[source], rank.view(np.uint64)])  # both orders of two ends have one hash
     number = first[sources.block] + sources.position
-    pairs, kind = np.stack([number[source], target])[:, order], kind[order]
-    return [pairs[:, kind == far] for far in range(1, plan.n_classes)]
+    pairs, kind, part = np.stack([number[source], target])[:, order], kind[order], part[order]
+    classes = [kind == far for far in range(1, plan.n_classes)]
+    return [pairs[:, mine] for mine in classes], [part[mine] for mine in classes]
 
 
-def _dropped_among(cells: DataFrame, layout: Layout, pairs: Array) -> NDArray[np.int64]:
-    """Return those of some pairs that are dropped edges."""
+def _edges_among(cells: DataFrame, layout: Layout, pairs: Array) -> NDArray[np.int64]:
+    """Return those of some pairs that are edges."""
     n_nodes = layout.n_nodes
     wanted = cells.sparkSession.sparkContext.broadcast(np.unique(pairs.min(axis=0) * n_nodes + pairs.max(axis=0)))
 
     def find(row: Row) -> Array:
-        ends = layout.ends(row)[:, column(row, "kept") == 0]
+        ends = layout.ends(row)
         return ends[:, np.isin(ends.min(axis=0) * n_nodes + ends.max(axis=0), wanted.value)]
 
     return collect_arrays(cells, find, np.int64)
