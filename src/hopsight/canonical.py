@@ -293,6 +293,60 @@ def merged(source: NDArray[Any], target: NDArray[Any], n_nodes: int, data: EdgeD
     )
 
 
+@dataclass(frozen=True)
+class Context:
+    """What relations of a graph with several types say about each node, beside its attributes.
+
+    Attributes
+    ----------
+    counts
+        (n_nodes, n_counts) number of rows of each relation that a node has, such as its cards.
+    names
+        What is counted; in a graph of several types, ``type.name``, and other types have 0.
+    shared
+        (n_nodes, n_types) number of nodes of another type that a node shares with others of its own type.
+    rarity
+        (n_nodes, n_types) the same, where a node that d nodes share counts 1 / log₂ d.
+    types
+        The types that are shared.
+    """
+
+    counts: Any
+    names: Sequence[str]
+    shared: Any = None
+    rarity: Any = None
+    types: Sequence[str] = ()
+
+    def checked(self, n_nodes: int) -> Context:
+        """Return the same numbers as read-only arrays; refuse those that do not match the nodes."""
+        found = {}
+        for name, columns in (("counts", self.names), ("shared", self.types), ("rarity", self.types)):
+            values = getattr(self, name)
+            array = np.zeros((n_nodes, 0)) if values is None else np.asarray(values, dtype=np.float64)
+            if array.shape != (n_nodes, len(columns)) or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be finite and of shape {(n_nodes, len(columns))}, got {array.shape}")
+            found[name] = frozen(array)
+        return Context(found["counts"], tuple(self.names), found["shared"], found["rarity"], tuple(self.types))
+
+    def rows(self, chosen: NDArray[Any]) -> Context:
+        """Return the numbers of some nodes."""
+        return Context(self.counts[chosen], self.names, self.shared[chosen], self.rarity[chosen], self.types)
+
+
+def relations(codes: Any, names: Sequence[str] | None, n_edges: int) -> tuple[Any, tuple[str, ...]]:
+    """Return the number of each edge's relation and the names of the relations; None and no names without any."""
+    if codes is None:
+        return None, ()
+    numbers, words = np.asarray(codes), tuple(str(name) for name in names or ())
+    if numbers.shape != (n_edges,) or (n_edges and (numbers.dtype.kind not in "iu" or numbers.min() < 0)):
+        raise ValueError(f"edge_relation must have a whole number for each of the {n_edges} edges")
+    if n_edges and numbers.max() >= len(words):
+        raise ValueError(
+            f"edge_relation has number {numbers.max()}, and there are {plural(len(words), 'relation name')}"
+        )
+    return frozen(numbers.astype(np.int32)), words
+
+
 def edge_names(names: Sequence[str] | None, attributes: Any) -> tuple[str, ...]:
     """Return the names of the edge attributes; by default ``e0, e1, …``."""
     n_columns = 0 if attributes is None else attributes.shape[1]

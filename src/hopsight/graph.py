@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hopsight.canonical import (
     Aside,
+    Context,
     EdgeData,
     canonical_adjacency,
     canonical_attributes,
@@ -23,6 +24,7 @@ from hopsight.canonical import (
     edge_names,
     flags,
     merged,
+    relations,
     texts,
 )
 from hopsight.checks import plural
@@ -85,6 +87,11 @@ class AttributedGraph:
         rows are merged into edges; None if they have neither.
     aside
         Columns that no detector sees but that ``learn`` takes by their name (:class:`hopsight.canonical.Aside`).
+    edge_relation, relation_names
+        Number of the relation of each edge, in the order of ``edges``, and the names of the relations such as "paid";
+        two relations between the same nodes have a name for both, "paid, referred".
+    context
+        What the relations say about each node, if nodes are of several types (:class:`hopsight.canonical.Context`).
 
     Examples
     --------
@@ -116,6 +123,9 @@ class AttributedGraph:
     rank_unknown: bool = False
     events: Any = None
     aside: Mapping[str, Aside] = field(default_factory=dict)
+    edge_relation: Any = None
+    relation_names: Any = None
+    context: Context | None = None
 
     def __post_init__(self) -> None:
         adjacency, n_self_loops = canonical_adjacency(self.adjacency, self.directed)
@@ -138,6 +148,10 @@ class AttributedGraph:
         self._set("edge_time", data.time)
         self._set("edge_attributes", data.attributes)
         self._set("edge_attribute_names", edge_names(self.edge_attribute_names, data.attributes))
+        codes, names = relations(self.edge_relation, self.relation_names, self.n_edges)
+        self._set("edge_relation", codes)
+        self._set("relation_names", names)
+        self._set("context", None if self.context is None else self.context.checked(n_nodes))
 
     @classmethod
     def from_edges(

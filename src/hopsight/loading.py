@@ -11,12 +11,15 @@ from typing import Any
 from hopsight import io
 from hopsight.checks import Refusal, suggest
 from hopsight.graph import AttributedGraph
+from hopsight.io.typed import view
 
 
 def load(
-    source: Any,
+    source: Any = None,
     nodes: Any = None,
     *,
+    edges: Any = None,
+    rank: str | None = None,
     directed: bool = False,
     label: str | None = None,
     learn_from: str | None = None,
@@ -49,10 +52,17 @@ def load(
         data frame of polars, pandas, pyarrow and others. Or a graph: a path (``.mat``, ``.npz``, ``.graphml``,
         ``.gml``, ``.gexf``, ``.pt``), a name in the catalog (``"demo"``, ``"blogcatalog"``, …), a PyG ``Data`` or
         ``HeteroData``, a NetworkX graph, a pair (adjacency, attributes), or an AttributedGraph, which is returned
-        unchanged.
+        unchanged. Or a ``graph.toml`` that names several tables (:mod:`hopsight.io.several`).
     nodes
         The node table that belongs to an edge list, in any of the same places. If it is left out, ``x.nodes.csv``
-        beside ``x.csv`` is used; without it, attributes are derived from the edges.
+        beside ``x.csv`` is used; without it, attributes are derived from the edges. With ``edges``, a table for each
+        type of node: ``{"user": table, "device": table}``.
+    edges
+        Several edge tables, in place of ``source``: ``{("user", "paid", "user"): table, …}``. The first two columns of
+        each are its ends unless they are named: ``{"file": table, "source": "payer", "target": "payee"}``, with the
+        settings of a ``graph.toml``. Types without a node table, such as cards of which only ids are known, are fine.
+    rank
+        The type of node to rank; the graph is then what nodes of this type see (:func:`hopsight.io.typed.view`).
     directed
         Keep the direction of the edges.
     label
@@ -115,6 +125,20 @@ def load(
         "weight_column": weight_column, "time_column": time_column, "derive": derive, "duplicates": duplicates,
         "bipartite": bipartite, "header": header, "rank_unknown": rank_unknown or None,
     }  # fmt: skip
+    if edges is not None or _is_description(source):
+        if source is not None and edges is not None:
+            raise Refusal("edges", "takes the place of source: pass one of them")
+        given = next((name for name, value in (of_nodes | of_edges).items() if value not in (None, ())), None)
+        given = "nodes" if edges is None and nodes is not None else "directed" if directed else given
+        if given is not None:
+            raise Refusal(given, "is for one edge table; for several, write it beside the table it belongs to")
+        return _of_several(source, nodes, edges, rank, missing, notices)
+    if source is None:
+        raise Refusal("source", "is missing: pass a file, a table or a graph, or edges for several tables")
+    if rank is not None:
+        options = {"directed": directed, "missing": missing, "data_dir": data_dir, "notices": notices}
+        options |= {**of_nodes, **of_edges, "rank_unknown": rank_unknown}
+        return view(load(source, nodes, **options), rank, notices)
     for_tables = {"nodes": None if nodes is None else True, **of_nodes, **of_edges}
     given = next((name for name, value in for_tables.items() if value is not None and value != ()), None)
     if io.is_frame(source) or (io.is_source(source) and not _is_name(source)):
@@ -124,6 +148,23 @@ def load(
     if given is not None and given not in (*of_nodes, "derive"):
         raise Refusal(given, f"is for tables, and the source is not one but {type(source).__name__}")
     return io.graph_of(source, directed=directed, missing=missing, derive=derive, notices=notices, **of_nodes)
+
+
+def _is_description(source: Any) -> bool:
+    """Return whether a source is a file that names several tables."""
+    return isinstance(source, str | Path) and str(source).lower().endswith(".toml") and Path(source).is_file()
+
+
+def _of_several(
+    source: Any, nodes: Any, edges: Any, rank: str | None, missing: str, notices: list[str] | None
+) -> AttributedGraph:
+    """Return the graph of several tables, or what the type to rank sees of it."""
+    from hopsight.io.several import description_of, read_description, read_several
+
+    given = read_description(Path(source)) if edges is None else description_of(nodes, edges)
+    graph, _ = read_several(given, missing=missing, notices=notices)
+    kind = rank or given.rank
+    return graph if kind is None else view(graph, kind, notices)
 
 
 def _is_name(source: Any) -> bool:
@@ -137,6 +178,11 @@ def _is_name(source: Any) -> bool:
 
 def files_of(source: str | Path, nodes: str | Path | None = None, *, data_dir: str | Path | None = None) -> list[Path]:
     """Return the files that :func:`load` reads for a path or a name, including those it finds by itself."""
+    if _is_description(source):
+        from hopsight.io.several import read_description
+        from hopsight.io.sources import files
+
+        return [Path(source), *(file for table in read_description(Path(source)).files for file in files(table))]
     if io.is_source(source) and not _is_name(source):
         from hopsight.io.sources import TABLE_SUFFIXES, files
         from hopsight.io.tables import find_nodes

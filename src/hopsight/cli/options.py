@@ -50,7 +50,7 @@ PANELS = {
     "Reading the graph": (
         "nodes", "directed", "label", "ignore", "source_column", "target_column", "id_column", "weight_column",
         "time_column", "type_column", "name_column", "category", "derive", "duplicates", "bipartite", "no_header",
-        "missing", "rank_unknown", "data_dir",
+        "missing", "rank", "rank_unknown", "data_dir",
     ),
     "Finding anomalies": (
         "detector", "preset", "settings", "evidence", "false_alarms", "contamination", "seed", "repeat", "learn_from",
@@ -60,8 +60,8 @@ PANELS = {
     "Output": ("out", "top", "csv", "redact", "force"),
 }  # fmt: skip
 SHOWN = (  # by --help where there is a --help-all
-    "nodes", "label", "learn_from", "ignore", "category", "directed", "weight_column", "time_column", "detector",
-    "settings", "evidence", "false_alarms", "contamination", "seed", "device", "resume", "out", "top",
+    "nodes", "rank", "label", "learn_from", "ignore", "category", "directed", "weight_column", "time_column",
+    "detector", "settings", "evidence", "false_alarms", "contamination", "seed", "device", "resume", "out", "top",
     "help_all",
 )  # fmt: skip
 WORDS = {
@@ -70,6 +70,7 @@ WORDS = {
         "name_column", "category", "learn_from",
     ),
     "TABLE": ("nodes",),
+    "TYPE": ("rank",),
     "DIR": ("out", "scratch", "data_dir"),
     "NUMBER": (
         "seed", "top", "repeat", "port", "workers", "alarm", "group", "cliques", "clique_size", "attribute_anomalies",
@@ -88,7 +89,7 @@ WORDS = {
 
 SOURCE = (
     "An edge list (text, .parquet, .xlsx, a folder of Parquet files, or a table such as bank.db?table=payments), a "
-    "graph (.mat, .npz, .graphml, .gml, .gexf, .pt), or a name from the catalog."
+    "graph (.mat, .npz, .graphml, .gml, .gexf, .pt), a graph.toml of several tables, or a name from the catalog."
 )
 
 SourceArgument = Annotated[str, typer.Argument(help=SOURCE, show_default=False)]
@@ -107,6 +108,7 @@ IdColumn = Annotated[str | None, typer.Option(help="Column of the node table wit
 WeightColumn = Annotated[str | None, typer.Option(help="Column with the weight of each edge.")]
 TimeColumn = Annotated[str | None, typer.Option(help="Column with the time of each edge.")]
 TypeColumn = Annotated[str | None, typer.Option(help="Column with the type of each node.")]
+Rank = Annotated[str | None, typer.Option(help="Type of node to rank, if there are several.")]
 NameColumn = Annotated[str | None, typer.Option(help="Column with a name to show beside the id.")]
 Category = Annotated[list[str] | None, typer.Option(help="Column of codes, such as zip codes.")]
 Derive = Annotated[

@@ -366,6 +366,9 @@ class NodeOrder:
             known=None if graph.known is None else graph.known[order],
             rank_unknown=graph.rank_unknown,
             events=None if graph.events is None else graph.events.renumbered(nodes),
+            edge_relation=None if graph.edge_relation is None else graph.edge_relation[np.argsort(edges)],
+            relation_names=graph.relation_names,
+            context=None if graph.context is None else graph.context.rows(order),
         )
         return cls(moved, nodes, edges)
 

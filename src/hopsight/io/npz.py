@@ -13,6 +13,9 @@
 | ``event_source``, ``_target``, ``_amount``, ``_time``, ``_currency``, ``event_currencies_text`` | the events, if any |
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
 | ``known``, ``rank_unknown`` | if some nodes have no row in the node table |
+| ``edge_relation``, ``relation_names_text``, ``_offsets`` | the relation of each edge, if nodes are of several types |
+| ``context_counts``, ``context_shared``, ``context_rarity`` | what relations say about each node |
+| ``context_names_text``, ``context_types_text``, ``_offsets`` | names of their columns |
 | ``hopsight_graph`` | version of this layout |
 
 Only ``edges`` and ``attributes`` are required: ``numpy.savez(path, edges=…, attributes=…)`` writes such a file too.
@@ -30,7 +33,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.canonical import Events
+from hopsight.canonical import Context, Events
 from hopsight.graph import AttributedGraph
 from hopsight.io.sources import check_archive, check_loaded, reading, writing
 
@@ -67,7 +70,7 @@ def unpack_text(buffer: NDArray[Any], offsets: NDArray[Any], count: int) -> list
 
 VERSION = 1
 EVENT_COLUMNS = ("source", "target", "amount", "time", "currency")
-EDGE_FIELDS = ("edge_weight", "edge_time", "edge_attributes")
+EDGE_FIELDS = ("edge_weight", "edge_time", "edge_attributes", "edge_relation")
 TEXT_FIELDS = ("node_types", "node_names")
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -83,7 +86,7 @@ def read_npz(path: Path) -> AttributedGraph:
         edges, attributes = _edges(arrays), _attributes(arrays, packed)
         n_nodes, n_columns = attributes.shape
         check_loaded(packed, n_nodes=n_nodes, n_columns=n_columns, n_numbers=n_numbers)
-        return AttributedGraph.from_edges(
+        graph = AttributedGraph.from_edges(
             edges[0],
             edges[1],
             attributes,
@@ -97,9 +100,14 @@ def read_npz(path: Path) -> AttributedGraph:
             **dict[str, Any]({field: arrays.get(field) for field in EDGE_FIELDS}),
             edge_attribute_names=_names(arrays, "edge_attribute_names", _n_edge_columns(arrays)),
             **{field: _names(arrays, field, n_nodes) for field in TEXT_FIELDS},
+            relation_names=_all_names(arrays, "relation_names"),
+            context=_context(arrays),
             name=arrays["name_text"].tobytes().decode() if "name_text" in arrays else path.stem,
             events=_events(arrays),
         )
+        if graph.edge_relation is not None and not np.array_equal(graph.edges, edges):
+            raise ValueError("its edges have relations and are not in order; write it with hopsight convert")
+        return graph
 
 
 def write_npz(graph: AttributedGraph, path: Path) -> None:
@@ -126,13 +134,17 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
             arrays[field] = getattr(graph, field)
     if graph.known is not None:
         arrays["rank_unknown"] = np.bool_(graph.rank_unknown)
-    for field in (*TEXT_FIELDS, "edge_attribute_names"):
-        if getattr(graph, field) is not None and len(getattr(graph, field)):
-            arrays[f"{field}_text"], arrays[f"{field}_offsets"] = pack_text(list(getattr(graph, field)))
     if graph.events is not None:
         found = {f"event_{column}": getattr(graph.events, column) for column in EVENT_COLUMNS}
         arrays |= {name: values for name, values in found.items() if values is not None}
         arrays["event_currencies_text"], arrays["event_currencies_offsets"] = pack_text(graph.events.currencies)
+    texts = {field: getattr(graph, field) for field in (*TEXT_FIELDS, "edge_attribute_names", "relation_names")}
+    if graph.context is not None:
+        arrays |= {f"context_{part}": getattr(graph.context, part) for part in ("counts", "shared", "rarity")}
+        texts |= {f"context_{part}": getattr(graph.context, part) for part in ("names", "types")}
+    for field, words in texts.items():
+        if words is not None and len(words):
+            arrays[f"{field}_text"], arrays[f"{field}_offsets"] = pack_text(list(words))
     with writing(path) as temporary, zipfile.ZipFile(temporary, "w", allowZip64=True) as archive:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, so that the bytes do not depend on the clock
@@ -196,6 +208,18 @@ def _events(arrays: Arrays) -> Events | None:
         raise ValueError("its events have no array called event_target")
     offsets = arrays.get("event_currencies_offsets", np.zeros(1, dtype=np.int64))
     return Events(**columns, currencies=tuple(_names(arrays, "event_currencies", offsets.size - 1) or ()))
+def _all_names(arrays: Arrays, field: str) -> list[str]:
+    """Return names whose number is that of their offsets."""
+    if f"{field}_text" not in arrays or f"{field}_offsets" not in arrays:
+        return []
+    return unpack_text(arrays[f"{field}_text"], arrays[f"{field}_offsets"], arrays[f"{field}_offsets"].size - 1)
+
+
+def _context(arrays: Arrays) -> Context | None:
+    if "context_counts" not in arrays:
+        return None
+    parts = {part: arrays.get(f"context_{part}") for part in ("counts", "shared", "rarity")}
+    return Context(**parts, **{part: _all_names(arrays, f"context_{part}") for part in ("names", "types")})
 
 
 def _n_edge_columns(arrays: Arrays) -> int:

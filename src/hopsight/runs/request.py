@@ -42,6 +42,7 @@ class Source:
     missing: str = "fill"
     rank_unknown: bool = False
     data_dir: str | None = None
+    rank: str | None = None
 
     @classmethod
     def from_record(cls, record: Any) -> Self:

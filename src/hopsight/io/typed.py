@@ -1,0 +1,388 @@
+"""Graphs with nodes of several types: one graph of them all, and what the nodes of one type see of it.
+
+A graph of several types has attributes called ``type.name``; nodes of other types have 0 there, which means nothing.
+Detectors compare a node with nodes of its own type only. They see the :func:`view` of that type: its own attributes,
+the edges within the type, an edge between two nodes that share a node of another type, and what the relations of each
+node say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hopsight.canonical import Context
+from hopsight.checks import Refusal, plural, suggest
+from hopsight.graph import AttributedGraph
+from hopsight.io.derive import Arcs, structure
+from hopsight.io.nodes import distinct
+from hopsight.io.notices import notice
+from hopsight.system.arrays import frozen, sorted_by_id
+
+IntArray = NDArray[Any]
+SPARSE_CELLS = 1_000_000
+PAIRS_PER_EDGE = 4  # of nodes that share another one; popular ones are left out beyond
+MOST_COLUMNS, COMPONENTS = 64, 32  # attributes of another type whose means become attributes, and components of more
+SHARED = "shared "  # begins the relation of two nodes that share one of another type
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes of one type: ids as numbers or text, and the fields of a graph that come from their table."""
+
+    ids: Any
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # number of rows by relation
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The edges of one relation, as positions among the nodes of their types."""
+
+    name: str
+    types: tuple[str, str]
+    source: IntArray
+    target: IntArray
+    weight: Any = None
+    time: Any = None
+
+
+def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name: str = "") -> AttributedGraph:
+    """Return one graph of all nodes and edges; ids that two types share become ``type:id``."""
+    sizes = {kind: len(each.ids) for kind, each in nodes.items()}
+    starts = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
+    n_nodes = sum(sizes.values())
+    source = np.concatenate([each.source + starts[each.types[0]] for each in relations])
+    target = np.concatenate([each.target + starts[each.types[1]] for each in relations])
+    found: dict[str, Any] = {}
+    for key, absent in (("node_names", ""), ("labels", -1), ("known", True)):
+        if any(each.fields.get(key) is not None for each in nodes.values()):
+            parts = [each.fields.get(key) for each in nodes.values()]
+            found[key] = [
+                value
+                for part, size in zip(parts, sizes.values(), strict=True)
+                for value in ([absent] * size if part is None else list(part))
+            ]
+    if any(each.weight is not None for each in relations):
+        found["edge_weight"] = np.concatenate(
+            [np.ones(each.source.size) if each.weight is None else each.weight for each in relations]
+        )
+    if all(each.time is not None for each in relations):
+        found["edge_time"] = np.concatenate([each.time for each in relations])
+    attributes, names = _stacked({kind: each.fields for kind, each in nodes.items()}, sizes)
+    graph = AttributedGraph.from_edges(
+        source,
+        target,
+        attributes,
+        attribute_names=names,
+        node_ids=_ids(nodes),
+        node_types=[kind for kind, size in sizes.items() for _ in range(size)],
+        context=_counts(nodes, sizes, starts, n_nodes),
+        name=name,
+        **found,
+    )
+    codes = np.repeat(np.arange(len(relations)), [each.source.size for each in relations])
+    return with_relations(graph, source, target, codes, [each.name for each in relations])
+
+
+def with_relations(
+    graph: AttributedGraph, source: IntArray, target: IntArray, codes: IntArray, names: Sequence[str]
+) -> AttributedGraph:
+    """Return the graph with the relation of each edge; ``codes`` are those of the rows that edges were made from."""
+    if len(names) > 62:
+        raise ValueError(f"a graph can have at most 62 relations, got {len(names)}")
+    first, second = (source, target) if graph.directed else (np.minimum(source, target), np.maximum(source, target))
+    apart = first != second
+    n_nodes = np.int64(graph.n_nodes)
+    place = np.searchsorted(graph.edges[0] * n_nodes + graph.edges[1], (first * n_nodes + second)[apart])
+    masks = np.zeros(graph.n_edges, dtype=np.int64)
+    np.bitwise_or.at(masks, place, np.left_shift(np.int64(1), codes[apart].astype(np.int64)))
+    distinct_masks, numbers = np.unique(masks, return_inverse=True)
+    words = [", ".join(name for bit, name in enumerate(names) if mask >> bit & 1) for mask in distinct_masks.tolist()]
+    return replace(graph, edge_relation=numbers, relation_names=words)
+
+
+def _stacked(fields: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, int]) -> tuple[Any, list[str]]:
+    """Return the attributes of all types, each with columns of its own, and their names ``type.name``."""
+    blocks, names = [], []
+    for kind, size in sizes.items():
+        block = fields[kind].get("attributes")
+        blocks.append(np.zeros((size, 0)) if block is None else block)
+        names += [f"{kind}.{name}" for name in fields[kind].get("attribute_names", ())] if block is not None else []
+    if sum(sizes.values()) * len(names) > SPARSE_CELLS:
+        return sp.csr_array(sp.block_diag(blocks, format="csr")), names
+    matrix, row, column = np.zeros((sum(sizes.values()), len(names))), 0, 0
+    for block in blocks:
+        rows, columns = block.shape
+        matrix[row : row + rows, column : column + columns] = block.toarray() if sp.issparse(block) else block
+        row, column = row + rows, column + columns
+    return matrix, names
+
+
+def _ids(nodes: Mapping[str, Nodes]) -> Any:
+    plain = [each.ids.tolist() for each in nodes.values()]
+    merged = [node for ids in plain for node in ids]
+    if len(set(map(str, merged))) == len(merged):
+        return merged
+    return [f"{kind}:{node}" for kind, ids in zip(nodes, plain, strict=True) for node in ids]
+
+
+def _counts(
+    nodes: Mapping[str, Nodes], sizes: Mapping[str, int], starts: Mapping[str, int], n_nodes: int
+) -> Context | None:
+    names = [f"{kind}.{name}" for kind, each in nodes.items() for name in each.counts]
+    counts, column = np.zeros((n_nodes, len(names))), 0
+    for kind, each in nodes.items():
+        for values in each.counts.values():
+            counts[starts[kind] : starts[kind] + sizes[kind], column] = values
+            column += 1
+    return Context(counts, names)
+
+
+def types_of(graph: AttributedGraph) -> list[str]:
+    """Return the types of the nodes of a graph, sorted; none if it has no types."""
+    return [] if graph.node_types is None else sorted(set(graph.node_types.tolist()))
+
+
+def has_several(graph: AttributedGraph) -> bool:
+    """Return whether a graph has relations between nodes of several types, of which a detector sees one at a time."""
+    return graph.edge_relation is not None and len(types_of(graph)) > 1
+
+
+def check_type(graph: AttributedGraph, kind: str) -> None:
+    """Refuse a type that no node has."""
+    known = types_of(graph)
+    if kind not in known:
+        listed = f"; its types are {', '.join(known)}" if known else ": its nodes have no types"
+        raise Refusal("rank", f"names no type of this graph, got {kind!r}{suggest(kind, known) or listed}")
+
+
+def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) -> AttributedGraph:
+    """Return what the nodes of one type see of a graph with several types.
+
+    Its edges are those within the type, and one between two nodes that share a node of another type, "shared device".
+    Nodes that many share are popular and say little: they are taken in order of how few share them, until there are
+    four pairs for each edge to that type. Beside the nodes' own attributes there are, for each other type, the means
+    of the attributes of a node's neighbors and of the logarithm of their degrees, and the structure of these edges if
+    the type has no attributes of its own. What relations count, and how many rare nodes are shared, is in ``context``.
+    """
+    check_type(graph, kind)
+    types = graph.node_types
+    mine = _in_order(graph, kind)  # sums in the order of ids are the same in any order of rows
+    place = np.full(graph.n_nodes, -1, dtype=np.int64)
+    place[mine] = np.arange(mine.size)
+    ends = graph.edges
+    inside = (place[ends] >= 0).all(axis=0)
+    others = [each for each in types_of(graph) if each != kind]
+    parts = [_Shared.of(graph, mine, place, other) for other in others]
+    parts = [part for part in parts if part.links.nnz]
+    source, target, codes, names = _edges(graph, place, inside, parts)
+    if not source.size:
+        raise ValueError(f"no two nodes of type {kind!r} are connected, directly or by a node that few of them share")
+    own, own_names = _own(graph, kind, mine)
+    blocks, columns = [own], list(own_names)
+    for part in parts:
+        block, words = part.means(graph)
+        blocks.append(block)
+        columns += words
+    if not own_names:
+        found = structure(Arcs.of(source, target, mine.size))
+        undirected = {name: values for name, values in found.items() if np.ptp(values) > 0}
+        blocks.append(np.column_stack([*undirected.values()]) if undirected else np.zeros((mine.size, 0)))
+        columns += undirected
+    attributes = np.hstack([each.toarray() if sp.issparse(each) else each for each in blocks])
+    if not attributes.shape[1]:
+        raise ValueError(f"there is nothing to learn from: nodes of type {kind!r} do not differ in any attribute")
+    context = _context(graph, kind, mine, parts, inside, place)
+    rows = np.flatnonzero(types == kind)  # in the order of the graph again
+    at = np.argsort(np.argsort(mine))
+    source, target = at[source], at[target]
+    seen = AttributedGraph.from_edges(
+        source,
+        target,
+        frozen(attributes[np.argsort(at)]),
+        attribute_names=distinct(columns),
+        node_ids=_plain_ids(graph, kind, rows),
+        node_types=types[rows],
+        node_names=None if graph.node_names is None else graph.node_names[rows],
+        labels=None if graph.labels is None else graph.labels[rows],
+        known=None if graph.known is None else graph.known[rows],
+        rank_unknown=graph.rank_unknown,
+        context=context.checked(rows.size).rows(np.argsort(at)),
+        name=graph.name,
+    )
+    if parts:
+        shown = ", ".join(f"{part.name} ({plural(part.n_pairs, 'pair')})" for part in parts)
+        notice(f"Ranks {plural(mine.size, 'node')} of type {kind!r}; connected by what they share: {shown}.", notices)
+    return with_relations(seen, source, target, codes, names)
+
+
+def _in_order(graph: AttributedGraph, kind: str) -> IntArray:
+    """Return the positions of the nodes of a type, in the order of their ids."""
+    mine = np.flatnonzero(graph.node_types == kind)
+    return mine if graph.ids_in_order else mine[sorted_by_id(graph.node_ids[mine])]
+
+
+def _edges(
+    graph: AttributedGraph, place: IntArray, inside: NDArray[np.bool_], parts: Sequence[_Shared]
+) -> tuple[IntArray, IntArray, IntArray, list[str]]:
+    """Return the edges within a type and those by what is shared: ends, numbers of relations, names."""
+    names: list[str] = []
+    within = place[graph.edges[:, inside]]
+    pairs, codes = [within], [np.zeros(within.shape[1], dtype=np.int64)]
+    if within.size:
+        known = graph.edge_relation
+        used = np.unique(known[inside]) if known is not None else np.zeros(1, dtype=np.int64)
+        names += [graph.relation_names[number] for number in used] if known is not None else ["edge"]
+        codes[0] = np.searchsorted(used, known[inside]) if known is not None else codes[0]
+    for part in parts:
+        if part.n_pairs:
+            pairs.append(part.pairs)
+            codes.append(np.full(part.n_pairs, len(names)))
+            names.append(SHARED + part.name)
+    ends = np.concatenate(pairs, axis=1)
+    return ends[0], ends[1], np.concatenate(codes), names
+
+
+def _own(graph: AttributedGraph, kind: str, mine: IntArray) -> tuple[Any, list[str]]:
+    """Return the attributes of a type and their names, without those of other types and those that do not differ."""
+    prefixes = tuple(f"{each}." for each in types_of(graph))
+    several = graph.edge_relation is not None
+    chosen = [
+        column
+        for column, name in enumerate(graph.attribute_names)
+        if name.startswith(f"{kind}.") or not (several and name.startswith(prefixes))
+    ]
+    block = graph.attributes[mine][:, chosen]
+    block = block.toarray() if sp.issparse(block) else np.asarray(block)
+    varies = np.ptp(block, axis=0) > 0 if block.size else np.zeros(len(chosen), dtype=bool)
+    names = [graph.attribute_names[column].removeprefix(f"{kind}.") for column in chosen]
+    return block[:, varies], [name for name, kept in zip(names, varies, strict=True) if kept]
+
+
+def _plain_ids(graph: AttributedGraph, kind: str, mine: IntArray) -> Any:
+    """Return ids as their tables have them, without the type."""
+    ids = graph.node_ids[mine]
+    prefix = f"{kind}:"
+    if ids.dtype != object or not all(node.startswith(prefix) for node in ids):
+        return ids
+    plain = [node[len(prefix) :] for node in ids]
+    return [int(node) for node in plain] if all(str(_number(node)) == node for node in plain) else plain
+
+
+def _number(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def _context(
+    graph: AttributedGraph,
+    kind: str,
+    mine: IntArray,
+    parts: Sequence[_Shared],
+    inside: NDArray[np.bool_],
+    place: IntArray,
+) -> Context:
+    """Return the counts of a type, as the tables or else the edges have them, and what its nodes share."""
+    known = graph.context
+    chosen = [] if known is None else [at for at, name in enumerate(known.names) if name.startswith(f"{kind}.")]
+    if known is not None and chosen:
+        counts, names = known.counts[np.ix_(mine, chosen)], [known.names[at].removeprefix(f"{kind}.") for at in chosen]
+    else:
+        degrees = np.bincount(place[graph.edges[:, inside]].ravel(), minlength=mine.size)
+        columns = {kind: degrees} | {part.name: np.diff(part.links.indptr) for part in parts}
+        counts, names = np.column_stack([*columns.values()]), list(columns)
+    varies = np.ptp(counts, axis=0) > 0 if counts.size else np.zeros(len(names), dtype=bool)
+    return Context(
+        counts[:, varies],
+        [name for name, kept in zip(names, varies, strict=True) if kept],
+        np.column_stack([part.shared for part in parts]) if parts else None,
+        np.column_stack([part.rarity for part in parts]) if parts else None,
+        [part.name for part in parts],
+    )
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """The nodes of another type that the nodes of one type are connected to."""
+
+    name: str
+    nodes: IntArray  # positions of the other type
+    links: Any  # (n of the type, n of the other type) CSR of ones
+    pairs: IntArray  # (2, n_pairs) nodes of the type that share one that few share
+    shared: NDArray[np.float64]
+    rarity: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, graph: AttributedGraph, mine: IntArray, place: IntArray, other: str) -> _Shared:
+        """Find what nodes share with others."""
+        nodes = _in_order(graph, other)
+        at = np.full(graph.n_nodes, -1, dtype=np.int64)
+        at[nodes] = np.arange(nodes.size)
+        first, second = graph.edges
+        forth, back = (place[first] >= 0) & (at[second] >= 0), (place[second] >= 0) & (at[first] >= 0)
+        rows = np.concatenate([place[first[forth]], place[second[back]]])
+        columns = np.concatenate([at[second[forth]], at[first[back]]])
+        links = sp.csr_array((np.ones(rows.size), (rows, columns)), shape=(mine.size, nodes.size))
+        links.sum_duplicates()
+        links.data[:] = 1.0
+        degree = np.bincount(links.indices, minlength=nodes.size)
+        weight = np.where(degree > 1, 1.0 / np.log2(np.maximum(degree, 2)), 0.0)
+        return cls(
+            other,
+            nodes,
+            links,
+            _pairs(links, degree),
+            np.asarray(links @ (degree > 1).astype(np.float64)),
+            np.asarray(links @ weight),
+        )
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of nodes that share one that few share."""
+        return int(self.pairs.shape[1])
+
+    def means(self, graph: AttributedGraph) -> tuple[NDArray[np.float64], list[str]]:
+        """Return the means over a node's neighbors of the other type; nodes without any have the median."""
+        block, names = _own(graph, self.name, self.nodes)
+        derived = tuple(f"{name}: " for words in graph.relation_names for name in words.split(", "))
+        table = [column for column, name in enumerate(names) if not name.startswith(derived)]
+        block, names = block[:, table], [names[column] for column in table]
+        if len(names) > MOST_COLUMNS:
+            block, names = _components(block), [f"component {number + 1}" for number in range(COMPONENTS)]
+        degree = np.bincount(self.links.indices, minlength=self.nodes.size)
+        columns = np.column_stack([block, np.log1p(degree)])
+        count = np.diff(self.links.indptr)
+        means = np.asarray(self.links @ columns) / np.maximum(count, 1)[:, None]
+        means[count == 0] = np.median(means[count > 0], axis=0)
+        words = [f"{self.name} {name}, mean" for name in (*names, "degree, log")]
+        varies = np.ptp(means, axis=0) > 0
+        return means[:, varies], [word for word, kept in zip(words, varies, strict=True) if kept]
+
+
+def _pairs(links: Any, degree: IntArray) -> IntArray:
+    """Return pairs of nodes that share one, the rarest first, at most four for each edge to the other type."""
+    n_pairs = degree * (degree - 1) // 2
+    order = np.argsort(degree, kind="stable")
+    within = np.cumsum(n_pairs[order]) <= PAIRS_PER_EDGE * links.nnz
+    limit = degree[order][within].max(initial=0)
+    if within.size and not within.all() and degree[order][within.sum()] == limit:  # all or none with this degree
+        limit -= 1
+    rare = np.flatnonzero((degree > 1) & (degree <= limit))
+    some = sp.csr_array(links[:, rare])
+    both = sp.coo_array(sp.triu(some @ some.T, k=1))
+    return np.stack([both.row.astype(np.int64), both.col.astype(np.int64)])
+
+
+def _components(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the first principal components of standardized columns."""
+    scaled = (block - block.mean(axis=0)) / block.std(axis=0)
+    _, axes = np.linalg.eigh(scaled.T @ scaled)
+    return np.asarray(scaled @ axes[:, ::-1][:, :COMPONENTS])
