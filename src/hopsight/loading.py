@@ -136,7 +136,7 @@ def load(
     if source is None:
         raise Refusal("source", "is missing: pass a file, a table or a graph, or edges for several tables")
     if rank is not None:
-        options = {"directed": directed, "missing": missing, "data_dir": data_dir, "notices": notices}
+        options: dict[str, Any] = {"directed": directed, "missing": missing, "data_dir": data_dir, "notices": notices}
         options |= {**of_nodes, **of_edges, "rank_unknown": rank_unknown}
         return view(load(source, nodes, **options), rank, notices)
     for_tables = {"nodes": None if nodes is None else True, **of_nodes, **of_edges}

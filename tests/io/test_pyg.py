@@ -225,7 +225,7 @@ def test_types_attributes_weights_and_labels() -> None:
     assert graph.node_ids.tolist() == ["user:0", "user:1", "item:0", "item:1", "item:2"]
     assert list(graph.node_types) == ["user", "user", "item", "item", "item"]
     assert graph.attribute_names == ("user.x0", "user.x1", "item.x0")
-    assert graph.attributes.tolist() == [[1, 2, 30], [3, 4, 30], [2, 3, 10], [2, 3, 20], [2, 3, 60]]
+    assert graph.attributes.tolist() == [[1, 2, 0], [3, 4, 0], [0, 0, 10], [0, 0, 20], [0, 0, 60]]
     assert graph.edges.tolist() == [[0, 1, 1], [2, 2, 4]]
     assert graph.edge_weight.tolist() == [5, 1, 3]
     assert graph.labels.tolist() == [0, 1, -1, -1, -1]
@@ -237,8 +237,7 @@ def test_relations_and_their_reverse() -> None:
     assert load(data, notices=[]).n_edges == 3
     data["user", "follows", "user"].edge_index = torch.tensor([[0], [1]])
     graph = load(data, notices=[])
-    assert graph.edge_attribute_names == ("follows", "rates")
-    assert graph.edge_attributes.tolist() == [[1, 0], [0, 1], [0, 1], [0, 1]]
+    assert [graph.relation_names[number] for number in graph.edge_relation] == ["follows", "rates", "rates", "rates"]
     assert graph.edge_weight.tolist() == [1, 5, 1, 3]
 
 

@@ -60,7 +60,7 @@ PANELS = {
     "Output": ("out", "top", "csv", "redact", "force"),
 }  # fmt: skip
 SHOWN = (  # by --help where there is a --help-all
-    "nodes", "rank", "label", "learn_from", "ignore", "category", "directed", "weight_column", "time_column",
+    "nodes", "rank", "label", "learn_from", "ignore", "directed", "weight_column", "time_column",
     "detector", "settings", "evidence", "false_alarms", "contamination", "seed", "device", "resume", "out", "top",
     "help_all",
 )  # fmt: skip
@@ -89,7 +89,7 @@ WORDS = {
 
 SOURCE = (
     "An edge list (text, .parquet, .xlsx, a folder of Parquet files, or a table such as bank.db?table=payments), a "
-    "graph (.mat, .npz, .graphml, .gml, .gexf, .pt), a graph.toml of several tables, or a name from the catalog."
+    "graph (.mat, .npz, .graphml, .gml, .gexf, .pt), several tables (.toml), or a catalog name."
 )
 
 SourceArgument = Annotated[str, typer.Argument(help=SOURCE, show_default=False)]
@@ -108,7 +108,7 @@ IdColumn = Annotated[str | None, typer.Option(help="Column of the node table wit
 WeightColumn = Annotated[str | None, typer.Option(help="Column with the weight of each edge.")]
 TimeColumn = Annotated[str | None, typer.Option(help="Column with the time of each edge.")]
 TypeColumn = Annotated[str | None, typer.Option(help="Column with the type of each node.")]
-Rank = Annotated[str | None, typer.Option(help="Type of node to rank, if there are several.")]
+Rank = Annotated[str | None, typer.Option(help="Type of node to rank.")]
 NameColumn = Annotated[str | None, typer.Option(help="Column with a name to show beside the id.")]
 Category = Annotated[list[str] | None, typer.Option(help="Column of codes, such as zip codes.")]
 Derive = Annotated[

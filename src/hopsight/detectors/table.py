@@ -28,7 +28,7 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
 
     The detector's own columns are the values per node that its class names (such as ahp), one per kind of evidence,
     ``decided_by``, ``anomaly_probability`` and ``rank_before`` after learning from labels, and ``stability`` after
-    repeated fits. The last column is the ``name`` of nodes that have one.
+    repeated fits. The last columns are the ``type`` and the ``name`` of nodes that have one.
     """
     scores = np.asarray(model.decision_score_, dtype=np.float64)
     order = shown_order(model)
@@ -43,6 +43,8 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     }
     table |= {} if graph.known is None else {"known": graph.known[order].astype(np.int8)}
     table |= {name: np.asarray(values)[order] for name, values in own_columns(model).items()}
+    if graph.node_types is not None:
+        table["type"] = graph.node_types[order]
     return table if graph.node_names is None else table | {"name": graph.node_names[order]}
 
 

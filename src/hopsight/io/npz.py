@@ -218,7 +218,7 @@ def _all_names(arrays: Arrays, field: str) -> list[str]:
 def _context(arrays: Arrays) -> Context | None:
     if "context_counts" not in arrays:
         return None
-    parts = {part: arrays.get(f"context_{part}") for part in ("counts", "shared", "rarity")}
+    parts: dict[str, Any] = {part: arrays.get(f"context_{part}") for part in ("counts", "shared", "rarity")}
     return Context(**parts, **{part: _all_names(arrays, f"context_{part}") for part in ("names", "types")})
 
 

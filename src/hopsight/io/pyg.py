@@ -6,6 +6,7 @@ import io
 import re
 import warnings
 import zipfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from pickle import UnpicklingError
@@ -15,10 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.checks import Refusal
 from hopsight.graph import AttributedGraph
 from hopsight.io.edges import derived, each_once
 from hopsight.io.notices import notice
 from hopsight.io.sources import check_archive, check_loaded, reading
+from hopsight.io.typed import Nodes, Relation, typed_graph
 
 TIMES = ("edge_time", "time", "timestamp", "t")
 FIELDS = ("edge_index", "num_nodes", "x", "y", "edge_weight", "edge_attr", *TIMES)
@@ -204,37 +207,23 @@ REVERSE = "rev_"  # how PyG's ToUndirected calls the same edges in the other dir
 def from_hetero(
     data: Any, *, directed: bool = False, notices: list[str] | None = None, size: int | None = None
 ) -> AttributedGraph:
-    """Convert a PyG ``HeteroData`` to an AttributedGraph with node types.
+    """Convert a PyG ``HeteroData`` to a graph of several types (:mod:`hopsight.io.typed`).
 
-    Node 3 of type ``user`` gets the id ``user:3``. Every type has attributes of its own, called ``user.x0`` and so on;
-    nodes of other types get the mean of the type that has the attribute, so that they are neither high nor low. ``y``
-    becomes labels as for a ``Data``, type by type. If there are several relations, they become 0/1 edge attributes.
-    ``size`` is that of the file, if the ``HeteroData`` is from one.
+    Node 3 of type ``user`` gets the id ``user:3``. Every type has attributes of its own, called ``user.x0`` and so on.
+    ``y`` becomes labels as for a ``Data``, type by type. Edges have no direction; ``size`` is that of the file, if the
+    ``HeteroData`` is from one.
     """
+    if directed:
+        raise Refusal("directed", "is for graphs with one type of node; the edges of a HeteroData have no direction")
     sizes = {kind: int(data[kind].num_nodes or 0) for kind in data.node_types}
-    starts = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
-    n_nodes = sum(sizes.values())
-    if not n_nodes:
+    if not sum(sizes.values()):
         raise ValueError("a HeteroData needs nodes; give each type x or num_nodes")
     if size is not None:
         widths = sum(_width(data[kind], "x") for kind in sizes)
         n_edges = sum(_width(data[key], "edge_index") for key in data.edge_types)
-        check_loaded(size, n_nodes=n_nodes, n_numbers=n_nodes * widths + n_edges * len(_relations(data)))
-    source, target, fields = _edges(data, starts, sizes, notices)
-    if not directed:
-        source, target, fields = each_once(source, target, fields)
-    attributes = _attributes(data, sizes, starts, n_nodes)
-    fields |= attributes or derived(source, target, n_nodes, directed, notices)
-    return AttributedGraph.from_edges(
-        source,
-        target,
-        directed=directed,
-        node_ids=[f"{kind}:{place}" for kind, size in sizes.items() for place in range(size)],
-        node_types=[kind for kind, size in sizes.items() for _ in range(size)],
-        labels=_labels(data, sizes, starts, n_nodes, notices),
-        edge_attribute_names=_relations(data) if "edge_attributes" in fields else None,
-        **fields,
-    )
+        check_loaded(size, n_nodes=sum(sizes.values()), n_numbers=sum(sizes.values()) * widths + n_edges)
+    nodes = {kind: _nodes(data[kind], kind, count, notices) for kind, count in sizes.items()}
+    return typed_graph(nodes, _relations(data, sizes))
 
 
 def _width(store: Any, name: str) -> int:
@@ -243,36 +232,28 @@ def _width(store: Any, name: str) -> int:
     return shape[1] if len(shape) == 2 else 0
 
 
-def _attributes(data: Any, sizes: dict[str, int], starts: dict[str, int], n_nodes: int) -> dict[str, Any]:
-    """Return the attributes and their names, or nothing if no type has any."""
-    blocks, names = [], []
-    for kind, size in sizes.items():
-        values = as_array(getattr(data[kind], "x", None))
-        if values is None:
-            continue
-        values = values.toarray() if sp.issparse(values) else np.asarray(values)
+def _nodes(store: Any, kind: str, size: int, notices: list[str] | None) -> Nodes:
+    """Return the nodes of one type with their attributes and labels."""
+    fields: dict[str, Any] = {}
+    values = as_array(getattr(store, "x", None))
+    if values is not None:
+        values = values if sp.issparse(values) else np.asarray(values)
         if values.ndim != 2 or values.shape[0] != size:
             raise ValueError(f"x of type {kind!r} must have shape ({size}, n_attributes), got {values.shape}")
-        block = np.broadcast_to(values.mean(axis=0, dtype=np.float64), (n_nodes, values.shape[1])).copy()
-        block[starts[kind] : starts[kind] + size] = values
-        blocks.append(block)
-        names += [f"{kind}.x{column}" for column in range(values.shape[1])]
-    return {"attributes": np.column_stack(blocks), "attribute_names": names} if blocks else {}
+        names = [f"x{column}" for column in range(values.shape[1])]
+        fields = {"attributes": values, "attribute_names": names}
+    labels, _ = read_truth(as_array(getattr(store, "y", None)), size, notices)
+    ids = np.array([f"{kind}:{place}" for place in range(size)], dtype=object)
+    return Nodes(ids, fields if labels is None else fields | {"labels": labels})
 
 
-def _relations(data: Any) -> list[str]:
-    """Return the names of the relations, without those that repeat another one backwards."""
-    names = {relation for _, relation, _ in data.edge_types}
-    return [name for name in sorted(names) if not (name.startswith(REVERSE) and name.removeprefix(REVERSE) in names)]
-
-
-def _edges(
-    data: Any, starts: dict[str, int], sizes: dict[str, int], notices: list[str] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
-    relations = _relations(data)
-    ends, weights, kinds = [np.zeros((2, 0), dtype=np.int64)], [], []
+def _relations(data: Any, sizes: Mapping[str, int]) -> list[Relation]:
+    """Return the relations, without those that repeat another one backwards."""
+    known = {relation for _, relation, _ in data.edge_types}
+    names = [relation for _, relation, _ in data.edge_types]
+    found = []
     for first, relation, second in data.edge_types:
-        if relation not in relations:
+        if relation.startswith(REVERSE) and relation.removeprefix(REVERSE) in known:
             continue
         store = data[first, relation, second]
         pairs = as_array(getattr(store, "edge_index", None))
@@ -280,18 +261,13 @@ def _edges(
             raise ValueError(f"the edges {first}-{relation}-{second} need edge_index of shape (2, n_edges)")
         if pairs.size and (pairs.min() < 0 or pairs[0].max() >= sizes[first] or pairs[1].max() >= sizes[second]):
             raise ValueError(f"the edges {first}-{relation}-{second} have an end that is not there")
-        ends.append(pairs.astype(np.int64) + np.array([[starts[first]], [starts[second]]]))
-        weights.append(_weight(store, pairs.shape[1]))
-        kinds.append(np.full(pairs.shape[1], relations.index(relation)))
-    source, target = np.concatenate(ends, axis=1)
-    fields: dict[str, Any] = {}
-    if any(weight is not None for weight in weights):
-        filled = [np.ones(kind.size) if weight is None else weight for weight, kind in zip(weights, kinds, strict=True)]
-        fields["edge_weight"] = np.concatenate(filled)
-    if len(relations) > 1:
-        fields["edge_attributes"] = np.eye(len(relations))[np.concatenate(kinds)]
-        notice(f"Kept the relation of each edge as an edge attribute: {', '.join(relations[:5])}.", notices)
-    return source, target, fields
+        source, target, weight = pairs[0].astype(np.int64), pairs[1].astype(np.int64), _weight(store, pairs.shape[1])
+        if first == second:
+            source, target, kept = each_once(source, target, {} if weight is None else {"weight": weight})
+            weight = kept.get("weight")
+        name = relation if names.count(relation) == 1 else f"{first} {relation} {second}"
+        found.append(Relation(name, (first, second), source, target, weight))
+    return found
 
 
 def _weight(store: Any, n_edges: int) -> NDArray[np.float64] | None:
@@ -300,14 +276,3 @@ def _weight(store: Any, n_edges: int) -> NDArray[np.float64] | None:
         if isinstance(values, np.ndarray) and values.size == n_edges and np.isfinite(values).all():
             return values.ravel().astype(np.float64)
     return None
-
-
-def _labels(
-    data: Any, sizes: dict[str, int], starts: dict[str, int], n_nodes: int, notices: list[str] | None
-) -> NDArray[np.int8] | None:
-    labels = np.full(n_nodes, -1, dtype=np.int8)
-    for kind, size in sizes.items():
-        found, _ = read_truth(as_array(getattr(data[kind], "y", None)), size, notices)
-        if found is not None:
-            labels[starts[kind] : starts[kind] + size] = found
-    return labels if (labels >= 0).any() else None

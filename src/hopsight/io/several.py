@@ -103,7 +103,7 @@ class Description:
     @property
     def files(self) -> list[Any]:
         """The tables, in order."""
-        return [table.file for table in (*self.nodes.values(), *self.edges.values())]
+        return [each.file for each in self.nodes.values()] + [each.file for each in self.edges.values()]
 
 
 def read_description(path: Path) -> Description:
@@ -196,14 +196,11 @@ class Summary:
                 f"{kind}: {plural(len(each.ids), 'node')} ({table}{joined}{more}){labels}, "
                 f"{plural(len(used), 'attribute')}{_listed(used)}"
             )
-        for name, each in self.rows.items():
-            ends = f"{each.types[0]} ({each.ends[0]!r}) to {each.types[1]} ({each.ends[1]!r})"
-            data = [
-                f"{what} {column!r}"
-                for what, column in (("weight", each.columns.weight), ("time", each.columns.time))
-                if column
-            ]
-            found.append(f"{name}: {plural(each.source.size, 'edge row')}, {', '.join([ends, *data])}")
+        for name, rows in self.rows.items():
+            ends = f"{rows.types[0]} ({rows.ends[0]!r}) to {rows.types[1]} ({rows.ends[1]!r})"
+            named = (("weight", rows.columns.weight), ("time", rows.columns.time))
+            data = [f"{what} {column!r}" for what, column in named if column]
+            found.append(f"{name}: {plural(rows.source.size, 'edge row')}, {', '.join([ends, *data])}")
         return found
 
 
@@ -336,8 +333,8 @@ class _Type:
         unlisted = in_edges.filter(~joined)
         if len(unlisted):
             notice(
-                f"{plural(len(unlisted), 'id')} of type {kind!r} in edges {'has' if len(unlisted) == 1 else 'have'} no row "
-                f"in its table, such as {shortened(unlisted[0])}: not ranked.",
+                f"{plural(len(unlisted), 'id')} of type {kind!r} in edges, such as {shortened(unlisted[0])}, without a "
+                "row in its table: not ranked.",
                 notices,
             )
             fields = with_unknown(fields, frame.height, unlisted.to_list(), None)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hopsight.canonical import Context
 from hopsight.checks import Refusal, plural, suggest
 from hopsight.graph import AttributedGraph
-from hopsight.io.derive import Arcs, structure
+from hopsight.io.derive import STRUCTURE, Arcs, structure
 from hopsight.io.nodes import distinct
 from hopsight.io.notices import notice
 from hopsight.system.arrays import frozen, sorted_by_id
@@ -54,6 +54,8 @@ class Relation:
 
 def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name: str = "") -> AttributedGraph:
     """Return one graph of all nodes and edges; ids that two types share become ``type:id``."""
+    if not sum(each.source.size for each in relations):
+        raise ValueError("there is nothing to learn from: a graph of several types needs edges")
     sizes = {kind: len(each.ids) for kind, each in nodes.items()}
     starts = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
     n_nodes = sum(sizes.values())
@@ -75,6 +77,9 @@ def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name:
     if all(each.time is not None for each in relations):
         found["edge_time"] = np.concatenate([each.time for each in relations])
     attributes, names = _stacked({kind: each.fields for kind, each in nodes.items()}, sizes)
+    if not names:
+        columns = structure(Arcs.of(source, target, n_nodes))
+        attributes, names = np.column_stack([*columns.values()]), list(columns)
     graph = AttributedGraph.from_edges(
         source,
         target,
@@ -109,7 +114,8 @@ def with_relations(
 
 def _stacked(fields: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, int]) -> tuple[Any, list[str]]:
     """Return the attributes of all types, each with columns of its own, and their names ``type.name``."""
-    blocks, names = [], []
+    blocks: list[Any] = []
+    names: list[str] = []
     for kind, size in sizes.items():
         block = fields[kind].get("attributes")
         blocks.append(np.zeros((size, 0)) if block is None else block)
@@ -177,7 +183,7 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
     place = np.full(graph.n_nodes, -1, dtype=np.int64)
     place[mine] = np.arange(mine.size)
     ends = graph.edges
-    inside = (place[ends] >= 0).all(axis=0)
+    inside = np.asarray((place[ends] >= 0).all(axis=0))
     others = [each for each in types_of(graph) if each != kind]
     parts = [_Shared.of(graph, mine, place, other) for other in others]
     parts = [part for part in parts if part.links.nnz]
@@ -256,7 +262,7 @@ def _own(graph: AttributedGraph, kind: str, mine: IntArray) -> tuple[Any, list[s
     chosen = [
         column
         for column, name in enumerate(graph.attribute_names)
-        if name.startswith(f"{kind}.") or not (several and name.startswith(prefixes))
+        if name.startswith(f"{kind}.") or not (several and (name in STRUCTURE or name.startswith(prefixes)))
     ]
     block = graph.attributes[mine][:, chosen]
     block = block.toarray() if sp.issparse(block) else np.asarray(block)
@@ -294,7 +300,7 @@ def _context(
     known = graph.context
     chosen = [] if known is None else [at for at, name in enumerate(known.names) if name.startswith(f"{kind}.")]
     if known is not None and chosen:
-        counts, names = known.counts[np.ix_(mine, chosen)], [known.names[at].removeprefix(f"{kind}.") for at in chosen]
+        counts, names = known.counts[mine][:, chosen], [known.names[at].removeprefix(f"{kind}.") for at in chosen]
     else:
         degrees = np.bincount(place[graph.edges[:, inside]].ravel(), minlength=mine.size)
         columns = {kind: degrees} | {part.name: np.diff(part.links.indptr) for part in parts}

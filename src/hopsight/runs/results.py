@@ -133,6 +133,8 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
             "target": names.gather(target),
             "rank": np.arange(places.start + 1, places.stop + 1),
         }
+        if graph.edge_relation is not None:
+            table["relation"] = np.array(graph.relation_names, dtype=object)[graph.edge_relation[edges]]
         table |= {name: _double(getattr(model, value)[edges]) for name, value in known.items()}
         return _frame(table | {"reason": edge_reasons(model, edges, unlikeness)})
 

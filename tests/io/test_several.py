@@ -1,0 +1,138 @@
+"""Several tables are one graph: what is joined, what one type sees, and what is refused."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hopsight as hs
+
+USERS = pl.DataFrame({"id": [1, 2, 3, 4], "age": [20, 30, 40, 50], "fraud": [0, 0, 1, 0]})
+DEVICES = pl.DataFrame({"id": [1, 2, 3], "price": [100.0, 300.0, 900.0]})
+PAID = pl.DataFrame({"a": [1, 1, 3], "b": [2, 2, 4], "amount": [5.0, 7.0, 9.0]})
+USED = pl.DataFrame({"u": [1, 2, 3, 4, 4], "d": [1, 1, 2, 2, 3]})
+OWNS = pl.DataFrame({"u": [3, 3, 4], "card": ["x", "y", "y"]})
+
+
+def bank(**changes: Any) -> Any:
+    nodes = {"user": {"file": USERS, "label": "fraud"}, "device": DEVICES} | changes.pop("nodes", {})
+    edges = {("user", "paid", "user"): PAID, ("user", "used", "device"): USED, ("user", "owns", "card"): OWNS}
+    return hs.load(nodes=nodes, edges=edges | changes.pop("edges", {}), notices=[], **changes)
+
+
+def test_types_keep_their_ids_attributes_and_labels_apart() -> None:
+    graph = bank()
+    assert graph.node_ids.tolist() == [
+        "user:1", "user:2", "user:3", "user:4", "device:1", "device:2", "device:3", "card:x", "card:y",
+    ]  # fmt: skip
+    assert graph.labels.tolist() == [0, 0, 1, 0, -1, -1, -1, -1, -1]
+    price = graph.attributes[:, graph.attribute_names.index("device.price")]
+    assert price.tolist() == [0, 0, 0, 0, 100, 300, 900, 0, 0]  # no other type's mean
+    relations = [graph.relation_names[number] for number in graph.edge_relation]
+    named = {tuple(graph.node_ids[pair]): name for pair, name in zip(graph.edges.T, relations, strict=True)}
+    assert named[("user:1", "user:2")] == "paid" and named[("user:4", "card:y")] == "owns"
+    assert graph.n_edges == 2 + 5 + 3
+
+
+def test_one_type_sees_what_its_nodes_share_and_count() -> None:
+    seen = bank(rank="user")
+    assert seen.node_ids.tolist() == [1, 2, 3, 4] and set(seen.node_types) == {"user"}
+    named = {
+        tuple(seen.node_ids[pair].tolist()): seen.relation_names[number]
+        for pair, number in zip(seen.edges.T, seen.edge_relation, strict=True)
+    }
+    assert named == {(1, 2): "paid, shared device", (3, 4): "paid, shared card, shared device"}
+    counts = dict(zip(seen.context.names, seen.context.counts.T.tolist(), strict=True))
+    assert counts["paid sent"] == [2, 0, 1, 0] and counts["device"] == [1, 1, 1, 2] and counts["card"] == [0, 0, 2, 1]
+    shared = dict(zip(seen.context.types, seen.context.shared.T.tolist(), strict=True))
+    assert shared == {"card": [0, 0, 1, 1], "device": [1, 1, 1, 1]}
+    price = seen.attributes[:, seen.attribute_names.index("device price, mean")]
+    assert price.tolist() == [100, 100, 300, 600]
+    assert "age" in seen.attribute_names and not any(name.startswith("device.") for name in seen.attribute_names)
+
+
+def test_popular_nodes_connect_nobody_and_count_less() -> None:
+    many = pl.DataFrame({"u": [*range(40), 0, 1], "d": ["shop"] * 40 + ["phone"] * 2})
+    seen = hs.load(edges={("user", "used", "device"): many}, rank="user", notices=[])
+    assert seen.edges.tolist() == [[0], [1]]
+    assert seen.context.rarity[[0, 2], 0].tolist() == pytest.approx([1 + 1 / np.log2(40), 1 / np.log2(40)])
+
+
+def test_the_order_of_rows_changes_no_bit() -> None:
+    mixed = hs.load(
+        nodes={"device": DEVICES[::-1], "user": USERS[[2, 0, 3, 1]]},
+        edges={
+            ("user", "owns", "card"): OWNS[::-1],
+            ("user", "used", "device"): USED[[4, 1, 0, 3, 2]],
+            ("user", "paid", "user"): PAID[::-1],
+        },
+        rank="user",
+        notices=[],
+    )
+    seen = bank(nodes={"user": USERS}, rank="user")
+    order = np.argsort(mixed.node_ids)
+    columns = [mixed.attribute_names.index(name) for name in seen.attribute_names]
+    assert mixed.attributes[order][:, columns].tolist() == seen.attributes.tolist()
+
+
+def test_a_file_names_the_tables_and_the_type_to_rank(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "bank.db") as connection:
+        connection.execute("CREATE TABLE users (id INTEGER, age REAL, fraud INTEGER)")
+        connection.executemany("INSERT INTO users VALUES (?, ?, ?)", USERS.rows())
+    PAID.write_csv(tmp_path / "paid.csv")
+    USED.write_parquet(tmp_path / "used.parquet")
+    (tmp_path / "graph.toml").write_text(
+        'rank = "user"\n[nodes.user]\nfile = "bank.db?table=users"\nlabel = "fraud"\n'
+        '[edges.paid]\nfile = "paid.csv"\nsource_type = "user"\ntarget_type = "user"\nweight = "amount"\n'
+        '[edges.used]\nfile = "used.parquet"\nsource_type = "user"\ntarget_type = "device"\n'
+    )
+    seen = hs.load(tmp_path / "graph.toml", notices=[])
+    assert seen.labels.tolist() == [0, 0, 1, 0] and seen.context.types == ("device",)
+    other = hs.load(tmp_path / "graph.toml", rank="device", notices=[])
+    assert other.node_ids.tolist() == [1, 2, 3]
+
+
+def test_a_pair_of_types_can_be_ranked_without_a_file() -> None:
+    edges = pl.DataFrame({"user": ["a", "b", "c", "d"], "item": ["x", "x", "y", "y"]})
+    seen = hs.load(edges, rank="user", notices=[])
+    assert seen.node_ids.tolist() == ["a", "b", "c", "d"] and seen.n_edges == 2
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a type that is nearly one": ({"edges": {("usr", "likes", "user"): USED}}, "type 'usr'; did you mean user?"),
+    "a type to rank": ({"rank": "usr"}, "rank names no type of this graph, got 'usr'; did you mean user?"),
+    "ids that join nowhere": (
+        {"edges": {("user", "paid", "user"): pl.DataFrame({"a": ["p"], "b": ["q"]})}},
+        "none of the ids in column 'a' of the edges 'paid', such as 'p', is an id of type 'user', such as '1'",
+    ),
+    "a relation between wrong types": (
+        {"edges": {("user", "owns", "device"): OWNS}},
+        "none of the ids in column 'card' of the edges 'user owns device', such as 'x', is an id of type 'device'",
+    ),
+    "an id twice": ({"nodes": {"user": pl.concat([USERS, USERS[:1]])}}, "node 1 has two rows, 1 and 5"),
+    "an empty node table": ({"nodes": {"user": USERS[:0]}}, "it has a header but no rows"),
+    "an empty edge table": ({"edges": {("user", "paid", "user"): PAID[:0]}}, "it has a header but no edges"),
+    "a column that is not there": (
+        {"nodes": {"user": {"file": USERS, "label": "frau"}}},
+        "there is no column 'frau'; did you mean fraud?",
+    ),
+    "a setting that there is not": (
+        {"nodes": {"user": {"file": USERS, "lable": "fraud"}}},
+        "there is no setting 'lable' of nodes['user']; did you mean label?",
+    ),
+    "an option for one table": ({"label": "fraud"}, "label is for one edge table"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_bad_tables_are_refused_in_one_sentence(wrong: str) -> None:
+    changes, message = WRONG[wrong]
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        bank(**changes)
+    assert "\n" not in str(error.value)
