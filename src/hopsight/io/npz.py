@@ -208,6 +208,8 @@ def _events(arrays: Arrays) -> Events | None:
         raise ValueError("its events have no array called event_target")
     offsets = arrays.get("event_currencies_offsets", np.zeros(1, dtype=np.int64))
     return Events(**columns, currencies=tuple(_names(arrays, "event_currencies", offsets.size - 1) or ()))
+
+
 def _all_names(arrays: Arrays, field: str) -> list[str]:
     """Return names whose number is that of their offsets."""
     if f"{field}_text" not in arrays or f"{field}_offsets" not in arrays:
