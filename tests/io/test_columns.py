@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from hopsight.io.rules import (
     is_time,
     text_kind,
 )
+from hopsight.loading import load
 
 
 def encoded(name: str, values: Any, **options: Any) -> tuple[list[str], list[list[float]], list[str]]:
@@ -217,7 +220,7 @@ def test_kinds_go_up_to_three_and_no_flag_may_be_empty() -> None:
         (["1,234", "5,678,901", "12"], [1234, 5678901, 12], "read '1,234' as 1234"),
         (["$1,234.50", "($7.00)", "-$0.25"], [1234.5, -7, -0.25], "read '$1,234.50' as 1234.5"),
         (["1 234,5", "1'000'000", "3.5-"], None, ""),  # three customs in one column: text
-        (["EUR 5", "12 EUR", "USD 1,000.00"], [5, 12, 1000], "read 'EUR 5' as 5"),
+        (["EUR 5", "12 €", "1,000.00"], [5, 12, 1000], "read 'EUR 5' as 5"),
         (["12%", "7.5 %", "100%"], [12, 7.5, 100], "read '12%' as 12"),
     ],
 )
@@ -339,3 +342,29 @@ def test_a_missing_column_is_refused_with_a_suggestion() -> None:
         node_fields(FRAME.columns, FRAME.__getitem__, 2, label="frod")
     with pytest.raises(ValueError, match=r"ignore: there is no column 'zzz'$"):
         node_fields(FRAME.columns, FRAME.__getitem__, 2, ignore=["note", "zzz"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["$7", "8 EUR", "9"], "different currencies (EUR, USD)"),
+        (["2024-01-31", "2024-02-30", "2024-03-01"], "row 2: '2024-02-30' is not a date"),
+        (["2024-01-31 10:00", "2024-02-01 25:61:00"], "row 2: '2024-02-01 25:61:00' is not a date"),
+        (["10:30", "23:59:60", "25:61:00"], "row 3: '25:61:00' is not a time of day"),
+        (["31/03/2024", "03/31/2024"], "dates in different forms ('31/03/2024' and '03/31/2024')"),
+        (["2024-03-31", "31/03/2024"], "dates in different forms ('2024-03-31' and '31/03/2024')"),
+    ],
+)
+def test_amounts_and_dates_that_do_not_go_together_are_refused(cells: list[str], message: str, tmp_path: Path) -> None:
+    """In a node table, an edge list and among dates of a stream alike, by the rule that reads all of them."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        encoded("when", cells)
+    rows = "".join(f"a{row},b{row},{cell}\n" for row, cell in enumerate(cells))
+    (tmp_path / "edges.csv").write_text(f"source,target,when\n{rows}")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load(tmp_path / "edges.csv")
+
+
+def test_an_empty_date_is_filled_and_the_last_second_of_a_day_is_one(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source,target,when\na,b,1970-01-01 24:00:00\nb,c,n/a\nc,d,1970-01-02\n")
+    assert load(tmp_path / "edges.csv", notices=[]).edge_time.tolist() == [86400.0] * 3

@@ -502,7 +502,9 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
             notice_unit(column, unit, notices)
         return
     seconds = rules.as_seconds(column, rules.slashed_order(column) if column.dtype == pl.String else None)
-    wrong = rules.first_cell(seconds.is_null() & column.is_not_null(), column=column)
+    words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    empty = words.is_in(rules.EMPTY_NUMBERS).fill_null(True)
+    wrong = rules.first_cell(seconds.is_null() & ~empty, column=column)
     if wrong is not None:
         raise ValueError(
             f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a time; write numbers, or dates such "

@@ -133,7 +133,8 @@ _DATE = r"^\s*(\d{4})[-/](\d{1,2})[-/](\d{1,2})"
 _GERMAN_DATE = r"^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})"
 _SLASHED_DATE = r"^\s*(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})"
 SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 and 12/31/2024
-_TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([AaPp][Mm])?"
+_ANY_DATE = r"^\s*(?:\d{4}[-/]|\d{1,2}[-/.])\d{1,2}[-/.]\d"
+_TIME = r"([01]?\d|2[0-4]):([0-5]\d)(?::((?:[0-5]\d|60)(?:\.\d+)?))?\s*([AaPp][Mm])?"
 _CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-]\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
@@ -154,31 +155,35 @@ def is_time(column: pl.Series) -> bool:
         return True
     if column.dtype != pl.String:
         return False
-    words = column.drop_nulls()
-    return bool(len(words)) and (are_dates(words) or any(are_slashed(words, kind) for kind in SLASHED))
+    words = filled(column)
+    return bool(len(words)) and any(bool(readable.all()) for readable in date_readings(words).values())
 
 
-def are_dates(words: pl.Series) -> bool:
-    """Return whether every text that is not blank is a date such as 2024-05-31, 2024-05-31 17:30 or 31.5.2024."""
-    stripped = in_figures(words.str.strip_chars())
-    filled = stripped.filter(stripped != "")
-    either = filled.str.contains(_DATE + _CLOCK) | filled.str.contains(_GERMAN_DATE + _CLOCK)
-    return bool(either.fill_null(True).all())
+def filled(words: pl.Series) -> pl.Series:
+    """Return the texts that are neither blank nor words for an empty cell, without spaces around them."""
+    stripped = words.drop_nulls().str.strip_chars()
+    return stripped.filter(~stripped.str.to_lowercase().is_in(EMPTY_NUMBERS))
 
 
-def are_slashed(words: pl.Series, kind: str) -> bool:
-    """Return whether every text that is not blank is a date with slashes, its day or its month first.
+def date_readings(words: pl.Series) -> dict[str, pl.Series]:
+    """Return which texts are dates such as 2024-05-31 17:30 or 31.5.2024, and which are with slashes in either order.
 
     >>> import polars as pl
-    >>> dates = pl.Series(["01/02/2024", "31/12/2024 17:30"])
-    >>> are_slashed(dates, "day-first dates"), are_slashed(dates, "month-first dates")
-    (True, False)
+    >>> texts = pl.Series(["01/02/2024", "31/12/2024 17:30", "2024-02-29", "2023-02-29", "2024-05-31 25:61"])
+    >>> {kind: readable.to_list() for kind, readable in date_readings(texts).items()}["dates"]
+    [False, False, True, False, False]
+    >>> {kind: readable.arg_true().to_list() for kind, readable in date_readings(texts).items()}
+    {'dates': [2], 'day-first dates': [0, 1], 'month-first dates': [0]}
     """
-    stripped = _with_slashes(words.str.strip_chars())
-    filled = stripped.filter(stripped != "")
-    parts = [filled.str.extract(_SLASHED_DATE + _CLOCK, number).cast(pl.Int32) for number in (1, 2)]
-    day, month = (parts[SLASHED[kind].index(part)] for part in "dm")
-    return bool((day.is_between(1, 31) & month.is_between(1, 12)).fill_null(False).all())
+    candidates = in_figures(words).str.contains(_ANY_DATE).fill_null(False)
+    places, some = candidates.arg_true(), words.filter(candidates)
+    found = {}
+    for kind in ("dates", *SLASHED):
+        readable = pl.repeat(False, len(words), eager=True)
+        if len(some):
+            readable = readable.scatter(places, as_seconds(some, SLASHED.get(kind)).is_not_null())
+        found[kind] = readable
+    return found
 
 
 def in_figures(words: pl.Series) -> pl.Series:
@@ -205,9 +210,13 @@ def _with_slashes(words: pl.Series) -> pl.Series:
 
 def are_clocks(words: pl.Series) -> bool:
     """Return whether every text that is not blank is a time of day such as 17:30."""
-    stripped = words.drop_nulls().str.strip_chars()
-    filled = stripped.filter(stripped != "")
-    return bool(len(filled)) and bool(filled.str.contains(rf"^{_TIME}$").all())
+    known = filled(words)
+    return bool(len(known)) and bool(_clocks(known).all())
+
+
+def _clocks(words: pl.Series) -> pl.Series:
+    found = words.str.contains(rf"^{_TIME}$").fill_null(False)
+    return found & clock_seconds(words).is_not_null() if found.any() else found
 
 
 def clock_seconds(words: pl.Series) -> pl.Series:
@@ -267,7 +276,8 @@ def slashed_order(words: pl.Series) -> str | None:
 
 def slashed_orders(words: pl.Series) -> list[str]:
     """Return the orders of day and month in which dates with slashes can be read; none if they are other dates."""
-    return [order for kind, order in SLASHED.items() if are_slashed(words, kind)]
+    readings = date_readings(filled(words))
+    return [order for kind, order in SLASHED.items() if readings[kind].all()]
 
 
 def ambiguous_date(name: str, value: str) -> str:
@@ -311,17 +321,30 @@ def _parts(pattern: str, order: str) -> pl.Expr:
 
     year, month, day = (group(order.index(part) + 1, None).cast(pl.Int32) for part in "ymd")
     year = pl.when(year < 70).then(year + 2000).when(year < 100).then(year + 1900).otherwise(year)
-    right = month.is_between(1, 12) & day.is_between(1, 31)
-    first = pl.date(year, pl.when(right).then(month).otherwise(1), 1).cast(pl.Int32).cast(pl.Float64)
+    right = month.is_between(1, 12)
+    first = pl.date(year, pl.when(right).then(month).otherwise(1), 1)
+    right &= day.is_between(1, first.dt.month_end().dt.day())
     offset = group(8) * 3600.0 + group(8).sign() * group(9) * 60.0
     half = pl.col("text").str.extract(pattern + _CLOCK, 7).str.to_lowercase()
     hour = pl.when(half.is_null()).then(group(4)).otherwise(group(4) % 12 + pl.when(half == "pm").then(12).otherwise(0))
-    clock = hour * 3600.0 + group(5) * 60.0 + group(6) - offset
-    return pl.when(right).then((first + day - 1) * SECONDS_PER_DAY + clock)
+    clock = hour * 3600.0 + group(5) * 60.0 + group(6)
+    days = first.cast(pl.Int32).cast(pl.Float64) + day - 1
+    return pl.when(right & (clock <= SECONDS_PER_DAY)).then(days * SECONDS_PER_DAY + clock - offset)
 
 
 WRITTEN = {"point numbers": ".", "comma numbers": ","}  # what a column of such numbers holds, and its decimal mark
 _MONEY = r"(?:[$€£¥₹₽₩₺฿]|(?i:USD|EUR|GBP|CHF|JPY|CNY|INR|NOK|SEK|DKK|PLN|CZK|CAD|AUD|NZD|BRL|MXN|ZAR|kr\.?|zł))"
+CURRENCIES = {
+    "$": "USD",
+    "€": "EUR",
+    "£": "GBP",
+    "₹": "INR",
+    "₽": "RUB",
+    "₩": "KRW",
+    "₺": "TRY",
+    "ZŁ": "PLN",
+    "KR.": "KR",
+}
 _SPACE = "\u00a0\u202f '’"  # between thousands
 _AROUND = rf"^({_MONEY}|[\s\u00a0])+|(?:{_MONEY}|%|[\s\u00a0])+$"
 _SIGNED_MONEY = rf"^([+-])\s*{_MONEY}\s*"
@@ -340,6 +363,17 @@ def plain_numbers(words: pl.Series) -> pl.Series:
         .str.replace(rf"^\((?:{_MONEY})?\s*(.+?)\s*(?:{_MONEY})?\)$", "-$1")
         .str.replace(r"^([^+-].*)-$", "-$1")
     )
+
+
+def _units(words: pl.Series) -> str:
+    """Return the currencies of written numbers, each once, and % if one is a percentage.
+
+    >>> import polars as pl
+    >>> _units(pl.Series(["$7", "8 EUR", "9 €", "10", "-3 usd"]))
+    'EUR USD'
+    """
+    found = words.str.extract(rf"({_MONEY}|%)").drop_nulls().unique().to_list()
+    return " ".join(sorted({CURRENCIES.get(unit.upper(), unit.upper()) for unit in found}))
 
 
 def are_written(plain: pl.Series, mark: str) -> bool:
@@ -412,7 +446,8 @@ class Summary:
     """Facts about a part of a column; ``a + b`` is the summary of both parts together.
 
     Fields called ``n_…`` and ``total`` add up, those called ``all_…`` must hold for both parts, of those called
-    ``first_…`` the earlier cell remains, and ``lowest`` and ``highest`` are those of both parts.
+    ``first_…`` the earlier cell remains, ``lowest`` and ``highest`` are those of both parts, and ``units`` those of
+    either.
     """
 
     def __add__(self, other: Self) -> Self:
@@ -421,6 +456,8 @@ class Summary:
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
             if field.name.startswith("all_"):
                 merged[field.name] = mine and theirs
+            elif field.name == "units":
+                merged[field.name] = " ".join(sorted({*mine.split(), *theirs.split()}))
             elif field.name in ("lowest", "highest"):
                 merged[field.name] = (min if field.name == "lowest" else max)(mine, theirs)
             elif field.name.startswith("first_"):
@@ -487,6 +524,14 @@ class TextSummary(Summary):
     all_month_first: bool
     all_point_numbers: bool  # 1,234.56 and the like, with a currency or not
     all_comma_numbers: bool  # 1.234,56 and the like
+    units: str  # the currencies of such numbers
+    n_dates: int  # in any order of day, month and year
+    n_clocks: int
+    first_undated: Cell | None  # text that is no date
+    first_unclocked: Cell | None  # text that is no time of day
+    first_date: Cell | None  # cells that are dates in one order only
+    first_day_first: Cell | None
+    first_month_first: Cell | None
 
     @classmethod
     def of(cls, column: pl.Series, rows: NDArray[np.int64] | None = None) -> Self:
@@ -497,7 +542,12 @@ class TextSummary(Summary):
         no_number = lower.is_in(EMPTY_NUMBERS).fill_null(True)
         is_text = numbers.is_null() & ~no_number
         empty = words.is_null() | (words == "").fill_null(True)
-        plain = plain_numbers(words.filter(is_text))
+        texts = words.filter(is_text)
+        plain = plain_numbers(texts)
+        readings = {kind: readable & is_text for kind, readable in date_readings(words).items()}
+        dates, day_first, month_first = readings.values()
+        dated, clocks = dates | day_first | month_first, _clocks(words) & is_text
+        are_point, are_comma = are_written(plain, "."), are_written(plain, ",")
         return cls(
             n_numbers=int((numbers.is_not_null() & ~no_number).sum()),
             n_text=int(is_text.sum()),
@@ -507,11 +557,19 @@ class TextSummary(Summary):
             first_empty=first_cell(empty, rows),
             all_parsed=not column.cast(pl.Float64, strict=False).null_count(),
             all_booleans=bool(lower.is_in([*BOOLEANS, ""]).fill_null(True).all()),
-            all_dates=are_dates(words),
-            all_day_first=are_slashed(words.drop_nulls(), "day-first dates"),
-            all_month_first=are_slashed(words.drop_nulls(), "month-first dates"),
-            all_point_numbers=are_written(plain, "."),
-            all_comma_numbers=are_written(plain, ",") and are_written(words.filter(~is_text & ~no_number), ","),
+            all_dates=bool((dates | ~is_text).all()),
+            all_day_first=bool((day_first | ~is_text).all()),
+            all_month_first=bool((month_first | ~is_text).all()),
+            all_point_numbers=are_point,
+            all_comma_numbers=are_comma and are_written(words.filter(~is_text & ~no_number), ","),
+            units=_units(texts) if are_point or are_comma else "",
+            n_dates=int(dated.sum()),
+            n_clocks=int(clocks.sum()),
+            first_undated=first_cell(is_text & ~dated, rows, column),
+            first_unclocked=first_cell(is_text & ~clocks, rows, column),
+            first_date=first_cell(dates, rows, column),
+            first_day_first=first_cell(day_first & ~month_first, rows, column),
+            first_month_first=first_cell(month_first & ~day_first, rows, column),
         )
 
 
@@ -526,8 +584,9 @@ def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories
     Raises
     ------
     ValueError
-        If some cells of a column of numbers are text, or if numbers are written with a comma that may mean two
-        things, as in 1,234: as categories they would say nothing.
+        If some cells of a column of numbers, dates or times of day are something else, if numbers are written with a
+        comma that may mean two things, as in 1,234, or if amounts have different currencies: as categories they would
+        say nothing.
     """
     if summary.all_parsed or (summary.n_numbers and not summary.n_text):
         return "numbers"
@@ -540,12 +599,22 @@ def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories
             f"{option('ignore', [name])}"
         )
     if summary.all_point_numbers or summary.all_comma_numbers:
+        if " " in summary.units:
+            raise ValueError(
+                f"column {name!r} has amounts in different currencies ({summary.units.replace(' ', ', ')}); convert "
+                f"them to one, or pass {option('category', [name])} or {option('ignore', [name])}"
+            )
         return "point numbers" if summary.all_point_numbers else "comma numbers"
-    if summary.n_numbers >= summary.n_text:
-        raise ValueError(
-            f"{_place(name, summary.first_text)}: {_value(summary.first_text)} is not a number, unlike the rest of the "
-            f"column; correct it, or pass {option('category', [name])} or {option('ignore', [name])}"
-        )
+    for count, noun, first in (
+        (summary.n_numbers, "number", summary.first_text),
+        (2 * summary.n_dates, "date", summary.first_undated),
+        (2 * summary.n_clocks, "time of day", summary.first_unclocked),
+    ):
+        if count >= summary.n_text and first is not None:
+            raise ValueError(
+                f"{_place(name, first)}: {_value(first)} is not a {noun}, unlike the rest of the column; correct it, "
+                f"or pass {option('category', [name])} or {option('ignore', [name])}"
+            )
     if summary.all_booleans:
         return "booleans"
     if summary.all_dates:
@@ -554,6 +623,14 @@ def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories
         raise ValueError(ambiguous_date(name, _value(summary.first_text)))
     if summary.all_day_first or summary.all_month_first:
         return "day-first dates" if summary.all_day_first else "month-first dates"
+    if summary.n_dates == summary.n_text:
+        cells = sorted(
+            each for each in (summary.first_date, summary.first_day_first, summary.first_month_first) if each
+        )
+        raise ValueError(
+            f"column {name!r} has dates in different forms ({' and '.join(f'{cell.value}' for cell in cells[:2])}); "
+            f"write all of them as 2024-05-31, or pass {option('category', [name])} or {option('ignore', [name])}"
+        )
     return "categories"
 
 
