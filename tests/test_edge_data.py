@@ -109,3 +109,22 @@ def test_planted_edges_get_the_median_and_the_others_keep_their_data() -> None:
 def test_edge_data_that_do_not_match_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         built(**options)
+
+
+def test_sums_of_duplicate_edges_are_the_same_to_the_bit_in_any_order_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(5, size=300), rng.integers(5, 10, size=300)
+    weight, columns, time = rng.normal(size=300) * 1e6, rng.normal(size=(300, 2)), rng.integers(4, size=300)
+    found = []
+    for order in (np.arange(300), rng.permutation(300)):
+        for rule in ("sum", "last"):
+            graph = AttributedGraph.from_edges(
+                source[order], target[order], np.eye(10), edge_weight=weight[order], edge_time=time[order],
+                edge_attributes=columns[order], duplicates=rule,
+            )  # fmt: skip
+            found.append((graph.edge_weight.tolist(), graph.edge_time.tolist(), graph.edge_attributes.tolist()))
+    assert found[:2] == found[2:]
+
+
+def test_edges_that_are_all_self_loops_leave_none() -> None:
+    assert AttributedGraph.from_edges([0], [0], np.eye(2), edge_time=[5.0]).edge_time.tolist() == []

@@ -207,6 +207,11 @@ class EdgeData:
         parts = (self.weight, self.time, self.attributes)
         return EdgeData(*(None if part is None else np.asarray(part)[chosen] for part in parts))
 
+    def columns(self) -> list[Any]:
+        """Return attributes, weight and time as columns, by the last of which to sort first."""
+        attributes = [] if self.attributes is None else [*self.attributes.T]
+        return attributes + [part for part in (self.weight, self.time) if part is not None]
+
     def __bool__(self) -> bool:
         return any(part is not None for part in (self.weight, self.time, self.attributes))
 
@@ -266,7 +271,8 @@ def merged(source: NDArray[Any], target: NDArray[Any], n_nodes: int, data: EdgeD
 
     Rows with the same two ends become one edge. Its weight is the ``"sum"`` of their weights, the ``"count"`` of the
     rows, or that of the ``"last"`` row: the latest one if rows have times, otherwise the last one given. Its time is
-    that of the latest row; its attributes are the mean over the rows, or with ``"last"`` those of the last row.
+    that of the latest row; its attributes are the mean over the rows, or with ``"last"`` those of the last row. Sums
+    are over rows in the order of their values, so that they are the same to the bit in any order of rows.
 
     >>> rows = EdgeData(weight=np.array([5.0, 2.0, 1.0]), time=np.array([30.0, 10.0, 20.0]))
     >>> found = merged(np.array([0, 0, 1]), np.array([1, 1, 2]), 3, rows, "sum")
@@ -276,10 +282,11 @@ def merged(source: NDArray[Any], target: NDArray[Any], n_nodes: int, data: EdgeD
     check_choice("duplicates", rule, DUPLICATES)
     data = data.checked(source.size)
     key = source.astype(np.int64) * n_nodes + target
-    order = np.argsort(key, kind="stable") if data.time is None else np.lexsort([data.time, key])
-    key = key[order]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    last = np.append(first[1:], key.size) - 1
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    if first.size < key.size and (rule != "last" or data.time is not None):
+        order = np.lexsort([*data.columns(), key])
+    last = np.append(first[1:], key.size)[: first.size] - 1
     count = np.diff(np.append(first, key.size)).astype(np.float64)
     sorted_rows = data.rows(order)
     if rule == "last":

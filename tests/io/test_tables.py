@@ -194,14 +194,6 @@ def test_what_we_write_is_read_by_other_programs(tmp_path: Path) -> None:
         ]
 
 
-def test_a_table_cannot_say_that_it_is_directed(tmp_path: Path) -> None:
-    graph = AttributedGraph.from_edges([1], [0], [[0.1], [2.0]], directed=True)
-    notices: list[str] = []
-    write_tables(graph, tmp_path / "g.csv", notices)
-    assert "directed" in notices[0]
-    assert read_tables(tmp_path / "g.csv", directed=True).edges.tolist() == [[1], [0]]
-
-
 @pytest.mark.parametrize(
     ("edges", "nodes", "options", "words"),
     [

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hopsight.checks import Refusal
 from hopsight.graph import AttributedGraph
+from hopsight.io.edges import edge_weights
 from hopsight.io.frames import is_frame
 from hopsight.io.notices import notice, notice_constant, notice_merged
 from hopsight.io.sources import TABLE_SUFFIXES, WRITTEN_SUFFIXES, is_source, resolve
@@ -72,8 +74,9 @@ def read(
 def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = None) -> None:
     """Write a graph to a file; its suffix names the format. The node table of ``x.csv`` is ``x.nodes.csv`` beside it.
 
-    The file appears complete or not at all. Reading it restores ids, names, labels and kinds: ``.mat`` keeps them in
-    variables of our own, tables and GraphML in columns called ``hopsight_label`` and ``hopsight_kind``.
+    The file appears complete or not at all. Reading it restores the graph: ``.mat`` keeps what it has no name for in
+    variables of our own, tables and GraphML in columns called ``hopsight_…``. A column that must have another name in
+    the file gets a notice.
     """
     path = Path(path)
     suffix = suffix_of(path)
@@ -88,7 +91,7 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
     elif suffix == ".graphml":
         from hopsight.io.networkx import write_graphml
 
-        write_graphml(graph, path)
+        write_graphml(graph, path, notices)
     elif suffix in WRITTEN_SUFFIXES:
         from hopsight.io.tables import write_tables
 
@@ -172,7 +175,8 @@ def graph_of(
 
         return from_data(source, directed=directed, notices=notices)
     if isinstance(source, tuple | list) and len(source) == 2 and not any(isinstance(part, str) for part in source):
-        return AttributedGraph(source[0], source[1], directed=directed)
+        graph = AttributedGraph(source[0], source[1], directed=directed)
+        return replace(graph, edge_weight=edge_weights(source[0], graph))
     what = "a file" if isinstance(source, str | Path) else "a table of edges, as a data frame,"
     hint = f"; read {what} with hopsight.load() first"
     raise ValueError(

@@ -573,6 +573,13 @@ def read_edges(columns: Mapping[str, pl.Series], notices: list[str] | None) -> E
     return edge_columns(pl.DataFrame(used), list(used), notices=notices)
 
 
+def own_edges(frame: pl.DataFrame, weight: str, time: str) -> EdgeColumns:
+    """Return the columns of a file that hopsight wrote: numbers under their names, where nothing is guessed."""
+    columns = {name: frame[name].cast(pl.Float64) for name in frame.columns}
+    times = {time: columns.pop(time)} if time in columns else {}
+    return EdgeColumns(weight if weight in columns else None, next(iter(times), None), columns, times)
+
+
 def kinds_to_derive(kinds: Sequence[str] | None, fields: Mapping[str, Any], *, some: bool, ours: bool) -> Sequence[str]:
     """Return the kinds of attributes to derive from edges if the user names none.
 
@@ -634,7 +641,7 @@ def complete(
 
     ``rows`` are the ends of the edges, ``columns`` their data.
     """
-    others = read_edges(columns, notices)
+    others = own_edges(pl.DataFrame(columns), WEIGHT, TIME) if ours else read_edges(columns, notices)
     chosen = kinds_to_derive(kinds, fields, some=bool(others), ours=ours)
     if not others and kinds is None:
         chosen = [kind for kind in chosen if kind == "structure"]  # counts would repeat degrees
@@ -693,6 +700,7 @@ def edge_weights(matrix: Any, graph: AttributedGraph) -> NDArray[np.float64] | N
 
     An undirected edge has the number of a symmetric matrix, and the sum of both directions otherwise.
     """
+    matrix = matrix if sp.issparse(matrix) else np.atleast_2d(np.asarray(matrix))
     numbers = matrix.data if sp.issparse(matrix) else matrix
     if numbers.dtype.kind == "b" or np.isin(numbers, (0, 1)).all():
         return None
@@ -700,8 +708,7 @@ def edge_weights(matrix: Any, graph: AttributedGraph) -> NDArray[np.float64] | N
     weights.sum_duplicates()
     if not graph.directed and (weights != weights.T).nnz:
         weights = sp.csr_array(weights + weights.T)
-    found = np.asarray(weights[graph.edges[0], graph.edges[1]], dtype=np.float64).ravel()
-    return found if np.isfinite(found).all() else None
+    return np.asarray(weights[graph.edges[0], graph.edges[1]], dtype=np.float64).ravel()
 
 
 def weight_matrix(graph: AttributedGraph) -> Any:

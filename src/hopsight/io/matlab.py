@@ -21,7 +21,11 @@ from hopsight.io.sources import check_loaded, check_unpacked, reading, writing
 
 ADJACENCY, ATTRIBUTES, TRUTH = ("Network", "A"), ("Attributes", "X", "Features"), ("Label", "gnd")
 STRUCTURAL, ATTRIBUTIVE = "str_anomaly_label", "attr_anomaly_label"  # as in the files of DOMINANT's authors
-OWN = ("Kind", "Directed", "NodeIds", "NodeIdsText", "NodeIdsOffsets", "NamesText", "NamesOffsets")
+TEXTS = ("NodeIds", "Names", "NodeTypes", "NodeNames", "EdgeNames")  # packed as UTF-8
+OWN = (
+    "Kind", "Directed", "NodeIds", "EdgeWeight", "EdgeTime", "EdgeAttributes",
+    *(f"{name}{part}" for name in TEXTS for part in ("Text", "Offsets")),
+)  # fmt: skip
 WANTED = (*ADJACENCY, *ATTRIBUTES, *TRUTH, STRUCTURAL, ATTRIBUTIVE, *OWN)
 NUMERIC = {
     "double",
@@ -56,33 +60,48 @@ def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = 
             attribute_names=_text(matrices, "Names", n_attributes),
             labels=_labels(matrices, n_nodes, notices),
             kinds=_kinds(matrices, n_nodes),
+            node_types=_text(matrices, "NodeTypes", n_nodes),
+            node_names=_text(matrices, "NodeNames", n_nodes),
             directed=directed,
             name=path.stem,
         )
-        weights = edge_weights(adjacency, graph)
-        return graph if weights is None else replace(graph, edge_weight=weights)
+        return replace(graph, **_edge_fields(matrices, adjacency, graph))
+
+
+def _edge_fields(matrices: dict[str, Any], adjacency: Any, graph: AttributedGraph) -> dict[str, Any]:
+    """Return what edges have: the weights that the adjacency matrix holds, or what hopsight wrote."""
+    weight, time, columns = (matrices.get(name) for name in ("EdgeWeight", "EdgeTime", "EdgeAttributes"))
+    return {
+        "edge_weight": edge_weights(adjacency, graph) if weight is None else weight.ravel(),
+        "edge_time": None if time is None else time.ravel(),
+        "edge_attributes": columns,
+        "edge_attribute_names": None if columns is None else _text(matrices, "EdgeNames", columns.shape[1]),
+    }
 
 
 def write_mat(graph: AttributedGraph, path: Path) -> None:
-    """Write Network, Attributes, Label and Kind, and ids and names as packed UTF-8 that :func:`read_mat` reads."""
+    """Write Network, Attributes and Label, and everything else in variables that :func:`read_mat` reads."""
     from scipy.io import savemat
 
-    names, name_offsets = pack_text(graph.attribute_names)
+    texts = (None, graph.attribute_names, graph.node_types, graph.node_names, graph.edge_attribute_names or None)
     matrices: dict[str, Any] = {
         "Network": sp.csc_matrix(weight_matrix(graph)),
         "Attributes": sp.csc_matrix(graph.attributes) if sp.issparse(graph.attributes) else graph.attributes,
-        "NamesText": names,
-        "NamesOffsets": name_offsets,
     }
+    for name, words in zip(TEXTS, texts, strict=True):
+        if words is not None:
+            matrices[f"{name}Text"], matrices[f"{name}Offsets"] = pack_text(list(words))
     if graph.directed:
         matrices["Directed"] = np.array([[1]], dtype=np.uint8)
     if graph.node_ids.dtype == object:
         matrices["NodeIdsText"], matrices["NodeIdsOffsets"] = pack_text(graph.node_ids.tolist())
     else:
         matrices["NodeIds"] = graph.node_ids
-    for name, truth in (("Label", graph.labels), ("Kind", graph.kinds)):
-        if truth is not None:
-            matrices[name] = truth[:, None]
+    columns = {
+        "Label": graph.labels, "Kind": graph.kinds,
+        "EdgeWeight": graph.edge_weight, "EdgeTime": graph.edge_time, "EdgeAttributes": graph.edge_attributes,
+    }  # fmt: skip
+    matrices |= {name: values for name, values in columns.items() if values is not None}
     with writing(path) as temporary, temporary.open("wb") as file:
         savemat(file, matrices, do_compression=True, oned_as="column")
 

@@ -18,6 +18,7 @@ from hopsight.io import ids
 from hopsight.io.derive import EdgeRows, parse_derive
 from hopsight.io.edges import columns_of, complete
 from hopsight.io.nodes import OWN_COLUMNS, distinct, node_fields, own_columns
+from hopsight.io.notices import notice_renamed
 from hopsight.io.sources import check_loaded, reading, writing
 from hopsight.io.textfile import text_content
 from hopsight.system.lazy_polars import pl
@@ -51,7 +52,8 @@ def from_networkx(source: Any, *, directed: bool = False, derive: Any = None, **
     if not nodes:
         raise ValueError("the graph has no nodes")
     data = _Data([data for _, data in source.nodes(data=True)], source.graph.get("node_default", {}))
-    fields = node_fields(list(data.cells), data.column, len(nodes), may_lack=True, **options)
+    ours = OURS in source.graph
+    fields = node_fields(list(data.cells), data.column, len(nodes), may_lack=True, ours=ours, **options)
     position = {node: index for index, node in enumerate(nodes)}
     given = list(source.edges(data=True))
     edges = np.array([(position[a], position[b]) for a, b, _ in given], dtype=np.int64).reshape(-1, 2)
@@ -59,7 +61,7 @@ def from_networkx(source: Any, *, directed: bool = False, derive: Any = None, **
     rows = EdgeRows(edges[:, 0], edges[:, 1], directed=bool(source.is_directed()))
     fields = complete(
         fields, rows, nodes, {name: edge_data.column(name) for name in edge_data.cells},
-        kinds=parse_derive(derive), ours=OURS in source.graph, notices=options.get("notices"),
+        kinds=parse_derive(derive), ours=ours, notices=options.get("notices"),
     )  # fmt: skip
     return AttributedGraph.from_edges(
         edges[:, 0],
@@ -94,10 +96,13 @@ def read_document(path: Path, suffix: str, **options: Any) -> AttributedGraph:
         return from_networkx(graph, **options)
 
 
-def write_graphml(graph: AttributedGraph, path: Path) -> None:
+def write_graphml(graph: AttributedGraph, path: Path, notices: list[str] | None = None) -> None:
     """Write a graph as GraphML; zeros of sparse attributes are not written but declared as the default."""
     with writing(path) as temporary:
         _networkx("writing").write_graphml_xml(_to_networkx(graph), temporary)
+    names, columns = distinct(graph.attribute_names, OWN_COLUMNS), [*columns_of(graph)]
+    written = [*names, *columns[len(columns) - len(graph.edge_attribute_names) :]]
+    notice_renamed(path, (*graph.attribute_names, *graph.edge_attribute_names), written, notices)
 
 
 def _to_networkx(graph: AttributedGraph) -> Any:

@@ -47,6 +47,7 @@ def encode(
     missing: str = "fill",
     category: Collection[str] = (),
     types: Sequence[str] | None = None,
+    ours: bool = False,
     notices: list[str] | None = None,
 ) -> tuple[Any, list[str]]:
     """Return the attribute matrix made from table columns, and the name of each attribute.
@@ -68,6 +69,8 @@ def encode(
         Columns that are categories even if they hold numbers; beyond 50 values, the rarest ones share a category.
     types
         The type of each node, if there are several: empty cells are filled with the mean of the node's own type.
+    ours
+        Whether hopsight wrote the table, so that numbers are attributes whatever their column is called.
     notices
         List that receives the notices.
 
@@ -90,11 +93,15 @@ def encode(
     (['age', 'city=Bern', 'city=Oslo'], [[31.0, 0.0, 1.0], [42.0, 1.0, 0.0]])
     """
     check_choice("missing", missing, rules.MISSING)
-    encoded = (
-        _declared(column, missing, notices) if column.name in category else _block(column, missing, notices, types)
-        for column in columns
-    )
-    blocks = [block for block in encoded if block is not None]
+
+    def encoded(column: pl.Series) -> Block | None:
+        if column.name in category:
+            return _declared(column, missing, notices)
+        if ours and column.dtype.is_numeric() and not column.null_count():
+            return Block([column.name], _compact(column.cast(pl.Float64).to_numpy()[:, None]))
+        return _block(column, missing, notices, types)
+
+    blocks = [block for block in map(encoded, columns) if block is not None]
     if not blocks:
         raise ValueError(NO_ATTRIBUTES)
     return _assemble(blocks, n_rows), [name for block in blocks for name in block.names]
@@ -278,13 +285,14 @@ def node_fields(
     type_column: str | None = None,
     name_column: str | None = None,
     may_lack: bool = False,
+    ours: bool = False,
     notices: list[str] | None = None,
 ) -> dict[str, Any]:
     """Return the fields of an AttributedGraph that come from columns with one value per node.
 
     ``names`` are those of the columns without the id, and ``column`` returns the ``n_nodes`` values of one. With
-    ``may_lack``, a table without attributes is accepted, and no ``attributes`` are returned. The other parameters are
-    those of :func:`hopsight.load`.
+    ``may_lack``, a table without attributes is accepted, and no ``attributes`` are returned. With ``ours``, which says
+    that hopsight wrote the table, nothing is guessed. The other parameters are those of :func:`hopsight.load`.
 
     Examples
     --------
@@ -308,23 +316,23 @@ def node_fields(
     if KIND_COLUMN in names:
         fields["kinds"] = read_flags(column(KIND_COLUMN), KINDS)
     left_out = {truth, LABEL_COLUMN, KIND_COLUMN, *known, *ignore}
-    types = type_column or first_known([name for name in names if name not in left_out], TYPE_NAMES)
+    known_types = TYPE_NAMES[:1] if ours else TYPE_NAMES
+    types = type_column or first_known([name for name in names if name not in left_out], known_types)
     if types is not None:
         fields["node_types"] = _texts(column(types))
         left_out.add(types)
-    ours = NAME_COLUMN if NAME_COLUMN in names else None
-    shown = (
-        name_column
-        or ours
-        or _find_names([name for name in names if name not in {*left_out, *category}], column, notices)
-    )
+    shown = name_column or (NAME_COLUMN if NAME_COLUMN in names else None)
+    if shown is None and not ours:
+        shown = _find_names([name for name in names if name not in {*left_out, *category}], column, notices)
     if shown is not None:
         fields["node_names"] = _texts(column(shown))
         left_out.add(shown)
     used = [name for name in names if name not in left_out]
     if used or not may_lack:
-        options = {"missing": missing, "category": category, "types": fields.get("node_types"), "notices": notices}
-        fields |= _encoded(used, column, n_nodes, may_lack, **options)
+        fields |= _encoded(
+            used, column, n_nodes, may_lack, missing=missing, category=category, types=fields.get("node_types"),
+            ours=ours, notices=notices,
+        )  # fmt: skip
     return fields
 
 

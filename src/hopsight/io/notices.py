@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import scipy.sparse as sp
@@ -32,6 +34,19 @@ def notice(message: str, notices: list[str] | None) -> None:
     else:
         LOGGER.info(message)
         notices.append(message)
+
+
+def notice_renamed(path: Path, names: Sequence[str], written: Sequence[str], notices: list[str] | None) -> None:
+    """Give notice of columns that have another name in a file, because names there differ from each other.
+
+    >>> kept: list[str] = []
+    >>> notice_renamed(Path("g.csv"), ["x", "x"], ["x", "x_2"], kept)
+    >>> kept
+    ["Renamed a column in g.csv, where names must differ: 'x' is 'x_2'."]
+    """
+    for name, other in zip(names, written, strict=True):
+        if name != other:
+            notice(f"Renamed a column in {path.name}, where names must differ: {name!r} is {other!r}.", notices)
 
 
 def notice_merged(graph: Any, notices: list[str] | None, duplicates: str | None = None) -> None:

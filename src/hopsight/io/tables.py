@@ -15,7 +15,7 @@ from hopsight.checks import Refusal, check_choice, option
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
 from hopsight.io.derive import EdgeRows, parse_derive
-from hopsight.io.edges import EdgeColumns, add_derived, edge_columns, find_ends, kinds_to_derive, state_ends
+from hopsight.io.edges import EdgeColumns, add_derived, edge_columns, find_ends, kinds_to_derive, own_edges, state_ends
 from hopsight.io.frames import Table, open_table, write_frame
 from hopsight.io.ids import Sides, as_sides
 from hopsight.io.nodes import (
@@ -27,12 +27,13 @@ from hopsight.io.nodes import (
     set_aside,
     with_unknown,
 )
-from hopsight.io.notices import notice
+from hopsight.io.notices import notice, notice_renamed
 from hopsight.io.rules import normalized_name
 from hopsight.io.sources import TABLE_SUFFIXES, reading
 from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
+DIRECTED = "hopsight_directed"  # by which such an edge list is recognized
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
 
 
@@ -76,6 +77,7 @@ def read_tables(
         if nodes is None:
             _check_without_nodes(table.names, ends, id_column=id_column, **options)
         state_ends(ends, (source_column, target_column), notices)
+        ours = DIRECTED in table.names
         rows = _EdgeTable.read(
             table, ends, ignore=options.get("ignore", ()), learn_from=learn_from, weight_column=weight_column,
             time_column=time_column, category=options.get("category", ()), notices=notices,
@@ -86,7 +88,7 @@ def read_tables(
         if rows.known is None:
             check_column("learn_from", learn_from, table.names)
     else:
-        options |= {"learn_from": learn_from, "may_lack": kinds != ()}
+        options |= {"learn_from": learn_from, "may_lack": kinds != (), "ours": ours}
         found = _NodeTable.read(nodes, id_column, table.names, sides, notices=notices, **options)
     node_ids, sources, targets = ids.same_type(found.ids, sides.sources, sides.targets)
     with reading(edges):
@@ -101,13 +103,13 @@ def read_tables(
         fields["rank_unknown"] = bool(rank_unknown)
     if learn_from is not None and learn_from not in fields.setdefault("aside", {}) and rows.known is not None:
         fields["aside"][learn_from] = set_aside(rows.known, np.stack([source, target]))
-    ours = any(name in OUR_COLUMNS for name in table.names)
     chosen = kinds_to_derive(kinds, fields, some=bool(rows.others), ours=ours)
     numbers, times, categories = rows.others.summarized()
     summarized = EdgeRows(source, target, numbers, times, categories, rows.others.units)
     merged = add_derived(fields, summarized, node_ids, chosen, notices)
     fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
     fields["events"] = rows.others.events(source, target)
+    directed = directed or rows.directed
     return AttributedGraph.from_edges(
         source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates,
         merged_edges=None if directed else merged, **fields,
@@ -121,7 +123,7 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
     columns: dict[str, Any] = {"id": graph.node_ids.tolist()}
     for position, name in enumerate(names):
         column = matrix[:, [position]]
-        columns[name] = (column.toarray() if sp.issparse(column) else column).ravel()
+        columns[name] = (column.toarray() if sp.issparse(column) else column).ravel().astype(np.float64)
     columns |= own_columns(graph)
     kind = pl.Int64 if graph.node_ids.dtype != object else pl.String
     write_frame(pl.DataFrame(columns, schema_overrides={"id": kind}), node_path(path), notices)
@@ -130,14 +132,12 @@ def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None =
         for end, positions in zip(("source", "target"), graph.edges, strict=True)
     }
     data = dict(zip(OUR_COLUMNS, (graph.edge_weight, graph.edge_time), strict=True))
-    others = distinct(graph.edge_attribute_names, (*ends, *data))
+    others = distinct(graph.edge_attribute_names, (*ends, *data, DIRECTED))
     data |= {name: graph.edge_attributes[:, place] for place, name in enumerate(others)}
+    data[DIRECTED] = np.full(graph.n_edges, int(graph.directed))
     table = pl.DataFrame(ends | {name: values for name, values in data.items() if values is not None})
     write_frame(table, path, notices)
-    if graph.directed:
-        notice(
-            f"{path} cannot say that its edges are directed; pass {option('directed', True)} when reading it.", notices
-        )
+    notice_renamed(path, (*graph.attribute_names, *graph.edge_attribute_names), (*names, *others), notices)
 
 
 def node_path(path: Path) -> Path:
@@ -180,6 +180,7 @@ class _EdgeTable:
     targets: pl.Series
     others: EdgeColumns
     known: pl.Series | None
+    directed: bool = False  # because the table says so
 
     @classmethod
     def read(
@@ -191,17 +192,22 @@ class _EdgeTable:
         for parameter in ("weight_column", "time_column"):
             check_column(parameter, options[parameter], table.names)
         aside = [name for name in table.names if name == learn_from]
-        others = [name for name in table.names if name not in (*ends, *ignore, *aside)]
+        others = [name for name in table.names if name not in (*ends, DIRECTED, *ignore, *aside)]
         named = (*options["category"], options["weight_column"], options["time_column"])
         codes = _codes(table, others, named, options["notices"])
         options["category"] = [*options["category"], *codes]
-        frame = table.read([*ends, *others, *aside], text=[*ends, *options["category"], *aside])
+        ours = [DIRECTED] if DIRECTED in table.names else []
+        frame = table.read([*ends, *others, *aside, *ours], text=[*ends, *options["category"], *aside])
         frame = ids.with_ids(frame, ends, typed=table.typed, notices=options["notices"])
+        sources, targets = (frame[end] for end in ends)
+        known = frame[aside[0]] if aside else None
+        if ours:
+            found, directed = own_edges(frame.select(others), *OUR_COLUMNS), frame[DIRECTED].cast(pl.Int64) == 1
+            return cls(sources, targets, found, known, bool(directed.any()))
         if not frame.height:
             raise ValueError("it has a header but no edges")
         options["category"] = [name for name in options["category"] if name in others]
-        known = frame[aside[0]] if aside else None
-        return cls(frame[ends[0]], frame[ends[1]], edge_columns(frame, others, **options), known)
+        return cls(sources, targets, edge_columns(frame, others, **options), known)
 
 
 def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], notices: list[str] | None) -> list[str]:
