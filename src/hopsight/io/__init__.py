@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hopsight.checks import Refusal
+from hopsight.checks import Refusal, plural
 from hopsight.graph import AttributedGraph
 from hopsight.io.edges import edge_weights
 from hopsight.io.frames import is_frame
@@ -80,6 +80,8 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
     """
     path = Path(path)
     suffix = suffix_of(path)
+    if suffix != ".npz":
+        _notice_left_out(graph, path.name, notices)
     if suffix == ".mat":
         from hopsight.io.matlab import write_mat
 
@@ -98,6 +100,20 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
         write_tables(graph, path, notices)
     else:
         raise ValueError(f"cannot write {path}: hopsight only reads {suffix} files; write .npz instead")
+
+
+def _notice_left_out(graph: AttributedGraph, name: str, notices: list[str] | None) -> None:
+    """Give notice of what only .npz holds."""
+    if graph.events is not None and graph.events.source.size > graph.n_edges:
+        events = f"{graph.events.source.size:,} events behind its {plural(graph.n_edges, 'edge')}"
+        notice(f"{name} does not hold the {events}; write .npz to keep them.", notices)
+    kept = {
+        "which nodes had no row in the node table": graph.known,
+        "which relation an edge belongs to": graph.edge_relation,
+    }
+    for what, value in kept.items():
+        if value is not None:
+            notice(f"{name} does not say {what}; write .npz to keep that.", notices)
 
 
 def check_output(path: Path, inputs: Callable[[], Iterable[str]], *, force: bool) -> None:
