@@ -19,6 +19,9 @@ from hopsight.system.arrays import frozen, frozen_csr, is_simple, simple_csr, st
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+DATE_PATTERNS = (  # as strftime writes them
+    "%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%m/%d/%Y", "%m-%d-%Y", "%d %b %Y",
+)  # fmt: skip
 DUPLICATES = ("sum", "count", "last")
 
 
@@ -228,6 +231,8 @@ class Events:
         (n_events,) numbers, NaN where a cell is empty; None without such a column. Dates are seconds since 1970.
     currency, currencies
         (n_events,) position of each event's currency among the names; None without such a column.
+    dates
+        How the user's file writes dates, one of ``DATE_PATTERNS``.
     """
 
     source: Any
@@ -236,6 +241,7 @@ class Events:
     time: Any = None
     currency: Any = None
     currencies: tuple[str, ...] = ()
+    dates: str = "%Y-%m-%d"
 
     @property
     def size(self) -> int:

@@ -13,6 +13,7 @@ import pytest
 
 from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, structure, usual
 from hopsight.io.edges import EdgeColumns, edge_columns
+from hopsight.loading import load
 
 
 def sorted_in(columns: dict[str, Any], **options: Any) -> tuple[EdgeColumns, list[str]]:
@@ -42,8 +43,7 @@ def test_every_column_finds_its_place() -> None:
         "Column 'label' of the edge list looks like ground truth and is left out.",
         "Column 'ref' only identifies rows and is left out.",
         "Column 'nothing' has no value at all and is left out.",
-        "Read column 'weight' as the weight of each edge.",
-        "Read column 'When' as the time of each edge.",
+        "Read column 'weight' as the weight, 'When' as the time, 'amount' as the amount of each edge.",
     ]
 
 
@@ -200,3 +200,39 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
     source, target = rng.integers(0, 60, 700), (rng.random(700) ** 2 * 60).astype(np.int64)
     hub = np.concatenate([np.zeros(100, dtype=np.int64), np.full(9, 3)])
     return np.concatenate([source, hub]), np.concatenate([target, np.arange(109) % 60])
+
+
+def payments(**columns: Any) -> pl.DataFrame:
+    return pl.DataFrame({"from": list("abcab"), "to": list("bcaca"), **columns})
+
+
+def test_amounts_of_several_currencies_are_compared_with_their_own() -> None:
+    rows = payments(amount=[100.0, 50.0, 200.0, 11_000.0, 22_000.0], Currency=["EUR", "EUR", "EUR", "HUF", "HUF"])
+    notices: list[str] = []
+    graph = load(rows, derive="sent", notices=notices)
+    assert any(each.startswith("Amounts are in 2 currencies (EUR, HUF): each is compared") for each in notices)
+    assert graph.events.amount.tolist() == [100.0, 50.0, 200.0, 11_000.0, 22_000.0]  # as they are written
+    assert graph.edge_attribute_names == ("amount scaled to EUR",)
+    amounts = dict(zip(map(tuple, graph.edges.T.tolist()), graph.edge_attributes[:, 0].tolist(), strict=True))
+    assert amounts[1, 2] == 50.0  # of b and c; medians are 100 EUR and 16,500 HUF
+    np.testing.assert_allclose(amounts[0, 2], (200.0 + 11_000.0 / 165.0) / 2)
+    plain = load(rows, derive="sent", ignore=["Currency"], notices=[])
+    assert plain.edge_attribute_names == ("amount",)
+    one = load(rows.with_columns(Currency=pl.lit("EUR")), derive="sent", notices=[])
+    assert one.edge_attribute_names == ("amount",)
+    assert one.events.currencies == ("EUR",)
+
+
+@pytest.mark.parametrize(
+    ("dates", "pattern", "filled"),
+    [
+        (["01.03.2024", "02.03.2024", "03.03.2024", "04.03.2024", None], "%d.%m.%Y", "02.03.2024"),
+        (["2024-03-13 08:00", "2024-03-14", "2024-03-15", "2024-03-16", None], "%Y-%m-%d", "2024-03-14"),
+        (["03/13/2024", "03/14/2024", "03/15/2024", "03/16/2024", None], "%m/%d/%Y", "03/14/2024"),
+    ],
+)
+def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], pattern: str, filled: str) -> None:
+    notices: list[str] = []
+    graph = load(payments(day=dates), notices=notices)
+    assert graph.events.dates == pattern
+    assert f"Column 'day' of the edge list: filled 1 empty cell with the median, {filled}." in notices

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopsight.checks import plural, printable
+from hopsight.explanations.text import length_of_time, number
+from hopsight.io.rules import SECONDS_PER_DAY, UNIX
+
+if TYPE_CHECKING:
+    from hopsight.flow.facts import AmountFacts, BurstFacts, CycleFacts, Facts, PassThroughFacts
+    from hopsight.graph import AttributedGraph
+
+MOST_NAMES = 8  # of a chain
 
 
 @dataclass(frozen=True)
@@ -12,3 +27,162 @@ class FlowReason:
     kind: str
     sentence: str
     in_short: str
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """How the times of events are written: by a pattern of dates, as in the user's file, or as numbers (None).
+
+    >>> Calendar("%d.%m.%Y").moment(1709296200.0), Calendar(None).moment(7.5)
+    ('01.03.2024 12:30', '7.5')
+    """
+
+    pattern: str | None = "%Y-%m-%d"
+
+    @classmethod
+    def of(cls, graph: AttributedGraph) -> Calendar:
+        """Return how the times of a graph are written; numbers that look like UNIX seconds are dates."""
+        times = graph.events.time if graph.events is not None else graph.edge_time
+        known = times[np.isfinite(times)] if times is not None else np.empty(0)
+        dated = known.size and UNIX[0] <= known.min() and known.max() <= UNIX[1]
+        return cls(graph.events.dates if graph.events is not None else cls.pattern) if dated else cls(None)
+
+    def day(self, time: float) -> str:
+        """Return the date of a time."""
+        if self.pattern is None:
+            return number(time)
+        return f"{datetime.fromtimestamp(time, UTC):{self.pattern}}"
+
+    def moment(self, time: float) -> str:
+        """Return a time with its minute; midnight is a date alone."""
+        if self.pattern is None or time % SECONDS_PER_DAY == 0:
+            return self.day(time)
+        return f"{datetime.fromtimestamp(time, UTC):{self.pattern} %H:%M}"
+
+    def span(self, first: float, last: float) -> str:
+        """Return from when to when.
+
+        >>> Calendar().span(1709251200.0, 1709769600.0), Calendar().span(1709258400.0, 1709269500.0)
+        ('2024-03-01 to 2024-03-07', '2024-03-01 02:00 to 05:05')
+        """
+        if self.day(first) == self.day(last):
+            hours = self.pattern is not None and first != last
+            end = f" to {datetime.fromtimestamp(last, UTC):%H:%M}" if hours else ""
+            return f"{self.moment(first)}{end}"
+        return f"{self.day(first)} to {self.day(last)}"
+
+    def length(self, seconds: float) -> str:
+        """Return a length of time, from ten minutes on in whole hours or days, rounded up."""
+        if self.pattern is None:
+            return number(seconds)
+        for unit, size in (("day", SECONDS_PER_DAY), ("hour", 3600.0)):
+            count = int(np.ceil(seconds / size - 1e-9))
+            if seconds >= (1.5 if unit == "day" else 1.0) * size:
+                return plural(count, unit)
+        return length_of_time(max(seconds, 60.0)) if seconds >= 60.0 else "a minute"
+
+
+def money(*values: float | None, currency: str | None = None) -> str:
+    """Return an amount, or the range from a smallest to a largest, with its currency.
+
+    >>> money(880.0, 995.5, currency="EUR"), money(5840.0), money(20.0, 20.0)
+    ('880 to 995.5 EUR', '5,840', '20')
+    """
+    texts = dict.fromkeys(number(round(value, 2)) for value in values if value is not None)
+    return " to ".join(texts) + (f" {printable(currency)}" if currency else "")
+
+
+def flow_reason(kind: str, facts: Facts, names: Any, calendar: Calendar) -> FlowReason:
+    """Return what one kind of evidence says about a node, given the names of all nodes."""
+    tell: dict[str, Callable[..., tuple[str, str]]] = {
+        "burst": _burst, "pass_through": _pass_through, "cycle": _cycle, "amount": _amount,
+    }  # fmt: skip
+    sentence, in_short = tell[kind](facts, names, calendar)
+    return FlowReason(kind, sentence, in_short)
+
+
+def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
+    received = facts.direction == "received"
+    within, when = calendar.length(facts.last - facts.first), calendar.span(facts.first, facts.last)
+    new = 2 * facts.n_new >= facts.n_events
+    usual = max(0, round(facts.usual_new if new else facts.usual))
+    fewer = usual < (
+        facts.n_new if new else facts.n_events
+    )  # in a small graph the node may be the only one of its size
+    usually = f"; {usual:,} {'is' if usual == 1 else 'are'} usual" if fewer else ""
+    amount = money(facts.smallest, facts.largest, currency=facts.currency)
+    total = "" if facts.total is None else money(facts.total, currency=facts.currency)
+    if new and received:
+        who = plural(facts.n_new, "new sender")
+        start = f"{who} sent it {amount}" if amount else f"{who} reached it"
+    elif new:
+        who = plural(facts.n_new, "new receiver")
+        start = f"It sent {amount} to {who}" if amount else f"It reached {who}"
+    else:
+        who = f"{plural(facts.n_events, 'event')} {'in' if received else 'out'}"
+        start = f"It had {who}" + (f" of {amount}" if amount else "")
+    in_all = f", {total} in all" if total and facts.n_events > 1 else ""
+    short = f"{who}, {total}" if total else who
+    return f"{start} within {within} ({when}){in_all}{usually}.", f"{short} within {within}{usually}"
+
+
+def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
+    received = money(facts.received, currency=facts.currency)
+    within, half = calendar.length(facts.window), calendar.length(facts.delay)
+    when = calendar.span(facts.first, facts.last)
+    share = f"{min(facts.share, 1.0):.0%} of the {received} it received went out again within {within}"
+    short = f"{min(facts.share, 1.0):.0%} of {received} out again within {within}"
+    return f"{share}, half of that within {half} ({when}).", short
+
+
+def _cycle(facts: CycleFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
+    amount = money(float(facts.amounts.min()), float(facts.amounts.max()), currency=facts.currency)
+    within, when = calendar.length(facts.last - facts.first), calendar.span(facts.first, facts.last)
+    places = facts.nodes.tolist()
+    n_nodes = len(set(places))
+    shown = [printable(names[place]) for place in places]
+    way = " → ".join(shown if len(shown) <= MOST_NAMES + 1 else [*shown[: MOST_NAMES - 1], "…", shown[-1]])
+    what = f"went around a circle of {n_nodes} nodes" if facts.returns else f"went along a chain of {n_nodes} nodes"
+    short = f"{amount} {'around a circle' if facts.returns else 'along a chain'} of {n_nodes} nodes within {within}"
+    return f"{amount} {what} within {within} ({when}): {way}.", short
+
+
+def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
+    sentences, shorts = [], []
+    if facts.n_near and facts.limit is not None:
+        limit, range_ = money(facts.limit, currency=facts.currency), money(facts.smallest, facts.largest)
+        what = plural(facts.n_near, "amount")
+        lie = "lies" if facts.n_near == 1 else "lie"
+        sentences.append(f"{what} it {facts.near_direction} {lie} just below {limit} ({range_}).")
+        shorts.append(f"{what} {facts.near_direction} just below {limit}")
+    if facts.value is not None and facts.usual is not None and facts.partner is not None:
+        value, usual = (money(each, currency=facts.currency) for each in (facts.value, facts.usual))
+        way = "to" if facts.direction == "sent" else "from"
+        when = "" if facts.time is None else f" on {calendar.moment(facts.time)}"
+        partner = printable(names[facts.partner])
+        sentences.append(f"It {facts.direction} {value} {way} {partner}{when}; about {usual} is usual for it.")
+        shorts.append(f"{facts.direction} {value}; about {number(round(facts.usual, 2))} is usual for it")
+    return " ".join(sentences), next(iter(shorts), "")
+
+
+def event_table(graph: AttributedGraph, node: int, most: int) -> dict[str, Any] | None:
+    """Return the events of a node for a drawing: partner, amount, time and direction, at most so many, largest first.
+
+    The result has ``rows`` (partner, 1 for received and 0 for sent, amount, time, currency) in order of time, and the
+    number of ``all`` events.
+    """
+    events = graph.events
+    if events is None:
+        return None
+    mine = np.flatnonzero((events.source == node) | (events.target == node))
+    total = int(mine.size)
+    if mine.size > most:
+        size = np.nan_to_num(events.amount[mine]) if events.amount is not None else -np.arange(mine.size)
+        mine = np.sort(mine[np.argsort(-size, kind="stable")[:most]])
+    if events.time is not None:
+        mine = mine[np.argsort(events.time[mine], kind="stable")]
+    received = (events.target[mine] == node).astype(int)
+    partner = np.where(received == 1, events.source[mine], events.target[mine])
+    columns = (partner, received, *(None if each is None else each[mine] for each in (events.amount, events.time)))
+    rows = zip(*([None] * mine.size if each is None else each.tolist() for each in columns), strict=True)
+    return {"rows": [list(row) for row in rows], "all": total}

@@ -15,10 +15,13 @@ from hopsight.detectors.storage import is_without_graph, with_edges
 from hopsight.detectors.table import WEIGHTS, decided_by, evidence_of
 from hopsight.explanations.attributes import AttributeComparison, Places
 from hopsight.explanations.edges import JudgedEdges, edge_reasons
+from hopsight.explanations.events import Calendar, FlowReason, flow_reason
 from hopsight.explanations.groups import GroupExplanation, Groups
 from hopsight.explanations.reasons import (
+    FLOW_KINDS,
     MEANINGS,
     MOST_NAMES,
+    NOTICEABLE,
     Companions,
     EdgeExplanation,
     Evidence,
@@ -271,6 +274,7 @@ class Explainer:
                 "own_values": own_values,
                 "expected_degree": degree,
                 "companions": self._companions(decided, position) if decided in ("ring", "lockstep") else None,
+                "flow": tuple(self._flow(position)),
             }
 
     def _strengths(self, position: int) -> tuple[Evidence, ...]:
@@ -278,6 +282,21 @@ class Explainer:
             Evidence(kind, float(values[position]), kind in self.model.evidence, WEIGHTS[kind], MEANINGS[kind])
             for kind, values in self._kinds.items()
         )
+
+    def _flow(self, position: int) -> Iterator[FlowReason]:
+        """Yield what the events of a node say, for the kinds of evidence that are worth a word."""
+        from hopsight.flow.facts import facts
+
+        usual = getattr(self.model, "flow_baseline_", None)
+        for kind in FLOW_KINDS:
+            if kind in self._kinds and self._kinds[kind][position] >= NOTICEABLE:
+                found = facts(self.graph, kind, position, usual)
+                if found is not None:
+                    yield flow_reason(kind, found, self.graph.node_ids, self._calendar)
+
+    @cached_property
+    def _calendar(self) -> Calendar:
+        return Calendar.of(self.graph)
 
     def _expected_degrees(self, positions: IntArray) -> list[float] | list[None]:
         """Return how many edges nodes with similar attributes have, by the regression of the fit."""

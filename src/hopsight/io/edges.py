@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,6 +72,7 @@ MONEY = {
     "金额", "金額",
 }  # fmt: skip
 CURRENCY_NAMES = ("currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨")
+MOST_CURRENCIES = 200  # there are some 180
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 _LATIN = re.compile(r"[a-zà-žß]+")
 
@@ -278,12 +281,12 @@ class EdgeColumns:
     numbers: dict[str, pl.Series] = field(default_factory=dict)  # null where a cell is empty
     times: dict[str, pl.Series] = field(default_factory=dict)  # seconds since 1970, or the table's own numbers
     categories: dict[str, pl.Series] = field(default_factory=dict)  # text
-    dated: set[str] = field(default_factory=set)  # names of the columns of times that hold dates
+    dated: dict[str, str] = field(default_factory=dict)  # how the columns of times that hold dates write them
 
     def summarized(self) -> tuple[list[pl.Series], ...]:
         """Return the columns of numbers, of times and of categories, with dates in days, as people count."""
         days = [column / rules.SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
-        return [*self.numbers.values()], days, [*self.categories.values()]
+        return [self._comparable(name) for name in self.numbers], days, [*self.categories.values()]
 
     @property
     def units(self) -> dict[str, str]:
@@ -296,10 +299,10 @@ class EdgeColumns:
 
     def edge_fields(self, notices: list[str] | None) -> dict[str, Any]:
         """Return weight, time and attributes of every row, empty cells filled, for ``AttributedGraph.from_edges``."""
-        weight = None if self.weight is None else _filled(self.numbers[self.weight], notices)
-        time = None if self.time is None else _filled(self.times[self.time], notices)
-        names = [name for name in self.numbers if name != self.weight]
-        columns = [_filled(self.numbers[name], notices) for name in names]
+        weight = None if self.weight is None else _filled(self._comparable(self.weight), notices)
+        time = None if self.time is None else _filled(self.times[self.time], notices, self.dated.get(self.time))
+        columns = [_filled(self._comparable(name), notices) for name in self.numbers if name != self.weight]
+        names = [self._comparable(name).name for name in self.numbers if name != self.weight]
         return {
             "edge_weight": weight,
             "edge_time": time,
@@ -307,7 +310,7 @@ class EdgeColumns:
             "edge_attribute_names": names,
         }
 
-    @property
+    @cached_property
     def amount(self) -> str | None:
         """The column that says how much an event is about: one that is called so, or the weight of rows with a time.
 
@@ -324,13 +327,65 @@ class EdgeColumns:
         time = None if self.time is None or self.time not in self.times else self.times[self.time].to_numpy()
         if amount is None and time is None:
             return None
-        kind = first_known(list(self.categories), CURRENCY_NAMES) if amount is not None else None
+        kind = self.currency if amount is not None else None
         names = () if kind is None else tuple(sorted(set(self.categories[kind].fill_null("").to_list())))
         currency = None
         if kind is not None and names:
             places = {name: place for place, name in enumerate(names)}
             currency = self.categories[kind].fill_null("").replace_strict(places, return_dtype=pl.Int64).to_numpy()
-        return Events(source, target, amount, time, currency, names).rows(source != target)
+        dates = self.dated.get(self.time or "", Events.dates)
+        return Events(source, target, amount, time, currency, names, dates).rows(source != target)
+
+    @cached_property
+    def currency(self) -> str | None:
+        """The column that says in which currency the amounts are."""
+        return next((name for name, words in self.categories.items() if _are_currencies(name, words)), None)
+
+    @cached_property
+    def _scales(self) -> tuple[str, dict[str, float]]:
+        """The most frequent currency, and by what an amount in each currency is multiplied: the ratio of medians."""
+        assert self.amount is not None
+        assert self.currency is not None
+        words = self.categories[self.currency].fill_null("")
+        table = pl.DataFrame({"currency": words, "amount": self.numbers[self.amount]})
+        found = table.group_by("currency").agg(pl.len(), pl.col("amount").median())
+        found = found.sort("len", "currency", descending=[True, False])
+        main, typical = found["currency"][0], found["amount"][0] or 1.0
+        own = dict(zip(found["currency"], found["amount"], strict=True))
+        return main, {word: typical / (median or typical) for word, median in own.items()}
+
+    def _comparable(self, name: str) -> pl.Series:
+        """Return a column of numbers; amounts of several currencies are scaled so that their medians are the same.
+
+        A hundred of one currency may be worth one of another: their amounts say nothing about each other.
+        """
+        numbers = self.numbers[name]
+        if self.currency is None or self.amount is None or not (_is_money_name(name) or name == self.amount):
+            return numbers
+        main, scales = self._scales
+        if len(scales) < 2:
+            return numbers
+        factor = self.categories[self.currency].fill_null("").replace_strict(scales, return_dtype=pl.Float64)
+        return (numbers * factor).rename(f"{name} scaled to {main}")
+
+    def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
+        """Say in one line which columns are the weight, the time and the amount of each edge, unless they are named."""
+        roles = {"weight": self.weight, "time": self.time, "amount": None if self.amount in given else self.amount}
+        roles = {role: name for role, name in roles.items() if name is not None and name not in given}
+        if self.amount == self.weight:
+            roles.pop("amount", None)
+        if roles:
+            said = ", ".join(f"{name!r} as the {role}" for role, name in roles.items())
+            notice(f"Read column {said} of each edge.", notices)
+        if self.amount is None or self.currency is None or len(self._scales[1]) < 2:
+            return
+        currencies = sorted(self._scales[1])
+        shown = ", ".join(currencies[:4]) + (", …" if len(currencies) > 4 else "")
+        notice(
+            f"Amounts are in {len(currencies)} currencies ({shown}): each is compared with its own; pass "
+            f"{option('ignore', [self.currency])} to compare them as they are.",
+            notices,
+        )
 
 
 def _is_money_name(name: str) -> bool:
@@ -341,6 +396,20 @@ def _is_money_name(name: str) -> bool:
     """
     words = normalized_name(name).split("_")
     return words[-1] in MONEY or (words[0] in MONEY and not AMOUNTS.intersection(words[1:]))
+
+
+def _are_currencies(name: str, words: pl.Series) -> bool:
+    """Return whether a column is called like a currency and holds codes, signs or names of currencies.
+
+    >>> import polars as pl
+    >>> codes, kinds = pl.Series(["EUR", "USD", None]), pl.Series(["1", "2"])
+    >>> [_are_currencies(name, codes) for name in ("Payment Currency", "ccy", "channel")], _are_currencies("ccy", kinds)
+    ([True, True, False], False)
+    """
+    if not set(normalized_name(name).split("_")) & set(CURRENCY_NAMES):
+        return False
+    known = words.drop_nulls().unique()
+    return 0 < len(known) <= MOST_CURRENCIES and not known.str.contains(r"\d").any()
 
 
 def _are_amounts(column: pl.Series, name: str) -> bool:
@@ -386,9 +455,7 @@ def edge_columns(
     if clock is not None and time is not None and time in found.dated:
         found.times[time] += _clock(frame[clock])
         notice(f"Add the time of day in column {clock!r} to the date in column {time!r}.", notices)
-    for guessed, role, given in ((weight, "weight", weight_column), (time, "time", time_column)):
-        if guessed is not None and given is None:
-            notice(f"Read column {guessed!r} as the {role} of each edge.", notices)
+    found.notice_guesses((weight_column, time_column), notices)
     return found
 
 
@@ -498,10 +565,11 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
         seconds, unit = rules.number_seconds(_finite(numbers.cast(pl.Float64)))
         found.times[column.name] = seconds
         if unit is not None:
-            found.dated.add(column.name)
+            found.dated[column.name] = "%Y%m%d" if unit == "dates" else "%Y-%m-%d"
             notice_unit(column, unit, notices)
         return
-    seconds = rules.as_seconds(column, rules.slashed_order(column) if column.dtype == pl.String else None)
+    order = rules.slashed_order(column) if column.dtype == pl.String else None
+    seconds = rules.as_seconds(column, order)
     words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     empty = words.is_in(rules.EMPTY_NUMBERS).fill_null(True)
     wrong = rules.first_cell(seconds.is_null() & ~empty, column=column)
@@ -511,7 +579,7 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
             "as 2024-05-31 17:30"
         )
     found.times[column.name] = seconds
-    found.dated.add(column.name)
+    found.dated[column.name] = rules.date_pattern(column, order)
 
 
 def notice_unit(column: pl.Series, unit: str, notices: list[str] | None) -> None:
@@ -538,16 +606,14 @@ def _finite(numbers: pl.Series) -> pl.Series:
     return numbers.fill_nan(None)
 
 
-def _filled(column: pl.Series, notices: list[str] | None) -> NDArray[np.float64]:
-    """Return numbers with the median in empty cells."""
+def _filled(column: pl.Series, notices: list[str] | None, dates: str | None = None) -> NDArray[np.float64]:
+    """Return numbers with the median in empty cells; ``dates`` is how dates are written."""
     n_empty = column.null_count()
     if n_empty:
-        median = column.median()
-        notice(
-            f"Column {column.name!r} of the edge list: filled {plural(n_empty, 'empty cell')} with the median, "
-            f"{float(median):.6g}.",  # type: ignore[arg-type]
-            notices,
-        )
+        median: Any = column.median()
+        shown = f"{median:.6g}" if dates is None else f"{datetime.fromtimestamp(median, UTC):{dates}}"
+        filled = plural(n_empty, "empty cell")
+        notice(f"Column {column.name!r} of the edge list: filled {filled} with the median, {shown}.", notices)
         column = column.fill_null(median)
     return column.to_numpy()
 

@@ -33,7 +33,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.canonical import Context, Events
+from hopsight.canonical import DATE_PATTERNS, Context, Events
 from hopsight.graph import AttributedGraph
 from hopsight.io.sources import check_archive, check_loaded, reading, writing
 
@@ -138,6 +138,7 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
         found = {f"event_{column}": getattr(graph.events, column) for column in EVENT_COLUMNS}
         arrays |= {name: values for name, values in found.items() if values is not None}
         arrays["event_currencies_text"], arrays["event_currencies_offsets"] = pack_text(graph.events.currencies)
+        arrays["event_dates"] = np.int64(DATE_PATTERNS.index(graph.events.dates))
     texts = {field: getattr(graph, field) for field in (*TEXT_FIELDS, "edge_attribute_names", "relation_names")}
     if graph.context is not None:
         arrays |= {f"context_{part}": getattr(graph.context, part) for part in ("counts", "shared", "rarity")}
@@ -207,7 +208,11 @@ def _events(arrays: Arrays) -> Events | None:
     if columns["target"] is None:
         raise ValueError("its events have no array called event_target")
     offsets = arrays.get("event_currencies_offsets", np.zeros(1, dtype=np.int64))
-    return Events(**columns, currencies=tuple(_names(arrays, "event_currencies", offsets.size - 1) or ()))
+    pattern = int(arrays.get("event_dates", np.int64(0)))
+    if not 0 <= pattern < len(DATE_PATTERNS):
+        raise ValueError("its events have dates of an unknown kind; update hopsight")
+    names = tuple(_names(arrays, "event_currencies", offsets.size - 1) or ())
+    return Events(**columns, currencies=names, dates=DATE_PATTERNS[pattern])
 
 
 def _all_names(arrays: Arrays, field: str) -> list[str]:

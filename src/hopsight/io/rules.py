@@ -280,6 +280,25 @@ def slashed_orders(words: pl.Series) -> list[str]:
     return [order for kind, order in SLASHED.items() if readings[kind].all()]
 
 
+def date_pattern(column: pl.Series, order: str | None) -> str:
+    """Return how a column writes its dates, one of ``DATE_PATTERNS``; ``order`` is that of day and month.
+
+    >>> import polars as pl
+    >>> texts = ("31.12.2024 08:00", "2024/12/31", "31 Dec 2024", "2024-12-31")
+    >>> [date_pattern(pl.Series([text]), None) for text in texts], date_pattern(pl.Series(["12-31-2024"]), "mdy")
+    (['%d.%m.%Y', '%Y/%m/%d', '%d %b %Y', '%Y-%m-%d'], '%m-%d-%Y')
+    """
+    known = column.drop_nulls() if column.dtype == pl.String else column.clear()
+    known = known.filter(known.str.strip_chars() != "") if len(known) else known
+    first = "" if not len(known) else str(known[0]).strip()
+    if order is not None:
+        mark = "-" if re.match(r"\d{1,2}-", first) else "/"
+        return mark.join(f"%{part.upper() if part == 'y' else part}" for part in order)
+    if re.search("[A-Za-z]{3}", first.partition(":")[0]):
+        return "%d %b %Y"
+    return "%d.%m.%Y" if re.match(_GERMAN_DATE, first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
+
+
 def ambiguous_date(name: str, value: str) -> str:
     """Return the message for a column of dates in which no row has a day after the 12th."""
     return (

@@ -1,0 +1,131 @@
+"""What events say about a node: each sentence for a case worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hopsight.explanations.events import Calendar, event_table, flow_reason, money
+from hopsight.flow.facts import AmountFacts, BurstFacts, CycleFacts, PassThroughFacts, facts
+from hopsight.graph import AttributedGraph
+from hopsight.loading import load
+
+MARCH = 1_709_251_200.0  # 2024-03-01
+DAY = 86_400.0
+NAMES = np.array(["a", "b", "c\n", "d"], dtype=object)
+NOTHING = np.empty(0, dtype=np.int64)
+
+
+def said(kind: str, found: object, pattern: str | None = "%Y-%m-%d") -> tuple[str, str]:
+    reason = flow_reason(kind, found, NAMES, Calendar(pattern))  # type: ignore[arg-type]
+    return reason.sentence, reason.in_short
+
+
+def burst(**changes: object) -> BurstFacts:
+    usual = {
+        "direction": "received", "n_events": 37, "n_new": 37, "first": MARCH, "last": MARCH + 5.4 * DAY, "usual": 4.0,
+        "usual_new": 2.2, "total": 34_810.0, "smallest": 880.0, "largest": 995.0, "currency": "EUR", "events": NOTHING,
+    }  # fmt: skip
+    return BurstFacts(**usual | changes)  # type: ignore[arg-type]
+
+
+def test_new_senders_within_days() -> None:
+    assert said("burst", burst()) == (
+        "37 new senders sent it 880 to 995 EUR within 6 days (2024-03-01 to 2024-03-06), 34,810 EUR in all; 2 are "
+        "usual.",
+        "37 new senders, 34,810 EUR within 6 days; 2 are usual",
+    )
+
+
+def test_new_receivers_in_a_night_are_dated_as_in_the_file() -> None:
+    night = burst(direction="sent", n_new=12, n_events=12, first=MARCH + 7200, last=MARCH + 14_460, usual_new=0.6)
+    assert said("burst", night, "%d.%m.%Y")[0] == (
+        "It sent 880 to 995 EUR to 12 new receivers within 3 hours (01.03.2024 02:00 to 04:01), 34,810 EUR in all; "
+        "1 is usual."
+    )
+
+
+def test_events_without_amounts_and_without_dates() -> None:
+    bare = burst(n_new=3, total=None, smallest=None, largest=None, currency=None, first=7.0, last=9.5)
+    assert said("burst", bare, None) == (
+        "It had 37 events in within 2.5 (7 to 9.5); 4 are usual.",
+        "37 events in within 2.5; 4 are usual",
+    )
+
+
+def test_what_came_in_went_out_again() -> None:
+    passing = PassThroughFacts(
+        34_810.0, 32_025.0, 0.92, 5 * 3600.0, MARCH, MARCH + 7 * DAY, 3 * DAY, "EUR", NOTHING
+    )  # fmt: skip
+    assert said("pass_through", passing) == (
+        "92% of the 34,810 EUR it received went out again within 3 days, half of that within 5 hours (2024-03-01 to "
+        "2024-03-08).",
+        "92% of 34,810 EUR out again within 3 days",
+    )
+
+
+def test_a_circle_and_a_chain_name_who_passed_what_on() -> None:
+    circle = CycleFacts(
+        True, np.array([0, 1, 2, 0]), NOTHING, np.array([5000.0, 4900.0, 4801.5]), MARCH, MARCH + 2 * DAY, None
+    )
+    assert said("cycle", circle) == (
+        "4,802 to 5,000 went around a circle of 3 nodes within 2 days (2024-03-01 to 2024-03-03): a → b → c\\n → a.",
+        "4,802 to 5,000 around a circle of 3 nodes within 2 days",
+    )
+    chain = CycleFacts(False, np.array([0, 1, 3]), NOTHING, np.array([50.0, 50.0]), MARCH, MARCH + 600, "USD")
+    assert said("cycle", chain)[0] == (
+        "50 USD went along a chain of 3 nodes within 10 minutes (2024-03-01 to 00:10): a → b → d."
+    )
+
+
+def test_an_unusual_amount_and_amounts_below_a_limit() -> None:
+    found = AmountFacts(
+        "sent", 48_900.0, 121.7, 3, MARCH + 45_240, 1000.0, 31, 880.0, 995.0, "received", "EUR", NOTHING
+    )
+    assert said("amount", found) == (
+        "31 amounts it received lie just below 1,000 EUR (880 to 995). It sent 48,900 EUR to d on 2024-03-01 12:34; "
+        "about 121.7 EUR is usual for it.",
+        "31 amounts received just below 1,000 EUR",
+    )
+    alone = AmountFacts("received", 48_900.0, 121.7, 1, None, None, 0, None, None, None, None, NOTHING)
+    assert said("amount", alone) == (
+        "It received 48,900 from b; about 121.7 is usual for it.",
+        "received 48,900; about 121.7 is usual for it",
+    )
+
+
+def test_amounts_have_their_currency_and_ranges_their_ends() -> None:
+    assert money(990.0, 990.0, currency="£") == "990 £"
+    assert money(None, None) == ""
+
+
+@pytest.fixture
+def bank() -> AttributedGraph:
+    """Return a hub that twelve strangers pay 900 to 911 EUR within twelve hours, and twenty pairs of friends."""
+    start = pl.datetime(2024, 3, 1)
+    ordinary = [(f"p{i}", f"p{i + 20}", 50.0 + i, 24 * (3 * i + 7 * k)) for i in range(20) for k in range(6)]
+    rows = [*ordinary, *((f"p{i}", "hub", 900.0 + i, 1000 + i) for i in range(12)), ("hub", "p3", 10_000.0, 1020)]
+    frame = pl.DataFrame(rows, schema=["sender", "receiver", "amount", "hour"], orient="row")
+    frame = frame.select("sender", "receiver", "amount", time=start + pl.duration(hours=pl.col("hour")))
+    return load(frame.with_columns(currency=pl.lit("EUR")), notices=[])
+
+
+def test_facts_of_a_graph_become_sentences(bank: AttributedGraph) -> None:
+    hub = bank.index_of("hub")
+    found = facts(bank, "burst", hub)
+    assert found is not None
+    sentence = flow_reason("burst", found, bank.node_ids, Calendar.of(bank)).sentence
+    assert sentence == (
+        "12 new senders sent it 900 to 911 EUR within 11 hours (2024-04-11 to 2024-04-12), 10,866 EUR in all."
+    )
+
+
+def test_the_largest_events_of_a_node_are_drawn_in_order_of_time(bank: AttributedGraph) -> None:
+    hub = bank.index_of("hub")
+    found = event_table(bank, hub, 3)
+    assert found is not None
+    assert found["all"] == 13
+    partners = [bank.node_ids[row[0]] for row in found["rows"]]
+    assert partners == ["p10", "p11", "p3"]
+    assert [row[1:3] for row in found["rows"]] == [[1, 910.0], [1, 911.0], [0, 10_000.0]]
