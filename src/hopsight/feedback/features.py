@@ -99,6 +99,10 @@ def node_features(
         total = np.log1p(np.asarray(weights.sum(axis=1)).ravel()).astype(np.float32)[:, None]
         blocks.append((neighbor_mean(weights, own), [f"neighbors' {name}, by weight" for name in names]))
         blocks.append((total, ["total weight"]))
+    relations = _relations(graph)
+    for word, matrix in relations:
+        count = np.log1p(np.diff(matrix.indptr)).astype(np.float32)[:, None]
+        blocks.append((count, [f"number of neighbors by {word}"]))
     n_local = sum(len(words) for _, words in blocks)
     kinds = sorted(evidence)  # a saved model has them in another order
     strengths = np.stack([*(np.nan_to_num(evidence[kind]) for kind in kinds), score], axis=1).astype(np.float32)
@@ -139,6 +143,21 @@ def neighbor_mean(matrix: Any, values: NDArray[Any]) -> Matrix:
     total = np.asarray(matrix.sum(axis=1)).ravel()
     sums = np.asarray(matrix @ values.astype(np.float64))
     return (sums / np.where(total > 0, total, 1.0)[:, None]).astype(np.float32)
+
+
+def _relations(graph: AttributedGraph) -> list[tuple[str, Any]]:
+    """Return the neighbors by each relation as symmetric CSR matrices, if there are several relations."""
+    names = sorted({name for words in graph.relation_names for name in words.split(", ")})
+    if graph.edge_relation is None or len(names) < 2:
+        return []
+    found = []
+    for name in names:
+        codes = [code for code, words in enumerate(graph.relation_names) if name in words.split(", ")]
+        source, target = graph.edges[:, np.isin(graph.edge_relation, codes)]
+        ones = np.ones(source.size, dtype=np.float32)
+        matrix = sp.coo_matrix((ones, (source, target)), shape=graph.adjacency.shape).tocsr()
+        found.append((name, (matrix + matrix.T).tocsr()))
+    return found
 
 
 def _weights(graph: AttributedGraph) -> Any:

@@ -86,6 +86,7 @@ from hopsight.hcm.views import (
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool
 from hopsight.io import graph_of
 from hopsight.io.derive import COUNTS, STRUCTURE
+from hopsight.io.typed import with_relations
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.preprocess.scale import choose_scaling
@@ -746,14 +747,24 @@ class CrossHCM(Detector):
     def _learner_columns(
         self, graph: AttributedGraph, rows: IntArray | None = None
     ) -> tuple[NDArray[Any], Sequence[str]]:
-        """Return the attributes that a learner sees: those of the graph, or principal components if there are many."""
+        """Return the attributes that a learner sees: those of the graph, or principal components if there are many.
+
+        Numbers of cards, devices and the like, and how many of them are shared, come after them.
+        """
         names = list(self.transform_.names)
         if len(names) > MOST_LEARNED:
-            components = inputs_of(graph, self.transform_, self.magnitude_, rows)[:, :LEARNED_COMPONENTS]
-            return components, [f"component {number + 1}" for number in range(components.shape[1])]
-        places = [list(graph.attribute_names).index(name) for name in names]
-        chosen = (graph.attributes if rows is None else graph.attributes[rows])[:, places]
-        return (chosen.toarray() if sp.issparse(chosen) else np.asarray(chosen)), names
+            found = inputs_of(graph, self.transform_, self.magnitude_, rows)[:, :LEARNED_COMPONENTS]
+            names = [f"component {number + 1}" for number in range(found.shape[1])]
+        else:
+            places = [list(graph.attribute_names).index(name) for name in names]
+            chosen = (graph.attributes if rows is None else graph.attributes[rows])[:, places]
+            found = chosen.toarray() if sp.issparse(chosen) else np.asarray(chosen)
+        if graph.context is None:
+            return found, names
+        context = graph.context if rows is None else graph.context.rows(rows)
+        shared = [f"{word} {kind}" for word in ("shared", "rarely shared") for kind in context.types]
+        columns = [found, context.counts, context.shared, context.rarity]
+        return np.hstack(columns), [*names, *(f"number of {name}" for name in context.names), *shared]
 
     def _learned_score(
         self, graph: AttributedGraph, node: int, part: Around, evidence: Mapping[str, FloatArray], strength: float
@@ -769,6 +780,8 @@ class CrossHCM(Detector):
         near = AttributedGraph.from_edges(
             part.edges[0], part.edges[1], part.with_zeros(attributes), directed=graph.directed, edge_weight=weight
         )
+        if graph.edge_relation is not None:
+            near = with_relations(near, *part.edges, graph.edge_relation[part.positions], graph.relation_names)
         strengths = {kind: values[part.nodes].copy() for kind, values in self.evidence_.items()}
         scores = vars(self)["before_"]["decision_score_"][part.nodes].copy()
         for kind, values in evidence.items():
