@@ -22,6 +22,7 @@ from hopsight.detectors.storage import columns_of, is_without_graph, save_detect
 from hopsight.detectors.table import to_frame
 from hopsight.graph import AttributedGraph
 from hopsight.io import graph_of
+from hopsight.io.typed import ONE_TYPE, has_several
 from hopsight.markup import card, paragraph, table
 from hopsight.metrics import ranking
 from hopsight.preprocess import AttributeTransform
@@ -96,6 +97,12 @@ class Detector(ABC):
         threshold(np.zeros(1), self.contamination, self.false_alarms)  # refuse a bad share before the work
         if self.seed is not None:
             check_count("seed", self.seed, low=0)
+        if has_several(graph):
+            from hopsight.detectors.types import fit_types
+
+            fitted: Self = fit_types(self, graph)
+            return fitted
+        vars(self).pop("models_", None)
         if graph.n_nodes < self.least_nodes:
             raise ValueError(f"a graph needs at least {self.least_nodes} nodes, this one has {graph.n_nodes}")
         if graph.n_attributes < 1:
@@ -148,6 +155,11 @@ class Detector(ABC):
     @safe_in_forks
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector with the scores of another graph and the threshold of the fit."""
+        if hasattr(self, "models_"):
+            from hopsight.detectors.types import judge_types
+
+            judged: Self = judge_types(self, graph_of(source))
+            return judged
         copied = self._copy_for(graph_of(source))
         return copied._finish(np.asarray(self.decision_function(copied.graph_)), keep_threshold=True)
 
@@ -222,6 +234,8 @@ class Detector(ABC):
         The graph is not saved, but the model holds scores, values of each edge, the exact extremes of some columns and
         the attributes of a few nodes.
         """
+        if hasattr(self, "models_"):
+            raise ValueError(f"a model of several types is not saved as one: {ONE_TYPE}")
         save_detector(self, Path(path))
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -32,6 +32,7 @@ from hopsight.explanations.reasons import (
     edge_values,
 )
 from hopsight.graph import AttributedGraph
+from hopsight.io.typed import ONE_TYPE
 from hopsight.metrics import ranks
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ class Explainer:
         name = type(model).__name__
         if not hasattr(model, "decision_score_"):
             raise ValueError(f"{name} is not fitted yet: call fit first")
+        if hasattr(model, "models_"):
+            raise ValueError(f"nodes are explained among their own type: {ONE_TYPE}")
         if is_without_graph(model):
             raise ValueError(f"this {name} does not hold its own graph: judge(graph) returns one to explain")
         fitted_on = graph if graph is not None else getattr(model, "graph_", None)

@@ -18,6 +18,7 @@ from torch import Tensor
 from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, alone
 from hopsight.detectors.predict import threshold
+from hopsight.detectors.types import learn_types
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.counterfactual import Around, around, edges_among
@@ -584,6 +585,8 @@ class CrossHCM(Detector):
     @safe_in_forks
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector whose scores are those of another graph, judged with the same weights."""
+        if hasattr(self, "models_"):
+            return super().judge(source)
         graph, device = graph_of(source), resolve_device(self.device)
         copied = self._copy_for(graph)
         check_edges(graph)
@@ -683,9 +686,13 @@ class CrossHCM(Detector):
         graph
             The graph the detector was fitted on; needed for a detector loaded from disk, which does not keep it.
         """
+        found = self._graph_for("learn", graph)
+        if hasattr(self, "models_"):
+            taught: Self = learn_types(self, labels, found)
+            return taught
         from hopsight.feedback import teaching
 
-        taught: Self = teaching.taught(self, labels, self._graph_for("learn", graph), self._learner_columns)
+        taught = teaching.taught(self, labels, found, self._learner_columns)
         return taught
 
     def queue(self, n: int = 20, graph: AttributedGraph | None = None) -> list[Any]:

@@ -339,6 +339,8 @@ class HCM(Detector):
     @safe_in_forks
     def judge(self, source: Any) -> Self:
         """Return a copy of this detector whose scores are those of another graph, judged with the same weights."""
+        if hasattr(self, "models_"):
+            return super().judge(source)
         graph, device = graph_of(source), resolve_device(self.device)
         copied = self._copy_for(graph)
         check_edges(graph)

@@ -296,7 +296,8 @@ class _Type:
         in_edges = pl.concat(columns).unique().sort() if columns else None
         if given is None:
             assert in_edges is not None
-            return cls(kind, in_edges, {}, None, "", len(in_edges), len(in_edges))
+            none = {"known": np.zeros(len(in_edges), dtype=np.bool_)}  # of them has a row in a table
+            return cls(kind, in_edges, none, None, "", len(in_edges), len(in_edges))
         place = resolve(given.file)
         with reading(place):
             table = open_table(place, notices=notices)

@@ -28,6 +28,7 @@ IntArray = NDArray[Any]
 SPARSE_CELLS = 1_000_000
 PAIRS_PER_EDGE = 4  # of nodes that share another one; popular ones are left out beyond
 MOST_COLUMNS, COMPONENTS = 64, 32  # attributes of another type whose means become attributes, and components of more
+ONE_TYPE = "load the graph with rank= one type, or take models_[type]"
 SHARED = "shared "  # begins the relation of two nodes that share one of another type
 
 
@@ -168,6 +169,29 @@ def check_type(graph: AttributedGraph, kind: str) -> None:
         raise Refusal("rank", f"names no type of this graph, got {kind!r}{suggest(kind, known) or listed}")
 
 
+def is_connected(graph: AttributedGraph, kind: str) -> bool:
+    """Return whether some nodes of a type are connected, directly or by a node of another type."""
+    mine = graph.node_types == kind
+    inside = mine[graph.edges]
+    if inside.all(axis=0).any():
+        return True
+    across = inside[0] != inside[1]
+    others = np.where(inside[0], graph.edges[1], graph.edges[0])[across]
+    return bool(others.size and np.bincount(others).max() > 1)
+
+
+def default_type(graph: AttributedGraph) -> str:
+    """Return the type to rank if none is named: the one with labels, or else with most relations and then nodes."""
+    labeled = np.unique(graph.node_types[graph.labels >= 0]).tolist() if graph.labels is not None else []
+    types = [kind for kind in labeled or types_of(graph) if is_connected(graph, kind)] or types_of(graph)
+    listed = [kind for kind in types if graph.known is None or graph.known[graph.node_types == kind].any()] or types
+    relations = {}
+    for kind in listed:
+        ends = (graph.node_types == kind)[graph.edges].any(axis=0)
+        relations[kind] = np.unique(graph.edge_relation[ends]).size
+    return max(listed, key=lambda kind: (relations[kind], int((graph.node_types == kind).sum()), kind))
+
+
 def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) -> AttributedGraph:
     """Return what the nodes of one type see of a graph with several types.
 
@@ -217,7 +241,7 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
         node_types=types[rows],
         node_names=None if graph.node_names is None else graph.node_names[rows],
         labels=None if graph.labels is None else graph.labels[rows],
-        known=None if graph.known is None else graph.known[rows],
+        known=graph.known[rows] if graph.known is not None and graph.known[rows].any() else None,
         rank_unknown=graph.rank_unknown,
         context=context.checked(rows.size).rows(np.argsort(at)),
         name=graph.name,

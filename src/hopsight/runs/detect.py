@@ -185,7 +185,7 @@ def score(
     with claim(folder, REPLACED) as claimed, notices(show.say) as warnings:
         started = now()
         with stages.stage("load"):
-            graph = source.read()
+            graph = source.read_ranked()
         show.say(read_sentence(graph))
         with stages.stage("score"):
             judged = model.judge(graph)

@@ -12,7 +12,9 @@ from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 from hopsight.checks import Refusal, check_choice, option, suggest
 from hopsight.detectors import get_detector
 from hopsight.graph import AttributedGraph
+from hopsight.io.notices import notice
 from hopsight.io.rules import MISSING
+from hopsight.io.typed import default_type, has_several, types_of, view
 
 OPTIONS = ("seed", "device")  # fields that have their own option
 KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
@@ -68,6 +70,15 @@ class Source:
         options = dataclasses.asdict(self)
         graph: AttributedGraph = load(options.pop("path"), learn_from=learn_from, **options)
         return graph
+
+    def read_ranked(self) -> AttributedGraph:
+        """Return the graph to judge: if nodes are of several types, what those of the type to rank see."""
+        graph = self.read()
+        if not has_several(graph):
+            return graph
+        kind = default_type(graph)
+        notice(f"Ranks the type {kind!r} of {', '.join(types_of(graph))}; pass {option('rank')} for another.", None)
+        return view(graph, kind)
 
     def files(self) -> list[str]:
         """Return the absolute paths of the files that are read."""
