@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import hopsight as hs
+from hopsight.io.typed import view
 
 USERS = pl.DataFrame({"id": [1, 2, 3, 4], "age": [20, 30, 40, 50], "fraud": [0, 0, 1, 0]})
 DEVICES = pl.DataFrame({"id": [1, 2, 3], "price": [100.0, 300.0, 900.0]})
@@ -136,3 +137,30 @@ def test_bad_tables_are_refused_in_one_sentence(wrong: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         bank(**changes)
     assert "\n" not in str(error.value)
+
+
+def two_types() -> Any:
+    rng = np.random.default_rng(0)
+    users = pl.DataFrame({"id": np.arange(60), "age": rng.normal(size=60), "size": rng.normal(size=60)})
+    shops = pl.DataFrame({"id": np.arange(20), "rent": rng.normal(size=20)})
+    visits = pl.DataFrame({"user": rng.integers(0, 60, 150), "shop": rng.integers(0, 20, 150)})
+    knows = pl.DataFrame({"a": rng.integers(0, 60, 120), "b": rng.integers(0, 60, 120)})
+    edges = {("user", "visits", "shop"): visits, ("user", "knows", "user"): knows}
+    return hs.load(nodes={"user": users, "shop": shops}, edges=edges, notices=[])
+
+
+def test_every_type_is_fitted_to_what_it_sees() -> None:
+    graph = two_types()
+    model = hs.CrossHCM(n_epochs=4, burn_in=2, n_samples=2).fit(graph)
+    frame = model.to_frame()
+    assert frame.height == 80 and set(frame["type"]) == {"user", "shop"}
+    alone = hs.CrossHCM(n_epochs=4, burn_in=2, n_samples=2).fit(view(graph, "shop"))
+    assert model.decision_score_[graph.node_types == "shop"].tolist() == alone.decision_score_.tolist()
+    assert model.judge(graph).decision_score_.tolist() == model.decision_score_.tolist()
+    labels = {graph.node_ids[at]: "anomalous" if at < 6 else "normal" for at in range(20)}
+    taught = model.learn(labels)
+    shops = graph.node_types == "shop"
+    assert taught.probability_.shape == (80,)
+    assert taught.decision_score_[shops].tolist() == model.decision_score_[shops].tolist()
+    with pytest.raises(ValueError, match="among their own type: load the graph with rank="):
+        hs.explain(model, "user:1")

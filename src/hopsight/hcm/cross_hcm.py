@@ -688,11 +688,11 @@ class CrossHCM(Detector):
         """
         found = self._graph_for("learn", graph)
         if hasattr(self, "models_"):
-            taught: Self = learn_types(self, labels, found)
-            return taught
+            learned: Self = learn_types(self, labels, found)
+            return learned
         from hopsight.feedback import teaching
 
-        taught = teaching.taught(self, labels, found, self._learner_columns)
+        taught: Self = teaching.taught(self, labels, found, self._learner_columns)
         return taught
 
     def queue(self, n: int = 20, graph: AttributedGraph | None = None) -> list[Any]:
@@ -788,7 +788,8 @@ class CrossHCM(Detector):
             part.edges[0], part.edges[1], part.with_zeros(attributes), directed=graph.directed, edge_weight=weight
         )
         if graph.edge_relation is not None:
-            near = with_relations(near, *part.edges, graph.edge_relation[part.positions], graph.relation_names)
+            codes = graph.edge_relation[part.positions]
+            near = with_relations(near, part.edges[0], part.edges[1], codes, graph.relation_names)
         strengths = {kind: values[part.nodes].copy() for kind, values in self.evidence_.items()}
         scores = vars(self)["before_"]["decision_score_"][part.nodes].copy()
         for kind, values in evidence.items():

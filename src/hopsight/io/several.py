@@ -273,7 +273,9 @@ class _Placed:
     def relation(self, notices: list[str] | None) -> Relation:
         """Return the edges with weight and time."""
         fields = self.columns.edge_fields(notices)
-        return Relation(self.name, self.types, self.source, self.target, fields["edge_weight"], fields["edge_time"])
+        events = self.columns.events(self.source, self.target) if self.types[0] == self.types[1] else None
+        weight, time = fields["edge_weight"], fields["edge_time"]
+        return Relation(self.name, self.types, self.source, self.target, weight, time, events)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.canonical import Context
+from hopsight.canonical import Context, Events
 from hopsight.checks import Refusal, plural, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io.derive import STRUCTURE, Arcs, structure
@@ -51,6 +51,7 @@ class Relation:
     target: IntArray
     weight: Any = None
     time: Any = None
+    events: Events | None = None
 
 
 def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name: str = "") -> AttributedGraph:
@@ -77,6 +78,7 @@ def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name:
         )
     if all(each.time is not None for each in relations):
         found["edge_time"] = np.concatenate([each.time for each in relations])
+    found["events"] = _events(relations, starts)
     attributes, names = _stacked({kind: each.fields for kind, each in nodes.items()}, sizes)
     if not names:
         columns = structure(Arcs.of(source, target, n_nodes))
@@ -94,6 +96,36 @@ def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name:
     )
     codes = np.repeat(np.arange(len(relations)), [each.source.size for each in relations])
     return with_relations(graph, source, target, codes, [each.name for each in relations])
+
+
+def _events(relations: Sequence[Relation], starts: Mapping[str, int]) -> Events | None:
+    """Return the events of each type, those of its relation with amounts and times that has most of them."""
+    chosen: dict[str, Relation] = {}
+    for each in relations:
+        if each.events is not None and each.types[0] == each.types[1]:
+            before = chosen.get(each.types[0])
+            chosen[each.types[0]] = each if before is None else max(before, each, key=_worth)
+    if len(chosen) == 1:
+        ((kind, only),) = chosen.items()
+        assert only.events is not None
+        return replace(only.events, source=only.events.source + starts[kind], target=only.events.target + starts[kind])
+    parts = [(starts[kind], each.events) for kind, each in chosen.items() if each.events is not None]
+    if not parts:
+        return None
+    columns = [
+        np.concatenate([np.full(part.size, np.nan) if values is None else values for part, values in found])
+        for found in ([(part, part.amount) for _, part in parts], [(part, part.time) for _, part in parts])
+    ]
+    source, target = (
+        np.concatenate(ends)
+        for ends in ([part.source + start for start, part in parts], [part.target + start for start, part in parts])
+    )
+    return Events(source, target, columns[0], columns[1])
+
+
+def _worth(relation: Relation) -> tuple[bool, bool, int]:
+    events = relation.events
+    return (False, False, 0) if events is None else (events.amount is not None, events.time is not None, events.size)
 
 
 def with_relations(
@@ -244,12 +276,23 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
         known=graph.known[rows] if graph.known is not None and graph.known[rows].any() else None,
         rank_unknown=graph.rank_unknown,
         context=context.checked(rows.size).rows(np.argsort(at)),
+        events=_events_within(graph, rows),
         name=graph.name,
     )
     if parts:
         shown = ", ".join(f"{part.name} ({plural(part.n_pairs, 'pair')})" for part in parts)
         notice(f"Ranks {plural(mine.size, 'node')} of type {kind!r}; connected by what they share: {shown}.", notices)
     return with_relations(seen, source, target, codes, names)
+
+
+def _events_within(graph: AttributedGraph, rows: IntArray) -> Events | None:
+    """Return the events between some nodes."""
+    if graph.events is None:
+        return None
+    place = np.full(graph.n_nodes, -1, dtype=np.int64)
+    place[rows] = np.arange(rows.size)
+    within = graph.events.rows((place[graph.events.source] >= 0) & (place[graph.events.target] >= 0))
+    return within.renumbered(place) if within.size else None
 
 
 def _in_order(graph: AttributedGraph, kind: str) -> IntArray:

@@ -140,7 +140,7 @@ def read_with_labels(request: Request) -> tuple[AttributedGraph, Labels | None]:
     """Return the graph, and the labels to learn from; a column of labels is never an attribute."""
     if request.learn_from is None:
         return request.source.read_ranked(), None
-    graph = request.source.read(learn_from=None if request.learns_from_file else request.learn_from)
+    graph = request.source.read_ranked(None if request.learns_from_file else request.learn_from)
     return graph, read_labels(request.learn_from, graph, request.anomalous_value)
 
 

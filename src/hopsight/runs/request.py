@@ -71,9 +71,9 @@ class Source:
         graph: AttributedGraph = load(options.pop("path"), learn_from=learn_from, **options)
         return graph
 
-    def read_ranked(self) -> AttributedGraph:
+    def read_ranked(self, learn_from: str | None = None) -> AttributedGraph:
         """Return the graph to judge: if nodes are of several types, what those of the type to rank see."""
-        graph = self.read()
+        graph = self.read(learn_from)
         if not has_several(graph):
             return graph
         kind = default_type(graph)
