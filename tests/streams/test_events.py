@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from hopsight.streams import events as module
-from hopsight.streams.events import Columns, sorted_events
+from hopsight.streams.events import Columns, in_one_currency, sorted_events
 from hopsight.streams.times import parse_window
 from stream_toys import read_events
 
@@ -22,10 +22,12 @@ def frame_of(times: list[object]) -> pl.DataFrame:
     return pl.DataFrame({"source": list("abc")[: len(times)], "target": ["x"] * len(times), "when": times})
 
 
-def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
-    events = read_events(frame_of([5, 1, 5]), COLUMNS)
-    assert events["source"].to_list() == ["b", "a", "c"]
-    assert events["row"].to_list() == [2, 1, 3]
+def test_events_are_sorted_by_time_and_then_by_their_ends_whatever_the_order_of_the_rows() -> None:
+    frame = frame_of([5, 1, 5])
+    for rows in ([0, 1, 2], [2, 1, 0]):
+        events = read_events(frame[rows], COLUMNS)
+        assert events["source"].to_list() == ["b", "a", "c"]
+        assert events["row"].to_list() == [rows.index(1) + 1, rows.index(0) + 1, rows.index(2) + 1]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,8 @@ def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
     [
         (["2020-01-01", "soon"], "row 2: 'soon' is not a time"),
         (["1700001120", "1700001121", "soon"], "row 3: 'soon' is not a time"),
-        ([1.0, None], "row 2 has no time"),
+        ([None, None], "none of its events has a time"),
+        ([1.0, 1e300], "row 2: 1e\\+300 is not a time"),
         ([1.0, float("inf")], "row 2: inf is not a time"),
         ([True, False], "not times"),
         (["01/02/2024", "03/04/2024"], "'01/02/2024' may have its day or its month first, and no row decides"),
@@ -61,6 +64,8 @@ def test_an_empty_amount_is_not_judged_and_text_is_refused() -> None:
     assert np.isnan(read_events(frame.with_columns(paid=pl.Series([None, 2.0])), columns)["amount"][0])
     with pytest.raises(ValueError, match="row 1: 'much' is not a number"):
         read_events(frame.with_columns(paid=pl.Series(["much", "2"])), columns)
+    with pytest.raises(ValueError, match="row 2: inf is not a finite number"):
+        read_events(frame.with_columns(paid=pl.Series([1.0, float("inf")])), columns)
 
 
 def test_amounts_are_read_as_people_write_them() -> None:
@@ -99,10 +104,46 @@ def table(n_rows: int = 1000) -> pl.DataFrame:
 
 def test_a_bad_row_of_a_later_block_is_named_as_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 130)
-    frame = table().with_columns(pl.when(pl.int_range(pl.len()) == 399).then(None).otherwise("when").alias("when"))
-    frame.write_parquet(tmp_path / "e.parquet")
-    with pytest.raises(ValueError, match="row 400 has no time"), sorted_events(tmp_path / "e.parquet", PAID, tmp_path):
+    table()[:500].with_columns(
+        paid=pl.when(pl.int_range(pl.len()) == 399).then(np.inf).otherwise("paid")
+    ).write_parquet(tmp_path / "e.parquet")
+    with pytest.raises(ValueError, match="row 400: inf"), sorted_events(tmp_path / "e.parquet", PAID, tmp_path):
         pass
+
+
+def test_rows_without_a_time_are_left_out_and_far_ones_set_aside(caplog: pytest.LogCaptureFixture) -> None:
+    days = [f"2024-05-{day:02}" for day in range(1, 29)]
+    times = [*days, "", "9999-12-31", None]
+    frame = pl.DataFrame({"source": "a", "target": [f"t{row}" for row in range(len(times))], "when": times})
+    events = read_events(frame, COLUMNS)
+    assert events["time"].to_list() == days
+    assert caplog.messages == [
+        "Left out 2 rows without a time in column 'when'.",
+        "Set 1 event aside with a time far outside the others, such as 9999-12-31 in row 30.",
+    ]
+
+
+def test_times_and_amounts_are_found_as_detect_finds_them_unless_they_are_categories() -> None:
+    frame = pl.DataFrame(
+        {"from": ["a", "b"], "to": ["x", "y"], "booked": ["2024-05-01", "2024-05-02"], "due": ["2024-05-03"] * 2,
+         "amount": [3.5, 4.0], "currency": ["EUR", "USD"]}
+    )  # fmt: skip
+    for category, expected in (((), "booked"), (("booked",), "due")):
+        with TemporaryDirectory() as folder, sorted_events(frame, Columns(category=category), Path(folder)) as events:
+            found = events.columns
+        assert (found.time, found.amount, found.currency, found.shown) == (expected, "amount", "currency", "%Y-%m-%d")
+
+
+def test_amounts_of_another_currency_count_by_what_is_usual_in_it() -> None:
+    """Yen are 100 times as many as euros: 20,000 of them are as unusual as 200 euros."""
+    rows = [("EUR", 10.0)] * 11 + [("JPY", 1000.0)] * 10 + [("JPY", 20_000.0), ("EUR", 200.0), ("USD", 7.0)]
+    events = pl.DataFrame({"currency": [row[0] for row in rows], "amount": [row[1] for row in rows]})
+    for parts in ([events], [events[:15], events[15:]]):
+        notes: dict = {"currencies": {}, "unit": ""}
+        found = pl.concat([in_one_currency(part, notes) for part in parts])
+        assert notes["unit"] == "EUR" or len(parts) == 1
+        np.testing.assert_allclose(found["amount"].to_numpy()[21:], [200.0, 200.0, np.nan])
+        assert np.isnan(found["amount"].to_numpy()[11:21]).all()  # too few to compare with
 
 
 @pytest.mark.parametrize("last", [("c", "d", 5, 0.5), ("c", "d", 2.5, 1.0), ("c", "d", 5, "1.234,50")])

@@ -8,6 +8,7 @@ import pytest
 from hopsight.metrics import roc_auc
 from hopsight.streams import memory as tables
 from hopsight.streams import network as module
+from hopsight.streams.accounts import N_SAID
 from hopsight.streams.kernel import N_COLUMNS, process
 from hopsight.streams.memory import N_FEATURES, Memory, new_memory
 from hopsight.streams.network import FAR, fit, log_odds, new_network
@@ -42,7 +43,8 @@ def remembered(edges: list[tuple[int, int]], ticks: list[int] | None = None) -> 
     process(
         memory, new_network(0), ends[:, 0].copy(), ends[:, 1].copy(), np.array(ticks or [0] * len(edges)),
         np.zeros(len(edges), np.int64),
-        np.full(len(edges), -1), np.full(len(edges), np.nan), 0, 0, np.zeros((len(edges), N_COLUMNS), np.float32),
+        np.full(len(edges), -1), np.full(len(edges), np.nan), np.zeros(len(edges)), np.zeros(len(edges)), 0, 0,
+        np.zeros((len(edges), N_COLUMNS), np.float32), np.zeros((len(edges), 2, N_SAID)),
     )  # fmt: skip
     return memory
 

@@ -94,7 +94,7 @@ def nodes_of(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the nodes, most anomalous first."""
     state = State.new({"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits()}, seed=0)
     events = read_events(frame, Columns(time="time", amount="amount"))
-    rows = node_tally(event_frame(events, *advance(state, events), 3.0), None)
+    rows = node_tally(event_frame(events, advance(state, events), 3.0), None)
     return node_scores(node_totals(rows, None))
 
 

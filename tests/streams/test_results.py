@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from hopsight.streams.alerts import Wording, account_reason, event_reason
 from hopsight.streams.results import explain_node, node_story
-from hopsight.streams.tables import event_reasons
+from hopsight.streams.times import parse_window
 from stream_toys import BURST, STRANGER
 
 
@@ -34,10 +37,10 @@ def test_planted_nodes_are_among_the_first_and_explained(finished: Path) -> None
     assert "no known path" in explained[STRANGER]
 
 
-def test_every_window_has_a_row_and_the_last_one_is_still_open(finished: Path) -> None:
+def test_every_window_has_a_row_also_the_one_that_is_open(finished: Path) -> None:
     windows = pl.read_csv(finished / "windows.csv")
     assert windows["window"].is_sorted()
-    assert windows["events"].sum() < 3140  # the open one is missing
+    assert windows["events"].sum() == 3140
     trajectories = pl.read_csv(finished / "trajectories.csv")
     assert trajectories["events"].sum() == 2 * windows["events"].sum()
 
@@ -57,34 +60,48 @@ def test_a_node_can_be_explained_later(finished: Path) -> None:
         explain_node(finished, "nobody")
 
 
+DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True)
+
+
 def test_events_in_words() -> None:
-    kinds = ["hop", "pair", "sender", "receiver", "amount", "hour", "streak", "streak"]
-    frame = pl.DataFrame(
-        {"decided_by": kinds, "source": ["ann"] * 8, "target": ["bob"] * 8, "count": 120.0, "usual": 2.0,
-         "surprise": 4.6, "past_hop": 4.0, "scale": [0, 0, 1, 0, 0, 0, 0, 0], "streak": 13.7,
-         "streak_place": [0, 0, 0, 0, 0, 0, 0, 4], "hop_evidence": 1.0, "amount_evidence": 5.0,
-         "hour_evidence": [0.0, 9.0, 0.0, 0.0, 3.0, 3.0, 9.0, 0.0]}
-    )  # fmt: skip
-    reasons = event_reasons(frame, ("1 hour", "1 day")).to_list()
-    assert reasons[0] == (
-        "ann and bob had no known path of at most 3 edges; 1.0% of similar pairs are connected. "
-        "The amount is also unusual."
+    row = {"source": "ann", "target": "bob", "count": 120.0, "usual": 2.0, "surprise": 4.6, "past_hop": 4.0, "scale": 0,
+           "streak": 13.7, "streak_place": 0, "amount": 5000.0, "usual_amount": 120.3, "currency": "EUR",
+           "hop_evidence": 1.0, "amount_evidence": 5.0, "hour_evidence": 3.0}  # fmt: skip
+    expected = {
+        "hop": "ann and bob have never dealt with each other, nor have their partners; 1.0% of similar pairs do "
+        "(5,000 EUR, usually 120 EUR). The amount and the hour are also unusual.",
+        "pair": "120 events from ann to bob within 1 minute, usually 2.0; this one 5,000 EUR, usually 120 EUR.",
+        "receiver": "bob received 120 events within 1 minute, usually 2.0; this one 5,000 EUR, usually 120 EUR.",
+        "amount": "ann paid bob 5,000 EUR, usually 120 EUR. The hour is also unusual.",
+        "hour": "ann is seldom active at this hour of the day (5,000 EUR, usually 120 EUR). "
+        "The amount is also unusual.",
+        "streak": "The pairs of the last 14 events that ann sent are unusual together; this one 5,000 EUR, "
+        "usually 120 EUR.",
+    }
+    assert {kind: event_reason({**row, "decided_by": kind}, DAYS) for kind in expected} == expected
+    silent = {**row, "decided_by": "streak", "streak_place": 4, "amount": math.nan}
+    assert event_reason(silent, DAYS) == "The amounts of the last 14 events that bob received are unusual together."
+
+
+def test_accounts_in_words() -> None:
+    """Of twelve payments, 9,420 in all, the first came 4.2 hours before the last."""
+    values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 0.29, 0.0]
+    assert account_reason("ann", 0, values, 4.2 * 3600, DAYS) == (
+        "ann paid 12 new partners within 5 hours, 9,420 EUR in all (310 to 995 EUR each); usually 2 payments a week, "
+        "at most 640 EUR within 6 hours."
     )
-    assert reasons[1] == "120 events from ann to bob within 1 hour, where 2.0 are usual."
-    assert reasons[2] == "ann sent 120 events within 1 day, where 2.0 are usual."
-    assert reasons[3].startswith("bob received 120 events")
-    assert reasons[4] == "The amount is unusual for ann and bob. The hour is also unusual."
-    assert reasons[6] == "The pairs of the last 14 events that ann sent are unusual together."
-    assert reasons[7] == "The amounts of the last 14 events that bob received are unusual together."
-    assert all(reason.endswith(".") for reason in reasons)
+    unpaid = replace(DAYS, paid=False)
+    assert account_reason("ann", 1, [3.5, 12.0, *[0.0] * 7], 60.0, unpaid) == (
+        "ann received from 12 new partners within 1 minute; none before."
+    )
 
 
 def test_a_node_that_was_new() -> None:
     row = {
-        "peak_start": 3600.0, "peak_events": 9, "peak_sent": 0, "peak_new_pairs": 9, "peak_far": 1,
+        "peak_window": 0, "peak_events": 9, "peak_sent": 0, "peak_new_pairs": 9, "peak_far": 1,
         "before_events": 0, "before_windows": 0, "before_new_pairs": 0,
     }  # fmt: skip
-    assert node_story(row) == (
-        "It was new: in the window of 1970-01-01 01:00 it had 9 (0 sent, 9 received), "
+    assert node_story(row, DAYS) == (
+        "It was new: in the window 01.01.1970 it had 9 (0 sent, 9 received), "
         "with 9 new partners, 1 of which it had no known path to."
     )

@@ -20,6 +20,11 @@ from hopsight.streams.tables import new_habits
 from stream_toys import read_events, toy_events
 from toys import called
 
+
+def new_files() -> dict:
+    return {"sizes": {}, "tails": {}, "files": {}}
+
+
 ONE = pl.DataFrame({"node": ["one"]})
 NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits()}
 
@@ -76,22 +81,39 @@ def test_refuses_a_forged_table_and_a_file_that_unpacks_to_more_than_it_is(tmp_p
         State.load(tmp_path / STATE)
 
 
-def test_what_was_not_committed_is_cut_off(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, State.new({"sizes": {}}, seed=0))
+def begun(folder: Path) -> Journal:
+    """Return the journal of a table with one row."""
+    journal = Journal(folder, State.new(new_files(), seed=0))
     journal.append("a.csv", ONE)
     journal.commit(("a.csv",))
+    return journal
+
+
+def test_what_was_not_committed_is_cut_off(tmp_path: Path) -> None:
+    journal = begun(tmp_path)
     journal.append("a.csv", ONE)  # and the process is killed
-    journal.recover()
+    assert journal.recover({}) == []
+    assert (tmp_path / "a.csv").read_bytes() == b"node\none\n"
+    journal.show_open({"a.csv": ONE})
+    assert (tmp_path / "a.csv").read_bytes() == b"node\none\none\n"
+    assert journal.recover({"a.csv": ONE}) == []
     assert (tmp_path / "a.csv").read_bytes() == b"node\none\n"
 
 
-def test_a_file_that_lost_rows_is_refused(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, State.new({"sizes": {}}, seed=0))
+@pytest.mark.parametrize("edited", [b"", b"node\nO\n", b"node\none\nmine\n", b"node;comment\none;seen\n"])
+def test_a_table_that_somebody_changed_is_left_alone_and_another_goes_on_beside_it(
+    tmp_path: Path, edited: bytes
+) -> None:
+    journal = begun(tmp_path)
+    (tmp_path / "a.csv").write_bytes(edited)
+    assert journal.recover({"a.csv": pl.DataFrame({"node": ["open"]})}) == ["a.csv"]
     journal.append("a.csv", ONE)
     journal.commit(("a.csv",))
-    (tmp_path / "a.csv").write_bytes(b"")
-    with pytest.raises(ValueError, match="shorter than it was"):
-        journal.recover()
+    assert journal.recover({}) == []
+    assert (tmp_path / "a.csv").read_bytes() == edited
+    assert (tmp_path / "a-2.csv").read_bytes() == b"node\none\n"
+    assert [path.name for path in journal.paths("a.csv")] == ["a.csv", "a-2.csv"]
+    assert len(list(tmp_path.iterdir())) == 3  # and the state
 
 
 def test_a_link_in_the_folder_is_never_followed(tmp_path: Path) -> None:
@@ -100,10 +122,10 @@ def test_a_link_in_the_folder_is_never_followed(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "a.csv").symlink_to(elsewhere)
     with pytest.raises(ValueError, match="not a file of this run"):
-        Journal(folder, State.new({"sizes": {}}, seed=0)).append("a.csv", ONE)
+        Journal(folder, State.new(new_files(), seed=0)).append("a.csv", ONE)
     for name in ("a.csv", "../precious"):  # a state that somebody else wrote
         with pytest.raises(ValueError, match="not a file of this run"):
-            Journal(folder, State.new({"sizes": {name: 0}}, seed=0)).recover()
+            Journal(folder, State.new({**new_files(), "sizes": {name: 0}}, seed=0)).recover({})
     assert elsewhere.read_bytes() == b"precious"
 
 

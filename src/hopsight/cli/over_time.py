@@ -27,7 +27,9 @@ def stream(
     time_column: Annotated[
         str | None, typer.Option(help="Column with the time of each event.", show_default="recognized")
     ] = None,
-    weight_column: Annotated[str | None, typer.Option(help="Column with the amount of each event.")] = None,
+    weight_column: Annotated[
+        str | None, typer.Option(help="Column with the amount of each event.", show_default="recognized")
+    ] = None,
     window: Annotated[
         str, typer.Option(help="Length of a window: 1d, 12h, 15m or a number of events such as 1000.")
     ] = "1d",
@@ -36,19 +38,20 @@ def stream(
     top: options.Top = 20,
     label: options.Label = None,
     ignore: options.Ignore = None,
+    category: options.Category = None,
     source_column: options.SourceColumn = None,
     target_column: options.TargetColumn = None,
     no_header: options.NoHeader = False,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Judge edges as events in time, each by what came before it."""
+    """Judge edges as events in time, each by what came before it; alert on events and on accounts."""
     from hopsight.streams.events import Columns
     from hopsight.streams.run import StreamRequest
 
     columns = Columns(
         time=time_column, source=source_column, target=target_column, amount=weight_column, label=label,
-        ignore=tuple(ignore or ()), header=False if no_header else None,
+        ignore=tuple(ignore or ()), category=tuple(category or ()), header=False if no_header else None,
     )  # fmt: skip
     request = StreamRequest(path=source, columns=columns, window=window, seed=seed, top=top, alarm=alarm)
     with show_progress(quiet) as progress:
@@ -72,7 +75,7 @@ def _judge(request: StreamRequest, out: Path, progress: Progress) -> None:
     done = run.stream(request, out, progress=progress)
     late = f" {plural(done.n_late, 'event')} came late." if done.n_late else ""
     typer.echo(
-        f"Judged {plural(done.n_events, 'event')} and flagged {done.n_alerts:,}.{late} "
+        f"Judged {plural(done.n_events, 'event')}: {plural(done.n_alerts, 'alert')}.{late} "
         f"See {out / 'report.html'} and {out / 'alerts.csv'}; hopsight watch {out} NEW_EDGES continues."
     )
 

@@ -316,7 +316,7 @@ class EdgeColumns:
 
         Its numbers are not negative. A weight has more different values than a rating.
         """
-        named = [name for name in self.numbers if _is_money_name(name)]
+        named = [name for name in self.numbers if is_money_name(name)]
         named = sorted(named, key=lambda name: name != self.weight)
         weight = [self.weight] if self.weight is not None and self.time is not None else []
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
@@ -360,7 +360,7 @@ class EdgeColumns:
         A hundred of one currency may be worth one of another: their amounts say nothing about each other.
         """
         numbers = self.numbers[name]
-        if self.currency is None or self.amount is None or not (_is_money_name(name) or name == self.amount):
+        if self.currency is None or self.amount is None or not (is_money_name(name) or name == self.amount):
             return numbers
         main, scales = self._scales
         if len(scales) < 2:
@@ -388,10 +388,10 @@ class EdgeColumns:
         )
 
 
-def _is_money_name(name: str) -> bool:
+def is_money_name(name: str) -> bool:
     """Return whether a column is called like an amount of something that moves from one end to the other.
 
-    >>> [_is_money_name(name) for name in ("Amount", "amount_eur", "Betrag", "rating", "amount_type")]
+    >>> [is_money_name(name) for name in ("Amount", "amount_eur", "Betrag", "rating", "amount_type")]
     [True, True, True, False, False]
     """
     words = normalized_name(name).split("_")
@@ -414,7 +414,7 @@ def _are_currencies(name: str, words: pl.Series) -> bool:
 
 def _are_amounts(column: pl.Series, name: str) -> bool:
     known = column.drop_nulls()
-    least = 1 if _is_money_name(name) else MOST_RATINGS
+    least = 1 if is_money_name(name) else MOST_RATINGS
     return len(known) > 0 and float(known.min()) >= 0.0 and known.n_unique() > least  # type: ignore[arg-type]
 
 
@@ -434,7 +434,7 @@ def edge_columns(
     identify rows, or cannot be used are left out with a notice.
     """
     weight = weight_column or first_known(names, WEIGHT_NAMES)
-    time = time_column or _find_time(frame, [name for name in names if name != weight])
+    time = time_column or find_time(frame, [name for name in names if name != weight])
     found = EdgeColumns(weight, time)
     named = {weight_column, time_column, *category}
     clock = _find_clock(frame, names, time) if time is not None and time not in category else None
@@ -459,7 +459,8 @@ def edge_columns(
     return found
 
 
-def _find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
+def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
+    """Return the column with the times of edges: of dates, called so, or of UNIX seconds; None without any."""
     moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration)]
     dated = [name for name in moments if rules.is_time(frame[name].head(100)) and rules.is_time(frame[name])]
     numeric = [name for name in names if frame[name].dtype.is_numeric()]

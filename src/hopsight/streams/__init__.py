@@ -20,7 +20,10 @@ number of events), and these into *ticks* of at most a minute. Everything is one
 4. **Decide.** The strongest of these, and of the bursts, is the score: −log₁₀ of the chance that an ordinary event has
    as much, 3 being one in a thousand. An event is flagged from the alarm level on. For each of its ends it counts less
    by the evidence by which the other end alone is more unusual, so that the targets of a scan rank below who scans.
-5. **Remember.** Tables of fixed size hold nodes (with their last 32 neighbors) and pairs; the least recently seen make
+5. **Add up.** What an account's own events did together is judged apart: many new partners, and much money to or from
+   them, within hours, a day or days, beside its own past and what other accounts do (`accounts.py`). An alert is raised
+   once per episode, on an account or on a pair (`alerts.py`).
+6. **Remember.** Tables of fixed size hold nodes (with their last 32 neighbors) and pairs; the least recently seen make
    room. So the cost of an event and the size of the state have a bound that the length of the history does not change.
 
 The network learns from the past without labels: each event, as it looked before it came, against a random pair at the
@@ -30,7 +33,8 @@ A score depends on earlier events only, to the bit. Therefore pieces of a stream
 one run. Within one file events are sorted by time; an event older than one of an earlier file is *late*: it is judged
 and counted as if it came at the newest time so far. A piece is known by the hash of its content, so that one that was
 processed already is not processed again. Outputs are appended first and the state, which holds their lengths, replaces
-the old one last: whatever a killed process had appended beyond that is cut off (`state.py`).
+the old one last: whatever a killed process had appended beyond that is cut off; what somebody else changed is left
+alone (`state.py`).
 
 What ``scores.csv``, ``explanations.json`` and ``report.html`` say comes from totals and strongest rows in the state, so
 that ``watch`` writes them anew after every file (`results.py`). A large table is read in pieces, sorted by

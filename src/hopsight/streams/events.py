@@ -13,17 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import Refusal, shortened
+from hopsight.checks import Refusal, plural, shortened
 from hopsight.io import ids
-from hopsight.io.edges import find_ends
+from hopsight.io.edges import CURRENCY_NAMES, edge_columns, find_ends, find_time, is_money_name
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
-from hopsight.io.rules import TIME_NAMES, WRITTEN, TextSummary, first_known, is_time, text_kind, text_numbers
+from hopsight.io.rules import WEIGHT_NAMES, WRITTEN, TextSummary, first_known, text_kind, text_numbers
 from hopsight.io.sources import reading
-from hopsight.streams.times import NO_EVENTS, PLAIN, as_seconds, time_form
+from hopsight.streams.times import NO_EVENTS, PLAIN, as_seconds, time_form, time_pattern
 from hopsight.system.lazy_polars import pl
 
+ROW = "hopsight row"
+HEAD = 10_000  # rows by which columns are recognized
+YEAR, DATES_FROM = 366 * 86400.0, 3.15e8  # seconds; numbers of seconds after 1980 are dates
+FEWEST_AMOUNTS = 10  # in a currency, before amounts in it are compared with others
 CHUNK = 200_000  # events that are judged between two commits
 PLACE = ".hopsight-events"  # a folder for sorting
 
@@ -40,26 +44,30 @@ class Columns:
     ignore: Sequence[str] = ()
     header: bool | None = None  # whether a text file has one; by default it is recognized
     times: str | None = None  # how times are written, as the first file decided (hopsight.streams.times)
-    amounts: str | None = None  # the same of amounts, such as 1.234,50
+    shown: str | None = None  # the pattern of times in results, as in the file
+    amounts: str | None = None  # how amounts are written, such as 1.234,50
+    currency: str | None = None
+    category: Sequence[str] = ()  # columns that hold neither times nor amounts
 
     @property
     def as_text(self) -> list[str]:
         """The names of the columns that no text file is to read as numbers."""
-        return [name for name in (self.source, self.target, self.amounts in WRITTEN and self.amount) if name]
+        amount = self.amount if self.amounts in WRITTEN else None
+        return [name for name in (self.source, self.target, self.currency, amount) if name]
 
     @property
     def names(self) -> list[str]:
         """The names of the columns, each once."""
-        names = (self.source, self.target, self.time, self.amount, self.label)
+        names = (self.source, self.target, self.time, self.amount, self.currency, self.label)
         return list(dict.fromkeys(name for name in names if name is not None))
 
 
 @dataclass(frozen=True)
 class SortedEvents:
-    """Events in order of time; those of the same time keep the order of the rows.
+    """Events in order of time; those of the same time by their ends and amounts, whatever the order of the rows.
 
-    They are rows with the columns source, target, time (as given), seconds, amount, row (its number in the table,
-    from 1) and, where there is one, label.
+    They are rows with the columns source, target, time (as given), seconds, amount, currency, row (its number in the
+    table, from 1) and, where there is one, label.
     """
 
     path: Path
@@ -75,10 +83,14 @@ class SortedEvents:
 
 
 @contextmanager
-def sorted_events(source: Any, columns: Columns, folder: Path) -> Iterator[SortedEvents]:
+def sorted_events(
+    source: Any, columns: Columns, folder: Path, span: tuple[float, float] | None = None
+) -> Iterator[SortedEvents]:
     """Check and sort the events of a table (a path, an address or a data frame).
 
     ``folder`` gets a folder for them, which is removed in the end. polars sorts, in files where memory runs short.
+    Rows without a time are left out with a notice, and so are times far outside ``span``, that of earlier events, or
+    outside most of this table.
     """
     place = folder / PLACE
     shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
@@ -87,17 +99,19 @@ def sorted_events(source: Any, columns: Columns, folder: Path) -> Iterator[Sorte
         with reading(source):
             table = open_table(source, header=columns.header)
             columns = _find(table, columns)
-            size, kinds = 0, {"source": pl.Int64, "target": pl.Int64}
-            for part, rows in enumerate(_blocks(table, columns)):
-                size += rows.height
+            n_rows, kinds = 0, {"source": pl.Int64, "target": pl.Int64}
+            for part, (rows, n_read) in enumerate(_blocks(table, columns)):
+                n_rows += n_read
                 kinds = {name: kind for name, kind in kinds.items() if rows[name].dtype == kind}
                 texts = rows.with_columns(pl.col("source", "target").cast(pl.String))
                 texts.write_parquet(place / f"{part:06}.parquet", compression="lz4")
-        if not size:
-            raise ValueError(NO_EVENTS)
-        parts = pl.scan_parquet(sorted(place.iterdir()), glob=False)
+            if not n_rows:
+                raise ValueError(NO_EVENTS)
+            parts = pl.scan_parquet(sorted(place.iterdir()), glob=False)
+            parts, size = _in_time(parts, n_rows, columns, span)
         path = place / "sorted.parquet"
-        parts.sort("seconds", "row").sink_parquet(path, compression="lz4", row_group_size=CHUNK)
+        order = parts.sort("seconds", "source", "target", "amount", "currency", "row")
+        order.sink_parquet(path, compression="lz4", row_group_size=CHUNK)
         yield SortedEvents(path, size, columns, kinds)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -112,47 +126,140 @@ def keys_of(events: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.uint64
     return found[: events.height].copy(), found[events.height :].copy()
 
 
+def in_one_currency(events: pl.DataFrame, notes: dict[str, Any]) -> pl.DataFrame:
+    """Return events whose amounts can be compared, and a column ``factor`` by which each was multiplied.
+
+    The currency of most events at the beginning stays as it is. An amount in another one counts as many times the usual
+    amount of that currency as it is, in the usual amount of the first: both are exp(mean of log amounts) of earlier
+    events, and there must be ten of each, otherwise the amount is not judged. ``notes`` holds number and sum of these
+    logarithms for each currency, and is changed.
+    """
+    if not notes["currencies"]:
+        counts = events["currency"].value_counts(sort=False).sort("count", "currency", descending=[True, False])
+        notes["unit"] = counts["currency"][0]
+    amount, first = pl.col("amount"), pl.col("currency") == notes["unit"]
+    known = notes["currencies"]
+    table = pl.DataFrame(
+        [(name, *values) for name, values in known.items()],
+        schema={"currency": pl.String, "n": pl.Int64, "sum": pl.Float64}, orient="row",
+    )  # fmt: skip
+    value = pl.when((amount > 0) & amount.is_finite()).then(amount.log()).otherwise(None)
+    started = known.get(notes["unit"], [0, 0.0])
+    logs = events.join(table, on="currency", how="left", maintain_order="left").with_columns(log=value)
+    logs = logs.with_columns(
+        pl.col("n", "sum").fill_null(0),
+        here=pl.col("log").is_not_null().cast(pl.Int64),
+        value=pl.col("log").fill_null(0),
+    )
+    logs = logs.with_columns(
+        n=pl.col("n") + (pl.col("here").cum_sum() - pl.col("here")).over("currency"),
+        sum=pl.col("sum") + (pl.col("value").cum_sum() - pl.col("value")).over("currency"),
+        n_first=started[0] + (pl.col("here") * first).cum_sum() - pl.col("here") * first,
+        sum_first=started[1] + (pl.col("value") * first).cum_sum() - pl.col("value") * first,
+    )
+    enough = (pl.col("n") >= FEWEST_AMOUNTS) & (pl.col("n_first") >= FEWEST_AMOUNTS)
+    ratio = (pl.col("sum_first") / pl.col("n_first") - pl.col("sum") / pl.col("n")).exp()
+    logs = logs.with_columns(factor=pl.when(first).then(1.0).when(enough).then(ratio).otherwise(float("nan")))
+    for name, n, total in (
+        logs.group_by("currency", maintain_order=True).agg(pl.col("here").sum(), pl.col("value").sum()).iter_rows()
+    ):
+        before = known.get(name, [0, 0.0])
+        known[name] = [before[0] + n, before[1] + total]
+    return events.with_columns(factor=logs["factor"], amount=events["amount"] * logs["factor"])
+
+
 def have_hours(events: pl.DataFrame) -> bool:
     """Return whether the times have an hour of the day: they are dates, or numbers of seconds after 1980."""
-    return events["time"].dtype.is_temporal() or float(events["seconds"][0]) > 3.15e8
+    return events["time"].dtype.is_temporal() or float(events["seconds"][0]) > DATES_FROM
 
 
 def _find(table: Table, columns: Columns) -> Columns:
-    """Find the columns of a table, and how times and amounts are written."""
+    """Find the columns of a table as ``detect`` does, and how times and amounts are written, unless that is known."""
     for name, option in (
         (columns.time, "time_column"),
         (columns.amount, "weight_column"),
         (columns.label, "label"),
         *((name, "ignore") for name in columns.ignore),
+        *((name, "category") for name in columns.category),
     ):
         check_column(option, name, table.names)
-    special = {columns.source, columns.target, columns.time, columns.amount, columns.label, *columns.ignore}
-    time = columns.time or _find_time(table, [name for name in table.names if name not in special])
-    special -= {columns.source, columns.target}
-    names = [name for name in table.names if name not in special | {time}]
+    special = {columns.time, columns.amount, columns.label, *columns.ignore}
+    if columns.times is None:
+        ends = {columns.source, columns.target}
+        columns = _recognized(table, columns, [name for name in table.names if name not in (special | ends) - {None}])
+    names = [name for name in table.names if name not in special | {columns.time, columns.amount, columns.currency}]
     source, target = find_ends(names, columns.source, columns.target, head=table.head)
-    times = time_form(table, time) if columns.times is None else columns.times
-    amounts = columns.amounts or (PLAIN if columns.amount is None else _amount_form(table, columns.amount))
-    return replace(columns, time=time, source=source, target=target, times=times, amounts=amounts)
+    columns = replace(columns, source=source, target=target)
+    if columns.times is not None:
+        return columns
+    assert columns.time is not None
+    form = time_form(table, columns.time)
+    shown = time_pattern(table.head([columns.time])[columns.time], form)
+    amounts = PLAIN if columns.amount is None else _amount_form(table, columns.amount)
+    return replace(columns, times=form, shown=shown, amounts=amounts)
 
 
-def _find_time(table: Table, names: Sequence[str]) -> str:
-    """Return the first column of dates, or a column with a usual name."""
-    head = table.head(names)
-    dated = [name for name in head.columns if is_time(head[name])]
-    found = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(names, TIME_NAMES)
-    if found is None:
+def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns:
+    """Find the columns of times, amounts and currencies among these, by the first rows."""
+    frame = next(table.blocks(names, HEAD, text=[]), None) if names else None
+    if frame is None:
+        frame = pl.DataFrame()
+    time = columns.time or find_time(frame, [name for name in frame.columns if name not in columns.category])
+    if time is None:
         raise Refusal("time_column", "is needed: no column looks like the time of an event")
-    notice(f"Read column {found!r} as the time of each event.", None)
-    return found
+    if columns.time is None:
+        notice(f"Read column {time!r} as the time of each event.", None)
+    special = {first_known(frame.columns, known) for known in (WEIGHT_NAMES, CURRENCY_NAMES)} - {time}
+    money = [name for name in frame.columns if name != time and (name in special or is_money_name(name))]
+    found = replace(edge_columns(frame, money, category=columns.category, notices=[]), time=time)
+    amount = columns.amount or found.amount
+    currency = None if amount is None else found.currency
+    guesses = [(amount, columns.amount, "amount"), (currency, None, "currency")]
+    texts = [f"{name!r} as the {role}" for name, known, role in guesses if name is not None and known is None]
+    if texts:
+        notice(f"Read column {', '.join(texts)} of each event.", None)
+    return replace(columns, time=time, amount=amount, currency=currency)
 
 
-def _blocks(table: Table, columns: Columns) -> Iterator[pl.DataFrame]:
-    """Yield blocks of checked rows."""
+def _in_time(
+    parts: pl.LazyFrame, n_rows: int, columns: Columns, span: tuple[float, float] | None
+) -> tuple[pl.LazyFrame, int]:
+    """Leave out events far outside the span of the others, and say so; return the others and their number.
+
+    Far is ten times as long as the span, and ten years at least where times are dates. The span is that of earlier
+    files, or of 90% of the rows.
+    """
+    seconds = pl.col("seconds")
+    middle = parts.select(
+        seconds.quantile(0.05, "higher").alias("low"), seconds.quantile(0.95, "lower").alias("high"),
+        seconds.len().alias("size"),
+    ).collect().row(0, named=True)  # fmt: skip
+    if not middle["size"]:
+        raise ValueError("none of its events has a time")
+    low, high = span or (middle["low"], middle["high"])
+    margin = max(10.0 * (high - low), 10.0 * YEAR if low > DATES_FROM else 1e4)
+    inside = seconds.is_between(low - margin, high + margin)
+    far = parts.filter(~inside).select("row", pl.col("time").cast(pl.String)).sort("row").collect()
+    empty = n_rows - middle["size"]
+    if empty:
+        notice(f"Left out {plural(empty, 'row')} without a time in column {columns.time!r}.", None)
+    if far.height:
+        row, time = far.row(0)
+        notice(
+            f"Set {plural(far.height, 'event')} aside with a time far outside the others, such as {time} in row {row}.",
+            None,
+        )
+    if far.height == middle["size"]:
+        raise ValueError("all its events are far outside the time of the stream so far")
+    return parts.filter(inside), middle["size"] - far.height
+
+
+def _blocks(table: Table, columns: Columns) -> Iterator[tuple[pl.DataFrame, int]]:
+    """Yield blocks of checked rows that have a time, and how many rows there were."""
     first = 0
     for frame in table.blocks(columns.names, CHUNK, text=columns.as_text):
         try:
-            yield _event_rows(frame, columns, table.typed, first)
+            yield _event_rows(frame, columns, table.typed, first), frame.height
         except ValueError:
             if first:  # the message shall name the row of the table, not that of the block
                 _event_rows(table.read(columns.names, text=columns.as_text), columns, table.typed)
@@ -163,6 +270,12 @@ def _blocks(table: Table, columns: Columns) -> Iterator[pl.DataFrame]:
 def _event_rows(frame: pl.DataFrame, columns: Columns, typed: bool, first: int = 0) -> pl.DataFrame:
     """Return rows of a table as events, checked; ``first`` is the number of rows before these."""
     assert columns.source and columns.target and columns.time
+    frame = frame.with_columns(pl.int_range(first + 1, first + 1 + pl.len()).alias(ROW))
+    time = frame[columns.time]
+    has_time = time.is_not_null() if time.dtype != pl.String else (time.str.strip_chars() != "").fill_null(False)
+    if time.dtype.is_float():
+        has_time &= ~time.is_nan().fill_null(True)
+    frame = frame.filter(has_time)
     time, amount = frame[columns.time], None if columns.amount is None else frame[columns.amount]
     rows = {
         "source": frame[columns.source],
@@ -170,8 +283,11 @@ def _event_rows(frame: pl.DataFrame, columns: Columns, typed: bool, first: int =
         "time": time.alias("time"),
         "seconds": as_seconds(time, columns.times),
         "amount": np.full(len(time), np.nan) if amount is None else _numbers(amount, columns.amounts),
-        "row": np.arange(first + 1, first + len(time) + 1),
-    }
+        "currency": pl.repeat("", len(time), eager=True) if columns.currency is None else frame[columns.currency]
+        .cast(pl.String).str.strip_chars().fill_null(""),
+        "factor": np.ones(len(time)),
+        "row": frame[ROW],
+    }  # fmt: skip
     if columns.label is not None:
         rows["label"] = read_flags(frame[columns.label])
     return ids.with_ids(pl.DataFrame(rows), ("source", "target"), typed=typed, notices=None, first=first)
@@ -198,13 +314,13 @@ def _numbers(column: pl.Series, form: str | None) -> NDArray[np.float64]:
         empty = column.is_null() | (column.str.strip_chars() == "")
     else:
         numbers, empty = column.cast(pl.Float64, strict=False), column.is_null()
-    wrong = (numbers.is_null() & ~empty).arg_true()
+    wrong = ((numbers.is_null() & ~empty) | numbers.is_infinite().fill_null(False)).arg_true()
     if len(wrong):
+        kind = "number" if numbers[wrong[0]] is None else "finite number"
         raise ValueError(
-            f"column {column.name!r}, row {int(wrong[0]) + 1}: {shortened(column[wrong[0]])} is not a number"
+            f"column {column.name!r}, row {int(wrong[0]) + 1}: {shortened(column[wrong[0]])} is not a {kind}"
         )
-    values = numbers.fill_null(np.nan).to_numpy().astype(np.float64)
-    return np.where(np.isfinite(values), values, np.nan)
+    return numbers.fill_null(np.nan).to_numpy().astype(np.float64)
 
 
 def _key(name: str) -> int:

@@ -38,9 +38,15 @@ def tail_evidence(seen: NDArray[np.float64], tail: NDArray[np.float64], share: f
     ``share`` is the surprise as a share of the largest that is told apart, ``seen`` their histogram, and ``tail`` that
     logarithm at the edges of its bins as of the start of the tick; between them it is interpolated.
     """
-    place = min(share, 1.0) * seen.size
-    low = min(int(place), seen.size - 1)
-    seen[low] += 1.0
+    seen[min(int(min(share, 1.0) * seen.size), seen.size - 1)] += 1.0
+    return looked_up(tail, share)
+
+
+@inner
+def looked_up(tail: NDArray[np.float64], share: float) -> float:
+    """Return the value of a tail at a share of its length, interpolated between its bins."""
+    place = min(share, 1.0) * (tail.size - 1)
+    low = min(int(place), tail.size - 2)
     return tail[low] + (place - low) * (tail[low + 1] - tail[low])
 
 
@@ -154,18 +160,24 @@ def spread_of(population: NDArray[np.float64], offs: NDArray[np.float64]) -> flo
 
 
 @inner
+def usual_amount(node: NDArray[np.float64], pair: NDArray[np.float64], habits: NDArray[np.float64]) -> float:
+    """Return what is usual, as a logarithm: the pair's own mean, shrunk toward the sender's, that one toward all."""
+    sender = (node[0] * node[1] + PRIOR_AMOUNT * habits[0, 1]) / (node[0] + PRIOR_AMOUNT)
+    return (pair[0] * pair[1] + PRIOR_AMOUNT * sender) / (pair[0] + PRIOR_AMOUNT)
+
+
+@inner
 def amount_surprise(
     node: NDArray[np.float64], pair: NDArray[np.float64], habits: NDArray[np.float64], amount: float
 ) -> float:
     """Learn an amount and return how many standard deviations it is off for this pair and sender.
 
-    Amounts count as sign · log(1 + |amount|). The pair's own mean is shrunk toward the sender's, that one toward all.
+    Amounts count as sign · log(1 + |amount|).
     How much amounts vary depends on what is known: of a new sender, of a known one with a new partner, or of a pair.
     ``habits`` holds number and mean of all amounts, then for each of these cases number and sum of squared residuals.
     """
     value = math.copysign(math.log1p(abs(amount)), amount)
-    sender = (node[0] * node[1] + PRIOR_AMOUNT * habits[0, 1]) / (node[0] + PRIOR_AMOUNT)
-    mean = (pair[0] * pair[1] + PRIOR_AMOUNT * sender) / (pair[0] + PRIOR_AMOUNT)
+    mean = usual_amount(node, pair, habits)
     habit = habits[1 if node[0] < PRIOR_AMOUNT else 2 if pair[0] < PRIOR_AMOUNT else 3]
     spread = math.sqrt(max(habit[1] / max(habit[0], 1.0), 1e-12))
     enough = habit[0] >= LEAST_AMOUNTS

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.io.rules import SECONDS_PER_DAY
 from hopsight.streams import memory as at
+from hopsight.streams.accounts import N_SAID, look_at_account, open_span
 from hopsight.streams.events import keys_of
 from hopsight.streams.evidence import (
     PAIR,
@@ -23,6 +24,7 @@ from hopsight.streams.evidence import (
     streak_evidence,
     streak_level,
     tail_evidence,
+    usual_amount,
 )
 from hopsight.streams.memory import Memory, entry, mixed, pair_key_of
 from hopsight.streams.network import Network, describe, fit, judge, loss_of
@@ -62,13 +64,23 @@ LN10 = math.log(10.0)
     STREAK_COUNT,
     SOURCE_SCORE,
     TARGET_SCORE,
-) = range(21)
-N_COLUMNS = 21
+    USUAL_AMOUNT,
+) = range(22)
+N_COLUMNS = 22
 MAX_FITS = 500  # fits that the record lists
 
 
-def advance(state: State, events: pl.DataFrame) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Judge events, which are in order of time, remember them, and return their judgments and windows.
+class Judged(NamedTuple):
+    """What is known of events after they were judged."""
+
+    events: NDArray[np.float32]  # a row of columns as above
+    windows: NDArray[np.int64]
+    accounts: NDArray[np.float64]  # (events, 2 for source and target, columns of hopsight.streams.accounts)
+    places: NDArray[np.float64]  # times in windows since the stream began
+
+
+def advance(state: State, events: pl.DataFrame) -> Judged:
+    """Judge events, which are in order of time, and remember them.
 
     An event that is older than the newest one so far is late: it counts as if it came at the newest time.
     """
@@ -82,22 +94,27 @@ def advance(state: State, events: pl.DataFrame) -> tuple[NDArray[np.float32], ND
     spans = window.number(moments, first, SPANS)
     hours = _hours(state, moments)
     sources, targets = keys_of(events)
+    places = window.places(moments, first) - state.notes.setdefault("origin", float(window.number(moments, first)[0]))
     judgments = np.zeros((events.height, N_COLUMNS), np.float32)
+    accounts = np.zeros((events.height, 2, N_SAID))
     place = 0
     while True:
-        place = process(memory, state.network, sources, targets, ticks, spans, hours, amounts, place, seed, judgments)
+        place = process(
+            memory, state.network, sources, targets, ticks, spans, hours, amounts, places, moments, place, seed,
+            judgments, accounts,
+        )  # fmt: skip
         if place >= events.height:
             break
         refit(state, float(moments[place]), seed)
     memory.sums[at.NEWEST] = moments[-1]
-    return judgments, window.number(moments, first)
+    return Judged(judgments, window.number(moments, first), accounts, places)
 
 
 def _hours(state: State, moments: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the hour of each event: on the first day, when every hour is new, 24 more; −1 if times have none."""
+    began = state.notes.setdefault("began", float(moments[0]))
     if not state.notes["hours"]:
         return np.full(moments.size, -1)
-    began = state.notes.setdefault("began", float(moments[0]))
     return np.asarray(
         (moments // 3600 % at.N_HOURS).astype(np.int64) + at.N_HOURS * (moments < began + SECONDS_PER_DAY)
     )
@@ -127,7 +144,8 @@ def refit(state: State, moment: float, seed: int) -> None:
 def process(
     memory: Memory, network: Network, sources: NDArray[np.uint64], targets: NDArray[np.uint64],
     ticks: NDArray[np.int64], spans: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
-    start: int, seed: int, judgments: NDArray[np.float32],
+    places: NDArray[np.float64], moments: NDArray[np.float64], start: int, seed: int, judgments: NDArray[np.float32],
+    accounts: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Judge events from ``start`` on; return where it stopped: at the end, or where the network is to be fitted again.
 
@@ -165,6 +183,12 @@ def process(
         _remember(memory, judgments[event], pair, source, target, hours[event], amounts[event])
         _combine(memory, judgments[event], source, target, again)
         _decide(judgments[event])
+        new, amount = judgments[event, NEW_PAIR] > 0.0, 0.0 if math.isnan(amounts[event]) else amounts[event]
+        for end in range(2):
+            slot = source if end == 0 else target
+            look_at_account(
+                memory, slot, end, places[event], moments[event], new, amount, accounts[event, end]
+            )  # fmt: skip
     return sources.size
 
 
@@ -175,6 +199,8 @@ def _node(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
     if is_new:
         memory.node_hours[slot] = np.float32(0.0)
         memory.streaks[slot] = 0.0
+        memory.since[slot] = 0.0
+        memory.blocks[slot] = 0.0
         memory.order[memory.clock[at.N_ORDER] % memory.order.size] = slot
         memory.clock[at.N_ORDER] += 1
     return slot
@@ -199,6 +225,7 @@ def _open_tick(memory: Memory, tick: int, span: int) -> None:
     if span != memory.clock[at.SPAN] or memory.clock[at.SPAN_STEP] == 0:
         memory.clock[at.SPAN] = span
         memory.clock[at.SPAN_STEP] += 1
+        open_span(memory)
     memory.clock[at.N_KNOWN] = memory.clock[at.N_ORDER]
     for level in range(3):
         for scale in range(at.N_SCALES):
@@ -292,6 +319,7 @@ def _remember(
                 judgment[COUNT_SEEN], judgment[COUNT_USUAL], judgment[SCALE] = seen, math.expm1(usual), scale
     judgment[EV_AMOUNT] = judgment[EV_HOUR] = 0.0
     if not math.isnan(amount):
+        judgment[USUAL_AMOUNT] = math.expm1(abs(usual_amount(nodes.amount[source], pairs.amount[pair], memory.amounts)))
         off = amount_surprise(nodes.amount[source], pairs.amount[pair], memory.amounts, amount)
         share = math.log1p(off) / LARGEST_OFF
         judgment[EV_AMOUNT] = tail_evidence(memory.seen[at.SEEN_AMOUNT], memory.tail[at.SEEN_AMOUNT], share)

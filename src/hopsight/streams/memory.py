@@ -40,6 +40,15 @@ TOTAL, NUMBER, STREAK_SPAN, LEARNED, OF = range(5)
 # Rows of ``seen`` and ``tail``: of the pair, the amount and the hour of an event; of their sum, the strongest of them,
 # and the stronger of both; of streaks by end and kind.
 SEEN_HOP, SEEN_AMOUNT, SEEN_HOUR, SEEN_SUM, SEEN_STRONGEST, SEEN_TOGETHER, SEEN_STREAKS = range(7)
+# Columns of ``Memory.blocks``: the block; of it and of the one before it: new partners, their amount, the amount of all
+# events, the time of the first new partner, the smallest and the largest amount; then the most new partners and the
+# largest amount of one earlier block, and the strongest score.
+(
+    BLOCK, NEW, NEW_BEFORE, MONEY, MONEY_BEFORE, MOVED, MOVED_BEFORE, FIRST, FIRST_BEFORE, LOW, LOW_BEFORE, HIGH,
+    HIGH_BEFORE, MOST_NEW, MOST_MOVED, STRONGEST,
+) = range(16)  # fmt: skip
+N_LENGTHS = 3  # of blocks
+BOTH = 2 * 2 * N_LENGTHS  # row of ``block_seen``: both numbers together; before it two per end and length
 N_PARTS = 3  # kinds of evidence that count together: of the pair, the amount and the hour
 
 
@@ -63,6 +72,8 @@ class Memory(NamedTuple):
     node_hours: NDArray[np.float32]
     ring: NDArray[np.int32]  # slots of the most recent neighbors per node
     streaks: NDArray[np.float64]  # (nodes, 2 for sent and received, kinds of evidence, 5)
+    since: NDArray[np.float64]  # (nodes, 2): when it first sent and received, in windows since the beginning, plus 1
+    blocks: NDArray[np.float64]  # (nodes, 2 for sent and received, lengths, 16)
     judged: NDArray[np.float64]  # per pair
     order: NDArray[np.int32]  # slots of nodes by first appearance, to draw from
     marks: NDArray[np.int64]  # scratch space for counting common neighbors
@@ -73,13 +84,22 @@ class Memory(NamedTuple):
     hours: NDArray[np.float64]
     seen: NDArray[np.float64]  # histograms
     tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the tick
+    block_usual: NDArray[np.float64]  # (2, lengths, 3): number, mean and squares of log amounts of blocks
+    block_seen: NDArray[np.float64]  # histograms of blocks
+    block_tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the span
     examples: NDArray[np.float32]  # ring of features: true pairs, random pairs
     clock: NDArray[np.int64]
     sums: NDArray[np.float64]
 
 
-TABLES = {"nodes": ("node_hours", "ring", "streaks"), "pairs": ("judged",)}  # and the other arrays with a row per entry
-SMALL_ARRAYS = ("population", "offs", "amounts", "dispersion", "hours", "seen", "tail", "clock", "sums")
+TABLES = {
+    "nodes": ("node_hours", "ring", "streaks", "since", "blocks"),
+    "pairs": ("judged",),
+}  # and the other arrays with a row per entry
+SMALL_ARRAYS = (
+    "population", "offs", "amounts", "dispersion", "hours", "seen", "tail", "block_usual", "block_seen", "block_tail",
+    "clock", "sums",
+)  # fmt: skip
 
 
 def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
@@ -91,6 +111,8 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         node_hours=zeros((n_nodes, N_HOURS), np.float32),
         ring=zeros((n_nodes, N_NEIGHBORS), np.int32),
         streaks=zeros((n_nodes, 2, N_PARTS, 5)),
+        since=zeros((n_nodes, 2)),
+        blocks=zeros((n_nodes, 2, N_LENGTHS, 16)),
         judged=zeros((n_pairs, 3)),
         order=zeros(n_nodes, np.int32),
         marks=zeros(n_nodes, np.int64),
@@ -101,6 +123,9 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         hours=zeros(N_HOURS),
         seen=zeros((SEEN_STREAKS + 2 * N_PARTS, N_BINS)),
         tail=zeros((SEEN_STREAKS + 2 * N_PARTS, N_BINS + 1)),
+        block_usual=zeros((2, N_LENGTHS, 3)),
+        block_seen=zeros((BOTH + 1, N_BINS)),
+        block_tail=zeros((BOTH + 1, N_BINS + 1)),
         examples=zeros((N_EXAMPLES, 2, N_FEATURES), np.float32),
         clock=zeros(10, np.int64),
         sums=zeros(4),

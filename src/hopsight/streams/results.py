@@ -5,9 +5,7 @@ All of it comes from the state, which has a bounded size, so that ``watch`` can 
 
 from __future__ import annotations
 
-import datetime
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,9 @@ from hopsight.checks import plural, shortened
 from hopsight.metrics import roc_auc
 from hopsight.report.pages import write_timeline
 from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, write_record
+from hopsight.streams.alerts import Wording
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
-from hopsight.streams.state import State, write_rows
+from hopsight.streams.state import Journal, State, write_rows
 from hopsight.streams.tables import node_scores, node_totals, score_windows
 from hopsight.streams.times import parse_window
 from hopsight.system.cells import guarded, unguarded_frame
@@ -33,10 +32,8 @@ N_RECENT = 100_000  # rows per node and window from which trajectories are drawn
 def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows: pl.DataFrame) -> None:
     """Add new alerts and closed rows to what the state keeps for the summary."""
     kept = state.tallies
-    texts = alerts.with_columns(pl.col("source", "target", "time").cast(pl.String))
-    alike = ["source", "target", "window"]  # of a burst, the report shows the strongest alert only
-    texts = _strongest([kept.get("alerts"), texts], None, "alert").unique(alike, keep="first", maintain_order=True)
-    kept["alerts"] = texts.head(N_ALERTS)
+    texts = alerts.with_columns(pl.col("source", "target").cast(pl.String))
+    kept["alerts"] = _strongest([kept.get("alerts"), texts], N_ALERTS, "alert")
     kept["nodes"] = node_totals(trajectories, kept.get("nodes"))
     kept["recent"] = pl.concat([*([kept["recent"]] if "recent" in kept else []), trajectories]).tail(N_RECENT)
     kept["windows"] = _strongest([kept.get("windows"), windows], N_WINDOWS, "window")
@@ -45,7 +42,7 @@ def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows
 
 def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) -> None:
     """Write ``scores.csv``, ``explanations.json``, ``report.html`` and last ``run.json``, each as a whole."""
-    trajectories, windows = state.tallies[TRAJECTORIES], _open_windows(state)
+    trajectories, windows = state.tallies[TRAJECTORIES], open_rows(state)[WINDOWS]
     totals = node_totals(trajectories, state.tallies["nodes"])
     recent = pl.concat([state.tallies["recent"], trajectories])
     scores = node_scores(totals)
@@ -53,7 +50,9 @@ def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) 
         write_rows(temporary, scores, header=True)
     first = scores["node"].head(top).to_list()
     details = {row["node"]: row for row in totals.filter(pl.col("node").is_in(first)).iter_rows(named=True)}
-    stories = {name: node_story(details[name]) for name in first}
+    wording = Wording.of(state.notes)
+    reasons = dict(reversed(state.tallies["alerts"].select("account", "reason").rows()))  # the strongest of each
+    stories = {name: f"{reasons.get(name, '')} {node_story(details[name], wording)}".strip() for name in first}
     shown = recent.filter(pl.col("node").is_in(first)).sort("window")
     rows = {name: shown.filter(pl.col("node") == name).tail(N_TRAJECTORY).to_dicts() for name in first}
     explained = [
@@ -74,27 +73,33 @@ def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) 
 def explain_node(folder: Path, node: str) -> dict[str, Any]:
     """Return what a node of a run over time did, as a sentence and as its rows per window."""
     state = State.load(folder / STATE)
-    waiting = state.tallies[TRAJECTORIES]
-    closed = unguarded_text(pl.read_csv(folder / TRAJECTORIES, schema_overrides=dict(waiting.schema), glob=False))
-    rows = pl.concat([closed, waiting]).filter(pl.col("node") == node).sort("window")
+    schema = dict(state.tallies[TRAJECTORIES].schema)
+    files = [
+        pl.read_csv(path, schema_overrides=schema, glob=False) for path in Journal(folder, state).paths(TRAJECTORIES)
+    ]
+    rows = unguarded_text(pl.concat(files)).filter(pl.col("node") == node).sort("window")
     if not rows.height:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
     total = node_totals(rows, None).row(0, named=True)
-    return {"node": node, "score": total["score"], "summary": node_story(total), "windows": rows.to_dicts()}
+    summary = node_story(total, Wording.of(state.notes))
+    return {"node": node, "score": total["score"], "summary": summary, "windows": rows.to_dicts()}
 
 
 def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
     """Return the events from one node to another in a run over time, the strongest of them in a sentence."""
     same = (pl.col("source") == guarded(source)) & (pl.col("target") == guarded(target))
-    events = pl.scan_csv(folder / "edges.csv", infer_schema=False, glob=False).filter(same).collect()
+    journal = Journal(folder, State.load(folder / STATE))
+    events, alerts = (
+        pl.concat([pl.scan_csv(path, infer_schema=False, glob=False) for path in journal.paths(name)])
+        .filter(same).collect() for name in ("edges.csv", ALERTS)
+    )  # fmt: skip
     if not events.height:
         raise ValueError(f"there is no event from {shortened(source)} to {shortened(target)} in {folder}")
-    alerts = pl.scan_csv(folder / ALERTS, infer_schema=False, glob=False).filter(same).collect()
     rows = [alerts, events.with_columns(pl.lit("").alias("reason"))]
     first = pl.concat([each.select("time", pl.col("score").cast(pl.Float64), "reason") for each in rows])
     time, score, reason = first.sort("score", descending=True, maintain_order=True).row(0)
     summary = (
-        f"{plural(events.height, 'event')} from {source} to {target}, {alerts.height:,} flagged; "
+        f"{plural(events.height, 'event')} from {source} to {target}, {plural(alerts.height, 'alert')}; "
         f"the strongest came at {time} with a score of {score:.2f}. {reason}"
     )
     shown = events.tail(N_TRAJECTORY).select("time", "hop", "surprise", "score", "flagged", "decided_by")
@@ -116,16 +121,17 @@ def evaluation(labels: list[Any]) -> dict[str, Any] | None:
     return {"roc_auc": float(roc_auc(truth[known], scores[known])), "n_anomalies": int(truth[known].sum())}
 
 
-def _strongest(frames: list[pl.DataFrame | None], number: int | None, key: str) -> pl.DataFrame:
+def _strongest(frames: list[pl.DataFrame | None], number: int, key: str) -> pl.DataFrame:
     """Return the rows with the highest scores, the first of equal ones."""
     rows = pl.concat([frame for frame in frames if frame is not None])
-    rows = rows.sort("score", key, descending=[True, False])
-    return rows if number is None else rows.head(number)
+    return rows.sort("score", key, descending=[True, False]).head(number)
 
 
-def _open_windows(state: State) -> pl.DataFrame:
+def open_rows(state: State) -> dict[str, pl.DataFrame]:
+    """Return the rows of the window that is open: of windows, and of nodes in it."""
     habits = {key: list(habit) for key, habit in state.notes["habits"].items()}
-    return score_windows(state.tallies[WINDOWS], habits)
+    windows = score_windows(state.tallies[WINDOWS], habits)
+    return {WINDOWS: windows, TRAJECTORIES: state.tallies[TRAJECTORIES]}
 
 
 def _facts(state: State) -> dict[str, Any]:
@@ -133,7 +139,7 @@ def _facts(state: State) -> dict[str, Any]:
     return {
         "detector": "streams", "seed": state.notes["seed"], "versions": versions(), "machine": machine(),
         "window": state.notes["window"], "alarm": state.notes["alarm"], "n_events": int(clock[EVENTS]),
-        "n_alerts": state.notes["alerts"], "n_late": int(clock[N_LATE]),
+        "n_alerts": state.notes["alerts"], "n_flagged": state.notes["flagged"], "n_late": int(clock[N_LATE]),
         "n_windows": state.notes["n_windows"] + state.tallies[WINDOWS].height,
         "n_pieces": state.notes["n_pieces"], "n_fits": int(state.memory.sums[FITTED]), "fits": state.notes["fits"],
     }  # fmt: skip
@@ -144,33 +150,34 @@ def _page(
     stories: dict[str, str], rows: dict[str, list[dict[str, Any]]],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the contents of the report as plain values."""
-    alerts = state.tallies["alerts"]
+    alerts, wording = state.tallies["alerts"], Wording.of(state.notes)
+    shown = ("number_of_window", "source", "target", "time", "score", "decided_by", "hop", "reason")
     return {
         "name": Path(record["request"]["path"]).name,
         "summary": _summary(state, record),
         "windows": [
-            [row["window"], moment_words(row["start"]), row["events"], row["new_pairs"], row["flagged"],
+            [row["window"], wording.title(row["window"]), row["events"], row["new_pairs"], row["flagged"],
              row["surprise"], row["score"], row["decided_by"]]
             for row in windows.iter_rows(named=True)
         ],
         "n_windows": record["n_windows"],
-        "alerts": alerts.select("window", "source", "target", "time", "score", "decided_by", "hop", "reason").rows(),
+        "alerts": alerts.select(shown).rows(),
         "nodes": [
             [row["node"], row["score"], row["decided_by"], row["events"], row["flagged_events"], stories[row["node"]],
-             _course(rows[row["node"]])]
+             _course(rows[row["node"]], wording)]
             for row in scores.iter_rows(named=True)
         ],
         "fits": [
-            [fit["event"], moment_words(fit["time"]), fit["reason"], fit["loss_before"], fit["loss_after"]]
+            [fit["event"], wording.moment(fit["time"]), fit["reason"], fit["loss_before"], fit["loss_after"]]
             for fit in state.notes["fits"]
         ],
         "run": record,
     }  # fmt: skip
 
 
-def _course(rows: list[dict[str, Any]]) -> list[list[Any]]:
-    """Return window, start, events and score of a node's last windows."""
-    return [[row["window"], moment_words(row["start"]), row["events"], row["score"]] for row in rows]
+def _course(rows: list[dict[str, Any]], wording: Wording) -> list[list[Any]]:
+    """Return window, its span, events and score of a node's last windows."""
+    return [[row["window"], wording.title(row["window"]), row["events"], row["score"]] for row in rows]
 
 
 def _summary(state: State, record: dict[str, Any]) -> list[str]:
@@ -179,7 +186,8 @@ def _summary(state: State, record: dict[str, Any]) -> list[str]:
     length = parse_window(state.notes["window"]).words
     counts = f"{plural(record['n_events'], 'event')} in {plural(record['n_windows'], 'window')} of {length}"
     summary = [
-        f"hopsight judged {counts}, each by what was known before it, and flagged {record['n_alerts']:,} of them.",
+        f"hopsight judged {counts}, each by what was known before it, and flagged {record['n_flagged']:,} of them: "
+        f"{plural(record['n_alerts'], 'alert')}, one per episode of an account or a pair.",
         f"The network was fitted {plural(record['n_fits'], 'time')}, {len(drift) or 'none'} of them because it had "
         "drifted.",
     ]
@@ -188,19 +196,20 @@ def _summary(state: State, record: dict[str, Any]) -> list[str]:
     return summary
 
 
-def node_story(node: dict[str, Any]) -> str:
+def node_story(node: dict[str, Any], wording: Wording) -> str:
     """Return what a node did until its strongest window, and what it did then, from its row of :func:`node_totals`.
 
-    >>> peak = {"peak_start": 86400.0, "peak_events": 37, "peak_sent": 37, "peak_new_pairs": 30, "peak_far": 30}
-    >>> story = node_story({**peak, "before_events": 4, "before_windows": 1, "before_new_pairs": 3})
+    >>> peak = {"peak_window": 1, "peak_events": 37, "peak_sent": 37, "peak_new_pairs": 30, "peak_far": 30}
+    >>> day = Wording(parse_window("1d"), True, "%Y-%m-%d")
+    >>> story = node_story({**peak, "before_events": 4, "before_windows": 1, "before_new_pairs": 3}, day)
     >>> for part in story.split("; "):
     ...     print(part)
-    Until 1970-01-02 it had 4 events per window with 3 partners
-    in the window of 1970-01-02 it had 37 (37 sent, 0 received), with 30 new partners that it had no known path to.
+    Until then it had 4 events per window with 3 partners
+    in the window 1970-01-02 it had 37 (37 sent, 0 received), with 30 new partners that it had no known path to.
     """
-    when = moment_words(node["peak_start"])
+    when = wording.title(node["peak_window"])
     events, sent = node["peak_events"], node["peak_sent"]
-    text = f"in the window of {when} it had {events:,} ({sent:,} sent, {events - sent:,} received)"
+    text = f"in the window {when} it had {events:,} ({sent:,} sent, {events - sent:,} received)"
     new, far = node["peak_new_pairs"], node["peak_far"]
     if new:
         text += f", with {plural(new, 'new partner')}"
@@ -210,7 +219,7 @@ def node_story(node: dict[str, Any]) -> str:
         return f"It was new: {text}."
     usual = plural_about(node["before_events"] / node["before_windows"], "event")
     partners = plural(node["before_new_pairs"], "partner")
-    return f"Until {when} it had {usual} per window with {partners}; {text}."
+    return f"Until then it had {usual} per window with {partners}; {text}."
 
 
 def plural_about(number: float, noun: str) -> str:
@@ -220,15 +229,3 @@ def plural_about(number: float, noun: str) -> str:
     ('1 event', '4.26 events', '2,841 events')
     """
     return f"{number:{',.0f' if number >= 100 else '.3g'}} {noun}{'' if number == 1 else 's'}"
-
-
-def moment_words(seconds: float) -> str:
-    """Return a time as a date, with the hour where there is one.
-
-    >>> moment_words(0.0), moment_words(5400.0)
-    ('1970-01-01', '1970-01-01 01:30')
-    """
-    if not math.isfinite(seconds) or abs(seconds) > 2.5e11:
-        return f"{seconds:g}"
-    text = (datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=math.floor(seconds))).isoformat(" ")[:16]
-    return text[:10] if text.endswith(" 00:00") else text

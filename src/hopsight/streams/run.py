@@ -29,14 +29,14 @@ from hopsight.runs.folder import (
 )
 from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
-from hopsight.streams.events import Columns, SortedEvents, have_hours, sorted_events
+from hopsight.streams.alerts import COLUMNS, Wording, new_alerts
+from hopsight.streams.events import Columns, SortedEvents, have_hours, in_one_currency, sorted_events
 from hopsight.streams.kernel import advance
-from hopsight.streams.memory import EVENTS, N_LATE
-from hopsight.streams.results import evaluation, keep, unguarded_text, write_summary
+from hopsight.streams.memory import EVENTS, N_LATE, NEWEST
+from hopsight.streams.results import evaluation, keep, open_rows, unguarded_text, write_summary
 from hopsight.streams.state import Journal, State
 from hopsight.streams.tables import (
     EDGE_COLUMNS,
-    alert_frame,
     event_frame,
     new_habits,
     node_tally,
@@ -92,14 +92,17 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         }  # fmt: skip
         with stages.stage("load"):
             events = stack.enter_context(sorted_events(source, request.columns, claimed.staging))
-        # How times and amounts are written, and which column has the times, is decided once, for later files, too.
-        found = {name: getattr(events.columns, name) for name in ("time", "times", "amounts")}
-        request = dataclasses.replace(request, columns=dataclasses.replace(request.columns, **found))
+        # How times and amounts are written, and which columns hold them, is decided once, also for later files.
+        asked = request.columns
+        found = dataclasses.replace(events.columns, source=asked.source, target=asked.target)
+        request = dataclasses.replace(request, columns=found)
         record["request"] = dataclasses.asdict(request)
         state = State.new(_first_notes(request), seed=request.seed)
         labels: list[Any] = []
         with stages.stage("score"):
-            _continue(state, Journal(claimed.staging, state), events, digest_of(source), show, labels=labels)
+            journal = Journal(claimed.staging, state)
+            _continue(state, journal, events, digest_of(source), show, labels=labels)
+            journal.show_open(open_rows(state))
         with stages.stage("explain"):
             record["labels"] = evaluation(labels)
         record["seconds"] = stages.seconds
@@ -131,7 +134,10 @@ def watch(
         if not isinstance(request, dict) or "columns" not in request:
             raise ValueError(f"{folder} is not a run over time: start one with hopsight stream")
         journal = Journal(folder, state)
-        journal.recover()
+        for name in journal.recover(open_rows(state)):
+            show.say(
+                f"{name} was changed since hopsight wrote it: it is left as it is, and new rows go to another file"
+            )
         source = source_at(path)
         digest = digest_of(source)
         before = _counts(state)
@@ -143,8 +149,10 @@ def watch(
         else:
             show.begin("score")
             columns = dataclasses.replace(Columns(**request["columns"]), label=None)
-            with sorted_events(source, columns, folder) as events:
+            span = (float(state.notes["began"]), float(state.memory.sums[NEWEST]))
+            with sorted_events(source, columns, folder, span) as events:
                 _continue(state, journal, events, digest, show, tell=tell)
+        journal.show_open(open_rows(state))
         if record.get("n_events") != int(state.memory.clock[EVENTS]):  # also if a killed process left it so
             write_summary(folder, state, {**record, "updated": now()}, request["top"])
         n_events, n_alerts, n_late = (last - first for last, first in zip(_counts(state), before, strict=True))
@@ -191,8 +199,10 @@ def _counts(state: State) -> tuple[int, int, int]:
 
 def _first_notes(request: StreamRequest) -> dict[str, Any]:
     return {
-        "window": request.window, "seed": request.seed, "alarm": request.alarm, "hours": None, "alerts": 0, "fits": [],
-        "sizes": {}, "pieces": [], "n_pieces": 0, "piece": None, "habits": new_habits(), "last_alerts": [0, 0],
+        "window": request.window, "seed": request.seed, "alarm": request.alarm, "hours": None, "alerts": 0,
+        "flagged": 0, "fits": [], "sizes": {}, "tails": {}, "files": {}, "shown": request.columns.shown,
+        "paid": request.columns.amount is not None, "unit": "", "currencies": {},
+        "pieces": [], "n_pieces": 0, "piece": None, "habits": new_habits(), "last_alerts": [0, 0],
         "n_windows": 0,
     }  # fmt: skip
 
@@ -228,18 +238,22 @@ def _continue(
         journal.commit(APPENDED)
         show.step(done, events.size, "event", plural(notes["alerts"], "alert"))
         if tell is not None:
-            for row in alerts.iter_rows(named=True):
+            for row in alerts.select(COLUMNS).iter_rows(named=True):
                 tell(row)
 
 
 def _step(state: State, journal: Journal, events: pl.DataFrame) -> tuple[pl.DataFrame, Any]:
     """Judge one chunk and append its rows; return its alerts and scores."""
     notes = state.notes
-    judgments, windows = advance(state, events)
-    frame = event_frame(events, judgments, windows, notes["alarm"])
-    words = parse_window(notes["window"]).span_words(dated=bool(notes["hours"]))
-    alerts = alert_frame(frame, notes["alerts"] + 1, words)
+    events = in_one_currency(events, notes)
+    judged = advance(state, events)
+    windows = judged.windows
+    frame = event_frame(events, judged, notes["alarm"])
+    alerts, state.tallies["episodes"] = new_alerts(
+        frame, judged, state.tallies.get("episodes"), notes["alarm"], notes["alerts"] + 1, Wording.of(notes)
+    )
     notes["alerts"] += alerts.height
+    notes["flagged"] += int(frame["flagged"].sum())
     closed: dict[str, pl.DataFrame] = {}
     last = int(windows[-1])
     for name, tally in ((TRAJECTORIES, node_tally), (WINDOWS, window_tally)):
@@ -247,7 +261,7 @@ def _step(state: State, journal: Journal, events: pl.DataFrame) -> tuple[pl.Data
         closed[name] = rows.filter(pl.col("window") < last)  # late events fall into the open window
         state.tallies[name] = rows.filter(pl.col("window") >= last)
     closed[WINDOWS] = score_windows(closed[WINDOWS], notes["habits"])
-    for name, rows in (("edges.csv", frame.select(EDGE_COLUMNS)), (ALERTS, alerts), *closed.items()):
+    for name, rows in (("edges.csv", frame.select(EDGE_COLUMNS)), (ALERTS, alerts.select(COLUMNS)), *closed.items()):
         journal.append(name, rows)
     keep(state, alerts, closed[TRAJECTORIES], closed[WINDOWS])
     return alerts, frame["score"].to_numpy()
@@ -256,6 +270,7 @@ def _step(state: State, journal: Journal, events: pl.DataFrame) -> tuple[pl.Data
 def _tell_again(folder: Path, state: State, tell: Callable[[dict[str, Any]], None]) -> None:
     """Repeat the alerts of the last chunk: the process that should have told them may have been killed before."""
     low, high = state.notes["last_alerts"]
-    alerts = pl.scan_csv(folder / ALERTS, glob=False).filter(pl.col("alert").is_between(low, high)).collect()
+    path = Journal(folder, state).paths(ALERTS)[-1]
+    alerts = pl.scan_csv(path, glob=False).filter(pl.col("alert").is_between(low, high)).collect()
     for row in unguarded_text(alerts).iter_rows(named=True):
         tell(row)

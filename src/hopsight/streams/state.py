@@ -5,10 +5,13 @@ Lengths of the output files are part of the state, so that a killed process leav
 
 from __future__ import annotations
 
+import hashlib
 import io
+import itertools
 import json
 import os
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,9 @@ from hopsight.system.files import read_regular, replacing
 from hopsight.system.lazy_polars import pl
 from hopsight.system.threads import check_polars
 
-VERSION = 5
+VERSION = 6
+TAIL = 4096  # bytes at the end of a table by which it is recognized
+MOST_WAITING = 2**30  # bytes that may be appended between two commits
 DATETIME = "%Y-%m-%dT%H:%M:%S%.f"
 
 
@@ -97,38 +102,97 @@ class State:
 
 
 class Journal:
-    """The files of a run over time; what was appended counts from :meth:`commit` on."""
+    """The tables of a run over time, which only grow; what was appended counts from :meth:`commit` on.
+
+    Rows are written to a file of their own before they are appended, so that what a killed process left can be told
+    from what somebody else wrote. A table that was changed is left as it is: new rows go to another one beside it.
+    """
 
     def __init__(self, folder: Path, state: State) -> None:
         self.folder, self.state = folder, state
 
-    def recover(self) -> None:
-        """Cut off what a killed process appended after its last commit."""
+    def recover(self, still_open: Mapping[str, pl.DataFrame]) -> list[str]:
+        """Cut off rows that were not committed, or belong to the open window; return the tables that were changed."""
+        changed = []
         for name, size in self.state.notes["sizes"].items():
-            path = self._own(name)
-            if not path.is_file() or path.stat().st_size < size:
-                raise ValueError(f"{path} is shorter than it was: restore it, or start again with hopsight stream")
-            if path.stat().st_size > size:
+            path, waiting = self._own(name), self._waiting(name)
+            content = b""
+            if path.is_file():
+                with path.open("rb") as file:
+                    file.seek(max(0, size - TAIL))
+                    content = file.read(min(size, TAIL) + MOST_WAITING)
+            tail, beyond = content[: min(size, TAIL)], content[min(size, TAIL) :]
+            ours = (waiting.read_bytes() if waiting.is_file() else b"", _as_csv(still_open.get(name), header=not size))
+            if _digest(tail) != self.state.notes["tails"][name] or not any(each.startswith(beyond) for each in ours):
+                changed.append(path.name)
+                self.state.notes["files"].setdefault(name, []).append(self._free(name))
+            elif beyond:
                 os.truncate(path, size)
+            waiting.unlink(missing_ok=True)
+        return changed
 
     def append(self, name: str, rows: pl.DataFrame) -> None:
-        """Append rows to a file, with a header at its beginning, and wait until they are on the disk."""
-        with self._own(name).open("ab") as file:
-            write_rows(file, rows, header=file.tell() == 0)
-            file.flush()
-            os.fsync(file.fileno())
+        """Append rows to a table, with a header at its beginning, and wait until they are on the disk."""
+        path = self._own(name)
+        content = _as_csv(rows, header=not path.exists() or path.stat().st_size == 0)
+        for place, mode in ((self._waiting(name), "wb"), (path, "ab")):
+            with place.open(mode) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+
+    def commit(self, names: tuple[str, ...]) -> None:
+        """Save the state with the present lengths of the tables."""
+        notes = self.state.notes
+        for name in names:
+            path = self._own(name)
+            notes["sizes"][name] = path.stat().st_size
+            with path.open("rb") as file:
+                file.seek(max(0, notes["sizes"][name] - TAIL))
+                notes["tails"][name] = _digest(file.read())
+        self.state.save(self.folder / STATE)
+        for name in names:
+            self._waiting(name).unlink(missing_ok=True)
+
+    def show_open(self, still_open: Mapping[str, pl.DataFrame]) -> None:
+        """Append the rows of the open window, which the next call cuts off."""
+        for name, rows in still_open.items():
+            with self._own(name).open("ab") as file:
+                file.write(_as_csv(rows, header=file.tell() == 0))
+
+    def paths(self, name: str) -> list[Path]:
+        """Return the files of a table: the first, and those beside it where one was changed."""
+        return [self.folder / each for each in (name, *self.state.notes["files"].get(name, ()))]
 
     def _own(self, name: str) -> Path:
-        """Return the path of a file in the folder; never through a link, which could lead anywhere."""
-        path = self.folder / name
-        if Path(name).name != name or path.is_symlink():
+        """Return the file that a table goes on in; never through a link, which could lead anywhere."""
+        path = self.paths(name)[-1]
+        if Path(path.name) != path.relative_to(self.folder) or path.is_symlink():
             raise ValueError(f"{path} is not a file of this run: remove it, and start again with hopsight stream")
         return path
 
-    def commit(self, names: tuple[str, ...]) -> None:
-        """Save the state with the present lengths of the files."""
-        self.state.notes["sizes"] = {name: (self.folder / name).stat().st_size for name in names}
-        self.state.save(self.folder / STATE)
+    def _waiting(self, name: str) -> Path:
+        return self.folder / f".{Path(name).name}.rows"
+
+    def _free(self, name: str) -> str:
+        """Return a name beside a table that no file has."""
+        stem, suffix = Path(name).stem, Path(name).suffix
+        number = next(
+            each for each in itertools.count(2) if not os.path.lexists(self.folder / f"{stem}-{each}{suffix}")
+        )
+        return f"{stem}-{number}{suffix}"
+
+
+def _as_csv(rows: pl.DataFrame | None, *, header: bool) -> bytes:
+    if rows is None:
+        return b""
+    file = io.BytesIO()
+    write_rows(file, rows, header=header)
+    return file.getvalue()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def write_rows(file: Any, frame: pl.DataFrame, *, header: bool = True) -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.streams import accounts as said
 from hopsight.streams import kernel as at
 from hopsight.streams.evidence import KINDS
 from hopsight.system.lazy_polars import pl
 
 EDGE_COLUMNS = ("source", "target", "time", "hop", "surprise", "score", "flagged", "decided_by", "window", "row")
-ALERT_COLUMNS = ("alert", "source", "target", "time", "window", "score", "decided_by", "hop", "surprise", "reason")
 FAR_HOP = 4.0
-LEAST_TOO = math.log(10.0)  # nats: what less than a tenth of events have is named besides what decided
-PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence that count together, in words
 LEAST_WINDOWS = 5.0
 LEAST_SPREAD = 0.1
 UNIT = 1e6  # surprise is summed as whole numbers of this fraction, so that no order of adding changes the sum
@@ -25,10 +22,9 @@ MOST_NODES = 200_000  # of which totals are kept
 MEASURES = ("events", "surprise", "flagged")
 
 
-def event_frame(
-    events: pl.DataFrame, judgments: NDArray[np.float32], windows: NDArray[np.int64], alarm: float
-) -> pl.DataFrame:
+def event_frame(events: pl.DataFrame, judged: at.Judged, alarm: float) -> pl.DataFrame:
     """Return events with their judgments."""
+    judgments, windows, accounts = judged.events, judged.windows, judged.accounts[:, :, said.SCORE]
     score = np.ascontiguousarray(judgments[:, at.SCORE])
     return pl.DataFrame(
         {
@@ -44,79 +40,20 @@ def event_frame(
             "streak": judgments[:, at.STREAK_COUNT].astype(np.float64),
             "streak_place": judgments[:, at.STREAK_PLACE].astype(np.int8),
             "source_score": judgments[:, at.SOURCE_SCORE], "target_score": judgments[:, at.TARGET_SCORE],
-            "source_flagged": (judgments[:, at.SOURCE_SCORE] >= alarm).astype(np.int8),
-            "target_flagged": (judgments[:, at.TARGET_SCORE] >= alarm).astype(np.int8),
+            "source_flagged": (np.maximum(judgments[:, at.SOURCE_SCORE], accounts[:, 0]) >= alarm).astype(np.int8),
+            "target_flagged": (np.maximum(judgments[:, at.TARGET_SCORE], accounts[:, 1]) >= alarm).astype(np.int8),
+            "source_account": accounts[:, 0].astype(np.float32), "target_account": accounts[:, 1].astype(np.float32),
+            "amount": events["amount"] / events["factor"], "currency": events["currency"],
+            "usual_amount": judgments[:, at.USUAL_AMOUNT] / events["factor"].to_numpy(),
             "hop_evidence": judgments[:, at.EV_HOP], "amount_evidence": judgments[:, at.EV_AMOUNT],
             "hour_evidence": judgments[:, at.EV_HOUR],
         }
     )  # fmt: skip
 
 
-def alert_frame(frame: pl.DataFrame, first: int, spans: Sequence[str]) -> pl.DataFrame:
-    """Return the flagged events with a number, counted from ``first``, and a reason."""
-    flagged = frame.filter(pl.col("flagged") == 1)
-    return flagged.with_columns(
-        (pl.int_range(pl.len()) + first).alias("alert"), event_reasons(flagged, spans).alias("reason")
-    ).select(ALERT_COLUMNS)
-
-
 def kind_names(judgments: NDArray[np.float32]) -> Any:
     """Return the names of the kinds of evidence that decided."""
     return np.array(KINDS)[judgments[:, at.KIND].astype(np.int64)]
-
-
-def event_reasons(frame: pl.DataFrame, spans: Sequence[str]) -> pl.Series:
-    """Return one sentence per event, and what else is unusual; ``spans`` says over how long events are counted."""
-    chosen: Any = pl.when(pl.lit(False)).then(pl.lit(""))
-    for kind, sentence in _sentences(spans).items():
-        chosen = chosen.when(pl.col("decided_by") == kind).then(sentence)
-    reason = chosen.otherwise(pl.lit(""))
-    for kind in PARTS:
-        (one, first), (two, second) = (
-            (word, pl.col(f"{other}_evidence") >= LEAST_TOO) for other, word in PARTS.items() if other != kind
-        )
-        also = (
-            pl.when(first & second).then(pl.lit(f" The {one} and the {two} are also unusual."))
-            .when(first).then(pl.lit(f" The {one} is also unusual."))
-            .when(second).then(pl.lit(f" The {two} is also unusual."))
-            .otherwise(pl.lit(""))
-        )  # fmt: skip
-        reason = reason + pl.when(pl.col("decided_by") == kind).then(also).otherwise(pl.lit(""))
-    return frame.select(reason.alias("reason"))["reason"]
-
-
-def _sentences(spans: Sequence[str]) -> dict[str, pl.Expr]:
-    """Return a sentence by kind of evidence."""
-    source, target = pl.col("source").cast(pl.String), pl.col("target").cast(pl.String)
-    count, usual = pl.col("count").round(0).cast(pl.Int64), pl.col("usual").clip(0.1).round(1)
-    chance = (100.0 * (-pl.col("surprise")).exp()).round(1)
-    path = (
-        pl.when(pl.col("past_hop") >= 4).then(pl.lit("had no known path of at most 3 edges"))
-        .when(pl.col("past_hop") >= 3).then(pl.lit("were 3 hops apart"))
-        .when(pl.col("past_hop") >= 2).then(pl.lit("had only common neighbors"))
-        .otherwise(pl.lit("have dealt with each other before"))
-    )  # fmt: skip
-    within = pl.when(pl.col("scale") == 0).then(pl.lit(spans[0])).otherwise(pl.lit(spans[1]))
-    sent, received = pl.format("{} sent", source), pl.format("{} received", target)
-    streak, parts = pl.col("streak").round(0).cast(pl.Int64), pl.lit("pairs")
-    for place, word in enumerate(PARTS.values()):
-        parts = pl.when(pl.col("streak_place") % len(PARTS) == place).then(pl.lit(f"{word}s")).otherwise(parts)
-    return {
-        "hop": pl.format(
-            "{} and {} {}; {}% of similar pairs are connected.", source, target, path, chance
-        ),
-        "pair": pl.format(
-            "{} events from {} to {} within {}, where {} are usual.", count, source, target, within, usual
-        ),
-        "sender": pl.format("{} {} events within {}, where {} are usual.", sent, count, within, usual),
-        "receiver": pl.format("{} {} events within {}, where {} are usual.", received, count, within, usual),
-        "amount": pl.format("The amount is unusual for {} and {}.", source, target),
-        "hour": pl.format("{} is seldom active at this hour of the day.", source),
-        "streak": pl.format(
-            "The {} of the last {} events that {} are unusual together.",
-            parts, streak, pl.when(pl.col("streak_place") < len(PARTS)).then(sent).otherwise(received),
-        ),
-    }  # fmt: skip
 
 
 def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame:
@@ -126,6 +63,7 @@ def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFram
     """
     ends = []
     for end, sent in (("source", 1), ("target", 0)):
+        account = pl.col(f"{end}_account").cast(pl.Float32)
         ends.append(
             events.select(
                 pl.col("window", "start"),
@@ -135,8 +73,8 @@ def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFram
                 pl.col("new_pair").alias("new_pairs"),
                 "far",
                 pl.col(f"{end}_flagged").alias("flagged"),
-                "decided_by",
-                pl.col(f"{end}_score").alias("score"),
+                decided_by=pl.when(account > pl.col(f"{end}_score")).then(pl.lit("partners")).otherwise("decided_by"),
+                score=pl.max_horizontal(f"{end}_score", account),
             )
         )
     rows = [*([before] if before is not None else []), *ends]

@@ -6,6 +6,8 @@ tell whether 3/4/2024 is in March.
 
 from __future__ import annotations
 
+import datetime
+import math
 import re
 from dataclasses import dataclass
 
@@ -26,6 +28,8 @@ SPANS = 4  # per window
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 NAMES = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
 _WINDOW = re.compile(r"\s*([0-9]+)\s*([smhdw]?)\s*")
+LATEST = 1e15  # seconds: beyond that, minutes are no longer told apart
+ISO = "%Y-%m-%d %H:%M:%S"
 WORDS = {"dmy": "day/month/year", "mdy": "month/day/year"}
 
 
@@ -35,6 +39,8 @@ def time_form(table: Table, name: str) -> str:
     if not head.height:  # then it has no columns either
         raise ValueError(NO_EVENTS)
     first = head[name]
+    if first.null_count() == len(first):
+        return PLAIN
     numbers = _as_numbers(first)
     if numbers is not None:
         return _stated(rules.number_unit(numbers) or PLAIN, first)
@@ -53,9 +59,8 @@ def time_form(table: Table, name: str) -> str:
 
 def as_seconds(column: pl.Series, form: str | None = None) -> NDArray[np.float64]:
     """Return a column of times as UNIX seconds; ``form`` is what :func:`time_form` returned, by default found here."""
-    empty = column.is_null()
-    if empty.any():
-        raise ValueError(f"column {column.name!r}, row {int(empty.arg_true()[0]) + 1} has no time")
+    if not len(column):
+        return np.zeros(0)
     numbers = _as_numbers(column)
     if numbers is not None:
         if form is None:
@@ -69,6 +74,40 @@ def as_seconds(column: pl.Series, form: str | None = None) -> NDArray[np.float64
     if not column.dtype.is_temporal() or column.dtype in (pl.Duration, pl.Time):
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not times: dates or UNIX seconds are needed")
     return np.asarray(column.cast(pl.Datetime("us")).dt.epoch("us").to_numpy() / 1e6)
+
+
+def time_pattern(column: pl.Series, form: str) -> str:
+    """Return the strftime pattern of times as a file writes them; that of ISO dates for numbers.
+
+    >>> [time_pattern(pl.Series([text]), "plain") for text in ("31.05.2024 17:30", "2024-05-31", "1717176600")]
+    ['%d.%m.%Y %H:%M', '%Y-%m-%d', '%Y-%m-%d %H:%M:%S']
+    """
+    if column.dtype != pl.String or _as_numbers(column) is not None:
+        return ISO
+    first = next((text for text in column if text and text.strip()), "")
+    clock = ("", " %H:%M", " %H:%M:%S")[min(first.count(":"), 2)]
+    return rules.date_pattern(column, form if form in WORDS else None) + clock
+
+
+def moment_words(seconds: float, pattern: str) -> str:
+    """Return a time as a date.
+
+    >>> moment_words(5400.0, "%d.%m.%Y %H:%M")
+    '01.01.1970 01:30'
+    """
+    if not math.isfinite(seconds) or not -6e10 < seconds < 2.5e11:
+        return f"{seconds:g}"
+    return (datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=math.floor(seconds))).strftime(pattern)
+
+
+def duration_words(seconds: float) -> str:
+    """Return a duration in words, rounded up.
+
+    >>> duration_words(20.0), duration_words(4.2 * 3600), duration_words(5.3 * 86400)
+    ('1 minute', '5 hours', '6 days')
+    """
+    unit = "m" if seconds <= 3600.0 else "h" if seconds <= 48 * 3600.0 else "d"
+    return plural(max(1, math.ceil(seconds / UNITS[unit])), NAMES[unit])
 
 
 def _as_numbers(column: pl.Series) -> pl.Series | None:
@@ -99,7 +138,7 @@ def _text_seconds(column: pl.Series, form: str | None) -> pl.Series:
 
 def _checked(seconds: pl.Series, column: pl.Series) -> NDArray[np.float64]:
     """Refuse a cell that is not a time."""
-    wrong = (seconds.is_null() | ~seconds.is_finite().fill_null(False)).arg_true()
+    wrong = (seconds.is_null() | ~(seconds.abs() < LATEST).fill_null(False)).arg_true()
     if len(wrong):
         row = int(wrong[0])
         raise ValueError(
@@ -133,6 +172,12 @@ class Window:
         """
         return max(TICKS, round((self.seconds or 0.0) / LONGEST_TICK))
 
+    def places(self, seconds: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+        """Return the time of each event in windows; ``first`` is the number of events before these."""
+        if self.events is not None:
+            return (first + np.arange(seconds.size)) / self.events
+        return seconds / float(self.seconds or 1.0)
+
     def number(self, seconds: NDArray[np.float64], first: int, parts: int = 1) -> NDArray[np.int64]:
         """Return in which window, or part of one, each event is; ``first`` is the number of events before these."""
         if self.events is not None:
@@ -151,17 +196,39 @@ class Window:
     @property
     def words(self) -> str:
         """How long a window is, in words: ``1 day``, ``500 events``."""
-        return self._words(1)
+        return self.words_of(1.0)
+
+    def title(self, number: int, dated: bool, pattern: str) -> str:
+        """Return the span of a window, by its number.
+
+        >>> parse_window("1d").title(19730, True, "%Y-%m-%d"), parse_window("6h").title(5, True, "%d/%m/%Y")
+        ('2024-01-08', '02/01/1970 06:00 to 12:00')
+        >>> parse_window("1w").title(0, True, "%Y-%m-%d"), parse_window("500").title(2, True, "%Y-%m-%d")
+        ('1970-01-01 to 1970-01-07', 'events 1,001 to 1,500')
+        """
+        if self.seconds is None:
+            events = self.events or 1
+            return f"events {number * events + 1:,} to {(number + 1) * events:,}"
+        low, high = number * self.seconds, (number + 1) * self.seconds
+        if not dated:
+            return f"{low:g} to {high:g}"
+        day = pattern.partition("T")[0].partition(" ")[0]
+        first, last = moment_words(low, day), moment_words(high - 1.0, day)
+        if self.seconds % UNITS["d"] == 0:
+            return first if first == last else f"{first} to {last}"
+        begin, end = moment_words(low, "%H:%M"), moment_words(high, "%H:%M")
+        return f"{first} {begin} to {end}" if first == last else f"{first} {begin} to {moment_words(high, day)} {end}"
 
     def span_words(self, *, dated: bool) -> tuple[str, str]:
         """Return how long the two scales of counting are, in words: a tick, and a quarter of a window."""
-        tick = "1 minute" if self.events is not None and dated else self._words(self.n_ticks)
-        return tick, self._words(SPANS)
+        tick = "1 minute" if self.events is not None and dated else self.words_of(1.0 / self.n_ticks)
+        return tick, self.words_of(1.0 / SPANS)
 
-    def _words(self, parts: int) -> str:
+    def words_of(self, share: float) -> str:
+        """Return how long a part or a multiple of a window is, in words."""
         if self.events is not None:
-            return plural(max(1, self.events // parts), "event")
-        length = float(self.seconds or 1.0) / parts
+            return plural(max(1, int(self.events * share)), "event")
+        length = float(self.seconds or 1.0) * share
         unit = next(unit for unit in ("d", "h", "m", "s") if length >= UNITS[unit] or unit == "s")
         count = length / UNITS[unit]
         return f"{count:.3g} {NAMES[unit]}{'' if count == 1 else 's'}"

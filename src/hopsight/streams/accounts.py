@@ -1,0 +1,174 @@
+"""What the events of one node did together: many new partners, and much money to or from them, in a short time.
+
+An account is looked at over three lengths of time, a quarter of a window, one window and four (by default 6 hours, a
+day and four days), what it sends and what it receives apart. Time is cut into blocks of that length; the present and
+the last block count together. Two numbers say how unusual that is for this account:
+
+- x = log(1 + n) − log(1 + n₀), for n new partners, where n₀ is the most that it had in one earlier block;
+- y = log(1 + 100 a / (a₀ + u)), for the amount a that these brought or got, where a₀ is the most that the account moved
+  in one earlier block and u what many do: exp(mean + standard deviation) of the logarithm of the amounts of blocks.
+
+Each becomes −log of the share of all accounts' blocks that reached as much, and z is the harmonic mean of both, so that
+it takes both: a wedding brings many small gifts, a house is one large payment. Without amounts z is that of x. The
+score is −log₁₀ of the share of blocks with such a z, divided by 3, because an episode fills several blocks.
+
+Too little is known in the first windows, in which every partner is new. An account without a past may have a monthly
+rhythm, as employers do: what it sends is judged once it has sent before, what it receives once it has been seen before,
+or once the stream is a month old.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.streams import memory as at
+from hopsight.streams.evidence import fill_tail, looked_up
+from hopsight.streams.memory import Memory
+from hopsight.system.compiled import inner
+
+LENGTHS = (0.25, 1.0, 4.0)  # of a block, in windows
+FIRST_JUDGED = 6.0  # windows in which nearly every partner is new
+SOME_PAST = 5.0  # windows since the first event, from which an account has a past
+LONG = 31.0  # windows after which an account without a past is judged: a month, by days
+FEWEST = 5.0  # new partners that something was done with together
+PER_EPISODE = 3.0  # blocks of all lengths that an episode fills
+UNUSUAL = 3.0  # a score from which a block is hardly learned as usual
+HARDLY = 0.25
+TOP_NEW, TOP_AMOUNT, TOP_BOTH = math.log(128.0), 10.0, 16.0  # ends of the histograms
+# What is said of an account: its score, and of the strongest length of time the new partners, their amount, the time of
+# the first, the smallest and the largest amount, the most that it moved in one earlier block, events per window, and
+# which length it is.
+SCORE, N_NEW, AMOUNT, BEGAN, SMALLEST, LARGEST, MOST, RATE, LENGTH = range(9)
+N_SAID = 9
+
+
+@inner
+def look_at_account(
+    memory: Memory, slot: int, end: int, place: float, second: float, new: bool, amount: float,
+    said: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Count an event that a node sent (``end`` 0) or received (1), and say how unusual its recent ones are together.
+
+    ``place`` is the time in windows since the stream began, ``second`` the same in seconds.
+    """
+    said[SCORE] = 0.0
+    if memory.since[slot, end] == 0.0:
+        memory.since[slot, end] = place + 1.0  # plus one, so that 0 means never
+    since = memory.since[slot, end] - 1.0
+    if end == 1 and memory.since[slot, 0] > 0.0:
+        since = min(since, memory.since[slot, 0] - 1.0)
+    judged = new and place >= FIRST_JUDGED and _has_past(place, since)
+    for scale in range(at.N_LENGTHS):
+        row = memory.blocks[slot, end, scale]
+        block = math.floor(place / LENGTHS[scale])
+        if row[at.BLOCK] != block + 1.0:
+            if row[at.BLOCK] > 0.0:
+                _close_block(memory, row, end, scale, since)
+            _shift(row, block)
+        row[at.MOVED] += amount
+        if not new:
+            continue
+        if row[at.NEW] == 0.0:
+            row[at.FIRST], row[at.LOW], row[at.HIGH] = second, amount, amount
+        row[at.NEW] += 1.0
+        row[at.MONEY] += amount
+        row[at.LOW], row[at.HIGH] = min(row[at.LOW], amount), max(row[at.HIGH], amount)
+        number = row[at.NEW] + row[at.NEW_BEFORE]
+        if not judged or number < FEWEST:
+            continue
+        both = _unusual(memory, row, end, scale)
+        score = looked_up(memory.block_tail[at.BOTH], both / TOP_BOTH) / math.log(10.0) + math.log10(PER_EPISODE)
+        row[at.STRONGEST] = max(row[at.STRONGEST], score)
+        if score > said[SCORE]:
+            earlier = row[at.NEW_BEFORE] > 0.0
+            said[SCORE], said[N_NEW], said[AMOUNT] = score, number, row[at.MONEY] + row[at.MONEY_BEFORE]
+            said[BEGAN] = row[at.FIRST_BEFORE] if earlier else row[at.FIRST]
+            said[SMALLEST] = min(row[at.LOW], row[at.LOW_BEFORE]) if earlier else row[at.LOW]
+            said[LARGEST] = max(row[at.HIGH], row[at.HIGH_BEFORE]) if earlier else row[at.HIGH]
+            said[MOST], said[LENGTH] = row[at.MOST_MOVED], scale
+            counts = memory.nodes.counts[slot]
+            total = counts[at.SENT + end] + counts[at.SENT_NOW + end] - number
+            said[RATE] = max(0.0, total) / max(place, 1.0)
+
+
+@inner
+def open_span(memory: Memory) -> None:
+    """Let what the blocks so far reached count as known."""
+    for kind in range(memory.block_seen.shape[0]):
+        fill_tail(memory.block_seen[kind], memory.block_tail[kind], kind == at.BOTH)
+
+
+@inner
+def _has_past(place: float, since: float) -> bool:
+    return place - since >= SOME_PAST or place >= LONG
+
+
+@inner
+def _close_block(memory: Memory, row: NDArray[np.float64], end: int, scale: int, since: float) -> None:
+    """Learn what is usual from a block that is over; of an unusual one only a part, so that it does not hide others."""
+    if row[at.NEW] > 0.0 and _has_past((row[at.BLOCK] - 1.0) * LENGTHS[scale], since):
+        weight = HARDLY if row[at.STRONGEST] >= UNUSUAL else 1.0
+        _count(memory.block_seen[at.BOTH], _unusual(memory, row, end, scale) / TOP_BOTH, weight)
+        new, amount = _features(memory, row, end, scale)
+        kind = _kind(end, scale)
+        _count(memory.block_seen[kind], new / TOP_NEW, weight)
+        _count(memory.block_seen[kind + 1], amount / TOP_AMOUNT, weight)
+    if row[at.MOVED] > 0.0:
+        usual = memory.block_usual[end, scale]
+        value = math.log(row[at.MOVED])
+        usual[0] += 1.0
+        off = value - usual[1]
+        usual[1] += off / usual[0]
+        usual[2] += off * (value - usual[1])
+
+
+@inner
+def _shift(row: NDArray[np.float64], block: int) -> None:
+    """Let the present block become the last one; what was the last one counts for what the account did at most."""
+    follows = row[at.BLOCK] == block  # it is stored plus one
+    row[at.MOST_NEW] = max(row[at.MOST_NEW], row[at.NEW_BEFORE])
+    row[at.MOST_MOVED] = max(row[at.MOST_MOVED], row[at.MOVED_BEFORE])
+    if not follows:
+        row[at.MOST_NEW] = max(row[at.MOST_NEW], row[at.NEW])
+        row[at.MOST_MOVED] = max(row[at.MOST_MOVED], row[at.MOVED])
+        row[at.STRONGEST] = 0.0
+    for now, before in (
+        (at.NEW, at.NEW_BEFORE), (at.MONEY, at.MONEY_BEFORE), (at.MOVED, at.MOVED_BEFORE), (at.FIRST, at.FIRST_BEFORE),
+        (at.LOW, at.LOW_BEFORE), (at.HIGH, at.HIGH_BEFORE),
+    ):  # fmt: skip
+        row[before] = row[now] if follows else 0.0
+        row[now] = 0.0
+    row[at.BLOCK] = block + 1.0
+
+
+@inner
+def _features(memory: Memory, row: NDArray[np.float64], end: int, scale: int) -> tuple[float, float]:
+    """Return x and y of the module's docstring."""
+    usual = memory.block_usual[end, scale]
+    many = math.exp(usual[1] + math.sqrt(usual[2] / max(usual[0], 1.0))) + row[at.MOST_MOVED]
+    new = math.log1p(row[at.NEW] + row[at.NEW_BEFORE]) - math.log1p(row[at.MOST_NEW])
+    return max(0.0, new), math.log1p(100.0 * max(0.0, row[at.MONEY] + row[at.MONEY_BEFORE]) / many)
+
+
+@inner
+def _unusual(memory: Memory, row: NDArray[np.float64], end: int, scale: int) -> float:
+    """Return z of the module's docstring."""
+    kind, (new, amount) = _kind(end, scale), _features(memory, row, end, scale)
+    by_number = looked_up(memory.block_tail[kind], new / TOP_NEW)
+    if memory.block_usual[end, scale, 0] == 0.0:  # no amounts
+        return by_number
+    by_amount = looked_up(memory.block_tail[kind + 1], amount / TOP_AMOUNT)
+    return 2.0 * by_number * by_amount / max(by_number + by_amount, 1e-9)
+
+
+@inner
+def _kind(end: int, scale: int) -> int:
+    return 2 * (end * at.N_LENGTHS + scale)
+
+
+@inner
+def _count(seen: NDArray[np.float64], share: float, weight: float) -> None:
+    seen[min(int(share * seen.size), seen.size - 1)] += weight

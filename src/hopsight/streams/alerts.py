@@ -1,0 +1,237 @@
+"""Alerts: on single events, and on accounts for what their events did together; one per episode, with a reason.
+
+An episode lasts while what is flagged goes on. An event is flagged for its pair, or for one end alone (a burst of what
+it sends or receives, or a streak); a window without another flag ends that. An account is flagged for its new partners
+(`accounts.py`); that ends after as long as the longest blocks look back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hopsight.checks import plural
+from hopsight.streams import accounts as said
+from hopsight.streams.kernel import Judged
+from hopsight.streams.times import ISO, UNITS, Window, duration_words, moment_words, parse_window
+from hopsight.system.lazy_polars import pl
+
+COLUMNS = (
+    "alert", "account", "source", "target", "time", "window", "amount", "usual_amount", "score", "decided_by", "hop",
+    "surprise", "reason",
+)  # fmt: skip
+PARTNERS = "partners"  # the kind of evidence of an account
+PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence that count together, in words
+ALONE = {"sender": 0, "receiver": 1}  # kinds of evidence of one end
+LEAST_TOO = math.log(10.0)  # nats: what less than a tenth of events have is named besides what decided
+GAP = 1.0  # windows without a flag that end the episode of an event
+LOOK_BACK = 2.0 * max(said.LENGTHS)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How times and amounts are written in alerts."""
+
+    window: Window
+    dated: bool
+    times: str  # a pattern for dates, as in the file
+    unit: str = ""  # of amounts, such as EUR
+    about: str = ""  # before a sum of amounts in several currencies
+    paid: bool = False  # whether events have amounts
+
+    @classmethod
+    def of(cls, notes: Mapping[str, Any]) -> Wording:
+        """Return how a stream writes them, by its notes."""
+        return cls(
+            parse_window(notes["window"]), bool(notes["hours"]), notes["shown"] or ISO, notes["unit"],
+            "about " if len(notes["currencies"]) > 1 else "", notes["paid"],
+        )  # fmt: skip
+
+    def amount(self, value: float, unit: str | None = None) -> str:
+        """Return an amount with its unit.
+
+        >>> Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d", "EUR").amount(9420.4)
+        '9,420 EUR'
+        """
+        digits = f"{value:,.0f}" if abs(value) >= 100 or value == round(value) else f"{value:,.2f}"
+        return f"{digits} {self.unit if unit is None else unit}".strip()
+
+    def moment(self, seconds: float) -> str:
+        """Return a time as the file writes it."""
+        return moment_words(seconds, self.times) if self.dated else f"{seconds:g}"
+
+    def title(self, window: int) -> str:
+        """Return the span of a window."""
+        return self.window.title(window, self.dated, self.times)
+
+    def lasting(self, seconds: float) -> str:
+        """Return how long something took."""
+        return duration_words(seconds) if self.dated else f"{seconds:,.6g} units of time"
+
+
+def new_alerts(
+    frame: pl.DataFrame, judged: Judged, open_before: pl.DataFrame | None, alarm: float, first: int, wording: Wording
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the alerts of events with their judgments, numbered from ``first`` on, and the episodes that are open."""
+    found = pl.concat(
+        [_of_events(frame, judged, wording.paid), *(_of_accounts(frame, judged, end, alarm) for end in (0, 1))]
+    )
+    found = found.sort("number", "level", maintain_order=True)
+    before = open_before if open_before is not None else found.select("key", pl.col("place").alias("last")).clear()
+    found = found.join(before, on="key", how="left", maintain_order="left").with_columns(
+        last=pl.col("place").shift(1).over("key").fill_null(pl.col("last"))
+    )
+    now = float(judged.places[-1])
+    still = pl.concat([before, found.select("key", pl.col("place").alias("last"))])
+    still = (
+        still.group_by("key", maintain_order=True).agg(pl.col("last").max()).filter(pl.col("last") > now - LOOK_BACK)
+    )
+    gap = pl.when(pl.col("level") == 0).then(GAP).otherwise(LOOK_BACK)
+    begun = found.filter((pl.col("place") - pl.col("last") > gap).fill_null(True))
+    rows = [_row(row, wording) for row in begun.iter_rows(named=True)]
+    kinds: Any = {
+        "account": pl.String, "time": pl.String, "window": pl.String, "amount": pl.Float64, "usual_amount": pl.Float64,
+        "reason": pl.String,
+    }  # fmt: skip
+    texts = pl.DataFrame(rows, schema=kinds, orient="row")
+    alerts = begun.drop([*kinds, "alert"], strict=False).with_columns(
+        *texts, begun["window"].alias("number_of_window"), alert=pl.int_range(pl.len()) + first
+    )  # fmt: skip
+    return alerts.select(*COLUMNS, "number_of_window"), still
+
+
+def _of_events(frame: pl.DataFrame, judged: Judged, paid: bool) -> pl.DataFrame:
+    """Return the flagged events, with the key of their episodes.
+
+    Where events have amounts, one end alone is judged by its new partners and the money it moved with them: wages
+    are many payments at once in every month.
+    """
+    streak, received = pl.col("decided_by") == "streak", pl.col("streak_place") >= len(PARTS)
+    end = (
+        pl.when((pl.col("decided_by") == "sender") | (streak & ~received)).then(0)
+        .when((pl.col("decided_by") == "receiver") | streak).then(1)
+    )  # fmt: skip
+    numbered = frame.with_row_index("number").with_columns(place=judged.places, level=pl.lit(0), end=end)
+    if paid:
+        numbered = numbered.filter(pl.col("end").is_null())
+    source, target = (pl.col(name).cast(pl.String) for name in ("source", "target"))
+    key = (
+        pl.when(pl.col("end") == 0).then(pl.format("0 {}", source)).when(pl.col("end") == 1)
+        .then(pl.format("1 {}", target)).otherwise(pl.format("2 {} {}", source, target))
+    )  # fmt: skip
+    empty: Any = [pl.lit(None, dtype=pl.List(pl.Float64)).alias("said")]
+    return numbered.filter(pl.col("flagged") == 1).with_columns(key.alias("key"), *empty)
+
+
+def _of_accounts(frame: pl.DataFrame, judged: Judged, end: int, alarm: float) -> pl.DataFrame:
+    """Return the events at which an end is flagged for its new partners."""
+    score = judged.accounts[:, end, said.SCORE]
+    chosen = np.flatnonzero(score >= alarm)
+    who = pl.col(("source", "target")[end]).cast(pl.String)
+    return frame[chosen].with_columns(
+        pl.Series("number", chosen, dtype=pl.UInt32), pl.Series("place", judged.places[chosen]),
+        pl.Series("score", score[chosen], dtype=pl.Float32), pl.lit(PARTNERS).alias("decided_by"),
+        pl.lit(1).alias("level"), pl.lit(end).alias("end"), pl.format("3{} {}", pl.lit(end), who).alias("key"),
+        pl.Series("said", judged.accounts[chosen, end].tolist(), dtype=pl.List(pl.Float64)),
+    ).select("number", *frame.columns, "place", "level", "end", "key", "said")  # fmt: skip
+
+
+def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
+    """Return the account, time, window, amount, usual amount and reason of an alert."""
+    account = str(row["target"] if row["end"] == 1 else row["source"])
+    when, window = wording.moment(row["start"]), wording.title(row["window"])
+    if row["said"] is None:
+        known = not math.isnan(row["amount"])
+        usual = row["usual_amount"] if known else None
+        reason = f"{when}: {event_reason(row, wording)}"
+        return account, when, window, row["amount"] if known else None, usual, reason
+    values = row["said"]
+    amounts = (values[said.AMOUNT], values[said.MOST]) if wording.paid else (None, None)
+    began = wording.moment(values[said.BEGAN])
+    reason = f"{began} to {when}: {account_reason(account, row['end'], values, row['start'], wording)}"
+    return account, when, window, *amounts, reason
+
+
+def account_reason(account: str, end: int, values: list[float], second: float, wording: Wording) -> str:
+    """Say what the new partners of an account are, and what it did before."""
+    partners = plural(int(values[said.N_NEW]), "new partner")
+    within = wording.lasting(second - values[said.BEGAN])
+    if not wording.paid:
+        did = f"{account} {'received from' if end else 'sent to'} {partners} within {within}"
+        return f"{did}; {_usually(values[said.RATE], 'event', wording)}."
+    low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
+    each = f"{low} each" if low == high else f"{low.removesuffix(wording.unit).strip()} to {high} each"
+    length = said.LENGTHS[int(values[said.LENGTH])]
+    most = ""
+    if values[said.MOST] > 0:
+        most = f", at most {wording.amount(values[said.MOST])} within {wording.window.words_of(length)}"
+    return (
+        f"{account} {'was paid by' if end else 'paid'} {partners} within {within}, "
+        f"{wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); "
+        f"{_usually(values[said.RATE], 'payment', wording)}{most}."
+    )
+
+
+def _usually(rate: float, noun: str, wording: Wording) -> str:
+    """Say how many events per window an account has had.
+
+    >>> day = Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d")
+    >>> [_usually(rate, "payment", day) for rate in (0.0, 0.02, 0.29, 3.0)]
+    ['none before', 'usually 1 payment a month', 'usually 2 payments a week', 'usually 3 payments a day']
+    """
+    if rate <= 0.0:
+        return "none before"
+    if wording.window.seconds is None or not wording.dated:
+        return f"usually {rate:.2g} {noun}s per window"
+    for unit, word in (("d", "day"), ("w", "week")):
+        count = rate * UNITS[unit] / wording.window.seconds
+        if count >= 0.95:
+            return f"usually {plural(round(count), noun)} a {word}"
+    return f"usually {plural(max(1, round(rate * 30 * UNITS['d'] / wording.window.seconds)), noun)} a month"
+
+
+def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
+    """Say what is unusual about an event, and what else is."""
+    kind, source, target = row["decided_by"], row["source"], row["target"]
+    paid = not math.isnan(row["amount"])
+    unit = row["currency"]
+    amounts = (
+        f"{wording.amount(row['amount'], unit)}, usually {wording.amount(row['usual_amount'], unit)}" if paid else ""
+    )
+    count, usual = plural(round(row["count"]), "event"), f"usually {max(row['usual'], 0.1):.1f}"
+    within = wording.window.span_words(dated=wording.dated)[1 if row["scale"] else 0]
+    if kind == "hop":
+        chance = 100.0 * math.exp(-row["surprise"])
+        text = f"{source} and {target} {_path(row['past_hop'])}; {chance:.1f}% of similar pairs do"
+    elif kind == "amount":
+        text = f"{source} {'paid' if paid else 'sent'} {target} {amounts}"
+    elif kind == "hour":
+        text = f"{source} is seldom active at this hour of the day"
+    elif kind == "pair":
+        text = f"{count} from {source} to {target} within {within}, {usual}"
+    elif kind in ALONE:
+        does = f"{target} received" if ALONE[kind] else f"{source} sent"
+        text = f"{does} {count} within {within}, {usual}"
+    else:
+        end, part = divmod(row["streak_place"], len(PARTS))
+        does = f"{target} received" if end else f"{source} sent"
+        parts = f"{list(PARTS.values())[part]}s of the last {round(row['streak'])} events"
+        text = f"The {parts} that {does} are unusual together"
+    if paid and kind != "amount":
+        text += f" ({amounts})" if kind in ("hop", "hour") else f"; this one {amounts}"
+    also = [word for other, word in PARTS.items() if other != kind and row[f"{other}_evidence"] >= LEAST_TOO]
+    if kind not in PARTS or not also:
+        return f"{text}."
+    return f"{text}. The {' and the '.join(also)} {'are' if len(also) > 1 else 'is'} also unusual."
+
+
+def _path(hop: float) -> str:
+    if hop >= 4:
+        return "have never dealt with each other, nor have their partners"
+    if hop >= 3:
+        return "have never dealt with each other, only partners of their partners have"
+    return "have never dealt with each other, only their partners have" if hop >= 2 else "have dealt before"
