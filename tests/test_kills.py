@@ -177,7 +177,7 @@ COMMANDS = {
     "convert to GraphML": ["convert", "demo.npz", "out/demo.graphml", "--force"],
     "explain": ["explain", "run", "Nils Moreau", "--json"],
     "compare": ["compare", "run", "run", "--json"],
-    "data info": ["data", "info", "demo.npz"],
+    "describe": ["describe", "demo.npz"],
 }
 
 

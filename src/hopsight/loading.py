@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from hopsight import io
-from hopsight.checks import Refusal, suggest
+from hopsight.checks import Refusal, plural, suggest
 from hopsight.graph import AttributedGraph
-from hopsight.io.typed import view
+from hopsight.io.typed import types_of, view
+
+SHOWN_NAMES = 20  # attributes in a description
 
 
 def load(
@@ -148,6 +150,33 @@ def load(
     if given is not None and given not in (*of_nodes, "derive"):
         raise Refusal(given, f"is for tables, and the source is not one but {type(source).__name__}")
     return io.graph_of(source, directed=directed, missing=missing, derive=derive, notices=notices, **of_nodes)
+
+
+def describe(source: Any, nodes: Any = None, **options: Any) -> tuple[list[str], dict[str, Any], list[str]]:
+    """Return what was understood of a source: lines about types and columns, statistics, and the notices.
+
+    The parameters are those of :func:`load`.
+    """
+    from hopsight.datasets import info
+
+    notices: list[str] = []
+    if _is_description(source) or options.get("edges") is not None:
+        from hopsight.io.several import description_of, read_description, read_several
+
+        edges = options.get("edges")
+        given = read_description(Path(source)) if edges is None else description_of(nodes, edges)
+        graph, summary = read_several(given, notices=notices)
+        return summary.lines(), info(graph), notices
+    graph = load(source, nodes, notices=notices, **options)
+    lines = [f"{kind}: {plural(int((graph.node_types == kind).sum()), 'node')}" for kind in types_of(graph)]
+    if graph.known is not None:
+        lines.append(f"{int(graph.known.sum()):,} of {plural(graph.n_nodes, 'id')} have a row in the node table")
+    used = list(graph.attribute_names[:SHOWN_NAMES])
+    more = f" and {graph.n_attributes - SHOWN_NAMES:,} more" if graph.n_attributes > SHOWN_NAMES else ""
+    lines.append(f"Attributes: {', '.join(used)}{more}")
+    data = [name for name, values in (("weight", graph.edge_weight), ("time", graph.edge_time)) if values is not None]
+    data += list(graph.edge_attribute_names)
+    return [*lines, *([f"Edges have: {', '.join(data)}"] if data else [])], info(graph), notices
 
 
 def _is_description(source: Any) -> bool:

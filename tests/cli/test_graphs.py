@@ -10,11 +10,11 @@ from commands import Run, assert_refused, left_behind
 from hopsight.io.npz import read_npz
 
 
-def test_convert_and_info(run: Run, tables: Path, tmp_path: Path) -> None:
+def test_convert_and_describe(run: Run, tables: Path, tmp_path: Path) -> None:
     code, out, err = run("convert", tables / "edges.csv", "network.npz", "--nodes", tables / "people.csv")
     assert code == 0, err
     assert "40 nodes, 123 undirected edges" in out
-    code, out, err = run("data", "info", "network.npz")
+    code, out, err = run("describe", "network.npz")
     assert code == 0, err
     assert "123" in out
     assert_refused(run("convert", "network.npz", "network.docx"), "docx")

@@ -13,6 +13,7 @@ import pytest
 
 import hopsight as hs
 from hopsight.io.typed import view
+from hopsight.loading import describe
 
 USERS = pl.DataFrame({"id": [1, 2, 3, 4], "age": [20, 30, 40, 50], "fraud": [0, 0, 1, 0]})
 DEVICES = pl.DataFrame({"id": [1, 2, 3], "price": [100.0, 300.0, 900.0]})
@@ -95,6 +96,9 @@ def test_a_file_names_the_tables_and_the_type_to_rank(tmp_path: Path) -> None:
     )
     seen = hs.load(tmp_path / "graph.toml", notices=[])
     assert seen.labels.tolist() == [0, 0, 1, 0] and seen.context.types == ("device",)
+    lines, record, _ = describe(tmp_path / "graph.toml")
+    assert lines[0].startswith("user: 4 nodes (id 'id', 4 of them in edges), with labels, ")
+    assert lines[3] == "used: 5 edge rows, user ('u') to device ('d')" and record["nodes"] == 7
     other = hs.load(tmp_path / "graph.toml", rank="device", notices=[])
     assert other.node_ids.tolist() == [1, 2, 3]
 

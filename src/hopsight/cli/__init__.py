@@ -19,7 +19,7 @@ import typer
 from hopsight.checks import one_line, option, spelling
 from hopsight.cli.detection import detect, rerun, score
 from hopsight.cli.finished import compare, explain, review
-from hopsight.cli.graphs import bench, convert, data_bank, data_fetch, data_info, data_list, inject
+from hopsight.cli.graphs import bench, convert, data_bank, data_fetch, data_list, describe, inject
 from hopsight.cli.options import decorate
 from hopsight.cli.over_time import stream, watch
 from hopsight.cli.support import IgnoreWriteErrors, StoppedError, stopping
@@ -30,9 +30,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 data = typer.Typer(help="The catalog of published graphs.", no_args_is_help=True)
-for command in (detect, score, explain, review, stream, watch, compare, rerun, inject, bench, convert):
+for command in (detect, score, explain, review, stream, watch, compare, rerun, describe, inject, bench, convert):
     app.command()(command)
-for name, data_command in (("list", data_list), ("fetch", data_fetch), ("bank", data_bank), ("info", data_info)):
+for name, data_command in (("list", data_list), ("fetch", data_fetch), ("bank", data_bank)):
     data.command(name)(data_command)
 app.add_typer(data, name="data")
 

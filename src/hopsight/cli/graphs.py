@@ -139,10 +139,23 @@ def data_fetch(name: Annotated[str, typer.Argument(help="A name from the catalog
     typer.echo(fetch(name))
 
 
-def data_info(source: SourceArgument, nodes: Nodes = None, data_dir: DataDir = None) -> None:
-    """Print the statistics of a graph, and how they differ from the paper's."""
-    from hopsight.datasets import info
+def describe(
+    source: SourceArgument,
+    nodes: Nodes = None,
+    directed: Directed = False,
+    label: Label = None,
+    ignore: Ignore = None,
+    no_header: NoHeader = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show what would be read: types, counts, columns, ids that join, guesses, and what is left out."""
+    from hopsight.loading import describe as understood
     from hopsight.runs.console import show_values
 
-    record = info(load_graph(source, nodes, data_dir))
+    lines, record, notices = understood(
+        source, nodes, directed=directed, label=label, ignore=tuple(ignore or ()), data_dir=data_dir,
+        header=False if no_header else None,
+    )  # fmt: skip
+    for line in [*lines, *notices]:
+        typer.echo(line)
     show_values(record.pop("name") or source, record)

@@ -35,6 +35,7 @@ EXAMPLES = {
     "watch": ("hopsight watch result new_payments.parquet", "hopsight watch result new_payments.parquet --json"),
     "compare": ("hopsight compare result again", "hopsight compare monday tuesday --top 50 --json"),
     "rerun": ("hopsight rerun result/run.json", "hopsight rerun result/run.json --out again"),
+    "describe": ("hopsight describe edges.csv --nodes people.csv", "hopsight describe graph.toml"),
     "inject": (
         "hopsight inject blogcatalog planted.npz --seed 1",
         "hopsight inject edges.csv planted.npz --nodes people.csv --cliques 2 --clique-size 8",
@@ -44,7 +45,6 @@ EXAMPLES = {
     "data list": ("hopsight data list", "hopsight data list --data-dir graphs"),
     "data fetch": ("hopsight data fetch blogcatalog", "hopsight data fetch enron"),
     "data bank": ("hopsight data bank bank", "hopsight data bank bank --seed 1 --force"),
-    "data info": ("hopsight data info demo", "hopsight data info edges.csv --nodes people.csv"),
 }
 PANELS = {
     "Reading the graph": (

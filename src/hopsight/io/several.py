@@ -23,7 +23,8 @@ Types whose nodes are listed nowhere, such as cards of which only the ids are kn
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -164,14 +165,27 @@ def read_several(
     given: Description, *, missing: str = "fill", notices: list[str] | None = None
 ) -> tuple[AttributedGraph, Summary]:
     """Read all tables and return one graph of them, and what was understood."""
-    rows = {name: _Rows.read(name, given, notices) for name in given.edges}
-    used = dict.fromkeys([*given.nodes, *(kind for each in rows.values() for kind in each.types)])
-    types = {kind: _Type.read(kind, given.nodes.get(kind), rows.values(), missing, notices) for kind in used}
+    rows, types = {}, {}
+    for name in given.edges:
+        with _named(name, notices) as mine:
+            rows[name] = _Rows.read(name, given, mine)
+    for kind in dict.fromkeys([*given.nodes, *(kind for each in rows.values() for kind in each.types)]):
+        with _named(kind, notices) as mine:
+            types[kind] = _Type.read(kind, given.nodes.get(kind), rows.values(), missing, mine)
     placed = {name: each.placed(types) for name, each in rows.items()}
     nodes = {kind: each.nodes(placed.values(), notices) for kind, each in types.items()}
     relations = [each.relation(notices) for each in placed.values()]
     graph = typed_graph(nodes, relations, given.name)
     return graph, Summary(given, types, placed, nodes)
+
+
+@contextmanager
+def _named(name: str, notices: list[str] | None) -> Iterator[list[str]]:
+    """Collect notices and give them with the name of the table that they are about."""
+    mine: list[str] = []
+    yield mine
+    for text in mine:
+        notice(f"{name}: {text}", notices)
 
 
 @dataclass(frozen=True)
