@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from hopsight.feedback.forests import Forest, grow
-from hopsight.system.threads import in_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,7 +30,6 @@ SLOPE_PENALTY = 2.0  # how much a label must say to change it
 PENALTY = 50.0  # the same for every other feature of the linear expert
 STEP = 4.0  # log-odds that a residual of 1 adds
 NOISE = 0.5  # of the kernel expert, in labels
-ROWS_AT_ONCE = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -180,13 +178,6 @@ def kernel(rows: Matrix, others: Matrix) -> FloatArray:
     first, second = rows.astype(np.float64), others.astype(np.float64)
     squares = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1) - 2.0 * first @ second.T
     return np.asarray(np.exp(-np.maximum(squares, 0.0) / (2.0 * max(1, rows.shape[1]))))
-
-
-def predict_kernel(normal: Matrix, known: Matrix, coefficients: FloatArray) -> FloatArray:
-    """Return what the kernel expert says of every row."""
-    starts = range(0, len(normal), ROWS_AT_ONCE)
-    blocks = in_order(lambda start: kernel(normal[start : start + ROWS_AT_ONCE], known) @ coefficients, starts)
-    return np.concatenate([*blocks, np.zeros(0)])
 
 
 def fit_local(judged: Judged) -> tuple[Forest, FloatArray]:

@@ -22,13 +22,13 @@ from hopsight.feedback.experts import (
     fit_kernel,
     fit_linear,
     fit_local,
+    kernel,
     logistic,
-    predict_kernel,
 )
 from hopsight.feedback.features import Features, normal_scores, quantile_levels
 from hopsight.feedback.forests import Forest
 from hopsight.metrics import roc_auc, roc_auc_difference
-from hopsight.system.threads import few_threads
+from hopsight.system.threads import few_threads, in_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -49,6 +49,7 @@ MOST_REFERENCE = 1 << 13  # rows that ranks refer to
 N_LEVELS = 513
 LEAST_LOSS = -2.0  # standard errors of the difference of two ROC-AUC: below it the ranking stays
 N_FIRST = 50
+ROWS_AT_ONCE = 1 << 13  # that experts are asked about by one thread
 
 
 @dataclass(frozen=True)
@@ -131,19 +132,27 @@ class Learned:
 
     def _opinions(self, rows: Matrix, usual: FloatArray) -> FloatArray:
         """Return what each expert says of every row, in the order of :data:`EXPERTS`."""
-        normal = normal_scores(rows, self.levels)
-        local = np.ascontiguousarray(rows[:, self.local_columns > 0])
+        local = np.flatnonzero(self.local_columns > 0)
+        near = replace(self.local, feature=local[self.local.feature].astype(np.int32))  # as columns of all features
+        out = np.empty((len(rows), len(EXPERTS)))
+
+        def fill(start: int) -> None:
+            some = slice(start, start + ROWS_AT_ONCE)
+            mine, score = np.ascontiguousarray(rows[some]), usual[some]
+            normal = normal_scores(mine, self.levels)
+            opinions = (
+                self.line[0] + self.line[1] * score + STEP * self.correction.predict(mine),
+                self.linear[0] + self.linear[1] * score + normal @ self.linear[2:],
+                kernel(normal, self.known) @ self.coefficients,
+                near.predict(mine),
+                self.everything.predict(mine),
+            )
+            out[some] = np.column_stack(opinions)
+
         with few_threads(1):  # several would add up in another order
-            linear = self.linear[0] + self.linear[1] * usual + normal @ self.linear[2:]
-            similar = predict_kernel(normal, self.known, self.coefficients)
-        opinions = (
-            self.line[0] + self.line[1] * usual + STEP * self.correction.predict(rows),
-            linear,
-            similar,
-            self.local.predict(local),
-            self.everything.predict(rows),
-        )
-        return np.column_stack(opinions)
+            for _ in in_order(fill, range(0, len(rows), ROWS_AT_ONCE)):
+                pass
+        return out
 
     def quality(self) -> dict[str, Any]:
         """Return how well the judged rows are told apart without their own labels, and how well before."""
