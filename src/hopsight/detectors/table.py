@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,25 @@ from hopsight.graph import AttributedGraph
 from hopsight.metrics import ranking
 from hopsight.system.lazy_polars import pl
 
-KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")  # the order of the columns of evidence
+FLOW_KINDS = ("burst", "pass_through", "cycle", "amount")  # from amounts and times; others need neither
+KINDS = ("misfit", "ring", "outlier", "activity", "lockstep", *FLOW_KINDS)  # the order of the columns of evidence
 WEIGHTS = {
     "misfit": 1.0,
     "ring": 1.0,
     "outlier": 0.6,
     "activity": 0.7,
     "lockstep": 1.0,
+    "burst": 1.0,
+    "pass_through": 1.0,
+    "cycle": 1.0,
+    "amount": 1.0,
 }  # of their strengths in a score
+
+
+def weighted(evidence: Mapping[str, NDArray[np.float64]], chosen: Sequence[str]) -> NDArray[np.float64]:
+    """Return (n_kinds, n_nodes) strengths times their weights; 0 for flow evidence that the graph does not have."""
+    lacking = np.zeros_like(next(iter(evidence.values())))
+    return np.stack([WEIGHTS[kind] * evidence.get(kind, lacking) for kind in chosen])
 
 
 def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:

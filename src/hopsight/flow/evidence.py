@@ -8,7 +8,7 @@ bulk of the nodes as the other kinds of evidence are (:mod:`hopsight.hcm.evidenc
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc, log_ndtr
 
 from hopsight.canonical import Events
+from hopsight.detectors.tails import Tail, fit_tail
 from hopsight.flow.kernels import busiest, chains, passed
 from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import id_hashes
@@ -33,7 +34,7 @@ N_SIZES = 33  # powers of two of the number of events
 KNOWN_DAYS = 14.0  # after the first event between two nodes, they know each other
 PASSING_DAYS = 3.0  # within which what came in goes out again, and within which one link of a chain follows another
 LOWEST, HIGHEST = 0.75, 1.1  # ratio of an amount to that before it in a chain
-LEAST_LINK = 0.5  # −log₁₀ of the expected number of such links by chance
+LEAST_LINK = 0.3  # −log₁₀ of the expected number of such links by chance
 LONGEST = 10  # events in a cycle
 CHAIN_SHARE = 0.5  # what a chain that does not return counts
 BELOW = 0.15  # amounts so little below a round limit, as a share of it, are just below
@@ -43,7 +44,7 @@ N_LIMITS = 60
 FLOOR = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FlowBaseline:
     """What is usual for events.
 
@@ -54,6 +55,8 @@ class FlowBaseline:
     counts
         (2, 2, n_widths, n_sizes) usual number in the busiest window: sent and received, events and new partners, by
         width and by log₂ of 1 + the number of a node's other events.
+    windows
+        (2, 2, n_widths, 5) the cautious tail of what exceeds that number, in the same order.
     currencies, typical
         (n,) hash of each currency's name, and (n, 2) median and deviation of the logarithm of its amounts.
     limits
@@ -62,6 +65,7 @@ class FlowBaseline:
 
     day: FloatArray
     counts: FloatArray
+    windows: FloatArray
     currencies: NDArray[np.uint64]
     typical: FloatArray
     limits: FloatArray
@@ -73,6 +77,7 @@ class FlowBaseline:
         usual = cls(
             np.array([_day(events.time)]),
             np.zeros((2, 2, len(WIDTHS), N_SIZES)),
+            np.zeros((2, 2, len(WIDTHS), len(fields(Tail)))),
             id_hashes(names),
             np.array([_typical(_of_currency(events, each)) for each in range(names.size)]),
             np.full(N_LIMITS, 0.5),
@@ -83,6 +88,8 @@ class FlowBaseline:
                 for series, each in enumerate(flow.windows[way]):
                     for width, found in enumerate(each):
                         usual.counts[way, series, width] = _usual_by_size(found[:, 0], flow.others(way, found))
+                        beyond = flow.beyond_usual(way, series, width)
+                        usual.windows[way, series, width] = fit_tail(beyond).numbers()
         if events.amount is not None:
             limit, below = flow.near_limit
             tally = np.array([np.bincount(limit[below == side], minlength=N_LIMITS + 1)[1:] for side in (0, 1)])
@@ -180,22 +187,25 @@ class Flow:
         """How many events or new partners come in a short time, for such a node, and in which window.
 
         With k the number in the busiest window of a width, u what is usual for a node with as many other events, and
-        s the number of events in the next busiest window apart from that one: 2 (√k − √(max(u, s) + 1)), the largest
-        over sent and received, events and new partners, and seven widths from three hours to two weeks. What recurs,
-        as salaries and fees do, is no burst.
+        s the number of events in the next busiest window apart from that one, x = 2 (√k − √(max(u, s) + 1)) exceeds
+        what is usual, and p is the tail of x among all nodes for such windows: −log₁₀ p, the largest over sent and
+        received, events and new partners, and seven widths from three hours to two weeks. What recurs, as salaries
+        and fees do, is no burst.
         """
         best, which = np.zeros(self.n_nodes), np.zeros(self.n_nodes, dtype=np.int64)
-        number = 0
-        for way, all_series in enumerate(self.windows):
-            for series, each in enumerate(all_series):
-                for width, found in enumerate(each):
-                    usual = usual_count(self.usual.counts[way, series, width], self.others(way, found))
-                    value = 2.0 * (np.sqrt(found[:, 0]) - np.sqrt(np.maximum(usual, found[:, 2]) + 1.0))
-                    more = value > best
-                    best[more], which[more] = value[more], number
-                    number += 1
-        active = sum(np.diff(each.start) for each in self.by_node) > 0
-        return np.where(active, best, np.nan), which
+        for number in range(2 * 2 * len(WIDTHS)):
+            place = np.unravel_index(number, (2, 2, len(WIDTHS)))
+            value = Tail(*self.usual.windows[place]).surprise(self.beyond_usual(*place)) / np.log(10.0)
+            more = value > best
+            best[more], which[more] = value[more], number
+        return best, which
+
+    def beyond_usual(self, way: int, series: int, width: int) -> FloatArray:
+        """Return how much the busiest window of each node exceeds what is usual; NaN for a node without events."""
+        found = self.windows[way][series][width]
+        usual = usual_count(self.usual.counts[way, series, width], self.others(way, found))
+        beyond = 2.0 * (np.sqrt(found[:, 0]) - np.sqrt(np.maximum(usual, found[:, 2]) + 1.0))
+        return np.where(np.diff(self.by_node[way].start) > 0, np.maximum(beyond, 0.0), np.nan)
 
     def others(self, way: int, found: FloatArray) -> FloatArray:
         """Return how many events each node sent (way 0) or received (1) besides those in its busiest window."""
@@ -300,14 +310,37 @@ class Flow:
         Event e follows d if it leaves the account that d reached, at most three days later, with .75 to 1.1 of the
         amount. With c the number of events that came in during those days and q the share of all events
         whose amount would fit, such a link counts −log₁₀(c q): links by chance are common at busy accounts and for
-        common amounts, and count nothing. Cycle is the sum over the links of the best cycle of three to ten events
-        through a node, or half the sum over the best chain through it if that is more.
+        common amounts, and count nothing. With s the sum over the links of the best cycle of three to ten events
+        through a node, or half the sum over the best chain through it if that is more: log(1 + s).
         """
         _, _, into, out, value, _, _ = self.chained
         through, best = into + out, value.copy()
         for ends in self.accounts:
             np.maximum.at(best, ends, CHAIN_SHARE * through)
-        return np.asarray(best)
+        return np.log1p(best)
+
+    def chain_of(self, node: int) -> IntArray:
+        """Return the events of the best cycle or chain through a node, in order of time."""
+        before, after, into, out, value, last, length = self.chained
+        account = self.account_of(node, self.cycle_value)
+        if np.log1p(value[account]) >= self.cycle_value[account]:
+            rows = [int(last[account])]
+            while len(rows) < length[account]:
+                rows.insert(0, int(before[rows[0]]))
+            return np.array(rows)
+        source, target = self.accounts
+        mine = np.flatnonzero((source == account) | (target == account))
+        rows = [int(mine[np.argmax((into + out)[mine])])]
+        while before[rows[0]] >= 0:
+            rows.insert(0, int(before[rows[0]]))
+        while after[rows[-1]] >= 0:
+            rows.append(int(after[rows[-1]]))
+        return np.array(rows)
+
+    def account_of(self, node: int, values: FloatArray) -> int:
+        """Return the account of a node with the largest value."""
+        first = node * self.n_currencies
+        return first + int(np.argmax(values[first : first + self.n_currencies]))
 
     # amount
 
@@ -412,6 +445,30 @@ class Flow:
             (valued, lambda: self._of_nodes(self.amount_value)),
         )
         return np.stack([np.where(active, read(), np.nan) if able else none for able, read in readers])
+
+
+def flow_without(graph: AttributedGraph, usual: FlowBaseline, node: int, absent: IntArray) -> FloatArray:
+    """Return (4, 1) the flow evidence that a node would have without its events with some partners.
+
+    ``absent`` are (2, n) the ends of edges. Of the other events, those of the node and of its partners count. A chain
+    or a cycle that lacks an event counts nothing.
+    """
+    flow = flow_of(graph, usual)
+    assert flow is not None
+    source, target = flow.given.source, flow.given.target
+    partners = np.unique(np.concatenate([[node], target[source == node], source[target == node]]))
+    gone = np.setdiff1d(absent.ravel(), [node])
+    lost = ((source == node) & np.isin(target, gone)) | ((target == node) & np.isin(source, gone))
+    near = (np.isin(source, partners) | np.isin(target, partners)) & ~lost
+    local, ends = np.unique(np.concatenate([source[near], target[near], [node]]), return_inverse=True)
+    events = flow.given.rows(near)
+    events = replace(events, source=ends[: events.size], target=ends[events.size : -1])
+    found = Flow(events, local.size, usual).raw[:, [ends[-1]]].copy()
+    cycle = KINDS.index("cycle")
+    found[cycle] = flow.raw[cycle, node]
+    if found[cycle, 0] > 0.0 and lost[flow.order[flow.chain_of(node)]].any():
+        found[cycle] = 0.0
+    return found
 
 
 @lru_cache(maxsize=1)

@@ -210,7 +210,7 @@ def _burst(flow: Flow, node: int) -> BurstFacts:
 
 
 def _passing(flow: Flow, node: int) -> PassThroughFacts:
-    account = _account(flow, node, flow.pass_value)
+    account = flow.account_of(node, flow.pass_value)
     sorted_, amount = flow.movements
     rows = sorted_.order[sorted_.start[account] : sorted_.start[account + 1]]
     event = rows % flow.events.size
@@ -247,22 +247,7 @@ def _passing(flow: Flow, node: int) -> PassThroughFacts:
 
 
 def _cycle(flow: Flow, node: int) -> CycleFacts:
-    before, after, into, out, value, last, length = flow.chained
-    account = _account(flow, node, flow.cycle_value)
-    if value[account] >= flow.cycle_value[account]:
-        rows = [int(last[account])]
-        while len(rows) < length[account]:
-            rows.insert(0, int(before[rows[0]]))
-    else:
-        source, target = flow.accounts
-        mine = np.flatnonzero((source == account) | (target == account))
-        best = int(mine[np.argmax((into + out)[mine])])
-        rows = [best]
-        while before[rows[0]] >= 0:
-            rows.insert(0, int(before[rows[0]]))
-        while after[rows[-1]] >= 0:
-            rows.append(int(after[rows[-1]]))
-    chain = np.array(rows, dtype=np.int64)
+    chain = flow.chain_of(node)
     nodes = np.append(flow.events.source[chain], flow.events.target[chain[-1]])
     return CycleFacts(
         bool(nodes[0] == nodes[-1]),
@@ -276,7 +261,7 @@ def _cycle(flow: Flow, node: int) -> CycleFacts:
 
 
 def _amount(flow: Flow, node: int) -> AmountFacts:
-    account = _account(flow, node, flow.amount_value)
+    account = flow.account_of(node, flow.amount_value)
     ends = flow.accounts
     rows = [np.flatnonzero(each == account) for each in ends]
     way = int(np.argmax([flow.unlike[mine].max(initial=0.0) for mine in rows]))
@@ -314,12 +299,6 @@ def _usual_amount(flow: Flow, mine: IntArray, row: int) -> float:
     currency = 0 if flow.events.currency is None else int(flow.events.currency[row])
     middle, width = flow.typical[currency]
     return float(np.exp(middle + width * levels.sum() / (levels.size + PRIOR)))
-
-
-def _account(flow: Flow, node: int, values: NDArray[np.float64]) -> int:
-    """Return the account of a node with the largest value."""
-    first = node * flow.n_currencies
-    return first + int(np.argmax(values[first : first + flow.n_currencies]))
 
 
 def _time(flow: Flow, row: int) -> float:

@@ -19,12 +19,13 @@ from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, alone
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.types import learn_types
+from hopsight.flow.evidence import Flow, FlowBaseline, flow_without
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
-from hopsight.hcm.counterfactual import Around, around, edges_among
+from hopsight.hcm.counterfactual import Around, around, edges_among, edges_at
 from hopsight.hcm.evidence import (
+    ALL_KINDS,
     DEFAULT_EVIDENCE,
-    KINDS,
     AttributeBaseline,
     EdgeBaseline,
     EdgeFeatures,
@@ -171,8 +172,8 @@ class CrossHCM(Detector):
 
     parts: ClassVar[Mapping[str, Callable[..., Any]]] = {
         "transform_": AttributeTransform, "references_": References, "attribute_baseline_": AttributeBaseline,
-        "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "learned_": _learned,
-        "edge_learned_": _learned,
+        "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "flow_baseline_": FlowBaseline,
+        "learned_": _learned, "edge_learned_": _learned,
     }  # fmt: skip
 
     evidence: tuple[str, ...] = DEFAULT_EVIDENCE
@@ -212,7 +213,7 @@ class CrossHCM(Detector):
         if not isinstance(self.evidence, tuple) or not self.evidence:
             raise Refusal("evidence", f"must be a tuple of kinds such as {DEFAULT_EVIDENCE}, got {self.evidence!r}")
         for kind in self.evidence:
-            check_choice("evidence", kind, KINDS)
+            check_choice("evidence", kind, ALL_KINDS)
 
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return bytes and operations; the views of one network exist at a time."""
@@ -514,12 +515,15 @@ class CrossHCM(Detector):
             p_edges = 10.0**-self.edge_score_
             self.edge_threshold_ = threshold(self.edge_score_, "auto", self.false_alarms, p_edges)
         self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int8)
-        nodes = self._node_features(graph, edges, attributes)
+        flow = self._flow(graph, refit=refit)
+        nodes = replace(self._node_features(graph, edges, attributes), flow=flow)
         if refit:
             triangles = nodes.have_triangles(notices=None)
             self.node_baseline_ = NodeBaseline.fit(nodes.rows(baseline_nodes(graph)), triangles=triangles)
         self.evidence_ = strengths(nodes, self.node_baseline_)
-        self.p_value_, *kind_p = all_p_values(nodes, self.node_baseline_, [self.evidence, *((kind,) for kind in KINDS)])
+        self.p_value_, *kind_p = all_p_values(
+            nodes, self.node_baseline_, [self.evidence, *((kind,) for kind in self.evidence_)]
+        )
         if refit:
             by_kind = zip(self.evidence_.values(), kind_p, strict=True)
             self.kind_thresholds_ = np.array([threshold(each, "auto", self.false_alarms, p) for each, p in by_kind])
@@ -535,6 +539,15 @@ class CrossHCM(Detector):
         from hopsight.feedback import teaching
 
         return teaching.apply_to_other(self, graph, self._learner_columns, strength)
+
+    def _flow(self, graph: AttributedGraph, *, refit: bool) -> FloatArray | None:
+        """Return the flow evidence of every node in its own unit; None without amounts and times, then or now."""
+        has_events = graph.events is not None and graph.events.size > 0
+        if refit:
+            self.flow_baseline_ = FlowBaseline.fit(graph.events, graph.n_nodes) if has_events else None
+        if self.flow_baseline_ is None or not has_events:
+            return None
+        return Flow(graph.events, graph.n_nodes, self.flow_baseline_).raw
 
     def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
         """Return the features of each node."""
@@ -649,7 +662,11 @@ class CrossHCM(Detector):
         degrees = np.array([mine.size])
         deviation, residual = self._own_features(graph, np.array([node]), attributes, degrees)
         of_edges: dict[str, Any] = {name: None if values is None else values[..., at] for name, values in found.items()}
-        return NodeFeatures(degrees=degrees, deviation=deviation, residual=residual, **of_edges)
+        flow = None
+        if self.flow_baseline_ is not None and graph.events is not None:
+            removed = np.setdiff1d(edges_at(graph, np.array([node])), mine)
+            flow = flow_without(graph, self.flow_baseline_, node, graph.edges[:, removed])
+        return NodeFeatures(degrees=degrees, deviation=deviation, residual=residual, flow=flow, **of_edges)
 
     @property
     def groups_(self) -> list[Group]:
@@ -662,7 +679,7 @@ class CrossHCM(Detector):
             return groups
         edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
         sides = {"ring": self.edge_baseline_.strangeness(edges), "lockstep": self.edge_baseline_.alikeness(edges)}
-        least = dict(zip(KINDS, self.kind_thresholds_, strict=True))
+        least = dict(zip(self.evidence_, self.kind_thresholds_, strict=True))
         names = None if graph is None else graph.node_ids
         groups = all_groups(self.edge_index_, sides, self.evidence_, least, names)
         self._found = made_from, groups

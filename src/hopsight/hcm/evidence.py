@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.table import WEIGHTS
+from hopsight.detectors.table import FLOW_KINDS, WEIGHTS, weighted
 from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
 from hopsight.hcm.posterior import neighbor_means, neighbor_sum
 from hopsight.io.notices import notice
@@ -25,7 +25,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")
-DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity")
+ALL_KINDS = (*KINDS, *FLOW_KINDS)
+DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity", *FLOW_KINDS)
 NEEDS_TRIANGLES = ("ring", "lockstep")  # a graph without triangles lacks these, as one between users and items does
 NO_TRIANGLES = (
     "No edges close a triangle, as in every graph between two kinds of nodes: there is no ring and no lockstep "
@@ -348,6 +349,8 @@ class NodeFeatures:
     effective
         How many edges of equal weight the edge means are worth (:func:`effective_count`); None
         without weights, where it is the degree.
+    flow
+        (4, n_nodes) flow evidence in its own unit (:attr:`hopsight.flow.Flow.raw`); None without amounts and times.
     """
 
     degrees: IntArray
@@ -357,6 +360,7 @@ class NodeFeatures:
     deviation: FloatArray
     residual: FloatArray
     effective: FloatArray | None = None
+    flow: FloatArray | None = None
 
     @property
     def n_averaged(self) -> NDArray[Any]:
@@ -388,10 +392,11 @@ class NodeBaseline:
     lines
         (2, 2) intercept and slope in log degree of triangles of strangers and of lookalikes.
     tails, nulls
-        (5, 5) the cautious tail and the empirical null of each kind, in the order of :data:`KINDS`.
+        (5, 5) the cautious tail and the empirical null of each kind, in the order of :data:`KINDS`; with flow evidence
+        (9, 5), in the order of :data:`ALL_KINDS`.
     levels, counts
-        (5, n_levels) quantiles of each kind that ranks are read from, and (5,) the number of nodes behind them, 0 for a
-        kind that the graph cannot show.
+        (n_kinds, n_levels) quantiles of each kind that ranks are read from, and (n_kinds,) the number of nodes behind
+        them, 0 for a kind that the graph cannot show.
     """
 
     means: FloatArray
@@ -410,25 +415,26 @@ class NodeBaseline:
     @classmethod
     def _fit(cls, nodes: NodeFeatures, *, triangles: bool) -> NodeBaseline:
         sums_over_triangles = (nodes.strangers, nodes.lookalikes)
+        n_kinds = len(KINDS if nodes.flow is None else ALL_KINDS)
         usual = cls(
             np.array([fit_mean_baseline(values, nodes.n_averaged) for values in nodes.edge_means]),
             np.array([degree_line(_root(sums, nodes.degrees), nodes.degrees) for sums in sums_over_triangles]),
-            np.zeros((len(KINDS), len(fields(Tail)))),
-            np.zeros((len(KINDS), len(fields(Tail)))),
-            np.zeros((len(KINDS), N_LEVELS)),
-            np.ones(len(KINDS)),
+            np.zeros((n_kinds, len(fields(Tail)))),
+            np.zeros((n_kinds, len(fields(Tail)))),
+            np.zeros((n_kinds, N_LEVELS)),
+            np.ones(n_kinds),
         )
         for kind, values in enumerate(raw_evidence(nodes, usual).values()):
             known = values[~np.isnan(values)]
             usual.tails[kind], usual.nulls[kind] = fit_tail(known).numbers(), fit_null(known).numbers()
-            usual.levels[kind], usual.counts[kind] = quantile_levels(known), max(1, known.size)
+            usual.levels[kind], usual.counts[kind] = quantile_levels(known), max(int(kind < len(KINDS)), known.size)
         if not triangles:
             usual.counts[[KINDS.index(kind) for kind in NEEDS_TRIANGLES]] = 0.0
         return usual
 
     def knows(self, kind: str) -> bool:
         """Return whether there is evidence of this kind in the graph that the baseline was fitted to."""
-        return bool(self.counts[KINDS.index(kind)] > 0)
+        return bool(self.counts[ALL_KINDS.index(kind)] > 0)
 
 
 def misfit(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
@@ -486,6 +492,9 @@ def raw_evidence(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArr
     lockstep evidence.
     """
     found = {kind.__name__: kind(nodes, usual) for kind in (misfit, ring, outlier, activity, lockstep)}
+    if len(usual.counts) > len(KINDS):
+        none = np.full(nodes.degrees.size, np.nan)
+        found |= {kind: none if nodes.flow is None else nodes.flow[at] for at, kind in enumerate(FLOW_KINDS)}
     return {kind: values if usual.knows(kind) else np.full_like(values, np.nan) for kind, values in found.items()}
 
 
@@ -494,6 +503,7 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
 
     The fitted tail p keeps the magnitude; r, the share of nodes with stronger evidence of that kind, cannot be misled
     by a tail that does not fit. 3 means about one ordinary node in a thousand. What a node lacks (NaN) counts as 0.
+    Flow evidence that the graph of the fit could not show is left out.
     """
     raw = raw_evidence(nodes, usual)
     found = _digits(raw, [Tail(*numbers) for numbers in usual.tails])
@@ -502,7 +512,7 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
         stronger = (0.5 + (count - 1.0) * (1.0 - ranks(values, usual.levels[number]))) / count
         by_rank = np.where(np.isnan(values), 0.0, -np.log10(stronger))
         found[kind] = (1.0 - RANK_SHARE) * found[kind] + RANK_SHARE * by_rank
-    return found
+    return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
 
 
 def combine(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[FloatArray, IntArray]:
@@ -511,8 +521,8 @@ def combine(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[
     The strongest kind decides nearly alone where it stands out; kinds that agree add up, and one that sees nothing
     changes nothing. Outlier and activity have a weight w below 1 (:data:`hopsight.detectors.table.WEIGHTS`).
     """
-    weighted = np.stack([WEIGHTS[kind] * evidence[kind] for kind in chosen])
-    return np.sqrt((weighted**2).sum(axis=0)), weighted.argmax(axis=0)
+    strengths = weighted(evidence, chosen)
+    return np.sqrt((strengths**2).sum(axis=0)), strengths.argmax(axis=0)
 
 
 def p_values(nodes: NodeFeatures, usual: NodeBaseline, chosen: Sequence[str]) -> FloatArray:
@@ -532,6 +542,7 @@ def all_p_values(nodes: NodeFeatures, usual: NodeBaseline, choices: Sequence[Seq
 
 
 def _p_values(raw: Mapping[str, FloatArray], evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> FloatArray:
+    chosen = [kind for kind in chosen if kind in raw]
     strength = np.max([WEIGHTS[kind] * evidence[kind] for kind in chosen], axis=0)
     remaining = np.zeros(strength.size)
     for kind in chosen:
@@ -545,7 +556,7 @@ def _digits(raw: Mapping[str, FloatArray], tails: Sequence[Tail]) -> dict[str, F
     """Return −log₁₀ of the tail of each kind, 0 where there is none."""
     return {
         kind: np.nan_to_num(tail.surprise(raw[kind]), nan=0.0) / np.log(10.0)
-        for kind, tail in zip(KINDS, tails, strict=True)
+        for kind, tail in zip(raw, tails, strict=True)
     }
 
 

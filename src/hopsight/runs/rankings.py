@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, option, shortened
 from hopsight.detectors.predict import ranked_threshold
-from hopsight.detectors.table import KINDS, WEIGHTS
+from hopsight.detectors.table import KINDS, weighted
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels, count_words, read_labels
 from hopsight.io.sources import TABLE_SUFFIXES
@@ -116,7 +116,7 @@ def read_repeats(model: Any, graph: AttributedGraph, path: Path, threshold: floa
 def _decide(model: Any) -> None:
     """Set which of the chosen kinds of evidence adds most to the score."""
     if hasattr(model, "decided_by_"):
-        model.decided_by_ = np.argmax([WEIGHTS[kind] * model.evidence_[kind] for kind in model.evidence], axis=0)
+        model.decided_by_ = np.argmax(weighted(model.evidence_, model.evidence), axis=0)
 
 
 def check_files(request: Request, detector: Any) -> None:
