@@ -34,7 +34,8 @@ def test_a_burst_of_strangers_in_a_night_is_found_and_a_salary_day_is_not() -> N
     assert (found.direction, found.n_events, found.n_new) == ("sent", 12, 12)
     assert (found.total, found.smallest, found.largest) == (12 * 300.0 + 66.0, 300.0, 311.0)
     assert (found.first, found.last) == pytest.approx((START + 50.0 * DAY, START + 50.11 * DAY))
-    assert raw[0] == pytest.approx(2.0 * (np.sqrt(12.0) - np.sqrt(found.usual_new + 1.0)))
+    beyond = flow_of(graph).beyond_usual(0, 1, 0)  # new partners that a node sent to within three hours
+    assert beyond[0] == pytest.approx(2.0 * (np.sqrt(12.0) - np.sqrt(found.usual_new + 1.0)))
     assert raw[1] <= 0.0 or facts(graph, "burst", 1) is None
     assert raw[0] == np.nanmax(raw)
 

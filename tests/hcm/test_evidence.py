@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
-from hopsight.detectors.table import WEIGHTS
+from hopsight.detectors.table import FLOW_KINDS, WEIGHTS
 from hopsight.detectors.tails import Null, Tail
 from hopsight.hcm.evidence import (
     DEFAULT_EVIDENCE,
@@ -105,8 +105,8 @@ def test_outlier_and_activity_by_hand() -> None:
 
 
 def test_every_kind_has_a_function_and_a_weight() -> None:
-    assert tuple(raw_evidence(BY_HAND, LAWS)) == KINDS and set(WEIGHTS) == set(KINDS)
-    assert set(DEFAULT_EVIDENCE) == set(KINDS) - {"lockstep"}
+    assert tuple(raw_evidence(BY_HAND, LAWS)) == KINDS and set(WEIGHTS) == {*KINDS, *FLOW_KINDS}
+    assert set(DEFAULT_EVIDENCE) == {*KINDS, *FLOW_KINDS} - {"lockstep"}
 
 
 def test_evidence_is_the_weighted_mean_of_tail_and_rank(rng: np.random.Generator) -> None:

@@ -52,7 +52,10 @@ def detect(
     rank_unknown: options.RankUnknown = False,
     data_dir: options.DataDir = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter; repeatable.")] = None,
-    evidence: Annotated[list[str] | None, typer.Option(help="misfit, ring, outlier, activity or lockstep.")] = None,
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option(help="misfit, ring, outlier, activity, lockstep, burst, pass_through, cycle or amount."),
+    ] = None,
     false_alarms: Annotated[
         float | None, typer.Option(help="Level of the test; less flags fewer.", show_default="0.1")
     ] = None,

@@ -93,6 +93,7 @@ class _Plan:
     n_takeovers: int
     n_hubs: int
     hub_payments: tuple[int, int]
+    passed_on: tuple[float, float]
     activity: float
     spread: float
     parties: float
@@ -113,7 +114,7 @@ class _Ledger:
     def pay(self, source: Any, target: Any, amount: Any, day: Any, channel: str = "app") -> None:
         """Add transfers; whatever is one number is the same for all of them."""
         rows = np.broadcast_arrays(source, target, np.round(np.asarray(amount, dtype=np.float64), 2), day)
-        inside = (rows[3] >= 0.0) & (rows[3] < self.plan.days) & (rows[0] != rows[1])
+        inside = (rows[3] >= 0.0) & (rows[3] < self.plan.days) & (rows[0] != rows[1]) & (rows[2] > 0.0)
         source, target, amount, day = (values[inside] for values in rows)
         self.rows.append((source, target, amount, day, channel))
 
@@ -147,6 +148,7 @@ def bank_tables(
     n_takeovers: int = 15,
     n_hubs: int = 5,
     hub_payments: tuple[int, int] = (28, 40),
+    passed_on: tuple[float, float] = (0.85, 0.98),
     activity: float = 1.0,
     spread: float = 1.0,
     parties: float = 1.0,
@@ -162,8 +164,9 @@ def bank_tables(
         Number of accounts, and the seed of everything random.
     days
         Length of the record.
-    n_rings, ring_size, n_takeovers, n_hubs, hub_payments
-        What is planted: how many rings of how many mules, takeovers and hubs, and the fewest and most payments to one.
+    n_rings, ring_size, n_takeovers, n_hubs, hub_payments, passed_on
+        What is planted: how many rings of how many mules, takeovers and hubs, the fewest and most payments to a hub,
+        and the smallest and largest share that it sends on.
     activity
         How much ordinary people transfer, 1 = about six transfers each.
     spread
@@ -178,7 +181,7 @@ def bank_tables(
     [('hub', 5), ('mule', 40), ('takeover', 15)]
     """
     check_count("n", n, low=200)
-    plan = _Plan(n, days, n_rings, ring_size, n_takeovers, n_hubs, hub_payments, activity, spread, parties)
+    plan = _Plan(n, days, n_rings, ring_size, n_takeovers, n_hubs, hub_payments, passed_on, activity, spread, parties)
     ledger = _Ledger(plan, np.random.default_rng(seed))
     for live in (_salaries, _rents, _clubs, _shops, _friends, _parties, _purchases):
         live(ledger)
@@ -356,7 +359,7 @@ def _hub(ledger: _Ledger, account: int, others: IntArray) -> None:
     n_out = int(rng.integers(3, 7))
     cuts = np.linspace(0, count, n_out + 1).astype(np.int64)
     for low, high in pairwise(cuts):
-        share = amounts[low:high].sum() * rng.uniform(0.85, 0.98)
+        share = amounts[low:high].sum() * rng.uniform(*ledger.plan.passed_on)
         ledger.pay(account, rng.choice(others), share, days[high - 1] + rng.uniform(0.1, 1.0), "online")
 
 
@@ -398,7 +401,7 @@ def _transfers(ledger: _Ledger, names: NDArray[np.str_]) -> pl.DataFrame:
         {
             "sender": names[source],
             "receiver": names[target],
-            "amount": np.maximum(amount, 0.5),
+            "amount": amount,
             "currency": "EUR",
             "time": time,
             "channel": channel,

@@ -22,7 +22,7 @@ WEIGHTS = {
     "lockstep": 1.0,
     "burst": 1.0,
     "pass_through": 1.0,
-    "cycle": 1.0,
+    "cycle": 0.5,  # what goes around also passes through
     "amount": 1.0,
 }  # of their strengths in a score
 

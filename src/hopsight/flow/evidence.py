@@ -188,15 +188,17 @@ class Flow:
 
         With k the number in the busiest window of a width, u what is usual for a node with as many other events, and
         s the number of events in the next busiest window apart from that one, x = 2 (√k − √(max(u, s) + 1)) exceeds
-        what is usual, and p is the tail of x among all nodes for such windows: −log₁₀ p, the largest over sent and
-        received, events and new partners, and seven widths from three hours to two weeks. What recurs, as salaries
-        and fees do, is no burst.
+        what is usual, and p is the tail of x among all nodes for such windows: log(1 − log₁₀ p), the largest over
+        sent and received, events and new partners, and seven widths from three hours to two weeks. What recurs, as
+        salaries and fees do, is no burst.
         """
         best, which = np.zeros(self.n_nodes), np.zeros(self.n_nodes, dtype=np.int64)
         for number in range(2 * 2 * len(WIDTHS)):
-            place = np.unravel_index(number, (2, 2, len(WIDTHS)))
-            value = Tail(*self.usual.windows[place]).surprise(self.beyond_usual(*place)) / np.log(10.0)
-            more = value > best
+            way, series, width = (int(at) for at in np.unravel_index(number, (2, 2, len(WIDTHS))))
+            tail = Tail(*self.usual.windows[way, series, width])
+            beyond = self.beyond_usual(way, series, width)
+            value = np.log1p(tail.surprise(beyond) / np.log(10.0))
+            more = (value > best) & (beyond > 0.0)
             best[more], which[more] = value[more], number
         return best, which
 

@@ -1,4 +1,4 @@
-"""CrossHCM: hop counts judged by networks that have not seen the edge, and five kinds of evidence."""
+"""CrossHCM: hop counts judged by networks that have not seen the edge, and kinds of evidence about every node."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _learned(**arrays: Any) -> Learned:
 
 @dataclass(kw_only=True)
 class CrossHCM(Detector):
-    """HCM with real cross-fitting, calibrated probabilities and five kinds of evidence.
+    """HCM with real cross-fitting, calibrated probabilities and several kinds of evidence.
 
     An edge is judged only by a network that never trained on it, and whose views leave it out. A hash of (seed, edge)
     puts every edge into one of ``n_folds`` parts; network k lives in the graph without part k and judges exactly its
@@ -135,7 +135,8 @@ class CrossHCM(Detector):
     Parameters
     ----------
     evidence
-        The kinds that count: misfit, ring, outlier, activity, lockstep.
+        The kinds that count: misfit, ring, outlier, activity, lockstep; where edges have amounts or times also burst,
+        pass_through, cycle and amount (:mod:`hopsight.flow`).
     n_folds, n_inner
         Number of networks, each judging its part of the edges, and number of inner folds of each; one inner fold is
         set aside to calibrate the probabilities.

@@ -426,7 +426,8 @@ class NodeBaseline:
         )
         for kind, values in enumerate(raw_evidence(nodes, usual).values()):
             known = values[~np.isnan(values)]
-            usual.tails[kind], usual.nulls[kind] = fit_tail(known).numbers(), fit_null(known).numbers()
+            most = known if kind < len(KINDS) else _without_largest(known)
+            usual.tails[kind], usual.nulls[kind] = fit_tail(most).numbers(), fit_null(most).numbers()
             usual.levels[kind], usual.counts[kind] = quantile_levels(known), max(int(kind < len(KINDS)), known.size)
         if not triangles:
             usual.counts[[KINDS.index(kind) for kind in NEEDS_TRIANGLES]] = 0.0
@@ -435,6 +436,11 @@ class NodeBaseline:
     def knows(self, kind: str) -> bool:
         """Return whether there is evidence of this kind in the graph that the baseline was fitted to."""
         return bool(self.counts[ALL_KINDS.index(kind)] > 0)
+
+
+def _without_largest(values: FloatArray) -> FloatArray:
+    """Return values without the largest 2%: of the few nodes with any flow evidence, many may be anomalies."""
+    return np.sort(values)[: int(np.ceil((1.0 - TRIMMED) * values.size))]
 
 
 def misfit(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
@@ -503,7 +509,9 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
 
     The fitted tail p keeps the magnitude; r, the share of nodes with stronger evidence of that kind, cannot be misled
     by a tail that does not fit. 3 means about one ordinary node in a thousand. What a node lacks (NaN) counts as 0.
-    Flow evidence that the graph of the fit could not show is left out.
+    Flow evidence that the graph of the fit could not show is left out. Beside flow evidence, strengths s beyond log₁₀ n
+    of n nodes count log₁₀ n + log₁₀(1 + s − log₁₀ n): n nodes say little about chances far below 1 / n, and of eight
+    kinds none shall outweigh all others by that.
     """
     raw = raw_evidence(nodes, usual)
     found = _digits(raw, [Tail(*numbers) for numbers in usual.tails])
@@ -512,6 +520,9 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
         stronger = (0.5 + (count - 1.0) * (1.0 - ranks(values, usual.levels[number]))) / count
         by_rank = np.where(np.isnan(values), 0.0, -np.log10(stronger))
         found[kind] = (1.0 - RANK_SHARE) * found[kind] + RANK_SHARE * by_rank
+        if len(usual.counts) > len(KINDS):
+            beyond = np.maximum(found[kind] - np.log10(count), 0.0)
+            found[kind] += np.log10(1.0 + beyond) - beyond
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
 
 
