@@ -9,7 +9,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, fields, is_dataclass
+from dataclasses import astuple, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ import pytest
 import hopsight
 from hopsight.baselines.dominant import DOMINANT
 from hopsight.baselines.madan import MADAN
+from hopsight.canonical import Events
 from hopsight.detectors import DETECTORS, registry, storage
 from hopsight.detectors.base import Callback, Detector
 from hopsight.detectors.storage import load_detector, with_edges
@@ -101,6 +102,9 @@ def test_dataclasses_and_dictionaries_are_restored(
 
 def test_every_part_of_cross_hcm_is_restored(tmp_path: Path) -> None:
     small = two_groups(0, n_each=20)
+    source, target = small.edges
+    events = Events(source, target, np.arange(1.0, source.size + 1.0), np.linspace(1.6e9, 1.7e9, source.size))
+    small = replace(small, events=events)
     first, second = small.node_ids[:2].tolist()
     pairs = [tuple(small.node_ids[edge].tolist()) for edge in small.edges[:, :2].T]
     fitted = quick("cross_hcm").fit(small).learn({first: "anomalous", second: "normal"})

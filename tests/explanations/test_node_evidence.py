@@ -63,7 +63,7 @@ def test_all_strengths_are_listed_with_their_meaning(model: Any) -> None:
     assert [each.counts for each in reasons.evidence] == [True, True, True, True, False]
     text = str(reasons)
     assert f"Evidence: misfit {model.evidence_['misfit'][1]:.1f}, ring " in text
-    weighted = [kind for kind in DEFAULT_EVIDENCE if WEIGHTS[kind] != 1]
+    weighted = [kind for kind in DEFAULT_EVIDENCE if WEIGHTS[kind] != 1 and kind in model.evidence_]
     notes = ["3 = as unusual as 1 in 1,000 ordinary nodes"]
     notes += [*(f"{kind} counts {WEIGHTS[kind]:.0%}" for kind in weighted), "lockstep does not count"]
     assert f"({'; '.join(notes)}); decided by {reasons.decided_by}." in text

@@ -111,7 +111,8 @@ def _check_evidence(detector: Any) -> None:
         raise ValueError("evidence_ has the wrong type or length")
     if not _is_column("kind_thresholds_", limits, len(found)):
         raise ValueError("kind_thresholds_ has the wrong type or length")
-    if not ((detector.decided_by_ >= 0) & (detector.decided_by_ < len(detector.evidence))).all():
+    kinds = dict(enumerate(detector.evidence))
+    if not all(kinds.get(number) in found for number in np.unique(detector.decided_by_).tolist()):
         raise ValueError("decided_by_ names a kind that there is not")
     if not _fits(getattr(detector, "edge_threshold_", None), float):
         raise ValueError("edge_threshold_ is not a number")
