@@ -85,6 +85,9 @@ class AttributedGraph:
     events
         The rows of the edge table with their amounts and times (:class:`hopsight.canonical.Events`), before duplicate
         rows are merged into edges; None if they have neither.
+    derivation
+        What the last columns of ``attributes`` were derived from, if they were derived from the edges
+        (:class:`hopsight.io.derive.Derivation`).
     aside
         Columns that no detector sees but that ``learn`` takes by their name (:class:`hopsight.canonical.Aside`).
     edge_relation, relation_names
@@ -122,6 +125,7 @@ class AttributedGraph:
     known: Any = None
     rank_unknown: bool = False
     events: Any = None
+    derivation: Any = None
     aside: Mapping[str, Aside] = field(default_factory=dict)
     edge_relation: Any = None
     relation_names: Any = None
@@ -243,6 +247,14 @@ class AttributedGraph:
         upper = self.adjacency if self.directed else sp.triu(self.adjacency, k=1, format="csr")
         source = np.repeat(np.arange(self.n_nodes, dtype=np.int64), np.diff(upper.indptr))
         return frozen(np.stack([source, upper.indices.astype(np.int64)]))
+
+    def attributes_without(self, absent: NDArray[np.bool_]) -> Attributes:
+        """Return the attributes as if some edges did not exist: what was derived from the edges is derived again."""
+        if self.derivation is None:
+            return self.attributes
+        derived = self.derivation.without(self.edges, absent, directed=self.directed)
+        given = self.attributes[:, : self.n_attributes - derived.shape[1]]
+        return sp.csr_array(sp.hstack([given, derived])) if sp.issparse(given) else np.hstack([given, derived])
 
     @cached_property
     def known_edges(self) -> Any:

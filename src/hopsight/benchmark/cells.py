@@ -133,4 +133,4 @@ def _viewed(view: str, *source: Any) -> AttributedGraph:
     )
     attributes = transform.apply(graph.attributes, graph.attribute_names)
     names = graph.attribute_names if attributes.shape[1] == graph.n_attributes else None
-    return replace(graph, attributes=attributes, attribute_names=names)
+    return replace(graph, attributes=attributes, attribute_names=names, derivation=None)

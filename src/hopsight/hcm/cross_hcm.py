@@ -38,16 +38,20 @@ from hopsight.hcm.evidence import (
 from hopsight.hcm.groups import Group, all_groups
 from hopsight.hcm.network import ViewHopNetwork
 from hopsight.hcm.posterior import (
+    CALIBRATION_PAIRS,
     NODE_VALUES,
     SINGLE_PRECISION_EDGES,
     EdgePosterior,
     JudgedEdges,
     as_tensor,
+    calibrate,
+    calibrated,
     calibrations_of,
     judge_edges,
     median_where_unknown,
     node_scores,
     predict,
+    predicted_hop,
 )
 from hopsight.hcm.splits import (
     FoldIndex,
@@ -87,7 +91,7 @@ from hopsight.hcm.views import (
 )
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool
 from hopsight.io import graph_of
-from hopsight.io.derive import COUNTS, STRUCTURE
+from hopsight.io.derive import COUNTS, STRUCTURE, is_derived
 from hopsight.io.typed import with_relations
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
@@ -102,6 +106,7 @@ if TYPE_CHECKING:
     from hopsight.feedback.reasons import Distinction, LearnedReasons
 
 PRIOR_PAIRS = 10.0
+STEEPEST = 10.0  # slope of the logits of untrained hop counts in the dissimilarity; calibration flattens it
 SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
 ROWS_READ = 1 << 13  # nodes whose attributes a thread reads at a time
 LEARNED = ("before_", "rank_before_", "probability_", "edge_before_", "edge_anomaly_probability_")
@@ -137,6 +142,10 @@ class CrossHCM(Detector):
     evidence
         The kinds that count: misfit, ring, outlier, activity, lockstep; where edges have amounts or times also burst,
         pass_through, cycle and amount (:mod:`hopsight.flow`).
+    networks
+        Train networks that predict hop counts. False, as in the preset :meth:`untrained`, lets hop counts follow from
+        the dissimilarity of two nodes alone, which is several times as fast. So they do in any case if all attributes
+        were derived from the edges: networks do not see such attributes, because they contain the judged edge.
     n_folds, n_inner
         Number of networks, each judging its part of the edges, and number of inner folds of each; one inner fold is
         set aside to calibrate the probabilities.
@@ -167,6 +176,7 @@ class CrossHCM(Detector):
         "how unlikely an ordinary node is to look so unusual in its neighbors, its rings, its own attributes or its "
         "number of edges, the strongest counting most"
     )
+    presets: ClassVar[tuple[str, ...]] = ("untrained",)
     quick: ClassVar[Mapping[str, Any]] = {
         "n_units": 8, "mlp_units": 16, "n_epochs": 24, "burn_in": 12, "n_samples": 12, "min_class_pairs": 20,
     }  # fmt: skip
@@ -178,6 +188,7 @@ class CrossHCM(Detector):
     }  # fmt: skip
 
     evidence: tuple[str, ...] = DEFAULT_EVIDENCE
+    networks: bool = True
     n_folds: int = 3
     n_inner: int = 6
     n_units: int = 64
@@ -204,6 +215,11 @@ class CrossHCM(Detector):
     deviation: str = "variance"
     precision: str = "auto"
     score: str = "evidence"
+
+    @classmethod
+    def untrained(cls, **changes: Any) -> Self:
+        """Return a detector without networks: hop counts follow from the dissimilarity of two nodes alone."""
+        return cls(**({"networks": False} | changes))
 
     def check(self) -> None:
         """Refuse a parameter outside its range."""
@@ -349,7 +365,7 @@ class CrossHCM(Detector):
         checkpoint: Path | None,
         scratch: Path | None,
     ) -> FloatArray:
-        for_transform, for_drop, for_pairs, for_weights, for_dropout, for_noise = rngs
+        for_transform, for_drop, for_pairs = rngs[:3]
         clock, saved = StageClock(callback), Checkpoint.of(checkpoint, self, graph)
         self.split_seed_, self.directed_ = split_seed(self.seed), graph.directed
         self.learned_: Learned | None = None
@@ -370,15 +386,47 @@ class CrossHCM(Detector):
         self.class_sizes_, self.class_errors_, self.n_pairs_ = pool.sizes, pool.errors, pool.n_pairs
         self.n_inputs_, self.n_classes_ = attributes.shape[1], pool.n_classes
 
-        # 4. Compute what each network sees of the pool's nodes while an inner fold is hidden.
+        # 4. Judge every edge by what has not seen it.
+        if self._sees_attributes:
+            judged = self._learn(device, graph, attributes, index, pool, rngs[2:], callback, clock, saved, scratch)
+        else:
+            clock.begin("judge")
+            judged = self._fit_untrained(graph, index, pool, for_pairs)
+        del index, pool
+        if graph.n_edges > SINGLE_PRECISION_EDGES:
+            release_memory()  # what judging leaves in reference cycles is large
+
+        # 5. Weigh the evidence about every node.
+        clock.begin("scores")
+        scores = self._weigh(graph, attributes, judged, refit=True)
+        self.seconds_ = clock.end()
+        return scores
+
+    def _learn(
+        self,
+        device: torch.device,
+        graph: AttributedGraph,
+        attributes: FloatArray,
+        index: FoldIndex,
+        pool: PairPool,
+        rngs: Sequence[np.random.Generator],
+        callback: Callback | None,
+        clock: StageClock,
+        saved: Checkpoint,
+        scratch: Path | None,
+    ) -> JudgedEdges:
+        """Train the networks and return what each says of the edges that it has not seen."""
+        for_pairs, for_weights, for_dropout, for_noise = rngs
+
+        # Compute what each network sees of the pool's nodes while an inner fold is hidden.
         clock.begin("views")
         neighborhoods = Neighborhoods.of(graph, device, scratch)
-        views = Views(neighborhoods, in_unit(attributes, self.unit_, scratch), index, scratch)
+        views = Views(neighborhoods, in_unit(self._seen(graph, attributes), self.unit_, scratch), index, scratch)
         edges = as_tensor(graph.edges).to(device)
         seen = [views.of(folds, [pool.nodes(fold) for fold in folds]) for folds in self._trained_folds(index)]
         local = pool.renumbered()
 
-        # 5. Train the networks, and keep their weights along the way as posterior samples.
+        # Train the networks, and keep their weights along the way as posterior samples.
         networks = self.build_networks(self.n_inputs_, self.n_classes_, for_weights, device, directed=graph.directed)
         generators = Generators.spawn((for_pairs, for_dropout, for_noise), device)
         self.judging_seed_ = generators.judging_seed
@@ -390,7 +438,7 @@ class CrossHCM(Detector):
         )
         del seen  # it is large
 
-        # 6. Calibrate the probabilities on the pairs that each network set aside.
+        # Calibrate the probabilities on the pairs that each network set aside.
         clock.begin("judge")
         aside = [network * self.n_inner for network in range(self.n_folds)]
         self.calibrations_ = calibrations_of(
@@ -401,19 +449,75 @@ class CrossHCM(Detector):
             schedule,
             np.random.default_rng(self.judging_seed_),  # the same if a checkpoint held the samples
         )
-        del pool, local
+        return self._judge(views, edges, index.part, checkpoint=saved)
 
-        # 7. Judge every edge with the network that has not seen it.
-        judged = self._judge(views, edges, index.part, checkpoint=saved)
-        del views, neighborhoods, index, scores_now, observer
-        if graph.n_edges > SINGLE_PRECISION_EDGES:
-            release_memory()  # what judging leaves in reference cycles is large
+    def _fit_untrained(
+        self, graph: AttributedGraph, index: FoldIndex, pool: PairPool, rng: np.random.Generator
+    ) -> JudgedEdges:
+        """Calibrate what the dissimilarity of two nodes says about the hops between them, and judge every edge."""
+        self.samples_, self.loss_ = np.zeros((0, self.n_folds, 0), dtype=np.float32), np.zeros(0)
+        self.judging_seed_ = 0
+        found = []
+        for network in range(self.n_folds):
+            pairs, labels = pool.draw_aside(network, CALIBRATION_PAIRS, rng=rng)
+            found.append(calibrate(self._logits(graph, index.part == network, pairs)[None], labels))
+        self.calibrations_ = np.array(found)
+        return self._compare(graph, index.part)
 
-        # 8. Weigh the evidence about every node.
-        clock.begin("scores")
-        scores = self._weigh(graph, attributes, judged, refit=True)
-        self.seconds_ = clock.end()
-        return scores
+    def _compare(
+        self,
+        graph: AttributedGraph,
+        part: NDArray[Any],
+        edges: IntArray | None = None,
+        absent: NDArray[np.bool_] | None = None,
+    ) -> JudgedEdges:
+        """Judge all edges (or some) by the dissimilarity of their ends, as if more edges were absent."""
+        edges = np.arange(graph.n_edges) if edges is None else edges
+        found = np.empty((3, edges.size))
+        for network, calibration in enumerate(self.calibrations_):
+            mine, hidden = np.flatnonzero(part[edges] == network), part == network
+            if mine.size:
+                hidden = hidden if absent is None else hidden | absent
+                log_p = calibrated(self._logits(graph, hidden, graph.edges[:, edges[mine]]), calibration)
+                hop = predicted_hop(log_p, self.prediction).numpy()
+                found[:, mine] = hop, log_p[:, 0].exp().numpy(), -log_p[:, 0].numpy()
+        return JudgedEdges(found[0], np.zeros(edges.size), found[1], found[2])
+
+    def _logits(self, graph: AttributedGraph, absent: NDArray[np.bool_], pairs: IntArray) -> Tensor:
+        """Return logits that favor farther classes the less alike two nodes are, as if some edges were absent.
+
+        Those of class c are 10 c d with d the relative dissimilarity, before a calibration decides how steep they are.
+        """
+        rows, ends = np.unique(pairs, return_inverse=True)
+        attributes = self._attributes_without(graph, absent, rows)
+        unlike = self.references_.relative_dissimilarity(attributes, ends.reshape(pairs.shape))
+        return torch.from_numpy(np.multiply.outer(STEEPEST * unlike, np.arange(self.n_classes_)))
+
+    def _attributes_without(self, graph: AttributedGraph, absent: NDArray[np.bool_], rows: IntArray) -> FloatArray:
+        """Return the transformed attributes of some nodes as if some edges were absent."""
+        given = graph.attributes_without(absent)[rows]
+        return np.asarray(inputs_of(graph, self.transform_, self.magnitude_, rows, given), dtype=np.float64)
+
+    @property
+    def _sees_attributes(self) -> bool:
+        """Whether there are networks, and attributes for them to see that do not come from the edges."""
+        return self.networks and not all(map(is_derived, self.transform_.names))
+
+    def _seen(self, graph: AttributedGraph, attributes: FloatArray, rows: IntArray | None = None) -> FloatArray:
+        """Return transformed attributes (of some rows) as networks see them: without what was derived from the edges.
+
+        Otherwise the attributes of its ends would tell that an edge exists.
+        """
+        derived = [name for name in self.transform_.names if is_derived(name)]
+        if not derived:
+            return attributes
+        columns = self.transform_.columns_of(derived)
+        if columns.any():
+            return np.where(columns, attributes.dtype.type(0), attributes)
+        given = graph.attributes if rows is None else graph.attributes[rows]
+        shown = np.array([name not in derived for name in graph.attribute_names], dtype=np.float64)
+        given = sp.csr_array(given @ sp.diags_array(shown)) if sp.issparse(given) else given * shown
+        return inputs_of(graph, self.transform_, self.magnitude_, rows, given)
 
     def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator, scratch: Path | None) -> FloatArray:
         """Return the transformed attributes; fix the transformation, the unit of the views and what is usual."""
@@ -507,7 +611,7 @@ class CrossHCM(Detector):
         self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
         unlike = self.references_.relative_dissimilarity(attributes, graph.edges, self.edge_hop_.dtype)
         unlike = median_where_unknown(unlike, graph.known_edges)
-        edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, unlike)
+        edges = EdgeFeatures(self.edge_hop_ if self._sees_attributes else unlike, self.edge_surprise_, unlike)
         if refit:
             self.edge_baseline_ = EdgeBaseline.fit(edges.rows(baseline_edges(graph)))
         self.edge_dissimilarity_ = edges.dissimilarity
@@ -605,14 +709,17 @@ class CrossHCM(Detector):
         copied = self._copy_for(graph)
         check_edges(graph)
         attributes = inputs_of(graph, self.transform_, self.magnitude_)
-        views = self._views(graph, attributes, device)
-        judged = self._judge(views, as_tensor(graph.edges).to(device), views.index.part)
+        if self._sees_attributes:
+            views = self._views(graph, attributes, device)
+            judged = self._judge(views, as_tensor(graph.edges).to(device), views.index.part)
+        else:
+            judged = self._compare(graph, self.splits.of(edge_hashes(graph)).part)
         return copied._finish(copied._weigh(graph, attributes, judged, refit=False), keep_threshold=True)
 
     def _views(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> Views:
         """Return what the networks see of a graph."""
         index = self.splits.of(edge_hashes(graph))
-        return Views(Neighborhoods.of(graph, device), in_unit(attributes, self.unit_), index)
+        return Views(Neighborhoods.of(graph, device), in_unit(self._seen(graph, attributes), self.unit_), index)
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the posterior samples and the attribute transformation of the fit."""
@@ -622,46 +729,63 @@ class CrossHCM(Detector):
     def score_without(self, graph: AttributedGraph, node: int, edges: NDArray[np.int64]) -> float:
         """Return the score a node would have if some edges (positions in ``graph.edges``) were absent.
 
-        Every posterior sample judges the node's other edges again, in a graph without the absent ones. Edges
-        elsewhere, and what the node is compared with, are those of the fit.
+        Every posterior sample judges the node's other edges again, in a graph without the absent ones, and what was
+        derived from the edges is derived again. Edges elsewhere, and what the node is compared with, are those of the
+        fit.
         """
-        device, part = resolve_device(self.device), around(graph, node, edges, radius=1)
-        attributes = inputs_of(graph, self.transform_, self.magnitude_, part.inner)
+        part, absent = around(graph, node, edges, radius=1), np.zeros(graph.n_edges, dtype=np.bool_)
+        absent[edges] = True
+        judged = (self._judge_around if self._sees_attributes else self._compare_around)(graph, part, absent)
+        if self.score != "evidence":
+            mean, spread = float(judged.hop.mean()), float(judged.variance.mean())
+            return mean if self.score == "ahp" else mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
+        evidence = strengths(self._features_of(graph, node, part, judged, absent), self.node_baseline_)
+        strength = float(combine(evidence, self.evidence)[0][0])
+        return strength if self.learned_ is None else self._learned_score(graph, node, part, evidence, strength)
+
+    def _judge_around(self, graph: AttributedGraph, part: Around, absent: NDArray[np.bool_]) -> JudgedEdges:
+        """Let the networks judge the remaining edges of a node in the part of the graph around it."""
+        device = resolve_device(self.device)
+        attributes = self._seen(graph, inputs_of(graph, self.transform_, self.magnitude_, part.inner), part.inner)
         weight = None if graph.edge_weight is None else graph.relative_weight[part.positions]
         near = Neighborhoods(part.edges, part.nodes.size, weight, directed=graph.directed, device=device)
         index = self.splits.of(edge_hashes(graph, part.positions))
         views = Views(near, part.with_zeros(in_unit(attributes, self.unit_)), index)
         rows, ends = np.unique(part.judged, return_inverse=True)
-        judged = self._judge(
+        return self._judge(
             views,
             torch.from_numpy(ends.reshape(2, -1)).to(device),
             index.part[np.searchsorted(part.positions, part.mine)],
             part.places_of(rows),
         )
-        if self.score != "evidence":
-            mean, spread = float(judged.hop.mean()), float(judged.variance.mean())
-            return mean if self.score == "ahp" else mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
-        evidence = strengths(self._features_of(graph, node, part, judged), self.node_baseline_)
-        strength = float(combine(evidence, self.evidence)[0][0])
-        return strength if self.learned_ is None else self._learned_score(graph, node, part, evidence, strength)
 
-    def _features_of(self, graph: AttributedGraph, node: int, part: Around, judged: JudgedEdges) -> NodeFeatures:
+    def _compare_around(self, graph: AttributedGraph, part: Around, absent: NDArray[np.bool_]) -> JudgedEdges:
+        """Judge the remaining edges of a node by the dissimilarity of their ends."""
+        return self._compare(graph, self.splits.of(edge_hashes(graph)).part, part.mine, absent)
+
+    def _features_of(
+        self, graph: AttributedGraph, node: int, part: Around, judged: JudgedEdges, absent: NDArray[np.bool_]
+    ) -> NodeFeatures:
         """Return the features of one node from new values of its remaining edges and those of the fit elsewhere."""
         near, mine = np.unique(part.judged), part.mine
         inside = edges_among(graph, near)
         inside = inside[np.isin(inside, mine) | ((graph.edges[0, inside] != node) & (graph.edges[1, inside] != node))]
-        edges = EdgeFeatures(
-            self.edge_hop_[inside].copy(), self.edge_surprise_[inside].copy(), self.edge_dissimilarity_[inside]
-        )
+        attributes = self._attributes_without(graph, absent, near)
+        columns = (self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
+        edges = EdgeFeatures(*(values[inside] for values in columns))
         known = slice(None) if graph.known_edges is None else graph.known_edges[mine]
         new = np.searchsorted(inside, mine[known])
         edges.hop[new], edges.surprise[new] = judged.hop[known], judged.surprise[known]
         local, at = np.searchsorted(near, graph.edges[:, inside]), np.searchsorted(near, [node])
+        if graph.derivation is not None:
+            again = slice(None) if graph.known_edges is None else graph.known_edges[inside]
+            edges.dissimilarity[again] = self.references_.relative_dissimilarity(attributes, local[:, again])
+        if not self._sees_attributes:
+            edges.hop[:] = edges.dissimilarity
         weight = graph.edge_data.rows(inside).weight
         found: dict[str, Any] = self.edge_baseline_.at_nodes(local, edges, near.size, weight)
-        attributes = np.asarray(inputs_of(graph, self.transform_, self.magnitude_, np.array([node])), dtype=np.float64)
         degrees = np.array([mine.size])
-        deviation, residual = self._own_features(graph, np.array([node]), attributes, degrees)
+        deviation, residual = self._own_features(graph, np.array([node]), attributes[at], degrees)
         of_edges: dict[str, Any] = {name: None if values is None else values[..., at] for name, values in found.items()}
         flow = None
         if self.flow_baseline_ is not None and graph.events is not None:

@@ -57,10 +57,17 @@ def fit_inputs(
 
 
 def inputs_of(
-    graph: AttributedGraph, transform: AttributeTransform, magnitude: float, rows: IntArray | None = None
+    graph: AttributedGraph,
+    transform: AttributeTransform,
+    magnitude: float,
+    rows: IntArray | None = None,
+    given: Any = None,
 ) -> Matrix:
-    """Return the attributes of a graph, or of some of its rows, as a fit transformed them."""
-    chosen = graph.attributes if rows is None else graph.attributes[rows]
+    """Return the attributes of a graph, or of some of its rows, as a fit transformed them.
+
+    ``given`` are attributes of these rows in place of those of the graph.
+    """
+    chosen = given if given is not None else graph.attributes if rows is None else graph.attributes[rows]
     types = None if graph.node_types is None else graph.node_types if rows is None else graph.node_types[rows]
     large = in_single_precision(graph)
     out = (lambda shape: np.empty(shape, dtype=np.float32)) if large else None

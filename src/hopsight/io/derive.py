@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +32,10 @@ MOST_SHARED = 50  # different values of a category column with such shares
 OF_EDGES = "of edges"  # in place of sent and received in an undirected graph
 PARTS = 4  # ranges of nodes that threads share
 COMPARED = 1000  # values by which columns that differ are told apart
+_SUMMARY = re.compile(
+    r"(.+ |edges )(sent|received|of edges), (median|mean|log sum|spread|minimum|maximum|share |first|last|"
+    r"log median gap|burstiness|different values|largest share)|edges, largest share with one node"
+)
 FOR_COUNT = " for its count"  # ends the name of what is compared with nodes that have about as many rows
 
 
@@ -45,6 +50,22 @@ class EdgeRows:
     categories: Sequence[pl.Series] = ()  # text
     units: Mapping[str, str] = field(default_factory=dict)  # " in days" or " in seconds" of times, where it is known
     directed: bool = True  # otherwise nodes neither send nor receive, but have edges
+
+    def some(self, chosen: NDArray[np.bool_]) -> EdgeRows:
+        """Return the chosen rows."""
+
+        def those(columns: Sequence[pl.Series]) -> list[pl.Series]:
+            return [column.filter(chosen) for column in columns]
+
+        return EdgeRows(
+            self.source[chosen],
+            self.target[chosen],
+            those(self.numbers),
+            those(self.times),
+            those(self.categories),
+            self.units,
+            self.directed,
+        )
 
     def both_ways(self) -> EdgeRows:
         """Return every row in both directions."""
@@ -159,16 +180,67 @@ def derive(
     undirected graph, either kind summarizes all edges of a node (``amount of edges, median``).
     ``arcs`` are those of the rows, if they are known.
     """
-    found: dict[str, FloatArray] = {}
-    rows = rows if rows.directed else rows.both_ways()
-    arcs = arcs or Arcs.of(rows.source, rows.target, n_nodes)
-    chosen = [kind for kind in ("sent", "received") if kind in kinds][: 2 if rows.directed else 1]
-    for columns in in_order(lambda kind: _summaries(rows, n_nodes, kind, arcs), chosen):
-        found |= columns
-    if "structure" in kinds:
-        found |= structure(arcs)
+    found = _derived(rows, n_nodes, kinds, arcs)
     names = _distinct(found)
     return frozen(np.column_stack([found[name] for name in names]) if names else np.zeros((n_nodes, 0))), names
+
+
+def _derived(
+    rows: EdgeRows, n_nodes: int, kinds: Sequence[str], arcs: Arcs | None = None, all_rows: EdgeRows | None = None
+) -> dict[str, FloatArray]:
+    """Return the derived attributes by name; which values of a category have a share is decided by ``all_rows``."""
+    found: dict[str, FloatArray] = {}
+    whole = rows if all_rows is None else all_rows
+    if not rows.directed:
+        rows, whole = rows.both_ways(), whole.both_ways()
+    arcs = arcs or Arcs.of(rows.source, rows.target, n_nodes)
+    chosen = [kind for kind in ("sent", "received") if kind in kinds][: 2 if rows.directed else 1]
+    for columns in in_order(lambda kind: _summaries(rows, n_nodes, kind, arcs, whole.categories), chosen):
+        found |= columns
+    return found | (structure(arcs) if "structure" in kinds else {})
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What some attributes of a graph were derived from, to derive them again without some of its edges.
+
+    Attributes
+    ----------
+    rows, place
+        The rows of the edge table by the places of nodes in the order of their ids, and the place of each node.
+    kinds, names
+        What was derived (:func:`derive`), and the names of the columns.
+    """
+
+    rows: EdgeRows
+    place: IntArray
+    kinds: Sequence[str]
+    names: Sequence[str]
+
+    def without(self, edges: NDArray[np.int64], absent: NDArray[np.bool_], *, directed: bool) -> FloatArray:
+        """Return the derived columns of a graph with these edges, as if some of them had no rows."""
+        n_nodes = self.place.size
+        ends = self.place[edges]
+        gone = _keys(ends[0][absent], ends[1][absent], n_nodes, directed)
+        shown = ~np.isin(_keys(self.rows.source, self.rows.target, n_nodes, directed), gone)
+        found = _derived(self.rows.some(shown), n_nodes, self.kinds, all_rows=self.rows)
+        nothing = np.zeros(n_nodes)  # a column that only the absent rows gave a reason for
+        return np.column_stack([found.get(name, nothing) for name in self.names])[self.place]
+
+
+def _keys(source: IntArray, target: IntArray, n_nodes: int, directed: bool) -> IntArray:
+    """Return one number per pair of nodes, in an undirected graph whatever their order."""
+    first, second = (source, target) if directed else (np.minimum(source, target), np.maximum(source, target))
+    return first.astype(np.int64) * n_nodes + second
+
+
+def is_derived(name: str) -> bool:
+    """Return whether an attribute of this name is one of those that :func:`derive` makes.
+
+    >>> [is_derived(name) for name in ("core number", "amount sent, median", "edges sent, log count", "age")]
+    [True, True, True, False]
+    """
+    return name in STRUCTURE or name in COUNTS or bool(_SUMMARY.match(name))
 
 
 def _distinct(columns: dict[str, FloatArray]) -> list[str]:
@@ -182,7 +254,9 @@ def _distinct(columns: dict[str, FloatArray]) -> list[str]:
     return [name for name in columns if name in chosen]
 
 
-def _summaries(rows: EdgeRows, n_nodes: int, kind: str, arcs: Arcs) -> dict[str, FloatArray]:
+def _summaries(
+    rows: EdgeRows, n_nodes: int, kind: str, arcs: Arcs, all_categories: Sequence[pl.Series]
+) -> dict[str, FloatArray]:
     """Return the summaries of the rows that nodes sent or received."""
     mine = rows.source if kind == "sent" else rows.target
     counts = (arcs.n_sent if kind == "sent" else arcs.n_received).astype(np.float64)
@@ -190,9 +264,9 @@ def _summaries(rows: EdgeRows, n_nodes: int, kind: str, arcs: Arcs) -> dict[str,
     of = kind if rows.directed else OF_EDGES
     for column in rows.numbers:
         found |= _named(_of_numbers(*_known(mine, column), n_nodes), counts, f"{column.name} {of}")
-    for column in rows.categories:
+    for column, whole in zip(rows.categories, all_categories, strict=True):
         frame = pl.DataFrame({"node": pl.Series(mine, dtype=pl.Int64), "value": column}).drop_nulls()
-        found |= _named(_grouped(frame, _category_summaries(column), n_nodes), counts, f"{column.name} {of}")
+        found |= _named(_grouped(frame, _category_summaries(whole), n_nodes), counts, f"{column.name} {of}")
     for column in rows.times:
         times = _of_times(*_known(mine, column), n_nodes, rows.units.get(column.name, ""))
         found |= _named(times, counts, f"{column.name} {of}")

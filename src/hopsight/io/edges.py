@@ -17,7 +17,7 @@ from hopsight.canonical import Events
 from hopsight.checks import option, plural
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
-from hopsight.io.derive import DERIVE, Arcs, EdgeRows, derive
+from hopsight.io.derive import DERIVE, Arcs, Derivation, EdgeRows, derive
 from hopsight.io.ids import PAIRS
 from hopsight.io.nodes import NO_ATTRIBUTES, check_column, distinct
 from hopsight.io.notices import notice
@@ -678,6 +678,7 @@ def add_derived(
         matrix, names = derive(rows, n_nodes, kinds, arcs)
         matrix = matrix if is_sorted else matrix[place]
         if names:
+            fields["derivation"] = Derivation(rows, place, tuple(kinds), tuple(names))
             words = kinds if rows.directed else dict.fromkeys(kind if kind == DERIVE[0] else "data" for kind in kinds)
             notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(words)}.", notices)
         known = fields.get("attributes")

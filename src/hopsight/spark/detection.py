@@ -95,6 +95,8 @@ def detect(
     detector = replace(detector or CrossHCM())  # without what an earlier fit has set
     detector.check()
     threshold(np.zeros(1), detector.contamination, detector.false_alarms)  # refuses a share outside its range
+    if not detector.networks:
+        raise ValueError("the Spark engine trains networks; set networks to True")
     if detector.dropout and detector.dropout_at_prediction:
         raise ValueError("the Spark engine judges edges without dropout; set dropout_at_prediction to False")
     check_count("repeat", repeat)
