@@ -16,9 +16,9 @@ FLOW_KINDS = ("burst", "pass_through", "cycle", "amount")  # from amounts and ti
 KINDS = ("misfit", "ring", "outlier", "activity", "lockstep", *FLOW_KINDS)  # the order of the columns of evidence
 WEIGHTS = {
     "misfit": 1.0,
-    "ring": 1.0,
-    "outlier": 0.6,
-    "activity": 0.7,
+    "ring": 0.8,
+    "outlier": 0.4,
+    "activity": 0.5,
     "lockstep": 1.0,
     "burst": 1.0,
     "pass_through": 1.0,

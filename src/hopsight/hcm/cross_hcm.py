@@ -134,8 +134,9 @@ class CrossHCM(Detector):
 
     Each kind of ``evidence`` (:mod:`hopsight.hcm.evidence`) is −log₁₀ of a tail probability: 3 means that about one
     ordinary node in a thousand looks so unusual. ``evidence_`` holds one array per kind. ``decision_score_`` is the
-    root of the sum of the squares of the chosen kinds, where outlier counts 60% and activity 70%; ``decided_by_`` is
-    the kind that adds most. ``score="ahp"`` and ``"hav"`` are the paper's scores of the same predictions.
+    root of the sum of the squares of the chosen kinds, where ring counts 80%, activity 50% and outlier 40%;
+    ``decided_by_`` is the kind that adds most. ``score="ahp"`` and ``"hav"`` are the paper's scores of the same
+    predictions.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ class CrossHCM(Detector):
     scaling: str = "auto"
     drop_ratio: float = 0.4
     similarity: str = "auto"
-    n_classes: int = 4
+    n_classes: int = 3
     sampling_ratio: float = 0.225
     max_pairs: int = 4096
     min_class_pairs: int = 200

@@ -32,8 +32,6 @@ NO_TRIANGLES = (
     "No edges close a triangle, as in every graph between two kinds of nodes: there is no ring and no lockstep "
     "evidence, and neither counts in the score."
 )
-RANK_SHARE = 0.25  # of the strength of evidence; the rest is its fitted tail
-MISFIT_SHARES = np.array([0.25, 0.25, 0.5])  # of hop count, surprise and dissimilarity
 TRIMMED = 0.02  # share of nodes with the largest deviations that a baseline is fitted without
 ROUNDS = 8  # of reweighting
 DEGREE_GROUPS = 20
@@ -283,11 +281,11 @@ class EdgeBaseline:
     def node_means(
         self, ends: NDArray[np.int64], edges: EdgeFeatures, n_nodes: int, weight: FloatArray | None = None
     ) -> FloatArray:
-        """Return (3, n_nodes) means of hop count, surprise and dissimilarity over each node's edges.
+        """Return (2, n_nodes) means of hop count and dissimilarity over each node's edges.
 
         An edge counts by its absolute weight; the edges of a node without any weight count alike.
         """
-        columns = (edges.hop, edges.surprise, edges.dissimilarity)
+        columns = (edges.hop, edges.dissimilarity)
         plain = neighbor_means(ends, columns, n_nodes)
         if weight is None:
             return plain
@@ -339,7 +337,7 @@ class NodeFeatures:
     degrees
         Number of edges.
     edge_means
-        (3, n_nodes) means over a node's edges of hop count, surprise and relative dissimilarity; NaN without edges.
+        (2, n_nodes) means over a node's edges of hop count and relative dissimilarity; NaN without edges.
     strangers, lookalikes
         Sums over a node's triangles of the product of their sides' strangeness, and of their sides' alikeness.
     deviation
@@ -388,22 +386,20 @@ class NodeBaseline:
     Attributes
     ----------
     means
-        (3, 3) center, between and within of each edge mean, see :func:`fit_mean_baseline`.
+        (2, 3) center, between and within of each edge mean, see :func:`fit_mean_baseline`.
     lines
         (2, 2) intercept and slope in log degree of triangles of strangers and of lookalikes.
     tails, nulls
         (5, 5) the cautious tail and the empirical null of each kind, in the order of :data:`KINDS`; with flow evidence
         (9, 5), in the order of :data:`ALL_KINDS`.
-    levels, counts
-        (n_kinds, n_levels) quantiles of each kind that ranks are read from, and (n_kinds,) the number of nodes behind
-        them, 0 for a kind that the graph cannot show.
+    counts
+        (n_kinds,) the number of nodes that each kind was fitted to, 0 for a kind that the graph cannot show.
     """
 
     means: FloatArray
     lines: FloatArray
     tails: FloatArray
     nulls: FloatArray
-    levels: FloatArray
     counts: FloatArray
 
     @classmethod
@@ -421,14 +417,13 @@ class NodeBaseline:
             np.array([degree_line(_root(sums, nodes.degrees), nodes.degrees) for sums in sums_over_triangles]),
             np.zeros((n_kinds, len(fields(Tail)))),
             np.zeros((n_kinds, len(fields(Tail)))),
-            np.zeros((n_kinds, N_LEVELS)),
             np.ones(n_kinds),
         )
         for kind, values in enumerate(raw_evidence(nodes, usual).values()):
             known = values[~np.isnan(values)]
             most = known if kind < len(KINDS) else _without_largest(known)
             usual.tails[kind], usual.nulls[kind] = fit_tail(most).numbers(), fit_null(most).numbers()
-            usual.levels[kind], usual.counts[kind] = quantile_levels(known), max(int(kind < len(KINDS)), known.size)
+            usual.counts[kind] = max(int(kind < len(KINDS)), known.size)
         if not triangles:
             usual.counts[[KINDS.index(kind) for kind in NEEDS_TRIANGLES]] = 0.0
         return usual
@@ -446,15 +441,15 @@ def _without_largest(values: FloatArray) -> FloatArray:
 def misfit(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
     """Return how far away each node's neighbors look, in standard errors; NaN for a node without edges.
 
-    For each of three features of the edges (hop count, surprise, relative dissimilarity) the mean over a node's edges
-    becomes z = (mean − median) / √(A / (1 + degree / 3) + B / degree), where A is how much nodes differ and B how much
-    the edges of one node do. Misfit is ¼ z(hop) + ¼ z(surprise) + ½ z(dissimilarity): what was learned counts as much
-    as what was not, because the neighborhood that a stranger is connected to vouches for it in ÂX, but not in its own
-    attributes. Evidence adds up over edges: a hub is judged as sharply as its many edges allow. If edges have weights,
-    the means are weighted, and the degree is the effective number of edges, (Σ|w|)² / Σw².
+    For each of two features of the edges (hop count, relative dissimilarity) the mean over a node's edges becomes z =
+    (mean − median) / √(A / (1 + degree / 3) + B / degree), where A is how much nodes differ and B how much the edges of
+    one node do. Misfit is the mean of both z: what was learned counts as much as what was not, because the
+    neighborhood that a stranger is connected to vouches for it in ÂX, but not in its own attributes. Evidence adds up
+    over edges: a hub is judged as sharply as its many edges allow. If edges have weights, the means are weighted, and
+    the degree is the effective number of edges, (Σ|w|)² / Σw².
     """
     z = [mean_z(values, nodes.n_averaged, mean) for values, mean in zip(nodes.edge_means, usual.means, strict=True)]
-    return np.asarray(MISFIT_SHARES @ np.stack(z))
+    return np.asarray(np.mean(z, axis=0))
 
 
 def ring(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
@@ -505,24 +500,17 @@ def raw_evidence(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArr
 
 
 def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]:
-    """Return every kind of evidence as −¾ log₁₀ p − ¼ log₁₀ r, with p the cautious tail and r the rank.
+    """Return every kind of evidence as −log₁₀ of its cautious tail; what a node lacks (NaN) counts as 0.
 
-    The fitted tail p keeps the magnitude; r, the share of nodes with stronger evidence of that kind, cannot be misled
-    by a tail that does not fit. 3 means about one ordinary node in a thousand. What a node lacks (NaN) counts as 0.
-    Flow evidence that the graph of the fit could not show is left out. Beside flow evidence, strengths s beyond log₁₀ n
-    of n nodes count log₁₀ n + log₁₀(1 + s − log₁₀ n): n nodes say little about chances far below 1 / n, and of eight
-    kinds none shall outweigh all others by that.
+    3 means about one ordinary node in a thousand. Flow evidence that the graph of the fit could not show is left out.
+    Beside flow evidence, strengths s beyond log₁₀ n of n nodes count log₁₀ n + log₁₀(1 + s − log₁₀ n): n nodes say
+    little about chances far below 1 / n, and of eight kinds none shall outweigh all others by that.
     """
-    raw = raw_evidence(nodes, usual)
-    found = _digits(raw, [Tail(*numbers) for numbers in usual.tails])
-    for number, (kind, values) in enumerate(raw.items()):
-        count = max(usual.counts[number], 1.0)
-        stronger = (0.5 + (count - 1.0) * (1.0 - ranks(values, usual.levels[number]))) / count
-        by_rank = np.where(np.isnan(values), 0.0, -np.log10(stronger))
-        found[kind] = (1.0 - RANK_SHARE) * found[kind] + RANK_SHARE * by_rank
-        if len(usual.counts) > len(KINDS):
-            beyond = np.maximum(found[kind] - np.log10(count), 0.0)
-            found[kind] += np.log10(1.0 + beyond) - beyond
+    found = _digits(raw_evidence(nodes, usual), [Tail(*numbers) for numbers in usual.tails])
+    if len(usual.counts) > len(KINDS):
+        for number, (kind, strength) in enumerate(found.items()):
+            beyond = np.maximum(strength - np.log10(max(usual.counts[number], 1.0)), 0.0)
+            found[kind] = strength + np.log10(1.0 + beyond) - beyond
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
 
 
@@ -530,7 +518,8 @@ def combine(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[
     """Return the score of each node, √(Σ (w · strength)²) over the chosen kinds, and which of them adds most.
 
     The strongest kind decides nearly alone where it stands out; kinds that agree add up, and one that sees nothing
-    changes nothing. Outlier and activity have a weight w below 1 (:data:`hopsight.detectors.table.WEIGHTS`).
+    changes nothing. All kinds but misfit and lockstep have a weight w below 1
+    (:data:`hopsight.detectors.table.WEIGHTS`).
     """
     strengths = weighted(evidence, chosen)
     return np.sqrt((strengths**2).sum(axis=0)), strengths.argmax(axis=0)

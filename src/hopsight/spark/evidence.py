@@ -269,7 +269,7 @@ def feature_blocks(
 def node_features(rows: Array) -> NodeFeatures:
     """Return rows of the blocks ``features`` in the form that evidence is computed from."""
     known = dict(zip(FEATURES, rows.T, strict=True))
-    means = np.stack([known[name] for name in ("hop", "surprise", "dissimilarity")])
+    means = np.stack([known[name] for name in ("hop", "dissimilarity")])
     others = (known[name] for name in ("strangers", "lookalikes", "deviation", "residual"))
     return NodeFeatures(known["degree"].astype(np.int64), means, *others)
 
