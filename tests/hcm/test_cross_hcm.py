@@ -98,7 +98,7 @@ def test_an_edge_leaves_no_trace_in_what_it_is_judged_by(monkeypatch: pytest.Mon
             alike = [np.array_equal(one, other) for one, other in zip(*classes, strict=True)]
             if k == part[edge]:
                 assert all(same) and len(same) == 2 * (n_inner - 1)
-                assert all(alike) and len(alike) == 4 * n_inner
+                assert all(alike) and len(alike) == 3 * n_inner
             else:
                 changed += same.count(False)
                 assert not all(alike)  # hops are counted along the edge
@@ -135,7 +135,7 @@ def noise_graph(seed: int) -> AttributedGraph:
 def test_in_pure_noise_an_edge_is_as_likely_as_any_of_four_classes() -> None:
     """Nothing can be known, so p(one hop) is 1/4; a network that trained on an edge remembers it all the same."""
     graph = noise_graph(0)
-    model: Any = CrossHCM(drop_ratio=0.0, seed=0).fit(graph)
+    model: Any = CrossHCM(drop_ratio=0.0, n_classes=4, seed=0).fit(graph)
     assert model.n_classes_ == 4
     assert model.edge_probability_.mean() == pytest.approx(0.25, abs=0.06)
     part = model.splits.of(edge_hashes(graph)).part
