@@ -1,7 +1,7 @@
-"""Find the anomalies of the demo graph.
+"""Find suspects in a small bank.
 
-The demo graph has 2,400 people and 48 planted anomalies. The bars show how strong each kind of evidence is for the
-people who rank highest.
+The demo graph is a made-up bank with 2,400 accounts, 60 of which take part in fraud. The bars show how
+strong each kind of evidence is for the accounts that rank highest.
 """
 
 import matplotlib.pyplot as plt

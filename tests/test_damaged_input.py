@@ -39,7 +39,7 @@ def test_damaged_files_through_the_command_line(
     originals = {path: path.read_bytes() for path in files}
     rnd = random.Random(0)
     commands = (
-        ["data", "info", str(source)],
+        ["describe", str(source)],
         ["convert", str(source), str(tmp_path / "out.npz"), "--force"],
         ["detect", str(source), "--detector", "lof", "--top", "1", "--out", str(tmp_path / "out"), "--quiet"],
     )

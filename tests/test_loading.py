@@ -115,7 +115,7 @@ def test_refusals_speak_of_parameters_in_python_and_of_options_on_the_command_li
     path.write_text("from,to,amount\na,b,1\nb,c,2\nc,a,many\na,c,4\nb,a,5\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"or pass category=\['amount'\] or ignore=\['amount'\]"):
         load(path)
-    assert main(["data", "info", str(path)]) == 2
+    assert main(["describe", str(path)]) == 2
     assert "or pass --category amount or --ignore amount" in capsys.readouterr().err
 
 
@@ -132,5 +132,5 @@ def test_notices_speak_of_parameters_in_python_and_of_options_on_the_command_lin
     with caplog.at_level(logging.WARNING, logger="hopsight"):
         load(path)
     assert "pass directed=True to keep both." in caplog.text and "--" not in caplog.text
-    assert main(["data", "info", str(path)]) == 0
+    assert main(["describe", str(path)]) == 0
     assert "pass --directed to keep both" in "".join(capsys.readouterr())

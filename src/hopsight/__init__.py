@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hopsight.baselines.madan import MADAN
     from hopsight.baselines.radar import Radar
     from hopsight.baselines.resgcn import ResGCN
-    from hopsight.datasets import inject, make_bank, make_demo, make_graph, make_textbook
+    from hopsight.datasets import inject, make_demo, make_graph, make_textbook
     from hopsight.detectors import DETECTORS
     from hopsight.detectors.storage import load_detector
     from hopsight.explanations import explain
@@ -48,7 +48,6 @@ __all__ = [
     "inject",
     "load",
     "load_detector",
-    "make_bank",
     "make_demo",
     "make_graph",
     "make_textbook",
@@ -63,7 +62,6 @@ _HOMES = {
     "inject": "hopsight.datasets",
     "load": "hopsight.loading",
     "load_detector": "hopsight.detectors.storage",
-    "make_bank": "hopsight.datasets",
     "make_demo": "hopsight.datasets",
     "make_graph": "hopsight.datasets",
     "make_textbook": "hopsight.datasets",

@@ -32,6 +32,6 @@ def test_a_bank_is_decided_by_its_seed_and_can_be_written_and_read(tmp_path) -> 
     assert not one.transfers.equals(other.transfers)
     one.write(tmp_path)
     read = hs.load(tmp_path / "transfers.csv", nodes=tmp_path / "accounts.csv", notices=[])
-    made = hs.make_bank(400, 1)
+    made = hs.make_demo(400, 1)
     assert read.n_edges == made.n_edges
     assert set(made.node_ids[made.labels == 1]) == set(one.cases["account"])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hopsight.datasets.bank import Bank, bank_tables, make_bank
+from hopsight.datasets.bank import Bank, bank_tables, make_demo
 from hopsight.datasets.catalog import CATALOG, Entry, fetch, find, get_entry, info, overview
-from hopsight.datasets.demo import DemoTruth, demo_truth, make_demo
 from hopsight.datasets.injection import inject
 from hopsight.datasets.synthetic import make_graph
 from hopsight.datasets.textbook import make_textbook
@@ -12,16 +11,13 @@ from hopsight.datasets.textbook import make_textbook
 __all__ = [
     "CATALOG",
     "Bank",
-    "DemoTruth",
     "Entry",
     "bank_tables",
-    "demo_truth",
     "fetch",
     "find",
     "get_entry",
     "info",
     "inject",
-    "make_bank",
     "make_demo",
     "make_graph",
     "make_textbook",

@@ -191,14 +191,14 @@ def bank_tables(
 
 
 @lru_cache(maxsize=2)
-def make_bank(n: int = 2400, seed: int = 0) -> AttributedGraph:
+def make_demo(n: int = 2400, seed: int = 0) -> AttributedGraph:
     """Return a small bank as a graph: its accounts, and its transfers with amounts and times as events.
 
     Planted accounts have the label 1 and the kind 1. :func:`bank_tables` returns the tables and has more parameters.
 
     Examples
     --------
-    >>> bank = make_bank(n=600)
+    >>> bank = make_demo(n=600)
     >>> bank.n_nodes, int(bank.labels.sum())
     (600, 60)
     """
