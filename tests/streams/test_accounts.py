@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from hopsight.datasets.bank import bank_tables
+from hopsight.metrics import roc_auc
 from hopsight.streams import run
 from hopsight.streams.events import Columns
+from stream_toys import START
 
 PLANTED = ("takeover", "hub")
 
@@ -52,9 +55,8 @@ def test_accounts_rank_by_what_their_events_did_together(watched: tuple) -> None
     assert ranks.median() < 30
 
 
-def test_the_order_of_the_rows_does_not_matter(tmp_path: Path) -> None:
-    transfers = bank_tables(n=300, seed=0, n_rings=1, n_takeovers=2, n_hubs=1).transfers
-    transfers = transfers.with_columns(pl.col("time").dt.truncate("1h"))  # many at the same time
+def test_the_order_of_rows_at_different_times_does_not_matter(tmp_path: Path) -> None:
+    transfers = bank_tables(n=300, seed=0, n_rings=1, n_takeovers=2, n_hubs=1).transfers.unique("time").sort("time")
     tables = []
     for rows in (transfers, transfers.sample(fraction=1.0, shuffle=True, seed=3)):
         folder = tmp_path / str(len(tables))
@@ -63,3 +65,31 @@ def test_the_order_of_the_rows_does_not_matter(tmp_path: Path) -> None:
         run.stream(run.StreamRequest(path=str(folder / "rows.parquet"), columns=Columns()), folder / "run")
         tables.append([(folder / "run" / name).read_bytes() for name in ("alerts.csv", "scores.csv", "windows.csv")])
     assert tables[0] == tables[1]
+
+
+def test_attributes_of_nodes_say_which_strangers_belong_together(tmp_path: Path) -> None:
+    """Every account deals once only, the young with the young: the past says nothing, their ages say all."""
+    rng = np.random.default_rng(0)
+    size = 3000
+    young = rng.random(size) < 0.5
+    odd = np.isin(np.arange(size), rng.choice(np.arange(1500, size), 100, replace=False))
+    accounts = pl.DataFrame(
+        {
+            "id": [f"{end}{row}" for end in "st" for row in range(size)][: 2 * size - 9],  # some have no row
+            "age": np.where(np.concatenate([young, young ^ odd]), 20.0, 70.0)[: 2 * size - 9]
+            + rng.normal(0, 3, 2 * size - 9),
+        }
+    )
+    accounts.write_csv(tmp_path / "accounts.csv")
+    pl.DataFrame(
+        {"source": [f"s{row}" for row in range(size)], "target": [f"t{row}" for row in range(size)],
+         "time": START + 600 * np.arange(size)}
+    ).write_csv(tmp_path / "events.csv")  # fmt: skip
+    areas = []
+    for nodes in (None, str(tmp_path / "accounts.csv")):
+        request = run.StreamRequest(path=str(tmp_path / "events.csv"), columns=Columns(), nodes=nodes)
+        run.stream(request, tmp_path / f"run{len(areas)}")
+        surprise = pl.read_csv(tmp_path / f"run{len(areas)}" / "edges.csv").sort("row")["surprise"].to_numpy()
+        areas.append(roc_auc(odd[1500:].astype(int), surprise[1500:]))
+    assert areas[0] < 0.6
+    assert areas[1] > 0.9

@@ -10,7 +10,7 @@ from hopsight.streams import memory as tables
 from hopsight.streams import network as module
 from hopsight.streams.accounts import N_SAID
 from hopsight.streams.kernel import N_COLUMNS, process
-from hopsight.streams.memory import N_FEATURES, Memory, new_memory
+from hopsight.streams.memory import N_ATTRIBUTES, N_FEATURES, Memory, new_memory
 from hopsight.streams.network import FAR, fit, log_odds, new_network
 from toys import called
 
@@ -45,6 +45,7 @@ def remembered(edges: list[tuple[int, int]], ticks: list[int] | None = None) -> 
         np.zeros(len(edges), np.int64),
         np.full(len(edges), -1), np.full(len(edges), np.nan), np.zeros(len(edges)), np.zeros(len(edges)), 0, 0,
         np.zeros((len(edges), N_COLUMNS), np.float32), np.zeros((len(edges), 2, N_SAID)),
+            np.zeros((0, 2, N_ATTRIBUTES), np.float32),
     )  # fmt: skip
     return memory
 

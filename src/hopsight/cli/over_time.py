@@ -24,6 +24,7 @@ def stream(
             show_default=False,
         ),
     ],
+    nodes: Annotated[str | None, typer.Option(help="Node table with attributes.")] = None,
     time_column: Annotated[
         str | None, typer.Option(help="Column with the time of each event.", show_default="recognized")
     ] = None,
@@ -53,7 +54,7 @@ def stream(
         time=time_column, source=source_column, target=target_column, amount=weight_column, label=label,
         ignore=tuple(ignore or ()), category=tuple(category or ()), header=False if no_header else None,
     )  # fmt: skip
-    request = StreamRequest(path=source, columns=columns, window=window, seed=seed, top=top, alarm=alarm)
+    request = StreamRequest(path=source, columns=columns, nodes=nodes, window=window, seed=seed, top=top, alarm=alarm)
     with show_progress(quiet) as progress:
         _judge(request, out, progress)
 

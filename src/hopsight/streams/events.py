@@ -64,7 +64,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class SortedEvents:
-    """Events in order of time; those of the same time by their ends and amounts, whatever the order of the rows.
+    """Events in order of time; those of the same time keep the order of the rows, which is often that of finer times.
 
     They are rows with the columns source, target, time (as given), seconds, amount, currency, row (its number in the
     table, from 1) and, where there is one, label.
@@ -110,8 +110,7 @@ def sorted_events(
             parts = pl.scan_parquet(sorted(place.iterdir()), glob=False)
             parts, size = _in_time(parts, n_rows, columns, span)
         path = place / "sorted.parquet"
-        order = parts.sort("seconds", "source", "target", "amount", "currency", "row")
-        order.sink_parquet(path, compression="lz4", row_group_size=CHUNK)
+        parts.sort("seconds", "row").sink_parquet(path, compression="lz4", row_group_size=CHUNK)
         yield SortedEvents(path, size, columns, kinds)
     finally:
         shutil.rmtree(place, ignore_errors=True)

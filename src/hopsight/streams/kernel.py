@@ -27,7 +27,7 @@ from hopsight.streams.evidence import (
     usual_amount,
 )
 from hopsight.streams.memory import Memory, entry, mixed, pair_key_of
-from hopsight.streams.network import Network, describe, fit, judge, loss_of
+from hopsight.streams.network import Network, apart, describe, fit, judge, loss_of
 from hopsight.streams.state import State
 from hopsight.streams.times import SPANS, parse_window
 from hopsight.system.compiled import compiled, inner
@@ -79,8 +79,8 @@ class Judged(NamedTuple):
     places: NDArray[np.float64]  # times in windows since the stream began
 
 
-def advance(state: State, events: pl.DataFrame) -> Judged:
-    """Judge events, which are in order of time, and remember them.
+def advance(state: State, events: pl.DataFrame, attributes: NDArray[np.float32] | None = None) -> Judged:
+    """Judge events, which are in order of time, and remember them; ``attributes`` are those of their ends, if known.
 
     An event that is older than the newest one so far is late: it counts as if it came at the newest time.
     """
@@ -97,11 +97,13 @@ def advance(state: State, events: pl.DataFrame) -> Judged:
     places = window.places(moments, first) - state.notes.setdefault("origin", float(window.number(moments, first)[0]))
     judgments = np.zeros((events.height, N_COLUMNS), np.float32)
     accounts = np.zeros((events.height, 2, N_SAID))
+    if attributes is None:
+        attributes = np.zeros((0, 2, at.N_ATTRIBUTES), np.float32)
     place = 0
     while True:
         place = process(
             memory, state.network, sources, targets, ticks, spans, hours, amounts, places, moments, place, seed,
-            judgments, accounts,
+            judgments, accounts, attributes,
         )  # fmt: skip
         if place >= events.height:
             break
@@ -145,7 +147,7 @@ def process(
     memory: Memory, network: Network, sources: NDArray[np.uint64], targets: NDArray[np.uint64],
     ticks: NDArray[np.int64], spans: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
     places: NDArray[np.float64], moments: NDArray[np.float64], start: int, seed: int, judgments: NDArray[np.float32],
-    accounts: NDArray[np.float64],
+    accounts: NDArray[np.float64], attributes: NDArray[np.float32],
 ) -> int:  # fmt: skip
     """Judge events from ``start`` on; return where it stopped: at the end, or where the network is to be fitted again.
 
@@ -163,6 +165,8 @@ def process(
         now = clock[at.EVENTS]
         source = _node(memory, sources[event], tick, now)
         target = _node(memory, targets[event], tick, now)
+        if attributes.shape[0] > 0:
+            memory.attributes[source], memory.attributes[target] = attributes[event, 0], attributes[event, 1]
         pair, is_new = entry(memory.pairs, pair_key_of(sources[event], targets[event]), tick, now)
         if is_new:
             memory.judged[pair] = 0.0
@@ -201,6 +205,7 @@ def _node(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
         memory.streaks[slot] = 0.0
         memory.since[slot] = 0.0
         memory.blocks[slot] = 0.0
+        memory.attributes[slot] = np.float32(np.nan)
         memory.order[memory.clock[at.N_ORDER] % memory.order.size] = slot
         memory.clock[at.N_ORDER] += 1
     return slot
@@ -242,13 +247,17 @@ def _learn(
     memory: Memory, network: Network, row: NDArray[np.float32], random_row: NDArray[np.float32], odds: float,
     source_key: np.uint64, source: int, target_key: np.uint64, target: int, tick: int, now: int, seed: int,
 ) -> None:  # fmt: skip
-    """Keep the features of this event and of a random pair at the same time as an example to train on."""
+    """Keep the features of this event and of a random pair at the same time as an example to train on.
+
+    An end of that pair that is a node never seen has the attributes of a random node, as a real one would have some.
+    """
     clock, sums = memory.clock, memory.sums
     known = min(clock[at.N_KNOWN], memory.order.size)
     if known < 2:
         return
     bits = mixed(np.uint64(now) ^ (np.uint64(seed) << np.uint64(40)))
     replaced = np.int64(bits & np.uint64(3))  # 0 the source, 1 the target, 2 and 3 both
+    likes: Any = (source, target)
     for end in range(2):
         if replaced == end or replaced >= 2:
             slot: Any = -1
@@ -258,13 +267,15 @@ def _learn(
                 bits = mixed(bits)
                 slot = np.int64(memory.order[np.int64(bits % np.uint64(known))])
                 key = memory.nodes.key[slot]
+            like = np.int64(memory.order[np.int64(mixed(~bits) % np.uint64(known))]) if slot < 0 else slot
             if end == 0:
-                source, source_key = slot, key
+                source, source_key, likes = slot, key, (like, likes[1])
             else:
-                target, target_key = slot, key
+                target, target_key, likes = slot, key, (likes[0], like)
     if source == target and source >= 0:
         return
     describe(memory, source, target, source_key, target_key, tick, 8 * now + 4, random_row)
+    random_row[18], random_row[19] = apart(memory.attributes[likes[0]], memory.attributes[likes[1]])
     place = clock[at.N_TRAINED] % memory.examples.shape[0]
     for column in range(row.size):
         memory.examples[place, 0, column] = row[column]

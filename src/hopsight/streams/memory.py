@@ -14,7 +14,8 @@ WAYS = 8  # entries per bucket: a new key takes the place of the least recently 
 N_NODES, N_PAIRS = 2**18, 2**20
 N_NEIGHBORS = 32  # most recent neighbors kept per node
 N_HOURS = 24
-N_FEATURES = 18
+N_FEATURES = 20
+N_ATTRIBUTES = 8
 N_BINS = 128  # of the histogram of surprise
 N_EXAMPLES = 20_000  # most recent pairs to train on
 
@@ -74,6 +75,7 @@ class Memory(NamedTuple):
     streaks: NDArray[np.float64]  # (nodes, 2 for sent and received, kinds of evidence, 5)
     since: NDArray[np.float64]  # (nodes, 2): when it first sent and received, in windows since the beginning, plus 1
     blocks: NDArray[np.float64]  # (nodes, 2 for sent and received, lengths, 16)
+    attributes: NDArray[np.float32]  # per node, NaN if unknown
     judged: NDArray[np.float64]  # per pair
     order: NDArray[np.int32]  # slots of nodes by first appearance, to draw from
     marks: NDArray[np.int64]  # scratch space for counting common neighbors
@@ -93,7 +95,7 @@ class Memory(NamedTuple):
 
 
 TABLES = {
-    "nodes": ("node_hours", "ring", "streaks", "since", "blocks"),
+    "nodes": ("node_hours", "ring", "streaks", "since", "blocks", "attributes"),
     "pairs": ("judged",),
 }  # and the other arrays with a row per entry
 SMALL_ARRAYS = (
@@ -113,6 +115,7 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         streaks=zeros((n_nodes, 2, N_PARTS, 5)),
         since=zeros((n_nodes, 2)),
         blocks=zeros((n_nodes, 2, N_LENGTHS, 16)),
+        attributes=zeros((n_nodes, N_ATTRIBUTES), np.float32),
         judged=zeros((n_pairs, 3)),
         order=zeros(n_nodes, np.int32),
         marks=zeros(n_nodes, np.int64),

@@ -19,6 +19,7 @@ BATCH = 256
 RATE = 5e-3
 DECAY = 1e-4
 BETAS = (0.9, 0.999)
+N_APART = 2  # features of attributes
 N_MIDDLE = 8  # neighbors whose own neighbors are searched for paths of three edges
 FAR = 4.0  # hop count of a pair without a known path of at most three edges
 
@@ -39,10 +40,11 @@ class Network(NamedTuple):
 def new_network(seed: int) -> Network:
     """Return an untrained network, which answers ½."""
     rng = np.random.default_rng([seed, 1])
+    past, attributes = N_FEATURES - N_APART, np.zeros((N_APART, N_UNITS))  # those begin at nothing
     return Network(
         np.zeros(N_FEATURES),
         np.ones(N_FEATURES),
-        rng.normal(size=(N_FEATURES, N_UNITS)) / np.sqrt(N_FEATURES),
+        np.concatenate([rng.normal(size=(past, N_UNITS)) / np.sqrt(past), attributes]),
         np.zeros(N_UNITS),
         np.zeros(N_UNITS),
         np.array([0.0, 1.0, 0.0]),
@@ -179,7 +181,18 @@ def describe(
         row[16] = abs(row[9] - row[10])
         hop = 1.0 if row[0] + row[1] > 0 else 2.0 if paths > 0 else 3.0 if longer > 0 else FAR
     row[17] = row[13] * row[14]
+    if source >= 0 and target >= 0:
+        row[18], row[19] = apart(memory.attributes[source], memory.attributes[target])
     return hop
+
+
+@inner
+def apart(source: NDArray[np.float32], target: NDArray[np.float32]) -> tuple[float, float]:
+    """Return how far the attributes of two nodes are apart, as a logarithm, and 1; or 0 and 0 if one is unknown."""
+    total = 0.0
+    for axis in range(source.size):
+        total += (source[axis] - target[axis]) ** 2
+    return (0.0, 0.0) if math.isnan(total) else (0.5 * math.log1p(total), 1.0)
 
 
 @inner

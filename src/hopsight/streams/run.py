@@ -30,6 +30,7 @@ from hopsight.runs.folder import (
 from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
 from hopsight.streams.alerts import COLUMNS, Wording, new_alerts
+from hopsight.streams.attributes import NodeAttributes
 from hopsight.streams.events import Columns, SortedEvents, have_hours, in_one_currency, sorted_events
 from hopsight.streams.kernel import advance
 from hopsight.streams.memory import EVENTS, N_LATE, NEWEST
@@ -58,6 +59,7 @@ class StreamRequest:
 
     path: str
     columns: Columns
+    nodes: str | None = None  # a table of nodes with attributes
     window: str = "1d"
     seed: int = 0
     alarm: float = ALARM
@@ -86,12 +88,15 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
     source = source_at(request.path)
     if isinstance(source, Path):
         request = dataclasses.replace(request, path=str(source.resolve()))
+    if request.nodes is not None:
+        request = dataclasses.replace(request, nodes=str(Path(request.nodes).resolve()))
     with claim(folder, FILES) as claimed, notices(show.say) as warnings, ExitStack() as stack:
         record: dict[str, Any] = {
             "command": "stream", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
         }  # fmt: skip
         with stages.stage("load"):
             events = stack.enter_context(sorted_events(source, request.columns, claimed.staging))
+            attributes = _attributes(request)
         # How times and amounts are written, and which columns hold them, is decided once, also for later files.
         asked = request.columns
         found = dataclasses.replace(events.columns, source=asked.source, target=asked.target)
@@ -101,7 +106,7 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         labels: list[Any] = []
         with stages.stage("score"):
             journal = Journal(claimed.staging, state)
-            _continue(state, journal, events, digest_of(source), show, labels=labels)
+            _continue(state, journal, events, digest_of(source), show, attributes, labels=labels)
             journal.show_open(open_rows(state))
         with stages.stage("explain"):
             record["labels"] = evaluation(labels)
@@ -149,9 +154,10 @@ def watch(
         else:
             show.begin("score")
             columns = dataclasses.replace(Columns(**request["columns"]), label=None)
+            attributes = _attributes(request_of(record))
             span = (float(state.notes["began"]), float(state.memory.sums[NEWEST]))
             with sorted_events(source, columns, folder, span) as events:
-                _continue(state, journal, events, digest, show, tell=tell)
+                _continue(state, journal, events, digest, show, attributes, tell=tell)
         journal.show_open(open_rows(state))
         if record.get("n_events") != int(state.memory.clock[EVENTS]):  # also if a killed process left it so
             write_summary(folder, state, {**record, "updated": now()}, request["top"])
@@ -192,6 +198,10 @@ def digest_of(source: Path | Address) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
+def _attributes(request: StreamRequest) -> NodeAttributes | None:
+    return None if request.nodes is None else NodeAttributes(Path(request.nodes), tuple(request.columns.category))
+
+
 def _counts(state: State) -> tuple[int, int, int]:
     clock = state.memory.clock
     return int(clock[EVENTS]), int(state.notes["alerts"]), int(clock[N_LATE])
@@ -213,6 +223,7 @@ def _continue(
     events: SortedEvents,
     digest: str,
     show: Progress,
+    attributes: NodeAttributes | None,
     *,
     tell: Callable[[dict[str, Any]], None] | None = None,
     labels: list[Any] | None = None,
@@ -225,7 +236,7 @@ def _continue(
         if notes["hours"] is None:
             notes["hours"] = have_hours(rows)
         first = notes["alerts"]
-        alerts, scores = _step(state, journal, rows)
+        alerts, scores = _step(state, journal, rows, attributes)
         done += rows.height
         if labels is not None and "label" in rows.columns:
             labels.append((rows["label"].to_numpy(), scores))
@@ -242,11 +253,13 @@ def _continue(
                 tell(row)
 
 
-def _step(state: State, journal: Journal, events: pl.DataFrame) -> tuple[pl.DataFrame, Any]:
+def _step(
+    state: State, journal: Journal, events: pl.DataFrame, attributes: NodeAttributes | None
+) -> tuple[pl.DataFrame, Any]:
     """Judge one chunk and append its rows; return its alerts and scores."""
     notes = state.notes
     events = in_one_currency(events, notes)
-    judged = advance(state, events)
+    judged = advance(state, events, None if attributes is None else attributes.of(events))
     windows = judged.windows
     frame = event_frame(events, judged, notes["alarm"])
     alerts, state.tallies["episodes"] = new_alerts(
