@@ -22,6 +22,7 @@ IntArray = NDArray[np.int64]
 WHAT = {
     "ring": "Its members look far apart, and yet their edges close triangles.",
     "lockstep": "Its members are near-copies of each other and densely tied.",
+    "cycle": "Its members passed similar amounts on to each other within days.",
 }
 MOST = 0.8  # share of the members that must have a value for the group to share it
 RARE = 0.5  # a value that a larger share of all nodes has says nothing about a group
@@ -60,7 +61,7 @@ class GroupExplanation(Readable):
         return f"{WHAT[self.kind]} {self.density:.0%} of their pairs are connected."
 
     def _parts(self) -> Iterator[str | Table]:
-        what = "a ring" if self.kind == "ring" else "a lockstep group"
+        what = {"ring": "a ring", "cycle": "a circle of payments"}.get(self.kind, "a lockstep group")
         yield f"Group {self.group}: {what} of {plural(len(self.members), 'node')}, judged by {self.detector}"
         yield self.summary
         yield f"Mean strength {self.score:.1f} ({SCALE})."

@@ -13,7 +13,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from scipy.special import bdtrc, log_ndtr
 
 from hopsight.canonical import Events
@@ -36,6 +38,7 @@ PASSING_DAYS = 3.0  # within which what came in goes out again, and within which
 LOWEST, HIGHEST = 0.75, 1.1  # ratio of an amount to that before it in a chain
 LEAST_LINK = 0.3  # −log₁₀ of the expected number of such links by chance
 LONGEST = 10  # events in a cycle
+LEAST_MEMBERS = 3  # of a group
 CHAIN_SHARE = 0.5  # what a chain that does not return counts
 BELOW = 0.15  # amounts so little below a round limit, as a share of it, are just below
 FEWEST_BELOW = 3  # amounts just below a limit
@@ -242,6 +245,13 @@ class Flow:
         """Return the largest value over the accounts of each node."""
         return np.asarray(values.reshape(self.n_nodes, self.n_currencies).max(axis=1))
 
+    def currency_of(self, rows: IntArray) -> str | None:
+        """Return the currency of some events if it is the same for all."""
+        if self.events.currency is None or not rows.size:
+            return None
+        found = np.unique(self.events.currency[rows])
+        return self.events.currencies[int(found[0])] or None if found.size == 1 else None
+
     # pass_through
 
     @cached_property
@@ -338,6 +348,27 @@ class Flow:
         while after[rows[-1]] >= 0:
             rows.append(int(after[rows[-1]]))
         return np.array(rows)
+
+    def rings(self, suspects: NDArray[np.bool_]) -> list[tuple[IntArray, IntArray]]:
+        """Return groups of suspects that passed an amount on among themselves: their nodes, and the events.
+
+        Two suspects belong together if one paid the other with an event that follows another or is followed by one
+        (:attr:`chained`). A group has at least three members, and as many events as members, so that something returned
+        or went several ways.
+        """
+        before, after, *_ = self.chained
+        source, target = self.events.source, self.events.target
+        rows = np.flatnonzero(((before >= 0) | (after >= 0)) & suspects[source] & suspects[target])
+        ones = np.ones(rows.size)
+        paid = sp.coo_array((ones, (source[rows], target[rows])), shape=(self.n_nodes, self.n_nodes))
+        component = connected_components(paid, directed=False)[1]
+        found = []
+        for number in np.unique(component[source[rows]]):
+            mine = rows[component[source[rows]] == number]
+            members = np.unique([source[mine], target[mine]])
+            if LEAST_MEMBERS <= members.size <= mine.size:
+                found.append((members, mine))
+        return found
 
     def account_of(self, node: int, values: FloatArray) -> int:
         """Return the account of a node with the largest value."""

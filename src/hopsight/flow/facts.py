@@ -204,7 +204,7 @@ def _burst(flow: Flow, node: int) -> BurstFacts:
         None if amount is None else float(np.nansum(amount)),
         None if amount is None else float(np.nanmin(amount)),
         None if amount is None else float(np.nanmax(amount)),
-        _currency(flow, rows),
+        flow.currency_of(rows),
         flow.order[rows],
     )
 
@@ -241,7 +241,7 @@ def _passing(flow: Flow, node: int) -> PassThroughFacts:
         _time(flow, events[0]),
         _time(flow, events[-1]),
         PASSING_DAYS * day,
-        _currency(flow, events),
+        flow.currency_of(events),
         flow.order[events],
     )
 
@@ -256,7 +256,7 @@ def _cycle(flow: Flow, node: int) -> CycleFacts:
         flow.events.amount[chain],
         _time(flow, chain[0]),
         _time(flow, chain[-1]),
-        _currency(flow, chain),
+        flow.currency_of(chain),
     )
 
 
@@ -286,7 +286,7 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
         float(values.min()) if near.size else None,
         float(values.max()) if near.size else None,
         ("sent", "received")[int(near_way)] if near.size else None,
-        _currency(flow, shown),
+        flow.currency_of(shown),
         flow.order[shown],
     )
 
@@ -303,11 +303,3 @@ def _usual_amount(flow: Flow, mine: IntArray, row: int) -> float:
 
 def _time(flow: Flow, row: int) -> float:
     return float(flow.events.time[row])
-
-
-def _currency(flow: Flow, rows: IntArray) -> str | None:
-    """Return the currency of some events if it is the same for all."""
-    if flow.events.currency is None or not rows.size:
-        return None
-    found = np.unique(flow.events.currency[rows])
-    return flow.events.currencies[int(found[0])] or None if found.size == 1 else None

@@ -19,7 +19,7 @@ from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, alone
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.types import learn_types
-from hopsight.flow.evidence import Flow, FlowBaseline, flow_without
+from hopsight.flow.evidence import Flow, FlowBaseline, flow_of, flow_without
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.counterfactual import Around, around, edges_among, edges_at
@@ -35,7 +35,7 @@ from hopsight.hcm.evidence import (
     combine,
     strengths,
 )
-from hopsight.hcm.groups import Group, all_groups
+from hopsight.hcm.groups import Group, all_groups, cycle_groups
 from hopsight.hcm.network import ViewHopNetwork
 from hopsight.hcm.posterior import (
     CALIBRATION_PAIRS,
@@ -796,7 +796,7 @@ class CrossHCM(Detector):
 
     @property
     def groups_(self) -> list[Group]:
-        """Return the rings and lockstep groups among the nodes with significant evidence of that kind."""
+        """Return rings, lockstep groups and cycles of amounts among nodes with significant evidence of that kind."""
         graph = vars(self).get("graph_")
         made_from = (self.edge_baseline_, self.evidence_, self.kind_thresholds_, graph)
         known = vars(self).get("_found")  # of a large graph, finding them takes seconds
@@ -808,6 +808,12 @@ class CrossHCM(Detector):
         least = dict(zip(self.evidence_, self.kind_thresholds_, strict=True))
         names = None if graph is None else graph.node_ids
         groups = all_groups(self.edge_index_, sides, self.evidence_, least, names)
+        if (
+            "cycle" in self.evidence_
+            and graph is not None
+            and (flow := flow_of(graph, self.flow_baseline_)) is not None
+        ):
+            groups += cycle_groups(flow, self.edge_index_, self.evidence_["cycle"], least["cycle"])
         self._found = made_from, groups
         return groups
 

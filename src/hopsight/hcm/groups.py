@@ -1,4 +1,4 @@
-"""Turn evidence about nodes into groups: rings of strangers, and lockstep groups of near-copies."""
+"""Turn evidence about nodes into groups: rings of strangers, lockstep groups of near-copies, and cycles of amounts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from hopsight.checks import plural
+from hopsight.flow.evidence import Flow
 from hopsight.markup import card, paragraph, table
 
 FloatArray = NDArray[np.float64]
@@ -30,19 +31,26 @@ class Group:
     Attributes
     ----------
     kind
-        ``"ring"`` or ``"lockstep"``.
+        ``"ring"``, ``"lockstep"`` or ``"cycle"``.
     members
         Node positions, the strongest evidence first.
     density
         Share of the pairs of members that are edges.
     score
         Mean evidence of the members, as in ``evidence_``.
+    total, first, last, currency
+        Of a cycle, the sum of the amounts that went around, the times of the first and of the last of them, and their
+        currency; None for others.
     """
 
     kind: str
     members: IntArray
     density: float
     score: float
+    total: float | None = None
+    first: float | None = None
+    last: float | None = None
+    currency: str | None = None
 
 
 class GroupList(list[Group]):
@@ -82,6 +90,22 @@ def all_groups(
     for kind, side in sides.items():
         groups += find_groups(kind, edges, side, evidence[kind], evidence[kind] > least[kind])
     return groups
+
+
+def cycle_groups(flow: Flow, edges: IntArray, evidence: FloatArray, least: float) -> list[Group]:
+    """Return the groups that passed amounts around (:meth:`hopsight.flow.Flow.rings`), the strongest first."""
+    groups = []
+    for members, rows in flow.rings(evidence > least):
+        inside = np.isin(edges, members).all(axis=0)
+        n_inside = np.unique(np.sort(edges[:, inside], axis=0), axis=1).shape[1]
+        order = members[np.lexsort([members, -evidence[members]])]
+        total, time = float(np.nansum(flow.events.amount[rows])), flow.events.time[rows]
+        density = 2.0 * n_inside / (members.size * (members.size - 1))
+        span = (float(time.min()), float(time.max()))
+        groups.append(
+            Group("cycle", order, density, float(evidence[members].mean()), total, *span, flow.currency_of(rows))
+        )
+    return sorted(groups, key=lambda group: (-group.score, -group.members.size, int(group.members[0])))
 
 
 def find_groups(

@@ -33,7 +33,7 @@ GLOSSARY = {
     "Edges": "Connections between two nodes.",
     "Evidence": "How unusual a node is in one respect: misfit, ring, outlier, activity or lockstep.",
     "Flagged": "With a score above the threshold.",
-    "Group": "Nodes that are suspicious together: a ring of nodes that look far apart, or near-copies in lockstep.",
+    "Group": "Suspicious nodes that belong together: a ring of strangers, near-copies in lockstep, a cycle of amounts.",
     "HAV": "The score of the paper: AHP and IV, each divided by its maximum, added up.",
     "Higher than": "The percentage of all nodes with a lower value, rounded down.",
     "Hops": "How many steps along edges two nodes look apart, judged by their attributes and surroundings.",
@@ -73,6 +73,7 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
     if groups:
         counts = [f"{plural(groups['ring'], 'ring')} of nodes that look far apart"] if groups["ring"] else []
         counts += [f"{plural(groups['lockstep'], 'lockstep group')} of near-copies"] if groups["lockstep"] else []
+        counts += [f"{plural(groups['cycle'], 'circle')} of payments"] if groups["cycle"] else []
         paragraphs.append(f"It found {listed(counts)}.")
     if hasattr(model, "stability_"):
         paragraphs.append(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hopsight.detectors.table import own_columns, score_table, shown_order
 from hopsight.explanations.edges import edge_order, edge_reasons, unlikeness_places
+from hopsight.explanations.events import Calendar
 from hopsight.explanations.groups import Shared
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
@@ -142,7 +143,10 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
 
 
 def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
-    """Write one row per group: group, kind, members (separated by ``; ``), density, score, shared."""
+    """Write one row per group: group, kind, members (separated by ``; ``), density, score, shared.
+
+    Where groups passed amounts around, also the sum of these amounts, and the times of the first and of the last one.
+    """
     groups, shared = model.groups_, Shared(graph)
     table = {
         "group": np.arange(1, len(groups) + 1),
@@ -154,6 +158,13 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
         "score": [group.score for group in groups],
         "shared": [shared.among(group.members) for group in groups],
     }
+    if any(group.total is not None for group in groups):
+        table["amount"] = [group.total for group in groups]
+        times, written = (
+            {name: [getattr(group, name) for group in groups] for name in ("first", "last")},
+            Calendar.of(graph),
+        )
+        table |= {name: [None if at is None else written.moment(at) for at in each] for name, each in times.items()}
     write_table(path, _frame(table), but=["members"])  # each member is guarded already
 
 

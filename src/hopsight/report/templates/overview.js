@@ -57,7 +57,7 @@ function groupDrawings(page) {
   return el("ul", { class: "drawings" }, page.groups.slice(0, N_DRAWN).map(([number_, kind, members, size, density, , about]) => {
     const lines = [`a ${kind} of ${whole(size)}, ${share(density)} of their pairs connected`, about];
     const link = el("a", { href: address(page, members[0]), "aria-label": `Group ${number_}, a ${kind} of ${size}` }, drawing(page, members, kind));
-    return el("li", null, withTip(link, `Group ${number_}`, lines), el("span", { class: "small" }, `${kind === "ring" ? "Ring" : "Lockstep"} of ${whole(size)}`));
+    return el("li", null, withTip(link, `Group ${number_}`, lines), el("span", { class: "small" }, `${{ ring: "Ring", cycle: "Circle" }[kind] ?? "Lockstep"} of ${whole(size)}`));
   }));
 }
 

@@ -1,0 +1,64 @@
+"""What an analyst of a bank finds at the top of the ranking, on a small bank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import hopsight as hs
+from hopsight.datasets import bank_tables
+from hopsight.detectors.storage import load_detector
+from hopsight.flow import facts
+from toys import quick
+
+BANK = bank_tables(n=900, seed=4, n_rings=3, n_takeovers=6, n_hubs=3)
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return quick("cross_hcm").fit(hs.load(BANK.transfers, nodes=BANK.accounts, notices=[]))
+
+
+def roles(graph: Any) -> np.ndarray:
+    known = dict(zip(BANK.cases["account"], BANK.cases["role"], strict=True))
+    return np.array([known.get(account, "") for account in graph.node_ids])
+
+
+def test_hubs_come_first_and_takeovers_and_mules_stand_out(model: Any) -> None:
+    role, score = roles(model.graph_), model.decision_score_
+    first = role[np.argsort(-score)][:20]
+    assert (first == "hub").sum() == 3 and (first == "").sum() <= 6
+    assert roc_auc_score(role == "mule", score) >= 0.9
+    assert roc_auc_score(role == "takeover", score) >= 0.93
+
+
+def test_rings_are_listed_with_their_amount_and_time(model: Any) -> None:
+    case = dict(zip(BANK.cases["account"], BANK.cases["case"], strict=True))
+    listed = [[case.get(each, "") for each in model.graph_.node_ids[group.members]] for group in model.groups_]
+    found = {ring for ring in ("ring 1", "ring 2", "ring 3") if any(names.count(ring) >= 5 for names in listed)}
+    assert len(found) >= 2
+    group = next(each for each in model.groups_ if each.kind == "cycle")
+    assert group.total > 3000.0 and group.currency == "EUR" and 0.0 < group.last - group.first < 30 * 86400.0
+
+
+def test_a_saved_model_judges_another_month_by_the_same_baseline(model: Any, tmp_path: Any) -> None:
+    model.save(tmp_path)
+    loaded = load_detector(tmp_path)
+    assert set(loaded.evidence_) >= {"burst", "pass_through", "cycle", "amount"}
+    again = loaded.judge(model.graph_)
+    np.testing.assert_allclose(again.evidence_["burst"], model.evidence_["burst"], rtol=1e-12)
+    np.testing.assert_allclose(again.decision_score_, model.decision_score_, rtol=1e-6)
+
+
+def test_without_its_partners_of_the_night_a_takeover_is_ordinary(model: Any) -> None:
+    graph, role = model.graph_, roles(model.graph_)
+    node = int(np.flatnonzero(role == "takeover")[0])
+    mine = np.flatnonzero((graph.edges == node).any(axis=0))
+    events = facts(graph, "burst", node, model.flow_baseline_).events
+    partners = np.union1d(graph.events.source[events], graph.events.target[events])
+    night = mine[np.isin(graph.edges[:, mine], np.setdiff1d(partners, [node])).any(axis=0)]
+    assert 9 <= night.size < mine.size
+    assert model.score_without(graph, node, night) < 0.7 * model.decision_score_[node]
