@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.explanations.events import Calendar, event_table, flow_reason, money
+from hopsight.explanations.events import Calendar, flow_reason, money, node_events
 from hopsight.flow.facts import AmountFacts, BurstFacts, CycleFacts, PassThroughFacts, facts
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
@@ -121,11 +121,15 @@ def test_facts_of_a_graph_become_sentences(bank: AttributedGraph) -> None:
     )
 
 
-def test_the_largest_events_of_a_node_are_drawn_in_order_of_time(bank: AttributedGraph) -> None:
+def test_the_largest_events_and_partners_of_a_node_are_drawn(bank: AttributedGraph) -> None:
     hub = bank.index_of("hub")
-    found = event_table(bank, hub, 3)
+    found = node_events(bank, hub, 3, partners=2)
     assert found is not None
-    assert found["all"] == 13
-    partners = [bank.node_ids[row[0]] for row in found["rows"]]
-    assert partners == ["p10", "p11", "p3"]
+    assert (found["all"], found["currency"]) == (13, "EUR")
+    assert [bank.node_ids[row[0]] for row in found["rows"]] == ["p10", "p11", "p3"]  # in order of time
     assert [row[1:3] for row in found["rows"]] == [[1, 910.0], [1, 911.0], [0, 10_000.0]]
+    first, n_others, rest, total = found["received"]
+    assert [(bank.node_ids[place], value) for place, value in first] == [("p11", 911.0), ("p10", 910.0)]
+    assert (n_others, rest, total) == (10, 9045.0, 10_866.0)
+    assert found["sent"][1:] == [0, 0.0, 10_000.0]
+    assert node_events(bank, bank.index_of("p39"), 3) is not None

@@ -38,7 +38,7 @@ def test_summary_says_attribute_and_rank_and_the_details_how_far_neighbors_look(
     assert reasons.summary == (
         "It differs most in age: 90, while its neighbors have 30.3 to 32.7. Ranks 1 of 6 (flagged)."
     )
-    assert reasons.in_short == "age 90; its neighbors have 30.3 to 32.7"
+    assert reasons.in_short == "age 90 (neighbors 30.3 to 32.7)"
     assert "Its 4 neighbors look 2.5 hops away on average, farther than for 66% of nodes." in str(reasons).splitlines()
 
 
@@ -115,8 +115,8 @@ def test_a_category_is_spoken_of_as_a_category(fitted: Any, cities: list[int], s
 def test_the_category_of_an_only_neighbor_and_of_an_edge(fitted: Any) -> None:
     fitted.graph_ = AttributedGraph(fitted.graph_.adjacency, np.eye(3)[[0, 1, 1, 1, 1, 0]], attribute_names=CITIES)
     assert explain(fitted, 3).summary.startswith("Its city is Oslo; its only neighbor has Dublin.")
-    assert explain(fitted, 3).in_short == "city Oslo; its only neighbor: Dublin"
-    assert explain(fitted, 0).in_short == "city Dublin; 100% of neighbors: Oslo"
+    assert explain(fitted, 3).in_short == "city Oslo (neighbor Dublin)"
+    assert explain(fitted, 0).in_short == "city Dublin (neighbors 100% Oslo)"
     lines = [line.split() for line in str(explain(fitted, 0, 3)).splitlines()]
     assert any(line[:3] == ["city", "Dublin", "Oslo"] for line in lines)
 

@@ -165,24 +165,81 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
     return " ".join(sentences), next(iter(shorts), "")
 
 
-def event_table(graph: AttributedGraph, node: int, most: int) -> dict[str, Any] | None:
-    """Return the events of a node for a drawing: partner, amount, time and direction, at most so many, largest first.
+def exchanged(graph: AttributedGraph, members: Any) -> str:
+    """Say how much some nodes sent each other, and from when to when; empty where rows have neither.
 
-    The result has ``rows`` (partner, 1 for received and 0 for sent, amount, time, currency) in order of time, and the
-    number of ``all`` events.
+    >>> from hopsight.canonical import Events
+    >>> from hopsight.graph import AttributedGraph
+    >>> events = Events(np.array([0, 1, 2]), np.array([1, 0, 0]), np.array([50.0, 45.0, 9.0]), 1.7e9 + np.arange(3.0))
+    >>> path = AttributedGraph.from_edges([0, 2], [1, 0], np.zeros((3, 1)), events=events)
+    >>> exchanged(path, np.array([0, 1]))
+    'They sent each other 95 in 2 events (2023-11-14 22:13 to 22:13).'
+    """
+    events = graph.events
+    if events is None:
+        return ""
+    inside = np.zeros(graph.n_nodes, dtype=np.bool_)
+    inside[members] = True
+    rows = np.flatnonzero(inside[events.source] & inside[events.target])
+    if not rows.size:
+        return ""
+    sums = []
+    if events.amount is not None:
+        kinds = np.zeros(rows.size, dtype=np.int64) if events.currency is None else events.currency[rows]
+        for kind in np.unique(kinds).tolist():
+            name = None if events.currency is None else events.currencies[kind]
+            sums.append(money(float(np.nansum(events.amount[rows[kinds == kind]])), currency=name))
+    what = f"{' and '.join(sums)} in {plural(rows.size, 'event')}" if sums else plural(rows.size, "event")
+    times = events.time[rows] if events.time is not None else np.empty(0)
+    times = times[np.isfinite(times)]
+    when = f" ({Calendar.of(graph).span(float(times.min()), float(times.max()))})" if times.size else ""
+    return f"They sent each other {what}{when}."
+
+
+def node_events(graph: AttributedGraph, node: int, most: int, partners: int = 10) -> dict[str, Any] | None:
+    """Return the events of a node for drawings; None where rows have neither amount nor time.
+
+    ``rows`` are the largest events, at most so many, in order of time: partner, 1 for received and 0 for sent, amount,
+    time, currency. ``all`` is the number of all. ``received`` and ``sent`` have the partners with the largest sums, the
+    number and the sum of the others, and the sum of all: of amounts in one ``currency``, or else of events (1 each).
     """
     events = graph.events
     if events is None:
         return None
     mine = np.flatnonzero((events.source == node) | (events.target == node))
-    total = int(mine.size)
-    if mine.size > most:
-        size = np.nan_to_num(events.amount[mine]) if events.amount is not None else -np.arange(mine.size)
-        mine = np.sort(mine[np.argsort(-size, kind="stable")[:most]])
+    if not mine.size:
+        return None
+    received = events.target[mine] == node
+    partner = np.where(received, events.source[mine], events.target[mine])
+    names = [None] * mine.size if events.currency is None else [events.currencies[at] for at in events.currency[mine]]
+    amount = None if events.amount is None else np.nan_to_num(events.amount[mine])
+    has_sums = amount is not None and len(set(names)) == 1
+    value = np.ones(mine.size) if amount is None or not has_sums else amount
+    largest = np.argsort(-amount, kind="stable") if amount is not None else np.arange(mine.size)[::-1]
+    shown = np.sort(largest[:most])
     if events.time is not None:
-        mine = mine[np.argsort(events.time[mine], kind="stable")]
-    received = (events.target[mine] == node).astype(int)
-    partner = np.where(received == 1, events.source[mine], events.target[mine])
-    columns = (partner, received, *(None if each is None else each[mine] for each in (events.amount, events.time)))
-    rows = zip(*([None] * mine.size if each is None else each.tolist() for each in columns), strict=True)
-    return {"rows": [list(row) for row in rows], "all": total}
+        shown = shown[np.argsort(events.time[mine[shown]], kind="stable")]
+    columns = [np.full(mine.size, np.nan) if each is None else each[mine] for each in (events.amount, events.time)]
+    rows = [
+        [int(partner[at]), int(received[at]), *(float(each[at]) if np.isfinite(each[at]) else None for each in columns),
+         names[at]]
+        for at in shown.tolist()
+    ]  # fmt: skip
+    return {
+        "rows": rows,
+        "all": int(mine.size),
+        "amounts": has_sums,
+        "currency": names[0] if has_sums else None,
+        "received": _largest(partner[received], value[received], partners),
+        "sent": _largest(partner[~received], value[~received], partners),
+    }
+
+
+def _largest(partner: Any, value: Any, most: int) -> list[Any]:
+    """Return the partners with the largest sums as (partner, sum), the number of others, their sum, and that of all."""
+    nodes, at = np.unique(partner, return_inverse=True)
+    sums = np.bincount(at, weights=value, minlength=nodes.size)
+    order = np.lexsort([nodes, -sums])
+    first = [[int(nodes[place]), float(sums[place])] for place in order[:most].tolist()]
+    rest = sums[order[most:]]
+    return [first, int(rest.size), float(rest.sum()), float(sums.sum())]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, plural, printable
 from hopsight.explanations.attributes import category_columns
+from hopsight.explanations.events import exchanged
 from hopsight.explanations.reasons import SCALE
 from hopsight.explanations.text import Readable, Table, shown_name, shown_value
 from hopsight.graph import AttributedGraph
@@ -51,6 +52,7 @@ class GroupExplanation(Readable):
     density: float
     score: float
     shared: str
+    exchanged: str = ""
 
     def __repr__(self) -> str:
         return f"<Explanation of group {self.group}: a {self.kind} of {plural(len(self.members), 'node')}>"
@@ -58,7 +60,8 @@ class GroupExplanation(Readable):
     @property
     def summary(self) -> str:
         """What the members have to do with each other."""
-        return f"{WHAT[self.kind]} {self.density:.0%} of their pairs are connected."
+        tied = f"{self.density:.0%} of their pairs are connected."
+        return " ".join(filter(None, (WHAT[self.kind], self.exchanged, tied)))
 
     def _parts(self) -> Iterator[str | Table]:
         what = {"ring": "a ring", "cycle": "a circle of payments"}.get(self.kind, "a lockstep group")
@@ -108,6 +111,7 @@ class Groups:
             density=group.density,
             score=group.score,
             shared=self.shared.among(group.members),
+            exchanged=exchanged(self.graph, group.members),
         )
 
     def _member(self, kind: str, position: int) -> Member:

@@ -113,9 +113,13 @@ class AttributeGap:
         """Say the same in a few words."""
         if self.category is not None:
             own, common = printable(self.category.value), printable(self.category.common)
-            who = "its only neighbor" if n_neighbors == 1 else f"{self.category.common_share:.0%} of neighbors"
-            return f"{printable(self.category.name)} {own}; {who}: {common}"
-        return f"{printable(shown_name(self.name))} {shown_value(self.name, self.value)}; {self._theirs(n_neighbors)}"
+            share = "" if n_neighbors == 1 else f" {self.category.common_share:.0%}"
+            who = f"neighbor{'' if n_neighbors == 1 else 's'}{share} {common}"
+            return f"{printable(self.category.name)} {own} ({who})"
+        short = printable(shown_name(self.name).removesuffix(FOR_COUNT))
+        theirs = self.range if self.share is None else f"{self.share:.0%} have 1"
+        who = "neighbor" if n_neighbors == 1 else "neighbors"
+        return f"{short} {shown_value(self.name, self.value)} ({who} {theirs})"
 
     def _theirs(self, n_neighbors: int) -> str:
         if n_neighbors == 1:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.explanations import Explainer
+from hopsight.explanations.events import node_events
 
 MAX_DRAWN = 60  # neighbors of one node; a drawing with more cannot be read
 MAX_NAME = 200
@@ -84,6 +85,16 @@ class PageNodes:
             "edges": [[self.key(other), *values] for other, *values in neighbors],
             "between": [[self.key(u), self.key(v), hop] for u, v, hop in pairs],
         }
+
+    def events(self, position: int, most: int) -> dict[str, Any] | None:
+        """Return the events of a node with the keys of its partners, None without any."""
+        found = node_events(self.graph, position, most)
+        if found is None:
+            return None
+        found["rows"] = [[self.key(partner), *row] for partner, *row in found["rows"]]
+        for side in ("received", "sent"):
+            found[side][0] = [[self.key(partner), value] for partner, value in found[side][0]]
+        return found
 
 
 def cut(name: str) -> str:

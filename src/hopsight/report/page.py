@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hopsight.checks import check_count
 from hopsight.detectors.table import WEIGHTS, decided_by, evidence_of
 from hopsight.explanations import Explainer, Explanation
+from hopsight.explanations.events import Calendar, exchanged
 from hopsight.explanations.reasons import MEANINGS, compared, edge_values, plainest
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import found_first, ranking, ranks
@@ -28,7 +29,7 @@ from hopsight.report.words import GLOSSARY, details, summary
 from hopsight.system.files import write_whole
 from hopsight.system.machine import versions
 
-SCRIPTS = ("charts.js", "ego.js", "node.js", "overview.js", "report.js")
+SCRIPTS = ("charts.js", "ego.js", "events.js", "node.js", "overview.js", "report.js")
 MAX_SIZE = 5_000_000  # characters of a page
 N_NODES = 2000  # that a page carries, or fewer if it would be too large
 N_FIRST = 20  # nodes with larger drawings
@@ -39,6 +40,7 @@ N_EDGES = 100
 N_GROUPS, MAX_MEMBERS = 50, 40  # groups that are listed, and members of each
 MAX_LOSSES = 600
 N_DIFFERENCES = 2  # attributes in which the ends of an edge differ most
+MOST_EVENTS, FEWER_EVENTS = 150, 40  # events that are drawn of each of the first nodes, and of each other one
 N_EDGE_VALUES = 3  # columns of the edge list in the table of edges
 HEIGHT = 720  # pixels of the frame in a notebook
 
@@ -194,6 +196,11 @@ def page_nodes(
         "values": {key: [each[position] for each in own.values()] for position, key in keys.items() if own},
         "stability": {} if stability is None else {key: stability[position] for position, key in keys.items()},
         "truth": {} if labels is None else {key: labels[position] for position, key in keys.items()},
+        "events": {
+            keys[position]: shown.events(position, MOST_EVENTS if rank < N_FIRST else FEWER_EVENTS)
+            for rank, position in enumerate(explained)
+            if position in keys
+        },
         "nodes": shown.rows,
     }
 
@@ -255,6 +262,7 @@ def _about(explainer: Explainer, first: Sequence[Explanation], run: Mapping[str,
         "warnings": list(run.get("warnings") or ()),
         "details": details(run),
         "glossary": GLOSSARY,
+        "dates": Calendar.of(graph).pattern,
         "files": [],
     }
 
@@ -266,7 +274,8 @@ def _own_columns(model: Any) -> list[str]:
 def _group(shown: PageNodes, explainer: Explainer, number: int, group: Any) -> list[Any]:
     """Return number, kind, members, size, density, score and what the members share."""
     members = [shown.key(position) for position in group.members[:MAX_MEMBERS].tolist()]
-    about = cut(explainer.groups.shared.among(group.members))
+    said = (exchanged(explainer.graph, group.members), explainer.groups.shared.among(group.members))
+    about = cut(" ".join(filter(None, said)))
     return [number, group.kind, members, group.members.size, group.density, group.score, about]
 
 

@@ -24,7 +24,7 @@ from hopsight.review.session import VIEWS, Session
 from hopsight.review.storage import MAX_NOTE, MAX_REQUEST, MAX_REVIEWER
 from hopsight.system.arrays import plain
 
-SCRIPTS = ("charts.js", "ego.js", "node.js", "review.js")
+SCRIPTS = ("charts.js", "ego.js", "events.js", "node.js", "review.js")
 MAX_BODY = 16 * 1024
 MAX_QUERY = 4 * 1024
 TOKEN = "token"

@@ -15,6 +15,7 @@ import numpy as np
 from hopsight.checks import check_choice
 from hopsight.detectors.table import WEIGHTS, decided_by, evidence_of
 from hopsight.explanations import Explainer, Explanation
+from hopsight.explanations.events import Calendar
 from hopsight.explanations.reasons import MEANINGS
 from hopsight.explanations.text import percent
 from hopsight.graph import AttributedGraph
@@ -22,7 +23,7 @@ from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.io.labels import VERDICTS, Labels, position_of
 from hopsight.metrics import ranking
 from hopsight.report.nodes import PageNodes, cut
-from hopsight.report.page import hop_range, node_reasons
+from hopsight.report.page import MOST_EVENTS, hop_range, node_reasons
 from hopsight.review.storage import UNDO, Decision, Store, current
 from hopsight.runs.finished import open_run
 from hopsight.runs.results import write_scores
@@ -97,6 +98,7 @@ class Session:
             shown = PageNodes(self.explainer, keys=np.arange(self.graph.n_nodes))
             ego = shown.around(place)
             reasons = node_reasons(found) | {"sentences": _sentences(found)}
+            events = shown.events(place, MOST_EVENTS)
             group = self._group(shown, place)
         kinds, decided = evidence_of(self.model), decided_by(self.model)
         evidence = {
@@ -111,7 +113,8 @@ class Session:
                 "served": True, "nodes": shown.rows, "egos": {place: ego}, "reasons": {place: reasons},
                 "evidence": evidence if kinds else {},
                 "kinds": [[kind, WEIGHTS[kind] * (kind in self.model.evidence), MEANINGS[kind]] for kind in kinds],
-                "facts": [["Nodes", self.graph.n_nodes]],
+                "facts": [["Nodes", self.graph.n_nodes]], "events": {place: events},
+                "dates": Calendar.of(self.graph).pattern,
             },
             "group": group,
             "history": [[row.verdict, row.reviewer, row.decided, row.note, row.number in undone] for row in rows

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hopsight.detectors.table import own_columns, score_table, shown_order
 from hopsight.explanations.edges import edge_order, edge_reasons, unlikeness_places
-from hopsight.explanations.events import Calendar
+from hopsight.explanations.events import Calendar, exchanged
 from hopsight.explanations.groups import Shared
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
@@ -143,7 +143,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
 
 
 def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
-    """Write one row per group: group, kind, members (separated by ``; ``), density, score, shared.
+    """Write one row per group: group, kind, members (separated by ``; ``), density, score, shared, exchanged.
 
     Where groups passed amounts around, also the sum of these amounts, and the times of the first and of the last one.
     """
@@ -165,6 +165,8 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
             Calendar.of(graph),
         )
         table |= {name: [None if at is None else written.moment(at) for at in each] for name, each in times.items()}
+    if graph.events is not None:
+        table["exchanged"] = [exchanged(graph, group.members) for group in groups]
     write_table(path, _frame(table), but=["members"])  # each member is guarded already
 
 

@@ -61,20 +61,19 @@ function nodeTable() {
       { label: "Score", right: true, value: shownScore, text: (rank) => score(shownScore(rank)), warm: isFlagged },
       hasTruth && { label: "Known", value: (rank) => NAMES[truthOf(rank)], cell: (rank) => truthOf(rank) < 0 ? "–" : el("span", { class: truthOf(rank) ? "whole warm" : "whole" }, NAMES[truthOf(rank)]) },
       { label: "Edges", right: true, minor: hasTruth || named, lesser: true, value: (rank) => page.nodes[rank][3], text: (rank) => whole(page.nodes[rank][3]) },
-      page.kinds.length && { label: "Decided by", value: decidedBy, cell: (rank) => el("span", { class: "whole" }, decidedBy(rank) ?? "–") },
+      { label: "What is special", value: special, cell: (rank) => el("div", { class: "words" }, special(rank) ?? "–") },
+      page.kinds.length && { label: "Decided by", minor: true, value: decidedBy, cell: (rank) => el("span", { class: "whole" }, decidedBy(rank) ?? "–") },
       page.kinds.length && { label: "Evidence", minor: true, cell: (rank) => evidenceStrip(page, rank), text: () => "", fields: page.kinds.map(([kind], i) => [kind, (rank) => evidence(rank, i + 1)]) },
       chosen in page.stability && { label: "Stability", right: true, minor: true, value: stability, text: (rank) => share(stability(rank)) },
       ...page.columns.map((column, i) => ({
         label: title(column), right: true, minor: true, value: (rank) => page.values[rank]?.[i] ?? null, text: (rank) => number(page.values[rank]?.[i]),
       })),
-      { label: "Differs most in", minor: true, value: firstAttribute, cell: (rank) => firstAttribute(rank) ? name(firstAttribute(rank)) : "–" },
     ].filter(Boolean),
   });
 }
 
-function firstAttribute(rank) {
-  const [attribute] = page.reasons[rank]?.attributes ?? [];
-  return attribute ? attribute[8]?.[0] ?? attributeName(attribute[0]) : null;
+function special(rank) {
+  return page.reasons[rank]?.why || null;
 }
 
 // Ranks of nodes whose ids or names match what somebody typed: the exact id first, then exact names, beginnings, any part.
