@@ -73,7 +73,9 @@ def own_columns(model: Any) -> dict[str, NDArray[Any]]:
     found |= evidence_of(model)
     decided = decided_by(model)
     if decided is not None:
-        found["decided_by"] = decided
+        learned = getattr(model, "learned_", None)
+        by_evidence = learned is None or bool(learned.kept[0])
+        found["decided_by"] = decided if by_evidence else np.full(decided.shape, "labels")
     if hasattr(model, "probability_"):
         found["anomaly_probability"] = model.probability_
     if hasattr(model, "rank_before_"):

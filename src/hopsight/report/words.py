@@ -34,7 +34,7 @@ GLOSSARY = {
     "Decided by": "The kind of evidence that adds most to the score of a node.",
     "Difference": "How far the node is from its neighbors, in units of how much connected nodes usually differ.",
     "Edges": "Connections between two nodes.",
-    "Evidence": "How unusual a node is in one respect: misfit, ring, outlier, activity or lockstep, or what its events did.",
+    "Evidence": "How unusual a node is in one respect, such as its neighbors, its attributes or its events.",
     "Flagged": "With a score above the threshold.",
     "Group": "Suspicious nodes that belong together: a ring of strangers, near-copies in lockstep, a cycle of amounts.",
     "HAV": "The score of the paper: AHP and IV, each divided by its maximum, added up.",
