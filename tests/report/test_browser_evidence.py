@@ -16,7 +16,7 @@ from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show, column, each_lo
 
 def test_evidence_is_drawn_for_every_suspect(opened_with_evidence: Any, suspected: Any) -> None:
     page = opened_with_evidence
-    assert column(page, "Most anomalous nodes", 6)[:3] == ["activity", "misfit", "ring"]  # nodes 3, 4 and 5
+    assert column(page, "Most anomalous nodes", 7)[:3] == ["activity", "misfit", "ring"]  # nodes 3, 4 and 5
     assert page.locator(".columns-of-evidence").count() == 8
     assert page.locator(".evidence li").count() == 5
     assert page.locator(".evidence li.decided b").inner_text() == "activity"

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_count, printable
 from hopsight.detectors.storage import is_without_graph, with_edges
-from hopsight.detectors.table import WEIGHTS, decided_by, evidence_of
+from hopsight.detectors.table import FLOW_KINDS, WEIGHTS, decided_by, evidence_of
 from hopsight.explanations.attributes import AttributeComparison, Places
 from hopsight.explanations.edges import JudgedEdges, edge_reasons
 from hopsight.explanations.events import Calendar, FlowReason, flow_reason
 from hopsight.explanations.groups import GroupExplanation, Groups
 from hopsight.explanations.reasons import (
-    FLOW_KINDS,
     MEANINGS,
     MOST_NAMES,
     NOTICEABLE,

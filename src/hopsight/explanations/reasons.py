@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopsight.checks import plural, printable
+from hopsight.detectors.table import FLOW_KINDS
 from hopsight.explanations.events import FlowReason
 from hopsight.explanations.text import (
     LOGARITHMS,
@@ -41,7 +42,6 @@ MEANINGS = {
     "amount": "amounts unlike its own history, or just below a round limit",
 }
 SCALE = "3 = as unusual as 1 in 1,000 ordinary nodes"
-FLOW_KINDS = ("burst", "pass_through", "cycle", "amount")  # what events say, in the words of those who made them
 NOTICEABLE = 1.0  # one ordinary node in ten
 MOST_NAMES = 6
 UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pairs do are counted
@@ -350,7 +350,9 @@ class Explanation(Readable):
         if kind in FLOW_KINDS:
             return next((each.in_short for each in self.flow if each.kind == kind), "")
         if kind == "outlier":
-            return telling(self.own_values, 1)[0].in_short if self.own_values else ""
+            return telling(self.own_values, 1)[0].in_short if self.own_values else MEANINGS[kind]
+        if kind == "activity" and self.expected_degree is None:
+            return f"{plural(self.degree, 'edge')}, more than {percent(self.degree_percentile)} of nodes"
         if kind == "activity" and self.expected_degree is not None:
             return f"{plural(self.degree, 'edge')}; {usual_edges(self.expected_degree, self.n_nodes)} would be usual"
         if kind in ("ring", "lockstep") and self.companions is not None and self.companions.nodes:
