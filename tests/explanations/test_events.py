@@ -6,7 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.explanations.events import Calendar, flow_reason, money, node_events
+from hopsight.detectors.table import WEIGHTS
+from hopsight.explanations import Evidence, Explanation
+from hopsight.explanations.events import Calendar, FlowReason, flow_reason, money, node_events
 from hopsight.flow.facts import AmountFacts, BurstFacts, CycleFacts, PassThroughFacts, facts
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
@@ -133,3 +135,16 @@ def test_the_largest_events_and_partners_of_a_node_are_drawn(bank: AttributedGra
     assert (n_others, rest, total) == (10, 9045.0, 10_866.0)
     assert found["sent"][1:] == [0, 0.0, 10_000.0]
     assert node_events(bank, bank.index_of("p39"), 3) is not None
+
+
+def test_the_most_specific_of_what_events_say_comes_first() -> None:
+    strengths = {"misfit": 1.5, "activity": 3.4, "pass_through": 5.0, "burst": 4.0, "cycle": 2.4, "amount": 2.6}
+    evidence = tuple(Evidence(kind, strength, True, WEIGHTS[kind], "") for kind, strength in strengths.items())
+    flow = tuple(FlowReason(kind, f"{kind}.", f"{kind}!") for kind in strengths)
+    reasons = Explanation(
+        "a", "CrossHCM", None, 6.0, 3.0, 1, 9, True, True, 4, 90.0, (), (), (), None, (), evidence=evidence,
+        decided_by="pass_through", expected_degree=1.0, flow=flow,
+    )  # fmt: skip
+    assert reasons.telling_kinds == ["burst", "pass_through", "amount"]  # a cycle of 2.4 is below half of 5
+    assert reasons.in_short == "burst!"
+    assert reasons.summary == "burst. pass_through. amount. Ranks 1 of 9 (flagged)."

@@ -89,7 +89,7 @@ def test_the_kind_that_decided_adds_most(model: Any) -> None:
 
 def test_an_outlier_is_explained_by_its_unusual_attributes(model: Any) -> None:
     """Also where another kind decided, because neighbors with ordinary attributes look far away to it."""
-    assert "Its own attributes are unusual: income 250,000" in explain(model, "p1").unusual
+    assert "income: 250,000" in explain(model, "p1").unusual
     reasons = explain(decided(model, "outlier"), "p1")
     usual = f"{np.median(model.graph_.attributes[:, 4]):,.0f}"
     words = f"income 250,000 ({usual} is usual): higher than for 99.1% of nodes"

@@ -62,7 +62,7 @@ def test_an_outlier_is_shown_with_the_names_of_its_unusual_attributes(
     explanations = explain_top(model, model.graph_, 3)
     page = show(write_report, model, explanations, record)
     assert page.locator(".suspects .why").all_inner_texts()[:3] == [each.in_short for each in explanations]
-    assert column(page, "Most anomalous nodes", 6)[:3] == [each.in_short for each in explanations]
+    assert column(page, "Most anomalous nodes", 5)[:3] == [each.in_short for each in explanations]
 
 
 def test_the_first_screen_shows_suspects_with_what_their_scores_are_made_of(opened_with_evidence: Any) -> None:

@@ -42,6 +42,7 @@ MEANINGS = {
     "amount": "amounts unlike its own history, or just below a round limit",
 }
 SCALE = "3 = as unusual as 1 in 1,000 ordinary nodes"
+TOLD = ("cycle", "burst", "pass_through", "amount")  # the most specific first: what goes around also passes through
 NOTICEABLE = 1.0  # one ordinary node in ten
 MOST_NAMES = 6
 UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pairs do are counted
@@ -327,13 +328,15 @@ class Explanation(Readable):
 
     @property
     def telling_kinds(self) -> list[str]:
-        """The kinds of evidence worth a sentence, the strongest first; what the events say comes before the rest."""
+        """The kinds of evidence worth a sentence: what events say first, the most specific of it before the rest."""
         counted = [each for each in self.evidence if each.counts and each.strength >= NOTICEABLE]
         counted = sorted(counted, key=lambda each: -each.weight * each.strength)
         most = max((each.weight * each.strength for each in counted), default=0.0)
+        events = [each.kind for each in counted if each.kind in FLOW_KINDS and each.strength >= most / 2]
         also = [each.kind for each in counted if each.weight * each.strength >= most / 2]
         also = [kind for kind in also if kind == also[0] or kind not in ("misfit", "ring", "lockstep")]
-        return sorted(also, key=lambda kind: kind not in FLOW_KINDS)
+        others = [kind for kind in also if kind not in FLOW_KINDS]
+        return [*sorted(events, key=TOLD.index), *others]
 
     @property
     def in_short(self) -> str:
