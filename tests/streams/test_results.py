@@ -40,6 +40,7 @@ def test_planted_nodes_are_among_the_first_and_explained(finished: Path) -> None
 def test_every_window_has_a_row_also_the_one_that_is_open(finished: Path) -> None:
     windows = pl.read_csv(finished / "windows.csv")
     assert windows["window"].is_sorted()
+    assert windows["span"][[0, -1]].to_list() == ["2023-11-15", "2023-12-14"]
     assert windows["events"].sum() == 3140
     trajectories = pl.read_csv(finished / "trajectories.csv")
     assert trajectories["events"].sum() == 2 * windows["events"].sum()

@@ -213,10 +213,8 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     found = replace(edge_columns(frame, money, category=columns.category, notices=[]), time=time)
     amount = columns.amount or found.amount
     currency = None if amount is None else found.currency
-    guesses = [(amount, columns.amount, "amount"), (currency, None, "currency")]
-    texts = [f"{name!r} as the {role}" for name, known, role in guesses if name is not None and known is None]
-    if texts:
-        notice(f"Read column {', '.join(texts)} of each event.", None)
+    if currency is not None:
+        notice(f"Read column {currency!r} as the currency of the amounts in column {amount!r}.", None)
     return replace(columns, time=time, amount=amount, currency=currency)
 
 

@@ -42,7 +42,7 @@ def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows
 
 def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) -> None:
     """Write ``scores.csv``, ``explanations.json``, ``report.html`` and last ``run.json``, each as a whole."""
-    trajectories, windows = state.tallies[TRAJECTORIES], open_rows(state)[WINDOWS]
+    trajectories, windows = state.tallies[TRAJECTORIES], open_rows(state)[WINDOWS].drop("span")
     totals = node_totals(trajectories, state.tallies["nodes"])
     recent = pl.concat([state.tallies["recent"], trajectories])
     scores = node_scores(totals)
@@ -127,10 +127,16 @@ def _strongest(frames: list[pl.DataFrame | None], number: int, key: str) -> pl.D
     return rows.sort("score", key, descending=[True, False]).head(number)
 
 
+def titled(windows: pl.DataFrame, state: State) -> pl.DataFrame:
+    """Return windows with their spans, as dates."""
+    wording = Wording.of(state.notes)
+    return windows.with_columns(pl.Series("span", [wording.title(each) for each in windows["window"]], dtype=pl.String))
+
+
 def open_rows(state: State) -> dict[str, pl.DataFrame]:
     """Return the rows of the window that is open: of windows, and of nodes in it."""
     habits = {key: list(habit) for key, habit in state.notes["habits"].items()}
-    windows = score_windows(state.tallies[WINDOWS], habits)
+    windows = titled(score_windows(state.tallies[WINDOWS], habits), state)
     return {WINDOWS: windows, TRAJECTORIES: state.tallies[TRAJECTORIES]}
 
 

@@ -34,7 +34,7 @@ from hopsight.streams.attributes import NodeAttributes
 from hopsight.streams.events import Columns, SortedEvents, have_hours, in_one_currency, sorted_events
 from hopsight.streams.kernel import advance
 from hopsight.streams.memory import EVENTS, N_LATE, NEWEST
-from hopsight.streams.results import evaluation, keep, open_rows, unguarded_text, write_summary
+from hopsight.streams.results import evaluation, keep, open_rows, titled, unguarded_text, write_summary
 from hopsight.streams.state import Journal, State
 from hopsight.streams.tables import (
     EDGE_COLUMNS,
@@ -274,7 +274,8 @@ def _step(
         closed[name] = rows.filter(pl.col("window") < last)  # late events fall into the open window
         state.tallies[name] = rows.filter(pl.col("window") >= last)
     closed[WINDOWS] = score_windows(closed[WINDOWS], notes["habits"])
-    for name, rows in (("edges.csv", frame.select(EDGE_COLUMNS)), (ALERTS, alerts.select(COLUMNS)), *closed.items()):
+    tables = {"edges.csv": frame.select(EDGE_COLUMNS), ALERTS: alerts.select(COLUMNS), **closed}
+    for name, rows in (tables | {WINDOWS: titled(closed[WINDOWS], state)}).items():
         journal.append(name, rows)
     keep(state, alerts, closed[TRAJECTORIES], closed[WINDOWS])
     return alerts, frame["score"].to_numpy()
