@@ -187,9 +187,14 @@ def test_a_column_of_known_cases_is_learned_from_and_never_an_attribute(
     assert roc_auc_score(fraud[unknown], [chance[node] for node in unknown]) > 0.75
     record = json.loads((out / "run.json").read_text())
     assert record["learned"].startswith("Learned from ") and record["graph"]["n_attributes"] == 2
+    curve = record["learning_curve"]
+    n_known = int((known != "").sum())
+    assert [point["n_labels"] for point in curve] == [round(n_known / 4), round(n_known / 2), n_known]
+    assert curve[-1]["roc_auc"] > 0.6
     assert record["distinguishes"][0]["feature"] == "amount" and record["distinguishes"][0]["direction"] == "higher"
     report = (out / "report.html").read_text()
     assert "What distinguishes known anomalies: amount (higher; " in report and "By the labels so far" in report
+    assert f" labels and {curve[-1]['roc_auc']:.2f} with {n_known}." in report or "more labels would help" in report
     pl.DataFrame({**table, "refunded": fraud * 1.0}).write_csv(tmp_path / "nodes.csv")
     assert main([*asked, "--learn-from", "case", "--out", str(tmp_path / "leak")]) == 0
     asks = "refunded predicts case alone, ROC-AUC 1.000: is it known before the fact?"

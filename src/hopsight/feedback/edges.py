@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from hopsight.detectors.base import NodeOrder
+from hopsight.feedback.curve import Point, learning_curve
 from hopsight.feedback.features import Columns, Features
 from hopsight.feedback.learner import Learned, from_log_odds, key_of, learn, probable
 from hopsight.feedback.reasons import SCORE, LearnedReasons
@@ -193,12 +194,13 @@ def score_before(detector: Any) -> NDArray[Any]:
     return np.asarray(before)
 
 
-def teach(detector: Any, known: Labels, graph: AttributedGraph, columns: Columns, scores: FloatArray) -> None:
+def teach(
+    detector: Any, known: Labels, graph: AttributedGraph, columns: Columns, scores: FloatArray, seed: int
+) -> None:
     """Set what a detector learns from labels of edges, of which there are both kinds; its nodes stay as they are."""
     table = EdgeTable.of(detector, graph, columns, scores, known.positions, known.anomalous)
     hashes = _hashes(graph)
-    seed = detector.seed if isinstance(detector.seed, int) else 0
-    found = learn(table.rows, table.score, known.positions, known.anomalous, hashes, seed % 2**32)
+    found = learn(table.rows, table.score, known.positions, known.anomalous, hashes, seed)
     detector.edge_learned_ = replace(found, key=np.array([key_of(hashes)]))
     apply(detector, table)
 
@@ -242,6 +244,16 @@ def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns, scores: 
     learned: Learned = detector.edge_learned_
     table = EdgeTable.of(detector, graph, columns, scores, *learned.labels)
     return LearnedReasons(learned, table.rows(learned.judged), table.score[learned.judged])
+
+
+def curve_of(detector: Any, graph: AttributedGraph, columns: Columns, scores: FloatArray, seed: int) -> list[Point]:
+    """Return the learning curve of what a detector has learned from edges."""
+    table = EdgeTable.of(detector, graph, columns, scores, *detector.edge_learned_.labels)
+
+    def rows_of(judged: IntArray, anomalous: NDArray[np.bool_]) -> Callable[[IntArray], Features]:
+        return EdgeTable.of(detector, graph, columns, scores, judged, anomalous).rows
+
+    return learning_curve(detector.edge_learned_, rows_of, table.score, _hashes(graph), seed)
 
 
 def untaught(detector: Any) -> None:

@@ -122,6 +122,14 @@ def with_judged_neighbors(
     return features.with_columns(judged_neighbors(graph, judged, anomalous), JUDGED_NAMES)
 
 
+def rows_with_judged_neighbors(
+    features: Features, graph: AttributedGraph, judged: IntArray, anomalous: NDArray[np.bool_]
+) -> Callable[[IntArray], Features]:
+    """Return a function that does the same for some rows."""
+    columns = judged_neighbors(graph, judged, anomalous)
+    return lambda rows: features.rows(rows).with_columns(columns[rows], JUDGED_NAMES)
+
+
 def judged_neighbors(graph: AttributedGraph, judged: IntArray, anomalous: NDArray[np.bool_]) -> Matrix:
     """Return how many neighbors of each node are known to be anomalous and normal, and the share of the former.
 

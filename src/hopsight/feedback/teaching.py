@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ from hopsight.checks import check_count, plural
 from hopsight.detectors.base import NodeOrder
 from hopsight.detectors.predict import ranked_last, threshold
 from hopsight.feedback import edges
-from hopsight.feedback.features import Columns, Features, node_features, with_judged_neighbors
+from hopsight.feedback.curve import Point, learning_curve
+from hopsight.feedback.features import (
+    Columns,
+    Features,
+    node_features,
+    rows_with_judged_neighbors,
+    with_judged_neighbors,
+)
 from hopsight.feedback.learner import Learned, from_log_odds, key_of, learn, probable
 from hopsight.feedback.reasons import LearnedReasons, given_away
 from hopsight.graph import AttributedGraph
@@ -56,7 +64,7 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
     if of_edges:
         for question in given_away(*edges.own_columns(graph, known.positions), known.anomalous, known.name):
             notice(question, None)
-        edges.teach(copied, known, graph, columns, score_before(copied))
+        edges.teach(copied, known, graph, columns, score_before(copied), _seed(detector))
         return copied
     for question in given_away(
         graph.attributes[known.positions], list(graph.attribute_names), known.anomalous, known.name
@@ -64,9 +72,8 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
         notice(question, None)
     features = features_of(copied, graph, columns, copied.decision_score_)
     features = with_judged_neighbors(features, graph, known.positions, known.anomalous)
-    seed = detector.seed if isinstance(detector.seed, int) else 0
     hashes = graph.node_hashes
-    found = learn(features.rows, copied.decision_score_, known.positions, known.anomalous, hashes, seed % 2**32)
+    found = learn(features.rows, copied.decision_score_, known.positions, known.anomalous, hashes, _seed(detector))
     copied.learned_ = replace(found, key=np.array([key_of(hashes)]))
     apply(copied, features, copied.decision_score_, ranked=graph.ranked)
     return copied
@@ -161,6 +168,20 @@ def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns) -> Learn
     features = features_of(detector, graph, columns, default)
     features = with_judged_neighbors(features, graph, *learned.labels)
     return LearnedReasons(learned, features, default)
+
+
+def curve_of(detector: Any, graph: AttributedGraph, columns: Columns) -> list[Point]:
+    """Return the learning curve of what a detector has learned in this graph, of nodes or else of edges."""
+    seed, scores = _seed(detector), score_before(detector)
+    if detector.learned_ is not None:
+        features = features_of(detector, graph, columns, scores)
+        rows_of = partial(rows_with_judged_neighbors, features, graph)
+        return learning_curve(detector.learned_, rows_of, scores, graph.node_hashes, seed)
+    return edges.curve_of(detector, graph, columns, scores, seed)
+
+
+def _seed(detector: Any) -> int:
+    return detector.seed % 2**32 if isinstance(detector.seed, int) else 0
 
 
 def untaught(detector: Any) -> Any:

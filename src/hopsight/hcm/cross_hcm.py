@@ -102,6 +102,7 @@ from hopsight.system.machine import release_memory
 from hopsight.system.threads import few_threads, in_order, safe_in_forks
 
 if TYPE_CHECKING:
+    from hopsight.feedback.curve import Point
     from hopsight.feedback.learner import Learned
     from hopsight.feedback.reasons import Distinction, LearnedReasons
 
@@ -887,6 +888,14 @@ class CrossHCM(Detector):
         from hopsight.feedback import teaching
 
         return teaching.reasons_of(self, self._graph_for("learned_reasons", graph), self._learner_columns)
+
+    def learning_curve(self, graph: AttributedGraph | None = None) -> list[Point]:
+        """Return how well labels are predicted with a quarter, half and all of the others; nothing if they are few."""
+        if self.learned_ is None and self.edge_learned_ is None:
+            return []
+        from hopsight.feedback import teaching
+
+        return teaching.curve_of(self, self._graph_for("learning_curve", graph), self._learner_columns)
 
     def distinctions(self, graph: AttributedGraph | None = None) -> list[Distinction]:
         """Return what distinguishes known anomalies, nodes before edges; nothing without labels."""

@@ -86,12 +86,14 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
         )
     if getattr(model, "learned_words", None):
         paragraphs.append(model.learned_words)
+        from hopsight.feedback.curve import Point
+        from hopsight.feedback.curve import in_words as curve_words
         from hopsight.feedback.reasons import Distinction, in_words
 
         known = run.get("distinguishes")
         found = model.distinctions(explainer.graph) if known is None else [Distinction(**each) for each in known]
-        distinguishing = in_words(found)
-        paragraphs += [distinguishing] if distinguishing else []
+        sentences = (curve_words([Point(**each) for each in run.get("learning_curve") or ()]), in_words(found))
+        paragraphs += [sentence for sentence in sentences if sentence]
     n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
     if n_unjudged:
         have, were = ("has", "was") if n_unjudged == 1 else ("have", "were")

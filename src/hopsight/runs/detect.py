@@ -79,6 +79,10 @@ def detect(
             "fit_seconds": getattr(detector, "seconds_", {}),
             "warnings": warnings,
         }
+        if record["learning_curve"]:
+            from hopsight.feedback.curve import Point, in_words
+
+            show.say(in_words([Point(**each) for each in record["learning_curve"]]) or "")
         reasons = write_results(
             claimed.staging, graph, shown, request.top, record, stages, saved=saved, csv=request.csv
         )

@@ -231,6 +231,7 @@ def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: boo
         "labels": compare_with_labels(graph, model.decision_score_, judged_or_left_out(model)),
         "learned": getattr(model, "learned_words", None),
         "distinguishes": _distinguishes(graph, model),
+        "learning_curve": _learning_curve(graph, model),
     }
 
 
@@ -239,6 +240,13 @@ def _distinguishes(graph: AttributedGraph, model: Any) -> list[dict[str, Any]] |
     if getattr(model, "learned_words", None) is None:
         return None
     return [dataclasses.asdict(each) for each in model.distinctions(graph)]
+
+
+def _learning_curve(graph: AttributedGraph, model: Any) -> list[dict[str, Any]] | None:
+    """Return how well labels are predicted by parts of the others; None if nothing was learned from labels."""
+    if getattr(model, "learned_words", None) is None:
+        return None
+    return [dataclasses.asdict(each) for each in model.learning_curve(graph)]
 
 
 def write_results(
