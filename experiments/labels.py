@@ -8,12 +8,14 @@ Graphs are read from HOPSIGHT_DATA (default: ../shared/data). Each is fitted onc
 n``: of the first 1.5 n labeled nodes of ``CrossHCM.queue``, asked once), or n from the top of the ranking (``top n``).
 A draw counts where at least ten anomalies stay unlabeled; without labels of both kinds nothing is learned. Rivals on
 the same labels: the ranking without labels, a random forest on the attributes, and one on attributes and neighborhood
-means (the features of RF-Graph), both with scikit-learn's defaults.
+means (the features of RF-Graph), both with scikit-learn's defaults; and, where graphspot is installed (``pip install
+graphspot``), its RFGraph and XGBGraph on the attributes that the learner sees.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -31,7 +33,7 @@ PROTOCOLS = (
     "20+80", "queue 20", "queue 100", "top 100", "random 10", "random 20", "random 50", "random 100", "random 300",
     "random 1000",
 )  # fmt: skip
-METHODS = ("no labels", "learned", "forest", "forest on neighborhoods")
+METHODS = ("no labels", "learned", "forest", "forest on neighborhoods", "RFGraph", "XGBGraph")
 LEAST_UNLABELED = 10  # anomalies
 known: dict[str, dict[str, Any]] = {}  # what the processes that draw labels share
 
@@ -74,7 +76,14 @@ def fit(name: str, device: str) -> dict[str, Any]:
 
     features = features_of(model, graph, model._learner_columns, model.decision_score_)
     print(f"{name}: {graph}", flush=True)
-    return {"graph": graph, "model": model, "features": features, "labels": np.asarray(graph.labels)}
+    found = {"graph": graph, "model": model, "features": features, "labels": np.asarray(graph.labels)}
+    if importlib.util.find_spec("graphspot"):
+        from graphspot import Graph, NeighborAggregation
+
+        arcs = graph.adjacency
+        seen = Graph(adj=arcs.maximum(arcs.T), x=model._learner_columns(graph)[0])
+        found["aggregated"] = NeighborAggregation().fit_transform(seen)
+    return found
 
 
 def load(name: str) -> Any:
@@ -111,7 +120,9 @@ def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
     truth = labels[rest] == 1
     if judged.size == 0 or truth.sum() < LEAST_UNLABELED or truth.all():
         return None
-    scores = dict.fromkeys(METHODS, model.decision_score_[rest])
+    scores = dict.fromkeys(METHODS[:4], model.decision_score_[rest])
+    if "aggregated" in known[name]:
+        scores |= dict.fromkeys(METHODS[4:], model.decision_score_[rest])
     anomalous = labels[judged] == 1
     row: dict[str, Any] = {"graph": name, "protocol": protocol, "draw": number, "anomalous": int(anomalous.sum())}
     if 0 < anomalous.sum() < anomalous.size:
@@ -122,6 +133,7 @@ def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
         for method, columns in (("forest", own), ("forest on neighborhoods", features.values[:, features.local])):
             forest = RandomForestClassifier(random_state=number, n_jobs=1).fit(columns[judged], anomalous)
             scores[method] = forest.predict_proba(columns[rest])[:, 1]
+        scores |= by_graphspot(known[name].get("aggregated"), judged, rest, anomalous, number)
         brier, base = ((chance - truth) ** 2).mean(), truth.mean() * (1.0 - truth.mean())
         row |= {"ece": calibration_error(truth, chance), "brier": round(float(brier), 4), "base": round(float(base), 4)}
     for method, values in scores.items():
@@ -130,6 +142,19 @@ def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
             round(float(average_precision_score(truth, values)), 4),
         ]
     return row
+
+
+def by_graphspot(columns: Any, judged: Any, rest: Any, anomalous: Any, seed: int) -> dict[str, Any]:
+    """Return the scores of graphspot's detectors, which learn from aggregated attributes; nothing without it."""
+    if columns is None:
+        return {}
+    from graphspot.detectors import RFGraph, XGBGraph
+
+    scores = {}
+    for kind in (RFGraph, XGBGraph):
+        estimator = kind(random_state=seed, params={"n_jobs": 1})._make_estimator(anomalous.astype(int))
+        scores[kind.__name__] = estimator.fit(columns[judged], anomalous.astype(int)).predict_proba(columns[rest])[:, 1]
+    return scores
 
 
 def draw(labels: Any, model: Any, graph: Any, protocol: str, rng: np.random.Generator) -> Any:
@@ -164,10 +189,11 @@ def calibration_error(truth: Any, chance: Any) -> float:
 
 def tables(rows: Sequence[dict[str, Any]]) -> str:
     """Return the means over graphs as Markdown: one table of methods, and one of single graphs."""
-    lines = [f"| labels | graphs | {' | '.join(METHODS)} |", "|---|---|" + "---|" * len(METHODS)]
+    methods = [method for method in METHODS if all(method in row for row in rows)]
+    lines = [f"| labels | graphs | {' | '.join(methods)} |", "|---|---|" + "---|" * len(methods)]
     for protocol in dict.fromkeys(row["protocol"] for row in rows):
         for word, names in (("organic", ORGANIC), ("planted", PLANTED)):
-            cells = [_mean(rows, protocol, names, method) for method in METHODS]
+            cells = [_mean(rows, protocol, names, method) for method in methods]
             count = len({row["graph"] for row in rows if row["protocol"] == protocol and row["graph"] in names})
             if count:
                 shown = " | ".join(f"{cell[0]:.3f} / {cell[1]:.3f}" for cell in cells)

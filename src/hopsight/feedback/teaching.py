@@ -39,7 +39,9 @@ FEWEST_ESTIMATED = 5  # labels of the rarer kind, below which an estimate would 
 TOP, BULK, UNSURE = None, "bulk", "unsure"  # why a node is asked about
 
 
-def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns) -> Any:
+def taught(
+    detector: Any, labels: Any, graph: AttributedGraph, columns: Columns, notices: list[str] | None = None
+) -> Any:
     """Return a copy of a fitted detector whose ranking of nodes or edges has learned from their labels.
 
     Parameters
@@ -52,24 +54,26 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
         The graph of the fit.
     columns
         Returns the attributes of a graph that a learner sees, and their names.
+    notices
+        List that receives the notices; without it, they are logged.
     """
     known = labels if isinstance(labels, Labels) else read_labels(labels, graph)
     of_edges = known.noun == "edge"
     copied = copy.copy(detector) if of_edges else untaught(detector)
     if of_edges:
         edges.untaught(copied)
-    _notice_doubts(known)
+    _notice_doubts(known, notices)
     if not known.both_kinds:
         return copied
     if of_edges:
         for question in given_away(*edges.own_columns(graph, known.positions), known.anomalous, known.name):
-            notice(question, None)
+            notice(question, notices)
         edges.teach(copied, known, graph, columns, score_before(copied), _seed(detector))
         return copied
     for question in given_away(
         graph.attributes[known.positions], list(graph.attribute_names), known.anomalous, known.name
     ):
-        notice(question, None)
+        notice(question, notices)
     features = features_of(copied, graph, columns, copied.decision_score_)
     features = with_judged_neighbors(features, graph, known.positions, known.anomalous)
     hashes = graph.node_hashes
@@ -79,16 +83,16 @@ def taught(detector: Any, labels: Any, graph: AttributedGraph, columns: Columns)
     return copied
 
 
-def _notice_doubts(known: Labels) -> None:
+def _notice_doubts(known: Labels, notices: list[str] | None) -> None:
     """Give notice of labels that contradict each other or are all of one kind."""
     if known.conflicts:
         rule = "the latest counts" if known.noun == "node" else "one that is anomalous once counts as anomalous"
-        notice(f"{plural(known.conflicts, known.noun)} had contradictory labels; {rule}.", None)
+        notice(f"{plural(known.conflicts, known.noun)} had contradictory labels; {rule}.", notices)
     if known.positions.size and not known.both_kinds:
         word = "anomalous" if known.anomalous.any() else "normal"
         notice(
             f"All labels are {word}: label some {known.noun}s of the other kind as well. The ranking stays as it was.",
-            None,
+            notices,
         )
 
 

@@ -818,7 +818,7 @@ class CrossHCM(Detector):
         self._found = made_from, groups
         return groups
 
-    def learn(self, labels: Any, graph: AttributedGraph | None = None) -> Self:
+    def learn(self, labels: Any, graph: AttributedGraph | None = None, *, notices: list[str] | None = None) -> Self:
         """Return a new fitted detector that has learned from labels of nodes or edges; this one stays as it is.
 
         Nothing moves until there are labels of both kinds. Learning again starts from the fit, with all the labels
@@ -835,6 +835,8 @@ class CrossHCM(Detector):
             :func:`hopsight.io.labels.read_labels`.
         graph
             The graph the detector was fitted on; needed for a detector loaded from disk, which does not keep it.
+        notices
+            List that receives the notices, such as a column that gives labels away; without it, they are logged.
         """
         found = self._graph_for("learn", graph)
         if hasattr(self, "models_"):
@@ -842,7 +844,7 @@ class CrossHCM(Detector):
             return learned
         from hopsight.feedback import teaching
 
-        taught: Self = teaching.taught(self, labels, found, self._learner_columns)
+        taught: Self = teaching.taught(self, labels, found, self._learner_columns, notices)
         return taught
 
     def queue(self, n: int = 20, graph: AttributedGraph | None = None) -> list[Any]:

@@ -295,7 +295,7 @@ def learn_from(model: Any, graph: AttributedGraph, verdicts: dict[int, str]) -> 
     labels = Labels(positions, anomalous, np.zeros(0, dtype=np.int64))
     if not verdicts or not labels.both_kinds:
         return model, model.learned_words
-    learned = model.learn(labels, graph=graph)
+    learned = model.learn(labels, graph=graph, notices=[])  # they would be the same after every verdict
     return learned, learned.learned_words
 
 
