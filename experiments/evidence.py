@@ -1,6 +1,6 @@
 """Measure CrossHCM's evidence: development and reserved graphs, ablation, textbook anomalies, threshold, calibration.
 
-    python experiments/evidence.py dev --out experiments/results/evidence_dev.json
+    python experiments/evidence.py dev --commit COMMIT --out experiments/results/evidence_dev.json
     python experiments/evidence.py reserved --out experiments/results/evidence_reserved.json
     python experiments/evidence.py textbook --out experiments/results/evidence_textbook.json
     python experiments/evidence.py threshold --out experiments/results/evidence_threshold.json
@@ -24,6 +24,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--commit", default="", help="Commit of the code, kept in every row")
     options = parser.parse_args()
     if options.what == "table":
         print_tables([row for file in options.files for row in json.loads(file.read_text())])
@@ -66,7 +68,7 @@ def main() -> None:
     with ProcessPoolExecutor(options.workers, context) as pool:
         futures = [pool.submit(measure, cell) for cell in cells(options.what, options.seeds, options.device)]
         for future in as_completed(futures):
-            rows.append(future.result())
+            rows.append(future.result() | {"commit": options.commit})
             if options.out:
                 options.out.write_text(json.dumps(sorted(rows, key=json.dumps), indent=0))
     print_tables(rows)
@@ -159,30 +161,27 @@ def auc(truth: Any, scores: Any) -> float:
 
 def ablation(model: Any, graph: Any) -> dict[str, float]:
     """Return the ROC-AUC with every ingredient of the score removed in turn, and with no model at all."""
-    from hopsight.hcm import evidence as module
-    from hopsight.hcm.evidence import KINDS, MISFIT_SHARES, EdgeBaseline, EdgeFeatures, combine, strengths
+    from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures, NodeBaseline, combine, strengths
     from hopsight.hcm.views import inputs_of
 
     truth, attributes = np.asarray(graph.labels), inputs_of(graph, model.transform_, model.magnitude_)
-    found = {
-        f"without {kind}": combine(model.evidence_, [k for k in model.evidence if k != kind])[0]
-        for kind in model.evidence
-    }
+    counted = [kind for kind in model.evidence if kind in model.evidence_]
+    found = {f"without {kind}": combine(model.evidence_, [k for k in counted if k != kind])[0] for kind in counted}
     found["with lockstep"] = combine(model.evidence_, KINDS)[0]
     features = EdgeFeatures(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_)
-    unlike = EdgeFeatures(model.edge_dissimilarity_, model.edge_dissimilarity_, model.edge_dissimilarity_)
-    trials = {"no model at all": (unlike, MISFIT_SHARES)}
-    for place, name in enumerate(("hop count", "surprise", "dissimilarity")):
-        shares = MISFIT_SHARES.copy()
-        shares[place] = 0.0
-        trials[f"without {name} in misfit"] = (features, shares / shares.sum())
-    usual, baseline = MISFIT_SHARES.copy(), model.edge_baseline_
-    for name, (edges, shares) in trials.items():
-        module.MISFIT_SHARES = shares
+    unlike = EdgeFeatures(*[model.edge_dissimilarity_] * 3)
+    trials = {
+        "no model at all": (unlike, [0, 1]),
+        "without hop count in misfit": (features, [1, 1]),
+        "without dissimilarity in misfit": (features, [0, 0]),
+    }
+    baseline = model.edge_baseline_
+    for name, (edges, means) in trials.items():
         model.edge_baseline_ = EdgeBaseline.fit(edges)
         nodes = model._node_features(graph, edges, attributes)
-        found[name] = combine(strengths(nodes, module.NodeBaseline.fit(nodes)), model.evidence)[0]
-    module.MISFIT_SHARES, model.edge_baseline_ = usual, baseline
+        nodes = replace(nodes, edge_means=nodes.edge_means[means])
+        found[name] = combine(strengths(nodes, NodeBaseline.fit(nodes)), model.evidence)[0]
+    model.edge_baseline_ = baseline
     found["without cross-fitting"] = judged_by_others(model, graph, attributes)
     return {name: auc(truth, scores) for name, scores in found.items()}
 
