@@ -166,7 +166,7 @@ def test_a_short_training_finds_outliers_and_hubs(kind: str) -> None:
 N_SEEDS = 10
 FIRST_2K = dict.fromkeys(("stranger hub", "spam hub", "ring", "outlier", "outlier hub"), 0.75)
 PERCENTILE = {"stranger": 0.95, "isolated outlier": 0.95, "bridge": 0.90, "lockstep": 0.93}
-LOWER = {("12x40", "bridge"): 0.84, ("12x40", "stranger"): 0.93}  # weakly separated attributes, see RESULTS.md
+LOWER = {("12x40", "bridge"): 0.88, ("12x40", "stranger"): 0.93}  # weakly separated attributes, see RESULTS.md
 
 
 def floor(setting: str, kind: str) -> tuple[float, float]:
