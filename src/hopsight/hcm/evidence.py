@@ -32,6 +32,7 @@ NO_TRIANGLES = (
     "No edges close a triangle, as in every graph between two kinds of nodes: there is no ring and no lockstep "
     "evidence, and neither counts in the score."
 )
+BURST_ALONE = 0.5  # of the strength of a burst without amounts
 TRIMMED = 0.02  # share of nodes with the largest deviations that a baseline is fitted without
 ROUNDS = 8  # of reweighting
 DEGREE_GROUPS = 20
@@ -504,13 +505,16 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
 
     3 means about one ordinary node in a thousand. Flow evidence that the graph of the fit could not show is left out.
     Beside flow evidence, strengths s beyond log₁₀ n of n nodes count log₁₀ n + log₁₀(1 + s − log₁₀ n): n nodes say
-    little about chances far below 1 / n, and of eight kinds none shall outweigh all others by that.
+    little about chances far below 1 / n, and of eight kinds none shall outweigh all others by that. Where events have
+    times but no amounts, burst counts half: members of a forum who rate many at once when they join are ordinary.
     """
     found = _digits(raw_evidence(nodes, usual), [Tail(*numbers) for numbers in usual.tails])
     if len(usual.counts) > len(KINDS):
         for number, (kind, strength) in enumerate(found.items()):
             beyond = np.maximum(strength - np.log10(max(usual.counts[number], 1.0)), 0.0)
             found[kind] = strength + np.log10(1.0 + beyond) - beyond
+    if "burst" in found and not usual.knows("amount"):
+        found["burst"] = BURST_ALONE * found["burst"]
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
 
 
