@@ -28,6 +28,7 @@ BLUE, WARM, GRAY = "#2f6f9f", "#bd4a12", "#8d8a83"
 KIND_COLORS = {
     "misfit": "#2f6f9f", "ring": "#bd4a12", "outlier": "#5b8c5a", "activity": "#c79a2b", "lockstep": "#8d6aa8",
     "burst": "#c2437a", "pass_through": "#2a8f8f", "cycle": "#6b6f2a", "amount": "#7a5638",
+    "relations": "#4f8a8b", "sharing": "#a0522d",
 }  # fmt: skip
 MAX_NAME = 24
 

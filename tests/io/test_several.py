@@ -168,3 +168,23 @@ def test_every_type_is_fitted_to_what_it_sees() -> None:
     assert taught.decision_score_[shops].tolist() == model.decision_score_[shops].tolist()
     with pytest.raises(ValueError, match="among their own type: load the graph with rank="):
         hs.explain(model, "user:1")
+
+
+def test_many_cards_and_a_shared_device_are_evidence_with_words(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    n = 300
+    owned = [(user, card) for user in range(n) for card in range(2 + 12 * (user == 7))]
+    cards = pl.DataFrame({"u": [user for user, _ in owned], "c": [f"{user}-{card}" for user, card in owned]})
+    used = pl.DataFrame({"u": [*range(n), 20, 21], "d": [f"d{user}" for user in range(n)] + ["d19", "d19"]})
+    paid = pl.DataFrame({"a": rng.integers(0, n, 900), "b": rng.integers(0, n, 900)})
+    users = pl.DataFrame({"id": np.arange(n), "age": rng.normal(size=n), "size": rng.normal(size=n)})
+    edges = {("user", "owns", "card"): cards, ("user", "used", "device"): used, ("user", "paid", "user"): paid}
+    graph = hs.load(nodes={"user": users}, edges=edges, rank="user", notices=[])
+    model = hs.CrossHCM(n_epochs=6, burn_in=3, n_samples=3).fit(graph)
+    assert int(model.evidence_["relations"].argmax()) == 7
+    assert set(np.argsort(-model.evidence_["sharing"])[:3].tolist()) == {19, 20, 21}
+    assert "Has 14 cards; such users have 2." in str(hs.explain(model, 7))
+    assert "Shares 1 device with 2 users (19, 21)." in str(hs.explain(model, 20))
+    model.save(tmp_path / "model")
+    again = hs.load_detector(tmp_path / "model").judge(graph)
+    assert again.decision_score_.tolist() == model.decision_score_.tolist()

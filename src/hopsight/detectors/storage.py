@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from hopsight.detectors.predict import threshold
-from hopsight.detectors.table import FLOW_KINDS
+from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS
 from hopsight.graph import AttributedGraph
 from hopsight.system.files import read_regular, replacing, write_tensors
 
@@ -105,7 +105,7 @@ def _weighs_evidence(detector: Any) -> bool:
 def _check_evidence(detector: Any) -> None:
     """Refuse evidence that lacks a kind or has another length than the scores, and thresholds that do not fit it."""
     found, limits = getattr(detector, "evidence_", None), getattr(detector, "kind_thresholds_", None)
-    if not isinstance(found, dict) or not set(detector.evidence) <= {*found, *FLOW_KINDS}:
+    if not isinstance(found, dict) or not set(detector.evidence) <= {*found, *FLOW_KINDS, *RELATION_KINDS}:
         raise ValueError("evidence_ lacks a kind")
     if not all(_is_column(kind, values, detector.decision_score_.size) for kind, values in found.items()):
         raise ValueError("evidence_ has the wrong type or length")

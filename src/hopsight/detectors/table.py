@@ -13,7 +13,8 @@ from hopsight.metrics import ranking
 from hopsight.system.lazy_polars import pl
 
 FLOW_KINDS = ("burst", "pass_through", "cycle", "amount")  # from amounts and times; others need neither
-KINDS = ("misfit", "ring", "outlier", "activity", "lockstep", *FLOW_KINDS)  # the order of the columns of evidence
+RELATION_KINDS = ("relations", "sharing")  # of nodes with relations to other types
+KINDS = ("misfit", "ring", "outlier", "activity", "lockstep", *FLOW_KINDS, *RELATION_KINDS)  # the order of the columns
 WEIGHTS = {
     "misfit": 1.0,
     "ring": 0.8,
@@ -24,6 +25,8 @@ WEIGHTS = {
     "pass_through": 1.0,
     "cycle": 0.5,  # what goes around also passes through
     "amount": 1.0,
+    "relations": 1.0,
+    "sharing": 1.0,
 }  # of their strengths in a score
 
 

@@ -30,6 +30,7 @@ from hopsight.explanations.reasons import (
     WithoutEdges,
     edge_values,
 )
+from hopsight.explanations.relations import relation_reasons
 from hopsight.graph import AttributedGraph
 from hopsight.io.typed import ONE_TYPE
 from hopsight.metrics import ranks
@@ -289,6 +290,9 @@ class Explainer:
         """Yield what the events of a node say, for the kinds of evidence that are worth a word."""
         from hopsight.flow.facts import facts
 
+        for reason in relation_reasons(self.graph, position):
+            if reason.kind in self._kinds and self._kinds[reason.kind][position] >= NOTICEABLE:
+                yield reason
         usual = getattr(self.model, "flow_baseline_", None)
         for kind in FLOW_KINDS:
             if kind in self._kinds and self._kinds[kind][position] >= NOTICEABLE:

@@ -36,6 +36,8 @@ MEANINGS = {
     "outlier": "its own attributes are unusual",
     "activity": "its number of edges is unusual for its attributes",
     "lockstep": "it is densely tied to nodes just like it",
+    "relations": "it has more of something than other nodes of its type",
+    "sharing": "it shares what few nodes share",
     "burst": "many events, or many new partners, within a short time",
     "pass_through": "what came in went out again soon",
     "cycle": "amounts went around a circle or along a chain",
@@ -43,6 +45,7 @@ MEANINGS = {
 }
 SCALE = "3 = as unusual as 1 in 1,000 ordinary nodes"
 TOLD = ("cycle", "burst", "pass_through", "amount")  # the most specific first: what goes around also passes through
+IN_WORDS = (*FLOW_KINDS, "relations", "sharing")  # kinds of evidence whose reasons are sentences already
 NOTICEABLE = 1.0  # one ordinary node in ten
 MOST_NAMES = 6
 UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pairs do are counted
@@ -336,6 +339,7 @@ class Explanation(Readable):
         also = [each.kind for each in counted if each.weight * each.strength >= most / 2]
         also = [kind for kind in also if kind == also[0] or kind not in ("misfit", "ring", "lockstep")]
         others = [kind for kind in also if kind not in FLOW_KINDS]
+        others = sorted(others, key=lambda kind: kind not in IN_WORDS)
         return [*sorted(events, key=TOLD.index), *others]
 
     @property
@@ -350,7 +354,7 @@ class Explanation(Readable):
 
     def _in_short(self, kind: str) -> str:
         """Say what is unusual in one kind of evidence in a few words; empty if that cannot be said."""
-        if kind in FLOW_KINDS:
+        if kind in IN_WORDS:
             return next((each.in_short for each in self.flow if each.kind == kind), "")
         if kind == "outlier":
             return telling(self.own_values, 1)[0].in_short if self.own_values else MEANINGS[kind]
@@ -372,7 +376,7 @@ class Explanation(Readable):
 
     def _sentence(self, kind: str) -> str:
         """Say what is unusual in one kind of evidence."""
-        if kind in FLOW_KINDS:
+        if kind in IN_WORDS:
             return next((each.sentence for each in self.flow if each.kind == kind), "")
         if kind == "outlier":
             return outlier_sentence(self.own_values)

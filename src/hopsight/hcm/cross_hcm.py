@@ -53,6 +53,8 @@ from hopsight.hcm.posterior import (
     predict,
     predicted_hop,
 )
+from hopsight.hcm.relations import KINDS as RELATION_KINDS
+from hopsight.hcm.relations import RelationBaseline, with_others
 from hopsight.hcm.splits import (
     FoldIndex,
     Splits,
@@ -143,7 +145,8 @@ class CrossHCM(Detector):
     ----------
     evidence
         The kinds that count: misfit, ring, outlier, activity, lockstep; where edges have amounts or times also burst,
-        pass_through, cycle and amount (:mod:`hopsight.flow`).
+        pass_through, cycle and amount (:mod:`hopsight.flow`), and with relations to other types relations and sharing
+        (:mod:`hopsight.hcm.relations`).
     networks
         Train networks that predict hop counts. False, as in the preset :meth:`untrained`, lets hop counts follow from
         the dissimilarity of two nodes alone, which is several times as fast. So they do in any case if all attributes
@@ -186,6 +189,7 @@ class CrossHCM(Detector):
     parts: ClassVar[Mapping[str, Callable[..., Any]]] = {
         "transform_": AttributeTransform, "references_": References, "attribute_baseline_": AttributeBaseline,
         "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "flow_baseline_": FlowBaseline,
+        "relation_baseline_": RelationBaseline,
         "learned_": _learned, "edge_learned_": _learned,
     }  # fmt: skip
 
@@ -232,7 +236,7 @@ class CrossHCM(Detector):
         if not isinstance(self.evidence, tuple) or not self.evidence:
             raise Refusal("evidence", f"must be a tuple of kinds such as {DEFAULT_EVIDENCE}, got {self.evidence!r}")
         for kind in self.evidence:
-            check_choice("evidence", kind, ALL_KINDS)
+            check_choice("evidence", kind, (*ALL_KINDS, *RELATION_KINDS))
 
     def expected_need(self, graph: AttributedGraph) -> tuple[float, float]:
         """Return bytes and operations; the views of one network exist at a time."""
@@ -634,6 +638,7 @@ class CrossHCM(Detector):
         if refit:
             by_kind = zip(self.evidence_.values(), kind_p, strict=True)
             self.kind_thresholds_ = np.array([threshold(each, "auto", self.false_alarms, p) for each, p in by_kind])
+        self._weigh_relations(graph, refit=refit)
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         if self.score != "evidence":
             return self.hav_ if self.score == "hav" else self.ahp_
@@ -655,6 +660,22 @@ class CrossHCM(Detector):
         if self.flow_baseline_ is None or not has_events:
             return None
         return Flow(graph.events, graph.n_nodes, self.flow_baseline_).raw
+
+    def _weigh_relations(self, graph: AttributedGraph, *, refit: bool) -> None:
+        """Add the evidence of relations to other types, if the graph of the fit has any."""
+        if refit:
+            known = None if graph.context is None else graph.context.rows(baseline_nodes(graph))
+            self.relation_baseline_ = None if known is None else RelationBaseline.fit(known)
+        usual = self.relation_baseline_
+        if usual is None:
+            return
+        raw = usual.raw(graph.context)
+        found, p_values = usual.strengths(raw), usual.p_values(raw)
+        self.evidence_ = self.evidence_ | found
+        self.p_value_ = with_others(self.p_value_, [p for kind, p in p_values.items() if kind in self.evidence])
+        if refit:
+            more = [threshold(found[kind], "auto", self.false_alarms, p) for kind, p in p_values.items()]
+            self.kind_thresholds_ = np.append(self.kind_thresholds_, more)
 
     def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
         """Return the features of each node."""
@@ -742,6 +763,7 @@ class CrossHCM(Detector):
             mean, spread = float(judged.hop.mean()), float(judged.variance.mean())
             return mean if self.score == "ahp" else mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
         evidence = strengths(self._features_of(graph, node, part, judged, absent), self.node_baseline_)
+        evidence |= {kind: self.evidence_[kind][[node]] for kind in RELATION_KINDS if kind in self.evidence_}
         strength = float(combine(evidence, self.evidence)[0][0])
         return strength if self.learned_ is None else self._learned_score(graph, node, part, evidence, strength)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.table import FLOW_KINDS, WEIGHTS, weighted
+from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, WEIGHTS, weighted
 from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
 from hopsight.hcm.posterior import neighbor_means, neighbor_sum
 from hopsight.io.notices import notice
@@ -26,7 +26,7 @@ IntArray = NDArray[np.int64]
 
 KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")
 ALL_KINDS = (*KINDS, *FLOW_KINDS)
-DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity", *FLOW_KINDS)
+DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity", *FLOW_KINDS, *RELATION_KINDS)
 NEEDS_TRIANGLES = ("ring", "lockstep")  # a graph without triangles lacks these, as one between users and items does
 NO_TRIANGLES = (
     "No edges close a triangle, as in every graph between two kinds of nodes: there is no ring and no lockstep "

@@ -44,6 +44,8 @@ GLOSSARY = {
     "Known": "Ground truth that came with the data. The detector never saw it.",
     "Less alike than": "The percentage of all edges whose ends are more alike, rounded down.",
     "lockstep": "Evidence that a node is densely tied to near-copies of itself.",
+    "relations": "Evidence that a node has more of something, such as cards, than other nodes of its type.",
+    "sharing": "Evidence that a node shares nodes of another type, such as devices, that few nodes share.",
     "misfit": "Evidence that the neighbors of a node look far away.",
     "Neighbors": "For numbers, the range of the middle 80% of the neighbors; for categories, the most common value.",
     "outlier": "Evidence that the node's own attributes are unusual.",

@@ -1,0 +1,64 @@
+"""What the relations of a node to other types say about it, in words: how many, what is usual, and who shares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hopsight.checks import plural, printable
+from hopsight.explanations.events import FlowReason
+from hopsight.graph import AttributedGraph
+from hopsight.io.typed import SHARED
+
+MOST_NAMES = 3
+
+
+def relation_reasons(graph: AttributedGraph, node: int) -> Iterator[FlowReason]:
+    """Yield what a node has more of than others of its type, and what it shares with whom."""
+    if graph.context is None or graph.node_types is None:
+        return
+    kind = str(graph.node_types[node])
+    found = _most(graph, node)
+    if found is not None:
+        name, count, usual = found
+        what = plural(count, name) if name in graph.context.types else f"{count:,} ({name})"
+        many = f"{usual:g} {'is' if usual == 1 else 'are'} usual"
+        yield FlowReason(
+            "relations", f"Has {printable(what)}; such {_several(kind)} have {usual:g}.", f"{what}; {many}"
+        )
+    shared = [_shared(graph, node, at) for at in np.flatnonzero(graph.context.shared[node]).tolist()]
+    if shared:
+        sentence = f"Shares {' and '.join(shared)}."
+        yield FlowReason("sharing", sentence, sentence[0].lower() + sentence[1:-1])
+
+
+def _most(graph: AttributedGraph, node: int) -> tuple[str, int, float] | None:
+    """Return what the node has most of, compared with others: name, count and median; None if nothing is above."""
+    assert graph.context is not None
+    counts = graph.context.counts
+    if not counts.shape[1]:
+        return None
+    above = (counts >= counts[node]).mean(axis=0)
+    at = int(np.argmin(above))
+    usual = float(np.median(counts[:, at]))
+    return (graph.context.names[at], int(counts[node, at]), usual) if counts[node, at] > usual else None
+
+
+def _shared(graph: AttributedGraph, node: int, at: int) -> str:
+    """Say how many nodes of another type a node shares, and with whom."""
+    assert graph.context is not None and graph.node_types is not None
+    other, mine = graph.context.types[at], str(graph.node_types[node])
+    codes = [code for code, words in enumerate(graph.relation_names) if SHARED + other in words.split(", ")]
+    first, second = graph.edges[:, np.isin(graph.edge_relation, codes)]
+    partners = np.unique(np.concatenate([second[first == node], first[second == node]]))
+    what = plural(int(graph.context.shared[node, at]), other)
+    if not partners.size:
+        return f"{printable(what)} that many {_several(mine)} have"
+    names = ", ".join(printable(each) for each in graph.node_ids[partners[:MOST_NAMES]].tolist())
+    more = ", …" if partners.size > MOST_NAMES else ""
+    return f"{printable(what)} with {printable(plural(partners.size, mine))} ({names}{more})"
+
+
+def _several(kind: str) -> str:
+    return plural(2, kind).split(" ", 1)[1]

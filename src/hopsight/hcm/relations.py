@@ -1,0 +1,123 @@
+"""Two kinds of evidence from a node's relations to other types, such as cards and devices, each one number per node.
+
+Both are compared with the bulk of the nodes as the other kinds of evidence are (:mod:`hopsight.hcm.evidence`). What is
+usual (:class:`RelationBaseline`) is part of a saved model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopsight.canonical import Context
+from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
+from hopsight.hcm.evidence import N_LEVELS, RANK_SHARE, quantile_levels, ranks
+from hopsight.system.arrays import id_hashes
+
+FloatArray = NDArray[np.float64]
+
+
+KINDS = ("relations", "sharing")
+
+
+@dataclass(frozen=True)
+class RelationBaseline:
+    """What is usual for the relations of a node.
+
+    Attributes
+    ----------
+    names
+        (n_columns,) hashes of what is counted and of the types that are shared, in this order.
+    n_counts
+        (1,) how many columns are counts.
+    medians, column_tails
+        (n_columns,) median, and (n_columns, 5) cautious tail of what is above it.
+    tails, nulls, levels, counts
+        As those of :class:`hopsight.hcm.evidence.NodeBaseline`, for both kinds.
+    """
+
+    names: NDArray[np.uint64]
+    n_counts: NDArray[np.int64]
+    medians: FloatArray
+    column_tails: FloatArray
+    tails: FloatArray
+    nulls: FloatArray
+    levels: FloatArray
+    counts: FloatArray
+
+    @classmethod
+    def fit(cls, context: Context) -> RelationBaseline:
+        """Fit what is usual to some nodes."""
+        columns, n_counts = _columns(context), len(context.names)
+        medians = np.median(columns, axis=0)
+        medians[n_counts:] = 0.0  # most nodes share nothing
+        above = np.maximum(columns - medians, 0.0)
+        column_tails = np.array([fit_tail(column).numbers() for column in above.T]).reshape(-1, 5)
+        empty = (
+            np.zeros((len(KINDS), 5)),
+            np.zeros((len(KINDS), 5)),
+            np.zeros((len(KINDS), N_LEVELS)),
+            np.zeros(len(KINDS)),
+        )
+        usual = cls(_hashes(context), np.array([n_counts]), medians, column_tails, *empty)
+        for kind, values in enumerate(usual.raw(context)):
+            if not np.isnan(values).any():
+                usual.tails[kind], usual.nulls[kind] = fit_tail(values).numbers(), fit_null(values).numbers()
+                usual.levels[kind], usual.counts[kind] = quantile_levels(values), values.size
+        return usual
+
+    def raw(self, context: Context | None) -> FloatArray:
+        """Return (2, n_nodes) evidence in its own unit, NaN where there is none: relations and sharing.
+
+        ``relations``: more of something than other nodes of the type have, such as 14 cards where 2 are usual. With p
+        the tail of max(0, log(1 + count) − median) for each count: √(Σ (log₁₀ p)²). Having few says nothing.
+        ``sharing``: the same with log(1 + Σ 1 / log₂ d) over the nodes of another type that d > 1 nodes share, for each
+        such type: a device that three accounts use counts more than one that thousands use.
+        """
+        if context is None or not np.array_equal(_hashes(context), self.names):
+            raise ValueError("the model was fitted to a graph with other relations: read this one from the same tables")
+        above = np.maximum(_columns(context) - self.medians, 0.0)
+        tails = [Tail(*numbers) for numbers in self.column_tails]
+        digits = [_digits(tail, column) for tail, column in zip(tails, above.T, strict=True)]
+        n_counts, none = int(self.n_counts[0]), np.full(len(above), np.nan)
+        parts = (digits[:n_counts], digits[n_counts:])
+        return np.stack([np.sqrt(np.sum(np.square(part), axis=0)) if part else none for part in parts])
+
+    def strengths(self, raw: FloatArray) -> dict[str, FloatArray]:
+        """Return both kinds as −¾ log₁₀ p − ¼ log₁₀ r (:func:`hopsight.hcm.evidence.strengths`)."""
+        found = {}
+        for at, kind in enumerate(KINDS):
+            if self.counts[at] > 0:
+                by_tail = _digits(Tail(*self.tails[at]), raw[at])
+                stronger = (0.5 + (self.counts[at] - 1.0) * (1.0 - ranks(raw[at], self.levels[at]))) / self.counts[at]
+                found[kind] = (1.0 - RANK_SHARE) * by_tail - RANK_SHARE * np.log10(stronger)
+        return found
+
+    def p_values(self, raw: FloatArray) -> dict[str, FloatArray]:
+        """Return the chance that an ordinary node has evidence of each kind as strong as each node has."""
+        known = [(kind, at) for at, kind in enumerate(KINDS) if self.counts[at] > 0]
+        return {kind: 10.0 ** -_digits(Null(*self.nulls[at]), raw[at]) for kind, at in known}
+
+
+def with_others(p_value: FloatArray, others: Sequence[FloatArray]) -> FloatArray:
+    """Return the chance that the smallest of several p-values is so small: 1 − (1 − min p)^n."""
+    smallest = np.clip(np.min([p_value, *others], axis=0), 0.0, 1.0 - 1e-12)
+    return np.asarray(-np.expm1((1 + len(others)) * np.log1p(-smallest)))
+
+
+def _digits(tail: Tail, values: FloatArray) -> FloatArray:
+    """Return −log₁₀ of the tail; whatever is above the lowest value is at most as common as all that is above it."""
+    least = np.where(values > tail.lowest, -np.log10(tail.share), 0.0)
+    return np.asarray(np.maximum(tail.surprise(values) / np.log(10.0), least))
+
+
+def _columns(context: Context) -> FloatArray:
+    return np.log1p(np.hstack([context.counts, context.rarity]))
+
+
+def _hashes(context: Context) -> NDArray[Any]:
+    return id_hashes(np.array([*context.names, *(f"shared {kind}" for kind in context.types)], dtype=object))
