@@ -19,7 +19,7 @@ import pytest
 import hopsight
 from hopsight.baselines.dominant import DOMINANT
 from hopsight.baselines.madan import MADAN
-from hopsight.canonical import Events
+from hopsight.canonical import Context, Events
 from hopsight.detectors import DETECTORS, registry, storage
 from hopsight.detectors.base import Callback, Detector
 from hopsight.detectors.storage import load_detector, with_edges
@@ -104,7 +104,10 @@ def test_every_part_of_cross_hcm_is_restored(tmp_path: Path) -> None:
     small = two_groups(0, n_each=20)
     source, target = small.edges
     events = Events(source, target, np.arange(1.0, source.size + 1.0), np.linspace(1.6e9, 1.7e9, source.size))
-    small = replace(small, events=events)
+    counts = np.arange(2.0 * small.n_nodes).reshape(-1, 2)
+    small = replace(
+        small, events=events, context=Context(counts, ("card", "device"), counts, counts, ("card", "device"))
+    )
     first, second = small.node_ids[:2].tolist()
     pairs = [tuple(small.node_ids[edge].tolist()) for edge in small.edges[:, :2].T]
     fitted = quick("cross_hcm").fit(small).learn({first: "anomalous", second: "normal"})

@@ -12,7 +12,7 @@ import pytest
 import hopsight as hs
 from hopsight.detectors.table import KINDS, decided_by, own_columns, score_table, to_frame
 from hopsight.graph import AttributedGraph
-from hopsight.hcm import evidence
+from hopsight.hcm import evidence, relations
 from toys import quick, two_groups
 
 
@@ -41,7 +41,7 @@ def graph() -> AttributedGraph:
 
 
 def test_the_kinds_are_those_of_the_detector() -> None:
-    assert KINDS == evidence.KINDS
+    assert (*evidence.ALL_KINDS, *relations.KINDS) == KINDS
 
 
 def test_every_kind_of_evidence_is_a_column_in_a_fixed_order(judged: Any, graph: AttributedGraph) -> None:
