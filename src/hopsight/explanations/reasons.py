@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopsight.checks import plural, printable
-from hopsight.detectors.table import FLOW_KINDS
+from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS
 from hopsight.explanations.events import FlowReason
 from hopsight.explanations.text import (
     LOGARITHMS,
@@ -45,7 +45,7 @@ MEANINGS = {
 }
 SCALE = "3 = as unusual as 1 in 1,000 ordinary nodes"
 TOLD = ("cycle", "burst", "pass_through", "amount")  # the most specific first: what goes around also passes through
-IN_WORDS = (*FLOW_KINDS, "relations", "sharing")  # kinds of evidence whose reasons are sentences already
+IN_WORDS = (*FLOW_KINDS, *RELATION_KINDS)  # kinds of evidence whose reasons are sentences already
 NOTICEABLE = 1.0  # one ordinary node in ten
 MOST_NAMES = 6
 UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pairs do are counted
@@ -339,6 +339,7 @@ class Explanation(Readable):
         also = [each.kind for each in counted if each.weight * each.strength >= most / 2]
         also = [kind for kind in also if kind == also[0] or kind not in ("misfit", "ring", "lockstep")]
         others = [kind for kind in also if kind not in FLOW_KINDS]
+        others += [each.kind for each in counted if each.kind in RELATION_KINDS and each.kind not in others]
         others = sorted(others, key=lambda kind: kind not in IN_WORDS)
         return [*sorted(events, key=TOLD.index), *others]
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from hopsight.canonical import Context
 from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
-from hopsight.hcm.evidence import N_LEVELS, RANK_SHARE, quantile_levels, ranks
 from hopsight.system.arrays import id_hashes
 
 FloatArray = NDArray[np.float64]
@@ -36,7 +35,7 @@ class RelationBaseline:
         (1,) how many columns are counts.
     medians, column_tails
         (n_columns,) median, and (n_columns, 5) cautious tail of what is above it.
-    tails, nulls, levels, counts
+    tails, nulls, counts
         As those of :class:`hopsight.hcm.evidence.NodeBaseline`, for both kinds.
     """
 
@@ -46,7 +45,6 @@ class RelationBaseline:
     column_tails: FloatArray
     tails: FloatArray
     nulls: FloatArray
-    levels: FloatArray
     counts: FloatArray
 
     @classmethod
@@ -57,17 +55,12 @@ class RelationBaseline:
         medians[n_counts:] = 0.0  # most nodes share nothing
         above = np.maximum(columns - medians, 0.0)
         column_tails = np.array([fit_tail(column).numbers() for column in above.T]).reshape(-1, 5)
-        empty = (
-            np.zeros((len(KINDS), 5)),
-            np.zeros((len(KINDS), 5)),
-            np.zeros((len(KINDS), N_LEVELS)),
-            np.zeros(len(KINDS)),
-        )
-        usual = cls(_hashes(context), np.array([n_counts]), medians, column_tails, *empty)
+        tails, nulls = np.zeros((2, len(KINDS), 5))
+        usual = cls(_hashes(context), np.array([n_counts]), medians, column_tails, tails, nulls, np.zeros(len(KINDS)))
         for kind, values in enumerate(usual.raw(context)):
             if not np.isnan(values).any():
                 usual.tails[kind], usual.nulls[kind] = fit_tail(values).numbers(), fit_null(values).numbers()
-                usual.levels[kind], usual.counts[kind] = quantile_levels(values), values.size
+                usual.counts[kind] = values.size
         return usual
 
     def raw(self, context: Context | None) -> FloatArray:
@@ -88,13 +81,16 @@ class RelationBaseline:
         return np.stack([np.sqrt(np.sum(np.square(part), axis=0)) if part else none for part in parts])
 
     def strengths(self, raw: FloatArray) -> dict[str, FloatArray]:
-        """Return both kinds as −¾ log₁₀ p − ¼ log₁₀ r (:func:`hopsight.hcm.evidence.strengths`)."""
+        """Return both kinds as −log₁₀ of their cautious tail, beyond log₁₀ n of n nodes more slowly.
+
+        As in :func:`hopsight.hcm.evidence.strengths`: n nodes say little about chances far below 1 / n.
+        """
         found = {}
         for at, kind in enumerate(KINDS):
             if self.counts[at] > 0:
-                by_tail = _digits(Tail(*self.tails[at]), raw[at])
-                stronger = (0.5 + (self.counts[at] - 1.0) * (1.0 - ranks(raw[at], self.levels[at]))) / self.counts[at]
-                found[kind] = (1.0 - RANK_SHARE) * by_tail - RANK_SHARE * np.log10(stronger)
+                strength = _digits(Tail(*self.tails[at]), raw[at])
+                beyond = np.maximum(strength - np.log10(self.counts[at]), 0.0)
+                found[kind] = strength + np.log10(1.0 + beyond) - beyond
         return found
 
     def p_values(self, raw: FloatArray) -> dict[str, FloatArray]:
