@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import subprocess
 import sys
@@ -99,6 +100,31 @@ def test_ctrl_c_while_libraries_are_imported_is_one_word() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 130 and done.stderr == "hopsight: stopped\n", done.stderr[-500:]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_at_forty_moments_a_detection_says_so_in_one_line(number: int, tmp_path: Path) -> None:
+    """From the moment the package is imported: before, Python itself has no other answer than a traceback."""
+    moments = random.Random(0)
+    for attempt in range(40):
+        process = start("detect", "--out", str(tmp_path / "out"), "--quiet", "--restart", "--set", "n_epochs=100000")
+        time.sleep(moments.uniform(0.3, 6.0))
+        process.send_signal(number)
+        _, error = process.communicate(timeout=60)
+        assert process.returncode in (128 + number, -number), error
+        assert "Traceback" not in error and len(error.splitlines()) <= 1, (attempt, error)
+        assert not (tmp_path / "out" / "run.json").exists()
+
+
+@pytest.mark.attack
+def test_twenty_memory_limits_refuse_or_finish_and_none_hangs(tmp_path: Path) -> None:
+    write(make_graph(3_000, seed=0), tmp_path / "graph.npz")
+    for limit in range(100, 900, 40):
+        settings = ("--set", "n_epochs=5", "--set", "burn_in=2", "--memory-limit", f"{limit}MB")
+        process = start("detect", str(tmp_path / "graph.npz"), "--out", str(tmp_path / "out"), "--quiet", *settings)
+        _, error = process.communicate(timeout=120)
+        assert process.returncode == 0 or (process.returncode == 2 and "limit" in error), (limit, error)
 
 
 def test_ctrl_c_before_the_command_line_is_loaded_ends_it_without_a_word() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -110,6 +111,27 @@ def kill_servers(run_folder: Path, kills: int) -> None:
     assert len(rows) == len(opened(run_folder))  # nothing is written twice
     assert confirmed.items() <= rows.items()
     assert len(rows) <= len(confirmed) + 2
+
+
+@pytest.mark.attack
+def test_1100_half_open_connections_block_nobody_and_are_not_reported(run_folder: Path) -> None:
+    port = free_port()
+    server = start(run_folder, port)
+    assert server.stderr is not None
+    while "Stop with Ctrl-C" not in server.stderr.readline():
+        assert server.poll() is None
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(files[1], 4096), files[1]))
+    opened = []
+    for _ in range(1100):
+        opened.append(socket.create_connection(("127.0.0.1", port), timeout=20))
+        opened[-1].sendall(b"GET / HTTP/1.1\r\nHost: ")
+    assert send(port, "/api/decide", {"request": "r", "place": 2, "verdict": "normal"})["number"] == 1
+    for each in opened:
+        each.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, files)
+    server.terminate()
+    assert len(server.communicate()[1]) < 1000
 
 
 def test_bad_options_are_refused_in_one_sentence(run_folder: Path, tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import http.client
 import json
+import socket
 from typing import Any
 
 import pytest
@@ -122,3 +125,32 @@ def send(served: Served, body: str) -> tuple[int, str, dict[str, str]]:
     found = answer.status, answer.read().decode(), dict(answer.getheaders())
     connection.close()
     return found
+
+
+def half_open(port: int, count: int) -> list[socket.socket]:
+    """Open connections that never send the end of their headers."""
+    found = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(count)]
+    for each in found:
+        each.sendall(b"GET / HTTP/1.1\r\nHost: ")
+    return found
+
+
+def test_connections_that_send_no_whole_request_are_closed_and_block_nobody(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopsight.review.server.MOST_IDLE", 10)
+    many = half_open(served.port, 40)
+    assert ask(served, "GET", "/api/state", X_Hopsight_Token=TOKEN)[0] == 200
+    assert [each.recv(1) for each in many[:25]] == [b""] * 25  # the oldest make room
+    monkeypatch.setattr("hopsight.review.server.HEADER_SECONDS", 0.2)
+    (late,) = half_open(served.port, 1)
+    assert late.recv(1) == b""
+    for each in (*many, late):
+        each.close()
+
+
+def test_a_reload_of_the_page_asks_the_tab_for_the_token_which_is_not_in_the_address(served: Served) -> None:
+    status, door, headers = ask(served, "GET", "/")
+    assert status == 403 and "sessionStorage" in door and "shop" not in door
+    digest = base64.b64encode(hashlib.sha256(door.split("<script>")[1].split("</script>")[0].encode()).digest())
+    assert f"script-src 'sha256-{digest.decode()}'" in headers["content-security-policy"]

@@ -54,6 +54,13 @@ def test_any_node_is_found_and_explained(session: Session) -> None:
     assert session.search("  ") == [] == session.search("nobody")
 
 
+def test_a_run_that_replaced_the_reviewed_one_is_left_alone(session: Session, run_folder: Path) -> None:
+    (run_folder / "run.json").write_text("{}")  # as another detection leaves another record
+    judge(session, 12)
+    settle(session)
+    assert "has another run now" in session.state()["learned"] and not (run_folder / LEARNED).exists()
+
+
 def test_a_verdict_takes_its_node_from_the_queue_and_leaves_the_order_of_the_others(session: Session) -> None:
     asked = [row["place"] for row in session.listed("queue")]
     for place in asked[:3]:

@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Store:
 def works_as_promised(store: Store, place: str | Path) -> None:
     """Write, repeat, undo and read; the same for both databases."""
     first = store.add("r1", "ann", "anomalous", "looks odd", "eve")
-    assert store.add("r1", "ann", "normal", "", "eve") == first  # the same request is written once
+    assert store.add("r1", "ann", "anomalous", "", "eve") == first  # the same request is written once
     store.add("r2", "bob", "normal", "", "eve")
     store.add("r3", "ann", "unsure", "", "dan")
     assert {node: row.verdict for node, row in current(store.rows()).items()} == {"ann": "unsure", "bob": "normal"}
@@ -44,6 +44,11 @@ def works_as_promised(store: Store, place: str | Path) -> None:
     assert undone is not None and undone.node == "ann" and undone.verdict == UNDO
     assert store.undo("u1", "dan") == undone  # repeated: nothing else is undone
     assert store.undo("u2", "dan") is None
+    for node, verdict in (("ann", "normal"), ("bob", "anomalous")):
+        with pytest.raises(ValueError, match="used for another graph or decision"):
+            store.add("r1", node, verdict, "", "eve")
+    with pytest.raises(ValueError, match="used for another graph or decision"):
+        store.undo("r2", "eve")
     assert current(store.rows())["ann"].verdict == "anomalous"
     assert [row.verdict for row in store.rows()] == ["anomalous", "normal", "unsure", UNDO]  # nothing is removed
     assert Store(place, "another graph").rows() == []

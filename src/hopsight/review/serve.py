@@ -32,9 +32,7 @@ def serve(
     PostgreSQL database to keep verdicts in, instead of the run folder.
     """
     try:
-        import uvicorn
-
-        from hopsight.review.server import check_reviewer, make_app
+        from hopsight.review.server import check_reviewer, make_app, make_server
     except ModuleNotFoundError as error:
         raise ValueError(f"review needs {error.name}: run pip install 'hopsight[review]'") from None
     from hopsight.review.session import open_session
@@ -59,9 +57,8 @@ def serve(
         say(f"Review {folder} at {address}\nStop with Ctrl-C; verdicts are kept.")
         if browser:
             webbrowser.open(address)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listener])
+            make_server(app).run(sockets=[listener])
 
 
 def is_local(host: str) -> bool:

@@ -7,16 +7,20 @@ import ipaddress
 import json
 import re
 import socket
+from base64 import b64encode
 from collections.abc import Callable
-from typing import Any
+from hashlib import sha256
+from typing import Any, ClassVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hopsight.checks import Refusal, shortened
 from hopsight.report.shell import render_page
@@ -25,11 +29,18 @@ from hopsight.review.storage import MAX_NOTE, MAX_REQUEST, MAX_REVIEWER
 from hopsight.system.arrays import plain
 
 SCRIPTS = ("charts.js", "ego.js", "events.js", "node.js", "review.js")
+NO_TOKEN = "open the address that hopsight review printed: it has a token, and this one is missing or wrong"
+AGAIN = """const token = sessionStorage.getItem("token");
+if (token && !location.search) location.replace("/?" + new URLSearchParams({ token }) + location.hash);"""  # a reload
+DOOR = f"<!doctype html><title>Review</title><p>{NO_TOKEN}</p><script>{AGAIN}</script>"
+HEADER_SECONDS = 10.0  # in which a request must have sent its headers
+MOST_IDLE = 100  # connections without a request; beyond, the oldest is closed
 MAX_BODY = 16 * 1024
 MAX_QUERY = 4 * 1024
 TOKEN = "token"
 TOKEN_HEADER = "x-hopsight-token"
 POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+DOOR_POLICY = f"{POLICY}; script-src 'sha256-{b64encode(sha256(AGAIN.encode()).digest()).decode()}'"
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": POLICY,
@@ -120,6 +131,60 @@ def _answer(call: Callable[[Any], Any], *, writes: bool = False) -> Callable[[Re
     return respond
 
 
+def make_server(app: ASGIApp) -> Server:
+    """Return the server of an application, in which connections that send nothing cannot block others."""
+    return Server(
+        Config(
+            app, http=Bounded, ws="none", backlog=MOST_IDLE, log_level="warning", access_log=False, server_header=False,
+            lifespan="off",
+        )
+    )  # fmt: skip
+
+
+class Bounded(H11Protocol):
+    """A connection that is closed if the headers of a request take too long, or if it is the oldest idle one of many.
+
+    Otherwise connections that are opened and left would use up the files that a process may open.
+    """
+
+    idle: ClassVar[dict[Bounded, Any]] = {}  # connections without a request, the oldest first, and their timers
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop waiting once the headers have arrived."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self.idle[self] = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+        if len(self.idle) > MOST_IDLE:
+            oldest = next(iter(self.idle))
+            oldest._stop_waiting()
+            oldest.transport.close()
+
+    def _stop_waiting(self) -> None:
+        timer = self.idle.pop(self, None)
+        if timer is not None:
+            timer.cancel()
+
+
 class Guard:
     """Refuses requests that did not come from the page: wrong host, origin or token, or a very long address."""
 
@@ -134,7 +199,11 @@ class Guard:
         if scope["type"] != "http":
             return
         refusal = self._refusal(Request(scope))
-        app: ASGIApp = self.app if refusal is None else PlainTextResponse(refusal[1], refusal[0])
+        app: ASGIApp = self.app
+        if refusal == (403, NO_TOKEN) and scope["path"] == "/":
+            app = HTMLResponse(DOOR, 403, {"Content-Security-Policy": DOOR_POLICY})
+        elif refusal is not None:
+            app = PlainTextResponse(refusal[1], refusal[0])
         await app(scope, receive, _secured(send))
 
     def _refusal(self, request: Request) -> tuple[int, str] | None:
@@ -155,8 +224,7 @@ class Guard:
                 return foreign
         given = headers.get(TOKEN_HEADER) or request.query_params.get(TOKEN, "")
         if not hmac.compare_digest(given.encode(), self.token):
-            wrong = "open the address that hopsight review printed: it has a token, and this one is missing or wrong"
-            return 403, wrong
+            return 403, NO_TOKEN
         return None
 
     def _is_own(self, host: str) -> bool:

@@ -26,9 +26,10 @@ from hopsight.report.nodes import PageNodes, cut
 from hopsight.report.page import MOST_EVENTS, hop_range, node_reasons
 from hopsight.review.storage import UNDO, Decision, Store, current
 from hopsight.runs.finished import open_run
+from hopsight.runs.folder import RECORD, locked
 from hopsight.runs.results import write_scores
 from hopsight.system.cells import guarded
-from hopsight.system.files import replacing
+from hopsight.system.files import read_regular, replacing
 from hopsight.system.lazy_polars import pl
 
 VIEWS = ("queue", "flagged", "judged", *VERDICTS)
@@ -44,6 +45,7 @@ class Session:
     def __init__(self, folder: Path, store: Store, run: tuple[Any, Any]) -> None:
         self.folder, self.store = folder, store
         self.fitted, self.graph = run
+        self.record = read_regular(folder / RECORD)  # another run in the folder has another one
         self.lock = threading.RLock()  # explaining uses torch and fills caches
         self.turn = threading.Lock()  # guards the three below
         self.learner: threading.Thread | None = None
@@ -182,11 +184,14 @@ class Session:
         with self.lock:
             self._use(explainer, words)
         try:
-            if model is self.fitted:
-                (self.folder / LEARNED).unlink(missing_ok=True)
-            else:
-                with replacing(self.folder / LEARNED) as file:
-                    write_scores(file, self.graph, model)
+            with locked(self.folder):
+                if read_regular(self.folder / RECORD) != self.record:
+                    raise ValueError(f"{self.folder} has another run now; stop the review and start it again")
+                if model is self.fitted:
+                    (self.folder / LEARNED).unlink(missing_ok=True)
+                else:
+                    with replacing(self.folder / LEARNED) as file:
+                        write_scores(file, self.graph, model)
         except OSError as error:
             self.learned = f"{words} {LEARNED} could not be written: {error.strerror or error}."
             self.learning += 1

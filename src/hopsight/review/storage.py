@@ -87,14 +87,13 @@ class Store:
         check_choice("verdict", verdict, VERDICTS)
         with self._connection() as connection:
             self._insert(connection, (request, self.graph, node, verdict, note, reviewer, _now(), None))
-            return self._written(connection, request)
+            return self._written(connection, request, node, verdict)
 
     def undo(self, request: str, reviewer: str) -> Decision | None:
         """Take back the reviewer's latest decision that still stands; None if there is none."""
         with self._connection() as connection:
-            known = self._select(connection, "request = ?", (request,))
-            if known:
-                return self._own(known[0])
+            if self._select(connection, "request = ?", (request,)):
+                return self._written(connection, request, None, UNDO)
             last = self._select(
                 connection,
                 "graph = ? AND reviewer = ? AND verdict <> ? AND number NOT IN "
@@ -105,19 +104,18 @@ class Store:
                 return None
             row = (request, self.graph, last[0].node, UNDO, "", reviewer, _now(), last[0].number)
             self._insert(connection, row)
-            return self._written(connection, request)
+            return self._written(connection, request, None, UNDO)
 
     def rows(self) -> list[Decision]:
         """Return all decisions about this graph, in the order in which they were made."""
         with self._connection(write=False) as connection:
             return self._select(connection, "graph = ? ORDER BY number", (self.graph,))
 
-    def _written(self, connection: Any, request: str) -> Decision:
-        return self._own(self._select(connection, "request = ?", (request,))[0])
-
-    def _own(self, row: Decision) -> Decision:
-        if row.graph != self.graph:
-            raise ValueError("this request was used for another graph: choose a new request id")
+    def _written(self, connection: Any, request: str, node: str | None, verdict: str) -> Decision:
+        """Return the row of a request; refuse a request whose id was used for something else."""
+        row = self._select(connection, "request = ?", (request,))[0]
+        if (row.graph, row.verdict) != (self.graph, verdict) or node not in (None, row.node):
+            raise ValueError("the id of this request was used for another graph or decision: choose a new one")
         return row
 
     def _insert(self, connection: Any, values: Sequence[Any]) -> None:

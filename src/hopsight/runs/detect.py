@@ -185,6 +185,8 @@ def score(
     if (model_path / OVER_TIME).is_file():
         raise ValueError(f"{model_path} is a run over time: pass new events to hopsight watch {model_path}")
     inside = model_path / "model"
+    if inside.is_dir():
+        read_record(model_path)  # a run that was killed while it replaced another is none
     model = load_detector(inside if inside.is_dir() else model_path)
     with claim(folder, REPLACED) as claimed, notices(show.say) as warnings:
         started = now()

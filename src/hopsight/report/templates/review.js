@@ -2,6 +2,8 @@
 
 const page = await data();
 const TOKEN = new URLSearchParams(location.search).get("token") || "";
+sessionStorage.setItem("token", TOKEN);  // for a reload of this tab: it leaves the address bar and the history
+history.replaceState(null, "", location.pathname + location.hash);
 const KEYS = { a: "anomalous", n: "normal", u: "unsure" };
 const NAMES = { anomalous: "Anomalous", normal: "Normal", unsure: "Unsure" };
 const VIEWS = { queue: "What to look at next", flagged: "Flagged nodes", judged: "All verdicts", anomalous: "Judged anomalous", normal: "Judged normal", unsure: "Judged unsure" };
