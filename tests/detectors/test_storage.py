@@ -254,6 +254,20 @@ def test_a_forged_checksum_sets_fitted_values_only(folder: Path, name: str) -> N
         load_detector(folder)
 
 
+@pytest.mark.parametrize("name", ["optimizer", "prediction", "score", "precision"])
+def test_a_word_that_a_parameter_does_not_know_is_refused(name: str, tmp_path: Path) -> None:
+    quick("hcm").fit(two_groups(0, n_each=20)).save(tmp_path / "model")
+
+    def forge(record: dict[str, Any]) -> None:
+        record["parameters"][name] = "banana"
+        record.pop("checksum")
+        record["checksum"] = storage._checksum(record, (tmp_path / "model" / "arrays.safetensors").read_bytes())
+
+    edit_record(forge)(tmp_path / "model")
+    with pytest.raises(ValueError, match=f"is damaged: {name} must be one of .*banana"):
+        load_detector(tmp_path / "model")
+
+
 def test_no_pickle_is_written(folder: Path) -> None:
     for path in folder.iterdir():
         assert b"\x80\x04" not in path.read_bytes()[:2] and b"numpy" not in path.read_bytes()

@@ -76,6 +76,9 @@ class Detector(ABC):
     false_alarms: float = 0.1
     device: str = "auto"
 
+    def check(self) -> None:  # noqa: B027 (a detector need not have one)
+        """Refuse a parameter outside its range, also one of a saved model; what a detector adds, its ``fit`` checks."""
+
     @safe_in_forks
     def fit(self, source: Any, label: Any = None, *, callback: Callback | None = None) -> Self:
         """Learn from a graph (or a PyG ``Data``, NetworkX graph, ``(adjacency, attributes)`` pair) and score it.

@@ -227,6 +227,7 @@ def load_detector(path: str | Path) -> Any:
         kind = get_detector(record["detector"])
         check_parameters(kind, parameters)
         detector = kind(**parameters)
+        detector.check()
         for name, value in _unflatten(kind, arrays, record["values"]).items():
             if not name.isidentifier() or name.startswith("_") or not name.endswith("_") or hasattr(detector, name):
                 raise ValueError(f"{name!r} is not a fitted value")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hopsight.checks import Refusal, check_choice, check_count
-from hopsight.detectors.base import Callback, Detector, FloatArray, alone
+from hopsight.detectors.base import Callback, Detector, FloatArray, NodeOrder, alone
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.types import learn_types
 from hopsight.flow.evidence import Flow, FlowBaseline, flow_of, flow_without
@@ -729,6 +729,12 @@ class CrossHCM(Detector):
         if hasattr(self, "models_"):
             return super().judge(source)
         graph, device = graph_of(source), resolve_device(self.device)
+        order = NodeOrder.of(graph)
+        if order is not None:  # sums in another order differ in their last bits
+            sorted_ = self.judge(order.graph)
+            order.restore(sorted_)
+            sorted_.graph_, sorted_.edge_index_ = graph, graph.edges
+            return sorted_._finish(sorted_.decision_score_[order.nodes], keep_threshold=True)
         copied = self._copy_for(graph)
         check_edges(graph)
         attributes = inputs_of(graph, self.transform_, self.magnitude_)
