@@ -135,16 +135,23 @@ def half_open(port: int, count: int) -> list[socket.socket]:
     return found
 
 
+def is_closed(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
 def test_connections_that_send_no_whole_request_are_closed_and_block_nobody(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hopsight.review.server.MOST_IDLE", 10)
     many = half_open(served.port, 40)
     assert ask(served, "GET", "/api/state", X_Hopsight_Token=TOKEN)[0] == 200
-    assert [each.recv(1) for each in many[:25]] == [b""] * 25  # the oldest make room
+    assert all(map(is_closed, many[:25]))  # the oldest make room
     monkeypatch.setattr("hopsight.review.server.HEADER_SECONDS", 0.2)
     (late,) = half_open(served.port, 1)
-    assert late.recv(1) == b""
+    assert is_closed(late)
     for each in (*many, late):
         each.close()
 
