@@ -53,18 +53,18 @@ def test_a_page_names_commands_and_options_that_exist(page: Path) -> None:
 
     commands = get_command(app).commands  # type: ignore[attr-defined]
     text = page.read_text(encoding="utf-8")
-    shown = "\n".join(re.findall(r"```(?:shell|bash)\n(.*?)```", text, re.DOTALL)).replace("\\\n", " ")
+    shown = "\n".join(re.findall(r"```(?:shell|bash)[^\n]*\n(.*?)```", text, re.DOTALL)).replace("\\\n", " ")
     shown += "\n" + "\n".join(re.findall(r"`(hopsight [^`]+)`", text))
     every = {option for command in commands.values() for each in command.params for option in each.opts}
     for command, rest in re.findall(r"^hopsight (\w+)(.*)$", shown, re.MULTILINE):
         options = {option for each in getattr(commands[command], "params", ()) for option in each.opts}
         assert set(re.findall(r"--[a-z][a-z-]+", rest)) <= options, command
-    named = re.findall(r"`(--[a-z][a-z-]+)", text)
+    named = [] if page.parent.name == "results" else re.findall(r"`(--[a-z][a-z-]+)", text)  # these name scripts
     assert [option for option in named if option not in every | OTHERS] == []
 
 
-def test_the_walk_of_the_start_page_meets_what_it_says(tmp_path: Path) -> None:
-    text = (DOCS / "index.md").read_text(encoding="utf-8")
+def test_the_messy_export_of_the_page_on_payments_meets_what_it_says(tmp_path: Path) -> None:
+    text = (DOCS / "payments.md").read_text(encoding="utf-8")
     sample = re.search(r"```text\n(Booking ID;.*?)```", text, re.DOTALL)
     assert sample is not None
     lines = sample[1] + "3;DE00967888;DE70653372;12.5;02/03/2024 00:50;;\n"
