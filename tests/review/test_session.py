@@ -86,7 +86,7 @@ def test_every_verdict_ranks_again_and_the_new_ranking_survives_a_restart(sessio
     judge(session, 20)
     settle(session)
     assert "Learned from" in session.state()["learned"]
-    first = session.listed("flagged")[0]
+    first = session.listed("queue")[0]
     assert first["probability"] == session.model.probability_[first["place"]]
     sentences = session.node(first["place"])["page"]["reasons"][first["place"]]["sentences"]
     assert f"a probability of {first['probability']:.0%}" in sentences[-1]
