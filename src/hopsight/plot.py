@@ -196,8 +196,7 @@ def calibration(model: Any, *, labels: ArrayLike | None = None, ax: Axes | None 
     ax
         The axes to draw on; by default a new figure.
     """
-    own = getattr(model, "p_value_", None)
-    values = tail_probability(_scores(model)) if own is None else np.asarray(own)
+    values = tail_probability(_scores(model))
     truth = None if labels is None and _known_labels(model) is None else _labels(model, labels)
     who = "all nodes" if truth is None else "normal nodes"
     values = np.sort(values if truth is None else values[truth == 0])

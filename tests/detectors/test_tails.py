@@ -1,14 +1,23 @@
-"""Tails and nulls: quantiles by hand, normal data, atoms, and Benjamini-Hochberg as SciPy applies it."""
+"""Tails: quantiles by hand, SciPy's generalized Pareto, atoms, noise of many shapes, and Benjamini-Hochberg."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
-from scipy.stats import expon, false_discovery_control, norm
+from scipy.stats import expon, false_discovery_control, genpareto
 
-from hopsight.detectors.tails import LARGEST, Null, Tail, count_flagged, fit_null, fit_tail, tail_probability
-
-FITS = pytest.mark.parametrize("fit", [fit_tail, fit_null])
+from hopsight.detectors.tails import (
+    LARGEST,
+    Ordered,
+    ScoreTail,
+    Tail,
+    fit_tail,
+    flag_limit,
+    group_limit,
+    tail_probability,
+)
 
 
 def test_the_cautious_tail_by_hand() -> None:
@@ -20,26 +29,15 @@ def test_the_cautious_tail_by_hand() -> None:
     assert half.surprise(np.array([0.0, -1.0])).tolist() == [0.0, 0.0]
 
 
-def test_the_null_by_hand() -> None:
-    """At the median 1/2, one width above it .3; with shape 1 it is a normal distribution."""
-    null = Null(lowest=-9.0, share=1.0, median=2.0, width=3.0, shape=1.0)
-    deviation = 3.0 / norm.ppf(0.7)
-    values = np.array([2.0, 5.0, 8.0, 20.0])
-    np.testing.assert_allclose(np.exp(-null.surprise(values)), norm.sf(values, 2.0, deviation))
-    assert np.exp(-null.surprise(np.array([5.0])))[0] == pytest.approx(0.3)
-
-
-@FITS
-def test_the_same_numbers_are_the_same_distribution(fit: object, rng: np.random.Generator) -> None:
+def test_the_same_numbers_are_the_same_distribution(rng: np.random.Generator) -> None:
     values = rng.gamma(2.0, size=500)
-    found = fit(values)  # type: ignore[operator]
+    found = fit_tail(values)
     again = type(found)(*found.numbers())
     assert again == found and np.array_equal(again.surprise(values), found.surprise(values))
 
 
-@FITS
-def test_surprise_rises_with_the_value_and_keeps_nan(fit: object, rng: np.random.Generator) -> None:
-    found = fit(rng.normal(size=3_000))  # type: ignore[operator]
+def test_surprise_rises_with_the_value_and_keeps_nan(rng: np.random.Generator) -> None:
+    found = fit_tail(rng.normal(size=3_000))
     values = np.linspace(-6.0, 40.0, 500)
     assert (np.diff(found.surprise(values)) > 0).all()
     assert np.isnan(found.surprise(np.array([np.nan, 1.0]))).tolist() == [True, False]
@@ -49,75 +47,95 @@ def test_surprise_rises_with_the_value_and_keeps_nan(fit: object, rng: np.random
 def test_the_quantiles_of_the_bulk_are_kept(rng: np.random.Generator) -> None:
     """Median and quantile .7 by construction."""
     values = rng.exponential(size=50_000)
-    for fit in (fit_tail, fit_null):
-        tails = np.exp(-fit(values).surprise(expon.ppf([0.5, 0.7])))
-        np.testing.assert_allclose(tails, [0.5, 0.3], atol=0.01)
-
-
-def test_the_null_of_normal_data_is_slightly_heavier_than_normal(rng: np.random.Generator) -> None:
-    found = np.exp(-fit_null(rng.normal(size=200_000)).surprise(np.array([1.0, 2.0, 3.0, 4.0])))
-    exact = norm.sf([1.0, 2.0, 3.0, 4.0])
-    assert (found > 0.97 * exact).all() and (found < 4.0 * exact).all()
-
-
-def test_a_heavy_bulk_has_a_heavy_tail(rng: np.random.Generator) -> None:
-    """The same distance in widths is much less surprising where the bulk itself is skewed."""
-    light, heavy = fit_null(rng.normal(size=20_000)), fit_null(rng.lognormal(sigma=1.5, size=20_000))
-    far = [float(null.surprise(np.array([null.median + 20 * null.width]))[0]) for null in (light, heavy)]
-    assert far[0] > 3 * far[1]
-
-
-@pytest.mark.parametrize("share", [0.01, 0.05, 0.1])
-def test_anomalies_hardly_move_the_null(share: float, rng: np.random.Generator) -> None:
-    values = rng.normal(size=20_000)
-    clean = fit_null(values)
-    values[: int(share * values.size)] += 8.0
-    dirty = fit_null(values)
-    assert dirty.median == pytest.approx(clean.median, abs=0.05)
-    assert dirty.surprise(np.array([8.0]))[0] > 0.6 * clean.surprise(np.array([8.0]))[0]
+    tails = np.exp(-fit_tail(values).surprise(expon.ppf([0.5, 0.7])))
+    np.testing.assert_allclose(tails, [0.5, 0.3], atol=0.01)
 
 
 def test_values_tied_at_the_minimum_are_an_atom(rng: np.random.Generator) -> None:
     """Most nodes close no triangle: half of a graph at zero says nothing about how unusual the others are."""
     rest = 5.0 + rng.normal(size=5_000)
     with_atom = np.concatenate([np.zeros(5_000), rest])
-    for fit in (fit_tail, fit_null):
-        alone, both = fit(rest), fit(with_atom)
-        assert both.share == 0.5 and both.surprise(np.zeros(1))[0] == 0.0
-        difference = both.surprise(rest) - alone.surprise(rest)
-        np.testing.assert_allclose(difference[rest > 5.1], np.log(2.0), atol=0.05)
+    alone, both = fit_tail(rest), fit_tail(with_atom)
+    assert both.share == 0.5 and both.surprise(np.zeros(1))[0] == 0.0
+    difference = both.surprise(rest) - alone.surprise(rest)
+    np.testing.assert_allclose(difference[rest > 5.1], np.log(2.0), atol=0.05)
 
 
-@FITS
 @pytest.mark.parametrize(
     "values",
     [[], [np.nan, np.nan], [3.0], [3.0, 3.0, 3.0], [0.0] * 99 + [1.0], [1.0, 2.0], list(range(5)) * 20],
     ids=str,
 )
-def test_few_and_tied_values_have_finite_tails(fit: object, values: list[float]) -> None:
-    found = fit(np.array(values, dtype=float))  # type: ignore[operator]
+def test_few_and_tied_values_have_finite_tails(values: list[float]) -> None:
+    found = fit_tail(np.array(values, dtype=float))
     assert np.isfinite(found.numbers()).all()
     known = np.array([value for value in values if not np.isnan(value)], dtype=float)
     assert np.isfinite(found.surprise(known)).all()
 
 
-def test_tail_probabilities_of_normal_data_are_uniform_in_the_upper_half(rng: np.random.Generator) -> None:
-    values = rng.normal(size=100_000)
-    p = tail_probability(values)
-    for level in (0.5, 0.3, 0.1, 0.01):
+def test_the_tail_of_scores_is_a_mean_of_generalized_pareto_tails() -> None:
+    tail = ScoreTail(1.0, 0.3, np.array([0.2, -0.1]), np.array([2.0, 0.5]), np.array([0.25, 0.75]))
+    values = np.array([0.5, 1.0, 2.0, 9.0])
+    parts = [genpareto.sf(values, shape, 1.0, scale) for shape, scale in ((0.2, 2.0), (-0.1, 0.5))]
+    expected = 0.3 * (0.25 * parts[0] + 0.75 * parts[1])
+    np.testing.assert_allclose(tail.chance(values)[2:], expected[2:], rtol=1e-12)
+    assert tail.chance(values)[:2].tolist() == [1.0, 1.0]
+    assert tail.chance(np.array([tail.score_at(1e-5)]))[0] == pytest.approx(1e-5)
+
+
+def test_p_values_of_exponential_scores_are_about_right(rng: np.random.Generator) -> None:
+    p = tail_probability(rng.exponential(size=100_000))
+    for level in (0.2, 0.1, 0.01, 0.001):
         assert 0.5 * level < (p <= level).mean() < 1.1 * level  # rather too few than too many
-    assert tail_probability(np.array([1.0, np.nan, 2.0, 3.0]))[1] == 1.0
+    assert tail_probability(np.append(rng.exponential(size=100), np.nan))[-1] == 1.0
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("false_alarms", [0.01, 0.1, 0.3])
-def test_the_number_of_flags_is_that_of_scipy(seed: int, false_alarms: float) -> None:
-    rng = np.random.default_rng(seed)
-    p = np.concatenate([rng.random(500), rng.random(60) ** 6])
-    assert count_flagged(p, false_alarms) == (false_discovery_control(p, method="bh") <= false_alarms).sum()
+def test_how_high_the_top_is_does_not_move_the_tail(rng: np.random.Generator) -> None:
+    """A tenth of the scores are anomalies: they count as high, but not as how high."""
+    scores = np.sort(rng.exponential(size=1_000))
+    higher = np.append(scores[:900], scores[900:] + 50.0)
+    assert ScoreTail.fit(Ordered(higher)).start == ScoreTail.fit(Ordered(scores)).start  # type: ignore[union-attr]
+    np.testing.assert_array_equal(tail_probability(higher)[:900], tail_probability(scores)[:900])
 
 
-def test_flags_by_hand() -> None:
-    """Limits for five at 10%: .02, .04, .06, .08, .1; the third passes, so do all before it."""
-    assert count_flagged(np.array([0.9, 0.055, 0.03, 0.5, 0.05]), 0.1) == 3
-    assert count_flagged(np.array([0.5, 0.6]), 0.1) == 0 and count_flagged(np.empty(0), 0.1) == 0
+NOISE: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "uniform": lambda rng, n: rng.random(n),
+    "exponential": lambda rng, n: rng.exponential(size=n),
+    "lognormal": lambda rng, n: rng.lognormal(sigma=0.5, size=n),
+    "t": lambda rng, n: np.abs(rng.standard_t(5, size=n)),
+    "tied": lambda rng, n: np.where(rng.random(n) < 0.6, 0.0, rng.exponential(size=n)),
+}
+
+
+@pytest.mark.parametrize("n", [30, 100, 1000])
+@pytest.mark.parametrize("noise", NOISE)
+def test_noise_of_any_shape_is_rarely_flagged(noise: str, n: int) -> None:
+    draws = [NOISE[noise](np.random.default_rng(seed), n) for seed in range(20)]
+    assert sum((scores > flag_limit(Ordered(scores), 0.1)).any() for scores in draws) <= 4
+
+
+@pytest.mark.parametrize("share", [0.005, 0.03, 0.08])
+def test_anomalies_are_flagged_and_a_lower_level_flags_fewer(share: float, rng: np.random.Generator) -> None:
+    n = round(share * 1_000)
+    scores = np.append(rng.exponential(size=1_000 - n), 8.0 + 4.0 * rng.random(n))
+    flagged = [scores > flag_limit(Ordered(scores), level) for level in (0.3, 0.1, 0.03, 1e-6)]
+    assert flagged[1][-n:].mean() > 0.8 and flagged[1][:-n].sum() <= max(2, 0.2 * n)
+    assert (np.diff([found.sum() for found in flagged]) <= 0).all() and not flagged[-1].any()
+
+
+def test_the_flags_are_those_of_benjamini_and_hochberg_by_the_tail_of_the_others(rng: np.random.Generator) -> None:
+    scores = np.append(rng.exponential(size=2_000), np.linspace(13.0, 15.0, 30))
+    flagged = scores > flag_limit(Ordered(scores), 0.1)
+    tail = ScoreTail.fit(Ordered(scores[~flagged]))
+    assert tail is not None
+    assert np.array_equal(flagged, false_discovery_control(tail.chance(scores), method="bh") <= 0.1)
+    assert flagged.sum() in range(30, 34)
+
+
+@pytest.mark.parametrize("values", [[], [3.0], [3.0] * 50, [0.0] * 99 + [1.0], [1.0, 2.0]], ids=str)
+def test_nothing_is_flagged_among_few_or_equal_scores(values: list[float]) -> None:
+    scores = np.array(values)
+    assert not (scores > flag_limit(Ordered(scores), 0.1)).any()
+    assert not (scores > group_limit(Ordered(scores), 0.1)).any()
+    assert (tail_probability(scores) == 1.0).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hopsight.detectors.storage import load_detector
-from hopsight.detectors.tails import Null
+from hopsight.detectors.tails import Tail
 from hopsight.hcm.evidence import EdgeBaseline, EdgeFeatures
 from toys import quick, two_groups
 
@@ -46,7 +46,7 @@ def test_scores_are_tails_of_both_features_together(features: EdgeFeatures) -> N
     for values in (features.surprise, features.dissimilarity):
         middle, high = np.quantile(values, [0.5, 0.8])
         both += (values - middle) / (high - middle) / 2
-    np.testing.assert_allclose(usual.scores(features), Null(*usual.null).surprise(both) / np.log(10.0))
+    np.testing.assert_allclose(usual.scores(features), Tail(*usual.tail).surprise(both) / np.log(10.0))
     assert usual.scores(one(4.0, 40.0, 1.0))[0] > usual.scores(features).max()
 
 
@@ -73,7 +73,7 @@ def test_baselines_of_a_saved_model_are_the_same(tmp_path: Path) -> None:
     model.save(tmp_path)
     usual = load_detector(tmp_path).edge_baseline_
     assert isinstance(usual, EdgeBaseline)
-    for name in ("levels", "robust", "null"):
+    for name in ("levels", "robust", "tail"):
         assert np.array_equal(getattr(usual, name), getattr(model.edge_baseline_, name))
 
 

@@ -87,22 +87,12 @@ def test_a_table_of_another_run_is_noticed(repeated: Path) -> None:
 
 def test_the_rule_is_applied_to_the_mean_score() -> None:
     model = DETECTORS["hcm"](contamination=0.25)
-    fits = [Values(np.array([4.0, 1.0, 0.0, 2.0]), None, {}), Values(np.array([0.0, 9.0, 1.0, 2.0]), None, {})]
+    fits = [Values(np.array([4.0, 1.0, 0.0, 2.0]), {}), Values(np.array([0.0, 9.0, 1.0, 2.0]), {})]
     shown = averaged(model, fits, top=2)
     assert shown.decision_score_.tolist() == [2.0, 5.0, 0.5, 2.0]
     assert shown.label_.tolist() == [0, 1, 0, 0]
     assert shown.stability_.tolist() == [0.5, 0.5, 0.0, 0.0]  # among the first 1, as 1 node is flagged
     assert not hasattr(model, "decision_score_")
-
-
-def test_the_mean_p_value_decides_how_many_are_flagged() -> None:
-    model = DETECTORS["cross_hcm"](false_alarms=0.1)
-    scores = np.array([5.0, 3.0, 1.0, 0.5])
-    low, high = np.array([1e-6, 0.9, 0.9, 0.9]), np.array([1e-6, 1e-6, 0.9, 0.9])
-    for p_values, n_flagged in ((low, 1), (high, 2)):
-        assert averaged(model, [Values(scores, p_values, {})] * 2, top=2).label_.sum() == n_flagged
-    mixed = [Values(scores, low, {}), Values(scores, high, {})]
-    assert averaged(model, mixed, top=2).label_.sum() == 1
 
 
 def test_repeating_a_detector_without_randomness_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from hopsight.detectors.predict import threshold
+from hopsight.detectors.tails import flag_limit
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import find_groups
@@ -19,7 +20,7 @@ from hopsight.spark import results
 from hopsight.spark.blocks import BACK, BLOCK, NO_FOLD, Layout, sum_over_cells
 from hopsight.spark.evidence import SCORES, triangle_blocks
 from hopsight.spark.model import JUDGED, VALUES
-from hopsight.spark.order import flag_limits, ordered_columns, quantiles
+from hopsight.spark.order import OrderedColumn, ordered_columns, quantiles
 
 
 def packed(layout: Layout, ends: np.ndarray, *columns: np.ndarray) -> list[tuple[Any, ...]]:
@@ -37,18 +38,15 @@ def packed(layout: Layout, ends: np.ndarray, *columns: np.ndarray) -> list[tuple
 
 def test_order_statistics_agree_with_numpy_and_flags_with_the_local_rule(spark: Any) -> None:
     rng = np.random.default_rng(0)
-    p_values = rng.random((4, 600))
-    p_values[0, :50] /= 3000.0  # some stand out, most do, none does, all do
-    p_values[1, :450] /= 50.0
-    p_values[3] /= 1e6
-    scores = -np.log(p_values) + rng.normal(size=p_values.shape) * 0.01
-    columns = {f"{name}{k}": part[k] for k in range(4) for name, part in (("p", p_values), ("s", scores))}
-    frame = spark.createDataFrame(pa.table(columns)).repartition(3)
-    found = flag_limits(ordered_columns(frame, list(columns)), 4, 600, 0.1)
-    wanted = [threshold(score, "auto", 0.1, p) for score, p in zip(scores, p_values, strict=True)]
-    np.testing.assert_array_equal(found, wanted)
-    found = quantiles(ordered_columns(frame, ["s0", "p1"]), [0.25, 0.9], 600)
-    np.testing.assert_allclose(found, [np.quantile(scores[0], 0.25), np.quantile(p_values[1], 0.9)], rtol=1e-14)
+    scores = rng.exponential(size=(3, 600))
+    scores[0, :50] += 9.0  # some stand out, none does, many are tied
+    scores[2, :300] = 0.0
+    columns = {f"s{number}": values for number, values in enumerate(scores)}
+    ordered = ordered_columns(spark.createDataFrame(pa.table(columns)).repartition(3), list(columns))
+    orders = [OrderedColumn(ordered, 600, number) for number in range(3)]
+    assert [flag_limit(order, 0.1) for order in orders] == [threshold(values, "auto", 0.1) for values in scores]
+    found = quantiles(ordered, [0.25, 0.9], 600)
+    np.testing.assert_allclose(found, [np.quantile(scores[0], 0.25), np.quantile(scores[1], 0.9)], rtol=1e-14)
 
 
 @pytest.mark.parametrize(("sizes", "directed"), [((600,), True), ((350, 250), False)])
@@ -126,7 +124,6 @@ def test_means_of_fits(spark: Any, score: str, contamination: float | str, false
     fits = []
     for _ in range(3):
         known = {name: rng.gamma(1.0, size=n_nodes) for name in SCORES}
-        known["p_value"] = np.where(np.arange(n_nodes) < 6, 1e-6, rng.random(n_nodes))
         known["score"] = known["hav"] if score == "hav" else known["score"] + 20 * (np.arange(n_nodes) < 6)
         known["score"][1::2] = 1.0  # half of the nodes have the same score, so that ties matter
         fits.append(known | {"degree": np.ones(n_nodes, dtype=np.int64), "decided_by": np.zeros(n_nodes, np.int32)})
@@ -134,7 +131,7 @@ def test_means_of_fits(spark: Any, score: str, contamination: float | str, false
     frames = [spark.createDataFrame(pa.table({"number": number, **fit})).repartition(2) for fit in fits]
     nodes = spark.createDataFrame(pa.table({"number": number, "row": np.arange(n_nodes)}))
     averages, limit = results.average_fits(frames, nodes, n_nodes, detector, top=7)
-    values = [Values(each["score"], each["p_value"], {kind: each[kind] for kind in KINDS}) for each in fits]
+    values = [Values(each["score"], {kind: each[kind] for kind in KINDS}) for each in fits]
     detector.decided_by_ = np.zeros(n_nodes, dtype=np.int64)
     wanted = local_average(detector, values, 7)
     assert limit == pytest.approx(wanted.threshold_, rel=1e-14)

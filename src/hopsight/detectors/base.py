@@ -150,8 +150,7 @@ class Detector(ABC):
         ranked = self.graph_.ranked
         self.decision_score_ = ranked_last(np.asarray(scores, dtype=np.float64), ranked)
         if not keep_threshold:
-            rule = (self.contamination, self.false_alarms, getattr(self, "p_value_", None))
-            self.threshold_ = ranked_threshold(self.decision_score_, ranked, *rule)
+            self.threshold_ = ranked_threshold(self.decision_score_, ranked, self.contamination, self.false_alarms)
         self.label_ = (self.decision_score_ > self.threshold_).astype(np.int64)
         return self
 

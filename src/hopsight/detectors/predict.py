@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, erf
 
 from hopsight.checks import Refusal, check_choice, check_ratio
-from hopsight.detectors.tails import count_flagged, tail_probability
+from hopsight.detectors.tails import Ordered, flag_limit
 
 FloatArray = NDArray[np.float64]
 
@@ -27,19 +27,17 @@ def threshold(
     scores: FloatArray,
     contamination: float | str,
     false_alarms: float = 0.1,
-    p_values: FloatArray | None = None,
+    shape: float = 0.0,
 ) -> float:
     """Return the score above which a node is flagged.
 
-    A number is the share of nodes to flag. ``"auto"`` tests the nodes at the level ``false_alarms``: it flags the most
-    nodes, k highest scores of n, that all have p ≤ false_alarms · k / n. That is Benjamini and Hochberg's rule if
-    p-values fall as scores rise, and stricter if not; they are estimates, so that more of the flagged nodes than this
-    level can be ordinary. The p-values are the detector's own, or else the tails of the scores under the null of their
-    bulk (:func:`hopsight.detectors.tails.fit_null`). Of nodes with equal scores all are flagged or none.
+    A number is the share of nodes to flag. ``"auto"`` flags the scores that are higher than the tail of the others
+    explains, at the level ``false_alarms`` (:func:`hopsight.detectors.tails.flag_limit`, which ``shape`` is for). The
+    tail is an estimate, so that more of the flagged nodes than this level can be ordinary.
     """
     check_ratio("false_alarms", false_alarms)
     if contamination == "auto":
-        return _highest_failing(scores, tail_probability(scores) if p_values is None else p_values, false_alarms)
+        return flag_limit(Ordered(scores), false_alarms, shape)
     if isinstance(contamination, str):
         raise Refusal("contamination", f"must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
     check_ratio("contamination", contamination)
@@ -58,32 +56,10 @@ def ranked_last(scores: FloatArray, ranked: NDArray[np.bool_] | None) -> FloatAr
 
 
 def ranked_threshold(
-    scores: FloatArray,
-    ranked: NDArray[np.bool_] | None,
-    contamination: float | str,
-    false_alarms: float,
-    p_values: FloatArray | None = None,
+    scores: FloatArray, ranked: NDArray[np.bool_] | None, contamination: float | str, false_alarms: float
 ) -> float:
     """Return the threshold by the nodes that are ranked, all by default."""
-    if ranked is None:
-        return threshold(scores, contamination, false_alarms, p_values)
-    return threshold(scores[ranked], contamination, false_alarms, None if p_values is None else p_values[ranked])
-
-
-def _highest_failing(scores: FloatArray, p_values: FloatArray, false_alarms: float) -> float:
-    """Return the highest score of a node that fails the test, given how many nodes have a higher one.
-
-    >>> _highest_failing(np.array([4.0, 3.0, 2.0, 1.0]), np.array([0.001, 0.002, 0.6, 0.003]), 0.1)
-    2.0
-    """
-    n_flagged = count_flagged(p_values, false_alarms)  # at most so many: fewer nodes make the test of each stricter
-    while True:
-        failing = scores[p_values > false_alarms * n_flagged / scores.size]
-        limit = float(failing.max() if failing.size else scores.min())
-        n_above = int((scores > limit).sum())
-        if n_above >= n_flagged or failing.size == 0:
-            return limit
-        n_flagged = n_above
+    return threshold(scores if ranked is None else scores[ranked], contamination, false_alarms)
 
 
 def answer(

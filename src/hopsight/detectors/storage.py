@@ -75,8 +75,7 @@ def columns_of(detector: Any) -> Iterator[tuple[str, int, bool]]:
     for name in ("judged", *type(detector).node_values):
         yield f"{name}_", n_nodes, False
     weighs = _weighs_evidence(detector)
-    for name in ("p_value_", "decided_by_"):
-        yield name, n_nodes, weighs
+    yield "decided_by_", n_nodes, weighs
     if weighs or any(hasattr(detector, name) for name in EDGE_VALUES):
         n_edges = np.size(getattr(detector, "edge_hop_", ()))
         for name in EDGE_VALUES:

@@ -1,34 +1,38 @@
-"""Estimate what is ordinary from the bulk of some scores, and turn scores into tail probabilities and flags.
+"""Estimate what is ordinary from the bulk of some values, and turn values into strengths, p-values and flags.
 
-Nobody says which nodes are normal, so both distributions here come from the middle of the data (Efron's empirical
-null): anomalies are rare and sit in the tail, and quantiles near the middle hardly notice them. :class:`Tail` is
-cautious about far values and serves for ranking, :class:`Null` is sharper and serves for flagging.
+Nobody says which nodes are normal, so both distributions here come from below the top of the data (Efron's empirical
+null): anomalies are rare and sit at the top. :class:`Tail` turns evidence into strengths, which rank;
+:class:`ScoreTail` says how likely an ordinary node has a score as high, which flags.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import astuple, dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 from hopsight.system.threads import by_blocks
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 LEVELS = (0.5, 0.7, 0.8)  # quantiles that describe the upper bulk
-NEAR, FAR = 0.5244005127080407, 0.8416212335729143  # where a standard normal has the last two
-NORMAL_90 = 1.2815515655446004  # where it has the quantile .9
-HEAVIEST, LIGHTEST = 0.4, 0.96  # powers of the null; even where the bulk looks normal, its tail is taken to be heavier
+NEAR = 0.5244005127080407  # where a standard normal has the second of them
 HEAVIEST_SHAPE, NORMAL_SHAPE = 0.5, 1.245  # shapes of the cautious tail; the second fits a normal bulk
-HEAVY = 0.65  # shape of a null whose bulk is heavy by itself
 PRIOR_NODES = 200.0  # the lightest tail counts as much as this many nodes
-ROUNDS = 6
-SUSPECT = 0.05  # more values than this share beyond its quantile are taken for anomalies
-MOST_ANOMALIES = 0.25
 LARGEST = 700.0  # nearly −log of the smallest positive number
+BAND = (0.7, 0.9)  # quantiles between which scores are looked at; anomalies are above
+LEAST_SCORES, MOST_SCORES = 3, 512  # between them; more would promise more than a formula for tails can keep
+SPREAD = 0.1  # of the shapes that tails of scores have
+SHAPES = np.arange(-0.3875, 0.6, 0.025)  # none is 0
+LOG_SCALES = np.arange(-1.5, 1.5, 0.05)  # around that of an exponential tail
+LEAST_WEIGHT = 1e-9
+MOST_ANOMALIES, MANY = 0.1, 10
+MOST_TIED = 0.05  # a larger share of values tied at the minimum is an atom of its own
+HALVINGS = 60
+RELATED = 1000.0  # times as likely as by chance, three nodes near a suspect are suspects
 
 
 @dataclass(frozen=True)
@@ -58,25 +62,11 @@ class Tail:
             return np.where(np.isnan(values), np.nan, np.where(values > self.median, base, 0.0))
         with np.errstate(over="ignore"):  # what overflows is as large as it gets
             excess = (values - self.median) / self.width
-            upper = self._upper(np.maximum(excess, 0.0))
+            upper = base + np.log(5.0 / 3.0) * np.maximum(excess, 0.0) ** self.shape
         found = np.where(excess >= 0.0, upper, base * np.exp(np.minimum(excess, 0.0)))
         if self.share < 1.0:
             found = np.where(values <= self.lowest, 0.0, found)
         return np.asarray(np.minimum(found, LARGEST))
-
-    def _upper(self, excess: FloatArray) -> FloatArray:
-        return np.asarray(np.log(2.0) - np.log(self.share) + np.log(5.0 / 3.0) * excess**self.shape)
-
-
-class Null(Tail):
-    """A null distribution: an atom at the lowest value, and a normal upper half in a power of the distance.
-
-    For x above the median m: S(x) = share · Φ(−t), t = .524 ((x − m) / width)^shape. The shape is .96 for a normal
-    bulk, which allows for a tail heavier than its bulk, and smaller where the bulk shows a heavy tail.
-    """
-
-    def _upper(self, excess: FloatArray) -> FloatArray:
-        return np.asarray(-log_ndtr(-NEAR * excess**self.shape) - np.log(self.share))
 
 
 def fit_tail(values: FloatArray) -> Tail:
@@ -102,45 +92,155 @@ def fit_tail(values: FloatArray) -> Tail:
     return Tail(lowest, share, median, near - median, shape)
 
 
-def fit_null(values: FloatArray) -> Null:
-    """Fit the null to the bulk of some values; NaN is left out.
+class Order(Protocol):
+    """Values in ascending order, wherever they are."""
 
-    With m, a and b the quantiles at .5, .7 and .8 of the ordinary values: width = a − m and shape = .96 log(.842 /
-    .524) / log((b − m) / (a − m)), averaged with the same for the quantile .9, at most .96 and pulled toward it in
-    small samples. Which values are ordinary is found in turns: if a share π lies in the tail beyond what the null
-    expects there, the ordinary quantile q is the quantile q (1 − π) of all values. A bulk that is heavy by itself is
-    not corrected so: its long tail is not taken for anomalies. Values tied at the minimum are an atom of their own.
+    @property
+    def n_values(self) -> int:
+        """How many there are."""
+
+    def at(self, places: IntArray) -> FloatArray:
+        """Return the values at some places, 0 for the smallest."""
+
+    def n_above(self, value: float) -> int:
+        """Return how many values are larger."""
+
+
+class Ordered:
+    """Values in memory, in ascending order; NaN is left out."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self.values = np.sort(values[~np.isnan(values)])
+        self.n_values = self.values.size
+
+    def at(self, places: IntArray) -> FloatArray:
+        """Return the values at some places, 0 for the smallest."""
+        return np.asarray(self.values[places], dtype=np.float64)
+
+    def n_above(self, value: float) -> int:
+        """Return how many values are larger."""
+        return int(self.n_values - np.searchsorted(self.values, value, side="right"))
+
+
+@dataclass(frozen=True)
+class ScoreTail:
+    """How likely an ordinary node has a score as high, learned from scores below the top.
+
+    For x above the start u: S(x) = share · Σ w (1 + ξ (x − u) / σ)^(−1/ξ), a mean over generalized Pareto tails of
+    shape ξ and scale σ. Their weights w are those of Bayes: the likelihood of the scores between the quantiles .7 and
+    .9, with the higher ones counted but not looked at, times a normal prior of the shape. Scores are made of logarithms
+    of tail probabilities, which have an exponential tail (ξ = 0) where these are right. A few scores leave many tails
+    possible, so that a small graph has a heavy one.
     """
-    rest, lowest, share = _without_atom(values)
-    null = Null(0.0, 1.0, 0.0, 0.0, LIGHTEST)
-    anomalies = 0.0
-    for _ in range(ROUNDS if rest.size else 0):
-        null = _null_of(rest, lowest, share, 1.0 - anomalies)
-        if anomalies == 0.0 and null.shape < HEAVY:
-            break
-        tail = 1.0 - _place(null, rest, -np.log(SUSPECT) - np.log(share)) / rest.size
-        anomalies = min(max((tail - SUSPECT) / (1.0 - SUSPECT), 0.0), MOST_ANOMALIES)
-    return null
+
+    start: float
+    share: float
+    shapes: FloatArray
+    scales: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def fit(cls, order: Order, n_anomalies: int = 0, shape: float = 0.0) -> ScoreTail | None:
+        """Fit the tail to some scores; None if too few of them differ.
+
+        Parameters
+        ----------
+        order
+            The scores. Those tied at the minimum say nothing about the others if they are many.
+        n_anomalies
+            Number of the highest scores that are known to be those of anomalies.
+        shape
+            The mean of the prior: 0 for scores that are independent, more if one cause lifts many of them.
+        """
+        n_low = order.n_values - order.n_above(float(order.at(np.zeros(1, dtype=np.int64))[0])) if order.n_values else 0
+        n_low = n_low if n_low > MOST_TIED * order.n_values else 0
+        n = order.n_values - n_low - n_anomalies
+        first, last = (int(level * n) for level in BAND)
+        if last - first < LEAST_SCORES:
+            return None
+        places = np.unique(np.linspace(first - 1, last - 1, min(last - first, MOST_SCORES) + 1).astype(np.int64))
+        known = order.at(n_low + places)
+        excess = known[1:] - known[0]
+        n_higher = excess.size * (n - last) / (last - first)
+        mean = float(excess.sum() + n_higher * excess[-1]) / excess.size
+        if mean <= 0.0:
+            return None
+        shapes, scales = (grid.ravel() for grid in np.meshgrid(SHAPES, mean * np.exp(LOG_SCALES)))
+        surprise = _surprise(excess, shapes, scales)
+        fitting = (1.0 + shapes) * surprise.sum(axis=0) + n_higher * surprise[-1] + excess.size * np.log(scales)
+        fitting += ((shapes - shape) / SPREAD) ** 2 / 2.0
+        weights = np.exp(fitting.min() - fitting)
+        kept = weights > LEAST_WEIGHT * weights.sum()
+        share = (n - first) / (order.n_values - n_anomalies)
+        return cls(float(known[0]), share, shapes[kept], scales[kept], weights[kept] / weights[kept].sum())
+
+    def chance(self, values: FloatArray) -> FloatArray:
+        """Return S(x) of each value, and 1 up to the start."""
+
+        def chance(some: FloatArray) -> FloatArray:
+            surprise = _surprise(np.maximum(some - self.start, 0.0), self.shapes, self.scales)
+            return np.where(some > self.start, self.share * (np.exp(-surprise) * self.weights).sum(axis=1), 1.0)
+
+        return np.asarray(by_blocks(chance, values))
+
+    def score_at(self, chance: float) -> float:
+        """Return the score that an ordinary node exceeds with a small chance."""
+        low, high = self.start, self.start + float(self.scales.max())
+        while self.chance(np.array([high]))[0] > chance:
+            low, high = high, high + 2.0 * (high - self.start)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if self.chance(np.array([middle]))[0] > chance else (low, middle)
+        return high
+
+
+def flag_limit(order: Order, false_alarms: float, shape: float = 0.0) -> float:
+    """Return the score above which nodes are flagged.
+
+    The most nodes, k of n, are flagged that all have S(x) ≤ false_alarms · k / n (Benjamini and Hochberg 1995), where
+    the tail S is that of the other n − k: many anomalies do not hide each other. The search begins with a tenth of the
+    nodes and takes as many as pass for the next k; fewer than ten hide nothing, and the tail is that of all nodes.
+    ``shape`` is that of :meth:`ScoreTail.fit`. Without a tail no node passes.
+    """
+    n_passing = int(MOST_ANOMALIES * order.n_values)
+    while True:
+        n_tested = n_passing
+        tail = ScoreTail.fit(order, n_tested if n_tested >= MANY else 0, shape)
+        if tail is None:
+            return _highest(order)
+        limit = tail.score_at(false_alarms * max(n_tested, 1) / order.n_values)
+        n_passing = order.n_above(limit)
+        if n_passing >= n_tested:
+            return limit
+
+
+def group_limit(order: Order, false_alarms: float) -> float:
+    """Return the evidence above which nodes may form a group, p ≤ (false_alarms / (1000 n))^⅓ of each.
+
+    Evidence of one node alone means little here, since the members must also be densely connected: if one of n nodes
+    is a suspect by chance, three others have to be. They depend on each other, hence the 1000.
+    """
+    tail = ScoreTail.fit(order)
+    if tail is None:
+        return _highest(order)
+    return tail.score_at(float((false_alarms / (RELATED * order.n_values)) ** (1.0 / 3.0)))
 
 
 def tail_probability(values: FloatArray) -> FloatArray:
-    """Return the upper-tail probability of each value under the null of their bulk; 1 for NaN."""
-    return np.asarray(np.exp(-np.nan_to_num(fit_null(values).surprise(values), nan=0.0)))
+    """Return how likely an ordinary node has a value as high; 1 for NaN, and for all of too few values."""
+    tail = ScoreTail.fit(Ordered(values))
+    return np.ones(values.size) if tail is None else tail.chance(np.nan_to_num(values, nan=-np.inf))
 
 
-def count_flagged(p_values: FloatArray, false_alarms: float) -> int:
-    """Return how many to flag: the largest k with p₍ₖ₎ ≤ false_alarms · k / n for p₍₁₎ ≤ … ≤ p₍ₙ₎.
+def _highest(order: Order) -> float:
+    return float(order.at(np.array([order.n_values - 1]))[0]) if order.n_values else 0.0
 
-    Were the p-values exact, at most a share ``false_alarms`` of the flagged would be ordinary on average (Benjamini and
-    Hochberg 1995). Those of a null that is estimated from the bulk are not.
 
-    >>> count_flagged(np.array([0.5, 0.001, 0.03, 0.9]), 0.1)
-    2
-    """
-    n = p_values.size
-    low = np.sort(p_values[p_values <= false_alarms])  # no other can pass
-    passing = np.flatnonzero(low <= false_alarms * np.arange(1, low.size + 1) / max(n, 1))
-    return int(passing[-1]) + 1 if passing.size else 0
+def _surprise(excess: FloatArray, shapes: FloatArray, scales: FloatArray) -> FloatArray:
+    """Return log(1 + ξ x / σ) / ξ for each excess x and each tail, infinite beyond the end of a tail."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.log1p(np.maximum(excess[:, None] * (shapes / scales), -1.0)) / shapes
+    return np.asarray(found)
 
 
 def _without_atom(values: FloatArray) -> tuple[FloatArray, float, float]:
@@ -151,29 +251,7 @@ def _without_atom(values: FloatArray) -> tuple[FloatArray, float, float]:
     lowest = float(known[0])
     rest = known[np.searchsorted(known, lowest, side="right") :]
     share = rest.size / known.size
-    return (known, lowest, 1.0) if share > 0.95 or rest.size < 2 else (rest, lowest, share)
-
-
-def _null_of(rest: FloatArray, lowest: float, share: float, ordinary: float) -> Null:
-    """Return the null whose quantiles are those of the lowest ``ordinary`` share of the values."""
-    levels = np.array((*LEVELS, 0.9)) * ordinary
-    median, near, far, farthest = (float(level) for level in np.quantile(rest, levels))
-    widest = (farthest - median) / (NORMAL_90 / NEAR) ** (1.0 / HEAVIEST)
-    if near - median < widest:  # many values are tied, as numbers of edges are
-        return Null(lowest, share, median, widest, HEAVIEST)
-    if near <= median:
-        return Null(lowest, share, median, float(rest.std()) * NEAR, LIGHTEST)
-    shapes = []
-    for quantile, normal in ((far, FAR), (farthest, NORMAL_90)):
-        ratio = max((quantile - median) / (near - median), normal / NEAR)
-        shapes.append(float(np.log(normal / NEAR) / np.log(ratio)))
-    shape = max(LIGHTEST * sum(shapes) / 2.0, HEAVIEST)
-    return Null(lowest, share, median, near - median, _shrunk(shape, LIGHTEST, rest.size))
-
-
-def _place(null: Null, ordered: FloatArray, surprise: float) -> int:
-    """Return how many of some sorted values are at most so surprising."""
-    return bisect_right(ordered, surprise, key=lambda value: float(null.surprise(np.array([value]))[0]))
+    return (known, lowest, 1.0) if share > 1.0 - MOST_TIED or rest.size < 2 else (rest, lowest, share)
 
 
 def _shrunk(shape: float, usual: float, n_values: int) -> float:

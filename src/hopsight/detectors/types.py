@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hopsight.graph import AttributedGraph
 from hopsight.io.typed import is_connected, types_of, view
 
-TOGETHER = ("decision_score_", "p_value_", "probability_", "decided_by_", "judged_")  # values per node
+TOGETHER = ("decision_score_", "probability_", "decided_by_", "judged_")  # values per node
 
 
 def ranked_types(graph: AttributedGraph) -> list[str]:
@@ -67,14 +67,13 @@ def put_together(
     """Give a detector the values of the models of all types; a node of a type without a model has the score 0."""
     rows = {kind: np.flatnonzero(graph.node_types == kind) for kind in models}
     detector.models_ = dict(models)
-    absent = {"p_value_": 1.0}
     names = (*TOGETHER, *(f"{name}_" for name in detector.node_values))
     found: dict[str, NDArray[Any]] = {}
     for name in names:
         parts = {kind: getattr(each, name) for kind, each in models.items() if hasattr(each, name)}
         if parts:
             first = np.asarray(next(iter(parts.values())))
-            found[name] = np.full(graph.n_nodes, absent.get(name, 0), dtype=first.dtype)
+            found[name] = np.zeros(graph.n_nodes, dtype=first.dtype)
             for kind, values in parts.items():
                 found[name][rows[kind]] = values
     kinds = list(dict.fromkeys(kind for each in models.values() for kind in getattr(each, "evidence_", {})))

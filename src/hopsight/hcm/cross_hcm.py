@@ -18,6 +18,7 @@ from torch import Tensor
 from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, NodeOrder, alone
 from hopsight.detectors.predict import threshold
+from hopsight.detectors.tails import Ordered, group_limit
 from hopsight.detectors.types import learn_types
 from hopsight.flow.evidence import Flow, FlowBaseline, flow_of, flow_without
 from hopsight.graph import AttributedGraph
@@ -26,12 +27,12 @@ from hopsight.hcm.counterfactual import Around, around, edges_among, edges_at
 from hopsight.hcm.evidence import (
     ALL_KINDS,
     DEFAULT_EVIDENCE,
+    EDGE_SHAPE,
     AttributeBaseline,
     EdgeBaseline,
     EdgeFeatures,
     NodeBaseline,
     NodeFeatures,
-    all_p_values,
     combine,
     strengths,
 )
@@ -623,8 +624,7 @@ class CrossHCM(Detector):
         self.edge_dissimilarity_ = edges.dissimilarity
         self.edge_score_ = self.edge_baseline_.scores(edges)
         if refit:
-            p_edges = 10.0**-self.edge_score_
-            self.edge_threshold_ = threshold(self.edge_score_, "auto", self.false_alarms, p_edges)
+            self.edge_threshold_ = threshold(self.edge_score_, "auto", self.false_alarms, EDGE_SHAPE)
         self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int8)
         flow = self._flow(graph, refit=refit)
         nodes = replace(self._node_features(graph, edges, attributes), flow=flow)
@@ -632,12 +632,9 @@ class CrossHCM(Detector):
             triangles = nodes.have_triangles(notices=None)
             self.node_baseline_ = NodeBaseline.fit(nodes.rows(baseline_nodes(graph)), triangles=triangles)
         self.evidence_ = strengths(nodes, self.node_baseline_)
-        self.p_value_, *kind_p = all_p_values(
-            nodes, self.node_baseline_, [self.evidence, *((kind,) for kind in self.evidence_)]
-        )
         if refit:
-            by_kind = zip(self.evidence_.values(), kind_p, strict=True)
-            self.kind_thresholds_ = np.array([threshold(each, "auto", self.false_alarms, p) for each, p in by_kind])
+            limits = [group_limit(Ordered(values), self.false_alarms) for values in self.evidence_.values()]
+            self.kind_thresholds_ = np.array(limits)
         self._weigh_relations(graph, refit=refit)
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         if self.score != "evidence":

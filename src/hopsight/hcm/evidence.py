@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, WEIGHTS, weighted
-from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
+from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, weighted
+from hopsight.detectors.tails import Tail, fit_tail
 from hopsight.hcm.posterior import neighbor_means, neighbor_sum
 from hopsight.io.notices import notice
 from hopsight.system.kernels import arcs_by_degree, each_once_in_order, triangles_from
@@ -40,6 +40,7 @@ MANY_EDGES = 3.0  # with this many, half of the variance between nodes has avera
 PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 N_FOLDS = 5  # of the nodes
 N_LEVELS = 1025  # quantiles that ranks are read from
+EDGE_SHAPE = 0.1  # expected of the tail of edge scores: one odd node lifts all of its edges
 TRIANGLE_BLOCKS = 16  # of nodes with about as many edges each; a fixed number, so that sums have a fixed order
 
 
@@ -247,13 +248,13 @@ class EdgeBaseline:
         (2, n_levels) quantiles of surprise and of dissimilarity.
     robust
         (2, 2) median and width of surprise and dissimilarity.
-    null
-        The empirical null of the edge score.
+    tail
+        The cautious tail of the edge score.
     """
 
     levels: FloatArray
     robust: FloatArray
-    null: FloatArray
+    tail: FloatArray
 
     @classmethod
     def fit(cls, edges: EdgeFeatures) -> EdgeBaseline:
@@ -261,7 +262,7 @@ class EdgeBaseline:
         pair = [np.sort(values) for values in (edges.surprise, edges.dissimilarity)]
         levels = np.stack([quantile_levels(values) for values in pair])
         usual = cls(levels, np.array([_middle_and_width(values) for values in pair]), np.zeros(5))
-        usual.null[:] = fit_null(usual._unusual(edges)).numbers()
+        usual.tail[:] = fit_tail(usual._unusual(edges)).numbers()
         return usual
 
     def strangeness(self, edges: EdgeFeatures) -> FloatArray:
@@ -309,10 +310,10 @@ class EdgeBaseline:
 
     def scores(self, edges: EdgeFeatures) -> FloatArray:
         """Return the score of each edge: −log₁₀ of the upper tail of surprise and dissimilarity together."""
-        null = Null(*self.null)
+        tail = Tail(*self.tail)
 
         def score(part: slice) -> FloatArray:  # in double precision, so that few are equal
-            return null.surprise(self._unusual(edges.rows(part))) / np.log(10.0)
+            return tail.surprise(self._unusual(edges.rows(part))) / np.log(10.0)
 
         return np.asarray(by_parts(score, edges.hop.size))
 
@@ -390,9 +391,9 @@ class NodeBaseline:
         (2, 3) center, between and within of each edge mean, see :func:`fit_mean_baseline`.
     lines
         (2, 2) intercept and slope in log degree of triangles of strangers and of lookalikes.
-    tails, nulls
-        (5, 5) the cautious tail and the empirical null of each kind, in the order of :data:`KINDS`; with flow evidence
-        (9, 5), in the order of :data:`ALL_KINDS`.
+    tails
+        (5, 5) the cautious tail of each kind, in the order of :data:`KINDS`; with flow evidence (9, 5), in the order of
+        :data:`ALL_KINDS`.
     counts
         (n_kinds,) the number of nodes that each kind was fitted to, 0 for a kind that the graph cannot show.
     """
@@ -400,7 +401,6 @@ class NodeBaseline:
     means: FloatArray
     lines: FloatArray
     tails: FloatArray
-    nulls: FloatArray
     counts: FloatArray
 
     @classmethod
@@ -417,13 +417,12 @@ class NodeBaseline:
             np.array([fit_mean_baseline(values, nodes.n_averaged) for values in nodes.edge_means]),
             np.array([degree_line(_root(sums, nodes.degrees), nodes.degrees) for sums in sums_over_triangles]),
             np.zeros((n_kinds, len(fields(Tail)))),
-            np.zeros((n_kinds, len(fields(Tail)))),
             np.ones(n_kinds),
         )
         for kind, values in enumerate(raw_evidence(nodes, usual).values()):
             known = values[~np.isnan(values)]
             most = known if kind < len(KINDS) else _without_largest(known)
-            usual.tails[kind], usual.nulls[kind] = fit_tail(most).numbers(), fit_null(most).numbers()
+            usual.tails[kind] = fit_tail(most).numbers()
             usual.counts[kind] = max(int(kind < len(KINDS)), known.size)
         if not triangles:
             usual.counts[[KINDS.index(kind) for kind in NEEDS_TRIANGLES]] = 0.0
@@ -527,33 +526,6 @@ def combine(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[
     """
     strengths = weighted(evidence, chosen)
     return np.sqrt((strengths**2).sum(axis=0)), strengths.argmax(axis=0)
-
-
-def p_values(nodes: NodeFeatures, usual: NodeBaseline, chosen: Sequence[str]) -> FloatArray:
-    """Return the chance that an ordinary node has some chosen evidence as strong as each node's strongest.
-
-    With s the largest w_k · (−log₁₀ p_k) under the empirical nulls, of the kinds that a node has: p = 1 − Π_k (1 −
-    10^(−s / w_k)).
-    """
-    return all_p_values(nodes, usual, [chosen])[0]
-
-
-def all_p_values(nodes: NodeFeatures, usual: NodeBaseline, choices: Sequence[Sequence[str]]) -> list[FloatArray]:
-    """Return :func:`p_values` for several choices of kinds."""
-    raw = raw_evidence(nodes, usual)
-    evidence = _digits(raw, [Null(*numbers) for numbers in usual.nulls])
-    return [_p_values(raw, evidence, chosen) for chosen in choices]
-
-
-def _p_values(raw: Mapping[str, FloatArray], evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> FloatArray:
-    chosen = [kind for kind in chosen if kind in raw]
-    strength = np.max([WEIGHTS[kind] * evidence[kind] for kind in chosen], axis=0)
-    remaining = np.zeros(strength.size)
-    for kind in chosen:
-        digits = np.clip(strength / WEIGHTS[kind], 1e-12, 300.0)  # of the chance, which is never quite 0 or 1
-        remaining += np.where(np.isnan(raw[kind]), 0.0, np.log1p(-(10.0**-digits)))
-    lacking = np.all([np.isnan(raw[kind]) for kind in chosen], axis=0)
-    return np.where(lacking, 1.0, -np.expm1(remaining))
 
 
 def _digits(raw: Mapping[str, FloatArray], tails: Sequence[Tail]) -> dict[str, FloatArray]:

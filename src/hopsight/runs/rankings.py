@@ -1,9 +1,9 @@
 """What a run shows beside a single fit: the mean of several seeds, what labels teach, a ranking of some nodes only.
 
-The seeds of repeated fits are s, s + 1, s + 2, … . What the run shows of nodes (scores, evidence, p-values) are means
-over the fits; the rule for flagging is applied to the mean scores, with the mean p-values where the detector has its
-own. Groups are found among the edges of the first fit with the mean evidence. Everything else (edges, explanations of
-neighbors, scores without some edges, the saved model) is that of the first fit.
+The seeds of repeated fits are s, s + 1, s + 2, … . What the run shows of nodes (scores, evidence) are means over the
+fits; the rule for flagging is applied to the mean scores. Groups are found among the edges of the first fit with the
+mean evidence. Everything else (edges, explanations of neighbors, scores without some edges, the saved model) is that of
+the first fit.
 """
 
 from __future__ import annotations
@@ -33,16 +33,15 @@ FloatArray = NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Values:
-    """What means are taken of: scores, p-values and evidence of one fit, without the rest of the detector."""
+    """What means are taken of: scores and evidence of one fit, without the rest of the detector."""
 
     scores: FloatArray
-    p_values: FloatArray | None
     evidence: dict[str, FloatArray]
 
     @classmethod
     def of(cls, model: Any) -> Values:
         """Return the values of a fitted detector."""
-        return cls(model.decision_score_, getattr(model, "p_value_", None), dict(getattr(model, "evidence_", {})))
+        return cls(model.decision_score_, dict(getattr(model, "evidence_", {})))
 
 
 def fit_repeats(detector: Any, n_fits: int, fit: Callable[[Any, int], None], top: int) -> Any:
@@ -71,12 +70,7 @@ def averaged(model: Any, fits: Sequence[Values], top: int, ranked: NDArray[np.bo
     """Return a copy of a fitted detector with the mean values of several fits and the stability of each node."""
     shown = copy.copy(model)
     shown.decision_score_ = np.mean([each.scores for each in fits], axis=0)
-    known = [each.p_values for each in fits if each.p_values is not None]
-    p_values = np.mean(known, axis=0) if known else None
-    if p_values is not None:
-        shown.p_value_ = p_values
-    rule = (model.contamination, model.false_alarms, p_values)
-    shown.threshold_ = ranked_threshold(shown.decision_score_, ranked, *rule)
+    shown.threshold_ = ranked_threshold(shown.decision_score_, ranked, model.contamination, model.false_alarms)
     shown.label_ = (shown.decision_score_ > shown.threshold_).astype(np.int64)
     if fits[0].evidence:
         shown.evidence_ = {kind: np.mean([each.evidence[kind] for each in fits], axis=0) for kind in fits[0].evidence}

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
+from hopsight.detectors.tails import flag_limit, group_limit
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import (
     KINDS,
@@ -20,7 +21,6 @@ from hopsight.hcm.evidence import (
     EdgeFeatures,
     NodeBaseline,
     NodeFeatures,
-    all_p_values,
     combine,
     strengths,
 )
@@ -57,7 +57,7 @@ from hopsight.spark.blocks import (
 )
 from hopsight.spark.graph import PlacedNodes
 from hopsight.spark.model import edge_features, edge_values
-from hopsight.spark.order import double, flag_limits, hash_limit, ordered_columns, quantiles
+from hopsight.spark.order import OrderedColumn, double, hash_limit, ordered_columns, quantiles
 from hopsight.system.compiled import compiled
 from hopsight.system.kernels import meet
 
@@ -70,8 +70,7 @@ LISTS = f"block int, cell int, slice int, source binary, target binary, {BOTH_SI
 MEANS = ("hop", "variance", "surprise", "dissimilarity")  # over the edges of a node
 FEATURES = ("degree", *MEANS, "strangers", "lookalikes", "deviation", "residual")  # columns of the blocks "features"
 FROM_EDGES = ("ahp", "iv", "hav")  # a node without edges has the median of the others
-P_VALUES = ("p_value", *(f"p_{kind}" for kind in KINDS))
-SCORES = ("degree", *FROM_EDGES, *KINDS, "score", "decided_by", *P_VALUES)
+SCORES = ("degree", *FROM_EDGES, *KINDS, "score", "decided_by")
 
 
 @dataclass(frozen=True)
@@ -300,8 +299,7 @@ def weigh_nodes(
         strength, decided_by = combine(evidence, detector.evidence)
         number = layout.offsets[row["block"]] + row["piece"] * PIECE + np.arange(len(rows))
         columns = [number, nodes.degrees, *from_edges.values(), *evidence.values()]
-        columns += [from_edges.get(detector.score, strength), decided_by]
-        return columns + all_p_values(nodes, baseline, [detector.evidence, *((kind,) for kind in KINDS)])
+        return [*columns, from_edges.get(detector.score, strength), decided_by]
 
     kinds = {"degree": "long", "decided_by": "int"}
     schema = ", ".join(["number long", *(f"{name} {kinds.get(name, 'double')}" for name in SCORES)])
@@ -325,25 +323,11 @@ def _filled(scores: DataFrame, n_nodes: int, score: str) -> DataFrame:
 
 
 def score_thresholds(scores: DataFrame, n_nodes: int, detector: CrossHCM) -> tuple[float, NDArray[np.float64]]:
-    """Return the score above which a node is flagged, and the evidence of each kind that is significant."""
-    names = [name for pair in zip(P_VALUES[1:], KINDS, strict=True) for name in pair]
-    limits = flag_limits(ordered_columns(scores, names), len(KINDS), n_nodes, detector.false_alarms)
+    """Return the score above which a node is flagged, and the evidence of each kind that members of a group have."""
+    ordered = ordered_columns(scores, ["score", *KINDS])
+    kinds = [OrderedColumn(ordered, n_nodes, column) for column in range(1, len(KINDS) + 1)]
+    limits = np.array([group_limit(kind, detector.false_alarms) for kind in kinds])
     if detector.contamination == "auto":
-        return _highest_failing(scores, n_nodes, detector.false_alarms), limits
+        return flag_limit(OrderedColumn(ordered, n_nodes), detector.false_alarms), limits
     level = 1.0 - float(detector.contamination)
-    return float(quantiles(ordered_columns(scores, ["score"]), [level], n_nodes)[0]), limits
-
-
-def _highest_failing(scores: DataFrame, n_nodes: int, false_alarms: float) -> float:
-    """Return the score above which a node is flagged, as :func:`hopsight.detectors.predict.threshold` does."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    n_flagged = n_nodes
-    while True:
-        failing = scores.filter(F.col("p_value") > F.lit(false_alarms * n_flagged / n_nodes))
-        highest = failing.agg(F.max("score")).first()[0]
-        limit = float(scores.agg(F.min("score")).first()[0] if highest is None else highest)
-        n_above = scores.filter(F.col("score") > F.lit(limit)).count()
-        if n_above >= n_flagged or highest is None:
-            return limit
-        n_flagged = n_above
+    return float(quantiles(ordered, [level], n_nodes)[0]), limits

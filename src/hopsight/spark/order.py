@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,21 +65,23 @@ def quantiles(ordered: DataFrame, levels: Sequence[float], n_values: int) -> Flo
     return np.asarray(low + (places - np.floor(places)) * (high - low))
 
 
-def flag_limits(ordered: DataFrame, n_columns: int, n_values: int, false_alarms: float) -> FloatArray:
-    """Return the scores above which values are flagged, as :func:`hopsight.detectors.predict.threshold` does.
+@dataclass(frozen=True)
+class OrderedColumn:
+    """One column of :func:`ordered_columns` as an order (:class:`hopsight.detectors.tails.Order`)."""
 
-    ``ordered`` has for each column of scores one of p-values before it, which falls as the scores rise. The number k of
-    flagged values is the largest with p₍ₖ₎ ≤ false_alarms · k / n.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
+    ordered: DataFrame
+    n_values: int
+    column: int = 0
 
-    rank = F.col("row") - F.col("column") * n_values + 1
-    passing = ordered.filter((F.col("column") % 2 == 0) & (F.col("value") <= F.lit(false_alarms) * rank / n_values))
-    counts = {row["column"]: row["k"] for row in passing.groupBy("column").agg(F.max(rank).alias("k")).collect()}
-    flagged = [min(counts.get(2 * column, 0), n_values - 1) for column in range(n_columns)]
-    places = [(2 * column + 2) * n_values - 1 - count for column, count in enumerate(flagged)]
-    found = rows_at(ordered, places)
-    return np.array([found[place]["value"] for place in places])
+    def at(self, places: NDArray[np.int64]) -> FloatArray:
+        """Return the values at some places, 0 for the smallest."""
+        rows = (self.column * self.n_values + places).tolist()
+        found = rows_at(self.ordered, rows)
+        return np.array([found[row]["value"] for row in rows])
+
+    def n_above(self, value: float) -> int:
+        """Return how many values are larger."""
+        return self.ordered.filter(f"column = {self.column} and value > {double(value)}").count()
 
 
 def hash_limit(n_wanted: int, n_hashes: float) -> np.uint64:

@@ -13,15 +13,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hopsight.detectors.table import WEIGHTS
+from hopsight.detectors.tails import flag_limit
 from hopsight.explanations.attributes import Places
 from hopsight.explanations.edges import edge_reasons
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
+from hopsight.hcm.evidence import EDGE_SHAPE, KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import Group, find_groups
 from hopsight.spark.blocks import Array, Layout, Row, arc_ends, column, map_columns
 from hopsight.spark.evidence import SCORES, score_thresholds
 from hopsight.spark.model import edge_features, edge_values
-from hopsight.spark.order import double, flag_limits, in_order, ordered_columns
+from hopsight.spark.order import OrderedColumn, double, in_order, ordered_columns
 from hopsight.spark.session import splitting_hubs
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 SHARES = np.linspace(0.02, 0.98, 49)  # of the nodes, below the quantiles that a model keeps
 EDGE_VALUES = ("hop", "probability", "variance", "surprise", "score")
 NODE_VALUES = ("degree", "ahp", "iv", "hav", *KINDS)
-AVERAGED = (*KINDS, "score", "p_value")  # over several fits; the other columns are those of the first fit
+AVERAGED = (*KINDS, "score")  # over several fits; the other columns are those of the first fit
 GROUP_KINDS = ("ring", "lockstep")
 MOST_SUSPECTS = 1 << 20
 MOST_EDGES = 1 << 23
@@ -115,12 +116,11 @@ def node_table(rows: DataFrame, nodes: DataFrame, detector: CrossHCM, threshold:
 
 
 def edge_rows(judged: DataFrame, layout: Layout, baseline: EdgeBaseline) -> DataFrame:
-    """Return one row per edge: the numbers of both ends, the values, the score and the p-value."""
-    names = (*EDGE_VALUES, "dissimilarity", "p_value")
+    """Return one row per edge: the numbers of both ends, the values and the score."""
+    names = (*EDGE_VALUES, "dissimilarity")
 
     def unpack(row: Row) -> tuple[Array, ...]:
-        score = baseline.scores(edge_features(row))
-        known = edge_values(row) | {"score": score, "p_value": 10.0**-score}
+        known = edge_values(row) | {"score": baseline.scores(edge_features(row))}
         return (*arc_ends(layout.ends(row), column(row, "way")), *(known[name] for name in names))
 
     schema = ", ".join(["one long, other long", *(f"{name} double" for name in names)])
@@ -129,18 +129,17 @@ def edge_rows(judged: DataFrame, layout: Layout, baseline: EdgeBaseline) -> Data
 
 def edge_threshold(edges: DataFrame, n_edges: int, false_alarms: float) -> float:
     """Return the score above which an edge is flagged."""
-    return float(flag_limits(ordered_columns(edges, ["p_value", "score"]), 1, n_edges, false_alarms)[0])
+    return flag_limit(OrderedColumn(ordered_columns(edges, ["score"]), n_edges), false_alarms, EDGE_SHAPE)
 
 
 def edge_table(edges: DataFrame, nodes: DataFrame, threshold: float, *, directed: bool) -> DataFrame:
     """Return the edges with ids and ranks, the highest score first; the column ``dissimilarity`` comes last."""
-    ends = edges.drop("p_value")
     for end in ("one", "other"):
         ids = nodes.selectExpr(f"number as {end}", f"id as {end}_id", f"row as {end}_row")
-        ends = ends.join(ids, end)
+        edges = edges.join(ids, end)
     # as in the local engine, the source of an edge without direction is the node that comes first in the table
     first = "true" if directed else "one_row < other_row"
-    named = ends.selectExpr(
+    named = edges.selectExpr(
         f"if({first}, one_id, other_id) as source",
         f"if({first}, other_id, one_id) as target",
         f"if({first}, one_row, other_row) as source_row",
@@ -217,7 +216,7 @@ def collect_groups(
 def average_fits(
     fits: Sequence[DataFrame], nodes: DataFrame, n_nodes: int, detector: CrossHCM, top: int
 ) -> tuple[DataFrame, float]:
-    """Return the mean scores, p-values and evidence of several fits with the stability, and the threshold.
+    """Return the mean scores and evidence of several fits with the stability, and the threshold.
 
     Stability is the share of fits in which a node is among the first: the flagged ones or, where none is, ``top``
     nodes. Ties are broken in the order of the node table. See :mod:`hopsight.runs.rankings`.
