@@ -106,8 +106,8 @@ def test_confidence_by_hand() -> None:
 
 
 def test_confidence_with_an_automatic_threshold_counts_the_flagged() -> None:
-    scores = np.append(np.arange(1.0, 10.0), 500.0)
-    automatic, fixed = fitted(scores, "auto"), fitted(scores, 0.1)
+    scores = np.append(np.linspace(0.0, 1.0, 99), 500.0)
+    automatic, fixed = fitted(scores, "auto"), fitted(scores, 0.01)
     assert automatic.label_.sum() == 1
     np.testing.assert_allclose(confidence(scores, automatic), confidence(scores, fixed))
 
