@@ -198,14 +198,14 @@ def flag_limit(order: Order, false_alarms: float, shape: float = 0.0) -> float:
     """Return the score above which nodes are flagged.
 
     The most nodes, k of n, are flagged that all have S(x) ≤ false_alarms · k / n (Benjamini and Hochberg 1995), where
-    the tail S is that of the other n − k: many anomalies do not hide each other. The search begins with a tenth of the
-    nodes and takes as many as pass for the next k; fewer than ten hide nothing, and the tail is that of all nodes.
-    ``shape`` is that of :meth:`ScoreTail.fit`. Without a tail no node passes.
+    the tail S is that of the nodes without the k / 2 highest: many anomalies do not hide each other, and ordinary nodes
+    among them still count as such. The search begins with a tenth of the nodes and takes as many as pass for the next
+    k; fewer than ten hide nothing. ``shape`` is that of :meth:`ScoreTail.fit`. Without a tail no node passes.
     """
     n_passing = int(MOST_ANOMALIES * order.n_values)
     while True:
         n_tested = n_passing
-        tail = ScoreTail.fit(order, n_tested if n_tested >= MANY else 0, shape)
+        tail = ScoreTail.fit(order, n_tested // 2 if n_tested >= MANY else 0, shape)
         if tail is None:
             return _highest(order)
         limit = tail.score_at(false_alarms * max(n_tested, 1) / order.n_values)
