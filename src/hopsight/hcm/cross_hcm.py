@@ -55,7 +55,7 @@ from hopsight.hcm.posterior import (
     predicted_hop,
 )
 from hopsight.hcm.relations import KINDS as RELATION_KINDS
-from hopsight.hcm.relations import RelationBaseline, with_others
+from hopsight.hcm.relations import RelationBaseline
 from hopsight.hcm.splits import (
     FoldIndex,
     Splits,
@@ -632,10 +632,10 @@ class CrossHCM(Detector):
             triangles = nodes.have_triangles(notices=None)
             self.node_baseline_ = NodeBaseline.fit(nodes.rows(baseline_nodes(graph)), triangles=triangles)
         self.evidence_ = strengths(nodes, self.node_baseline_)
+        self._weigh_relations(graph, refit=refit)
         if refit:
             limits = [group_limit(Ordered(values), self.false_alarms) for values in self.evidence_.values()]
             self.kind_thresholds_ = np.array(limits)
-        self._weigh_relations(graph, refit=refit)
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         if self.score != "evidence":
             return self.hav_ if self.score == "hav" else self.ahp_
@@ -666,13 +666,7 @@ class CrossHCM(Detector):
         usual = self.relation_baseline_
         if usual is None:
             return
-        raw = usual.raw(graph.context)
-        found, p_values = usual.strengths(raw), usual.p_values(raw)
-        self.evidence_ = self.evidence_ | found
-        self.p_value_ = with_others(self.p_value_, [p for kind, p in p_values.items() if kind in self.evidence])
-        if refit:
-            more = [threshold(found[kind], "auto", self.false_alarms, p) for kind, p in p_values.items()]
-            self.kind_thresholds_ = np.append(self.kind_thresholds_, more)
+        self.evidence_ = self.evidence_ | usual.strengths(usual.raw(graph.context))
 
     def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
         """Return the features of each node."""

@@ -6,7 +6,6 @@ usual (:class:`RelationBaseline`) is part of a saved model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.canonical import Context
-from hopsight.detectors.tails import Null, Tail, fit_null, fit_tail
+from hopsight.detectors.tails import Tail, fit_tail
 from hopsight.system.arrays import id_hashes
 
 FloatArray = NDArray[np.float64]
@@ -35,7 +34,7 @@ class RelationBaseline:
         (1,) how many columns are counts.
     medians, column_tails
         (n_columns,) median, and (n_columns, 5) cautious tail of what is above it.
-    tails, nulls, counts
+    tails, counts
         As those of :class:`hopsight.hcm.evidence.NodeBaseline`, for both kinds.
     """
 
@@ -44,7 +43,6 @@ class RelationBaseline:
     medians: FloatArray
     column_tails: FloatArray
     tails: FloatArray
-    nulls: FloatArray
     counts: FloatArray
 
     @classmethod
@@ -55,11 +53,11 @@ class RelationBaseline:
         medians[n_counts:] = 0.0  # most nodes share nothing
         above = np.maximum(columns - medians, 0.0)
         column_tails = np.array([fit_tail(column).numbers() for column in above.T]).reshape(-1, 5)
-        tails, nulls = np.zeros((2, len(KINDS), 5))
-        usual = cls(_hashes(context), np.array([n_counts]), medians, column_tails, tails, nulls, np.zeros(len(KINDS)))
+        tails, counts = np.zeros((len(KINDS), 5)), np.zeros(len(KINDS))
+        usual = cls(_hashes(context), np.array([n_counts]), medians, column_tails, tails, counts)
         for kind, values in enumerate(usual.raw(context)):
             if not np.isnan(values).any():
-                usual.tails[kind], usual.nulls[kind] = fit_tail(values).numbers(), fit_null(values).numbers()
+                usual.tails[kind] = fit_tail(values).numbers()
                 usual.counts[kind] = values.size
         return usual
 
@@ -92,17 +90,6 @@ class RelationBaseline:
                 beyond = np.maximum(strength - np.log10(self.counts[at]), 0.0)
                 found[kind] = strength + np.log10(1.0 + beyond) - beyond
         return found
-
-    def p_values(self, raw: FloatArray) -> dict[str, FloatArray]:
-        """Return the chance that an ordinary node has evidence of each kind as strong as each node has."""
-        known = [(kind, at) for at, kind in enumerate(KINDS) if self.counts[at] > 0]
-        return {kind: 10.0 ** -_digits(Null(*self.nulls[at]), raw[at]) for kind, at in known}
-
-
-def with_others(p_value: FloatArray, others: Sequence[FloatArray]) -> FloatArray:
-    """Return the chance that the smallest of several p-values is so small: 1 − (1 − min p)^n."""
-    smallest = np.clip(np.min([p_value, *others], axis=0), 0.0, 1.0 - 1e-12)
-    return np.asarray(-np.expm1((1 + len(others)) * np.log1p(-smallest)))
 
 
 def _digits(tail: Tail, values: FloatArray) -> FloatArray:
