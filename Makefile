@@ -39,9 +39,10 @@ results: $(VENV)/.installed
 	$(BIN)/python experiments/results.py
 
 demo: $(VENV)/.installed
-	$(BIN)/hopsight detect --out $(DEMO)
-	@echo "Open $(DEMO)/report.html in a browser, or judge the suspects yourself:"
+	$(BIN)/hopsight detect --out $(DEMO) --top 10 --quiet
+	@echo "Judge the suspects yourself, or try your own files:"
 	@echo "  $(PIP) install -c constraints.txt -e '.[review]' && $(BIN)/hopsight review $(DEMO)"
+	@echo "  $(BIN)/hopsight detect payments.csv --out result"
 
 # Strict: a broken link, an undocumented public name or an example that fails stops the build.
 docs: $(VENV)/.installed-docs

@@ -36,6 +36,9 @@ def weighted(evidence: Mapping[str, NDArray[np.float64]], chosen: Sequence[str])
     return np.stack([WEIGHTS[kind] * evidence.get(kind, lacking) for kind in chosen])
 
 
+UNLABELED = "score without labels"  # its name among what a learner sees
+
+
 def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     """Return the columns node, rank, score, flagged, judged and degree, then the detector's own, in order of rank.
 

@@ -123,7 +123,7 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
         start = f"It had {who}" + (f" of {amount}" if amount else "")
     in_all = f", {total} in all" if total and facts.n_events > 1 else ""
     short = f"{who}, {total}" if total else who
-    return f"{start} within {within} ({when}){in_all}{usually}.", f"{short} within {within}{usually}"
+    return f"{start} within {within} ({when}){in_all}{usually}.", f"{short} within {within}"
 
 
 def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
@@ -143,7 +143,7 @@ def _cycle(facts: CycleFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     shown = [printable(names[place]) for place in places]
     way = " → ".join(shown if len(shown) <= MOST_NAMES + 1 else [*shown[: MOST_NAMES - 1], "…", shown[-1]])
     what = f"went around a circle of {n_nodes} nodes" if facts.returns else f"went along a chain of {n_nodes} nodes"
-    short = f"{amount} {'around a circle' if facts.returns else 'along a chain'} of {n_nodes} nodes within {within}"
+    short = f"{amount} {'around' if facts.returns else 'along'} {n_nodes} nodes within {within}"
     return f"{amount} {what} within {within} ({when}): {way}.", short
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopsight.checks import plural, printable
-from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS
+from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, UNLABELED
 from hopsight.explanations.events import FlowReason
 from hopsight.explanations.text import (
     LOGARITHMS,
@@ -345,9 +345,13 @@ class Explanation(Readable):
 
     @property
     def in_short(self) -> str:
-        """What is special about the node, in a few words."""
+        """What is special about the node, in a few words.
+
+        What raised the probability most comes first, unless that is evidence or the score without labels, which have
+        reasons of their own.
+        """
         raised = next((each for each in self.influences if each.effect > 0), None)
-        if raised is not None:
+        if raised is not None and raised.feature != UNLABELED and not raised.feature.startswith("evidence of "):
             return _influence(raised)
         kinds = self.telling_kinds
         found = (self._in_short(kind) for kind in (*kinds, *(["misfit"] if "misfit" not in kinds else [])))

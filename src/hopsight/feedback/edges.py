@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from hopsight.detectors.base import NodeOrder
+from hopsight.detectors.table import UNLABELED
 from hopsight.feedback.curve import Point, learning_curve
 from hopsight.feedback.features import Columns, Features
 from hopsight.feedback.learner import Learned, from_log_odds, key_of, learn, probable
-from hopsight.feedback.reasons import SCORE, LearnedReasons
+from hopsight.feedback.reasons import LearnedReasons
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels
 from hopsight.io.rules import SECONDS_PER_DAY, UNIX
@@ -110,7 +111,7 @@ class EdgeTable:
                 "hops": detector.edge_hop_,
                 "surprise": detector.edge_surprise_,
                 "dissimilarity": detector.edge_dissimilarity_,
-                SCORE: score_before(detector),
+                UNLABELED: score_before(detector),
             },
             usual,
             time is not None and bool(((time >= UNIX[0]) & (time <= UNIX[1])).all()),
@@ -122,7 +123,7 @@ class EdgeTable:
     @property
     def score(self) -> NDArray[Any]:
         """The score of every edge without labels."""
-        return self.own[SCORE]
+        return self.own[UNLABELED]
 
     def rows(self, edges: IntArray) -> Features:
         """Return the features of some edges."""

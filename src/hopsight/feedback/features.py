@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from hopsight.detectors.table import UNLABELED
 from hopsight.graph import AttributedGraph
 from hopsight.system.compiled import compiled, inner
 from hopsight.system.threads import in_order
@@ -108,7 +109,7 @@ def node_features(
     n_local = sum(len(words) for _, words in blocks)
     kinds = sorted(evidence)  # a saved model has them in another order
     strengths = np.stack([*(np.nan_to_num(evidence[kind]) for kind in kinds), score], axis=1).astype(np.float32)
-    known = [*kinds, "score without labels"]
+    known = [*kinds, UNLABELED]
     blocks += [(strengths, known), (neighbor_mean(both, strengths), [f"neighbors' {name}" for name in known])]
     values = np.concatenate([block for block, _ in blocks], axis=1)
     words = tuple(name for _, some in blocks for name in some)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from hopsight.detectors.table import UNLABELED
 from hopsight.feedback.experts import kernel_coefficients
 from hopsight.feedback.features import JUDGED_NAMES, Features, normal_scores
 from hopsight.feedback.learner import Learned
@@ -27,7 +28,6 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 NEIGHBORS = ("neighbors of neighbors' ", "neighbors' ", "receivers' ", "senders' ")
-SCORE = "score without labels"
 MOST_COMPARED = 250  # labels that groups are compared on: each group takes two inversions of a matrix of this size
 N_DISTINCTIONS = 5
 N_INFLUENCES = 4
@@ -125,7 +125,7 @@ class LearnedReasons:
         score = np.repeat(self.score[position], len(columns) + 1)
         for number, (name, group) in enumerate(self.groups.items()):
             rows[number, group] = self._median[group]
-            if name == SCORE:
+            if name == UNLABELED:
                 score[number] = np.median(self.score)
         log_odds = self.learned.log_odds(Features(rows, self.features.names, self.features.local), score)
         effects = log_odds[-1] - log_odds[:-1]
@@ -197,7 +197,7 @@ def _group(name: str, *, local: bool) -> str:
     prefix = next((each for each in NEIGHBORS if name.startswith(each)), "")
     base = name.removeprefix(prefix).removesuffix(", by weight").partition("=")[0]
     if not local:
-        return base if base == SCORE else f"evidence of {base}"
+        return base if base == UNLABELED else f"evidence of {base}"
     return f"neighbors' {base}" if prefix else base
 
 
