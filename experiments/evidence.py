@@ -1,9 +1,8 @@
-"""Measure CrossHCM's evidence: development and reserved graphs, ablation, textbook anomalies, threshold, calibration.
+"""Measure CrossHCM's evidence: development and reserved graphs, ablation, textbook anomalies, calibration.
 
     python experiments/evidence.py dev --commit COMMIT --out experiments/results/evidence_dev.json
     python experiments/evidence.py reserved --out experiments/results/evidence_reserved.json
     python experiments/evidence.py textbook --out experiments/results/evidence_textbook.json
-    python experiments/evidence.py threshold --out experiments/results/evidence_threshold.json
     python experiments/evidence.py table experiments/results/evidence_*.json
 
 Graphs are read from HOPSIGHT_DATA (default: ../shared/data). ``dev`` holds the seven graphs whose labels helped to
@@ -34,7 +33,6 @@ INJECTED = {"BlogCatalog": 10, "Flickr": 15}
 DEVELOPMENT = ("BlogCatalog", "Flickr", "inj_cora", "Amazon", "Disney", "Enron", "amazon_fraud")
 RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
 SETTINGS = {"5x12": (5, 12, 1.5), "12x40": (12, 40, 0.7), "2x2": (2, 2, 2.0)}
-SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 CALIBRATION_PAIRS = 1000
 
 
@@ -52,7 +50,7 @@ class Cell(NamedTuple):
 def main() -> None:
     """Run one kind of measurement, or print tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("dev", "reserved", "textbook", "threshold", "table"))
+    parser.add_argument("what", choices=("dev", "reserved", "textbook", "table"))
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--seeds", type=int, default=10)
@@ -86,17 +84,13 @@ def cells(what: str, n_seeds: int, device: str) -> Iterator[Cell]:
             for graph in RESERVED:
                 for detector in ("cross_hcm", "dominant"):
                     yield Cell(what, graph, 0, seed, detector, device)
-    elif what == "textbook":
+    else:
         from hopsight.datasets.textbook import KINDS
 
         for seed in range(n_seeds):
             for setting in SETTINGS:
                 for kind in KINDS:
                     yield Cell(what, f"{setting}/{kind}", 0, seed, "cross_hcm", device)
-    else:
-        for seed in range(n_seeds):
-            for share in SHARES:
-                yield Cell(what, f"{share:.0%} planted", 0, seed, "cross_hcm", device)
 
 
 def measure(cell: Cell) -> dict[str, Any]:
@@ -121,13 +115,6 @@ def measure(cell: Cell) -> dict[str, Any]:
         row |= {"ablation": ablation(model, graph), "calibration": calibration_error(model, graph)}
     if cell.what == "textbook":
         row |= textbook_row(model, cell, truth)
-    if cell.what == "threshold":
-        flagged, planted = model.label_ == 1, truth == 1
-        row |= {
-            "n_flagged": int(flagged.sum()),
-            "n_false": int((flagged & ~planted).sum()),
-            "n_planted": int(planted.sum()),
-        }
     return row
 
 
@@ -141,9 +128,6 @@ def make(cell: Cell) -> Any:
         return hs.make_textbook(
             kind, 1000, cell.seed, n_communities=communities, n_attributes=attributes, separation=separation
         )
-    if cell.what == "threshold":
-        half = round(float(cell.graph.split("%")[0]) * 5)
-        return hs.make_graph(1000, n_structural=half, n_attribute_anomalies=half, seed=cell.seed)
     folder = Path(os.environ.get("HOPSIGHT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
     graph = hs.load(folder / f"{cell.graph}.mat")
     if cell.graph in INJECTED:
@@ -298,15 +282,10 @@ def print_tables(rows: Sequence[dict[str, Any]]) -> None:
     for (what, graph, detector), mine in groups.items():
         mean = {
             name: np.mean([row[name] for row in mine])
-            for name in ("auc", "percentile", "among_first_2k", "n_flagged")
+            for name in ("auc", "percentile", "among_first_2k")
             if name in mine[0]
         }
         text = ", ".join(f"{name} {value:.3f}" for name, value in mean.items())
-        if what == "threshold":
-            flagged, false, planted = (sum(row[name] for row in mine) for name in ("n_flagged", "n_false", "n_planted"))
-            text += (
-                f", false among flagged {false / max(flagged, 1):.3f}, recall {(flagged - false) / max(planted, 1):.3f}"
-            )
         if "calibration" in mine[0] and mine[0]["calibration"]:
             text += f", calibration error {np.mean([row['calibration']['error'] for row in mine]):.3f}"
         print(f"{what} | {graph} | {detector} | {len(mine)} fits | {text}")

@@ -23,6 +23,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import labels
+import thresholds as generators
 from fair import coverage, figures, paper, tables
 from fair.stats import SECTIONS, Results
 from fair.tables import digits, markdown
@@ -34,8 +35,8 @@ RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
 SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
-    "evidence_textbook.json", "evidence_threshold.json", "gpu.json", "growth.json", "growth_large.json",
-    "hcm_speed.json", "older.json", "older_demo.json", "older_xeon.json",
+    "evidence_textbook.json", "gpu.json", "growth.json", "growth_large.json", "thresholds.json",
+    "thresholds_labeled.json", "hcm_speed.json", "older.json", "older_demo.json", "older_xeon.json",
     "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
@@ -158,21 +159,44 @@ def textbook() -> str:
     return markdown(["", *SETTINGS.values()], lines)
 
 
-def threshold() -> str:
-    """Share flagged, false among the flagged, and recall, by the share of planted anomalies."""
-    rows, lines = raw("evidence_threshold"), []
-    for planted in sorted({row["graph"] for row in rows}, key=lambda name: float(name.split("%")[0])):
-        mine = [row for row in rows if row["graph"] == planted]
-        flagged, false, true = (sum(row[name] for row in mine) for name in ("n_flagged", "n_false", "n_planted"))
+def thresholds(parts: bool) -> str:
+    """Show what is flagged without and with planted anomalies: in all generators, or (``parts``) in each."""
+    rows = raw("thresholds")
+    chosen = [name for name in generators.GENERATORS if name not in generators.HELD_OUT]
+    groups = {"generators that the rule was chosen on": chosen, "generators kept aside": list(generators.HELD_OUT)}
+    if parts:
+        groups = {f"{name} *" if name in generators.HELD_OUT else name: [name] for name in generators.GENERATORS}
+    lines = []
+    for title, names in groups.items():
+        mine = [row for row in rows if row["graph"] in names]
+        noise, planted = ([row for row in mine if bool(row["planted"]) == wanted] for wanted in (False, True))
+        flagged, false, older, kept = (
+            sum(row[name] for row in planted) for name in ("n_flagged", "n_false", "older_true", "older_kept")
+        )
         lines.append(
             [
-                planted.split()[0],
-                f"{flagged / (10 * len(mine)):.2f}%",  # the graphs have 1,000 nodes
+                title,
+                f"{sum(row['n_flagged'] > 0 for row in noise)} of {len(noise)}",
+                f"{sum(row['n_flagged'] for row in noise) / sum(row['n_nodes'] for row in noise):.3%}",
+                f"{sum(row['edges_flagged'] > 0.001 * row['n_edges'] for row in noise)} of {len(noise)}",
+                f"{sum(row['groups'] > 0 for row in noise)} of {len(noise)}",
+                f"{flagged:,}",
                 digits(false / flagged) if flagged else "–",
-                digits((flagged - false) / true) if true else "–",
+                digits(kept / older) if older else "–",
             ]
         )
-    return markdown(["planted", "flagged", "false among flagged", "recall"], lines)
+    head = ["", "fits with flags", "nodes flagged", "fits with edges", "fits with groups", "flagged", "false", "kept"]
+    return markdown(head, lines)
+
+
+def thresholds_labeled() -> str:
+    """Show what is flagged in graphs with labels, summed over three fits."""
+    lines = []
+    for graph in generators.LABELED:
+        mine = [row for row in raw("thresholds_labeled") if row["graph"] == graph]
+        flagged, false, anomalies = (sum(row[name] for row in mine) for name in ("n_flagged", "n_false", "n_planted"))
+        lines.append([graph, f"{anomalies // len(mine):,}", str(flagged), digits(false / flagged) if flagged else "–"])
+    return markdown(["", "anomalies", "flagged in three fits", "false"], lines)
 
 
 def labels_short() -> str:
@@ -261,7 +285,8 @@ def _slope(slopes: dict[str, float], name: str) -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "development": development, "reserved": reserved, "textbook": textbook, "threshold": threshold,
+    "development": development, "reserved": reserved, "textbook": textbook, "thresholds": partial(thresholds, False),
+    "thresholds_each": partial(thresholds, True), "thresholds_labeled": thresholds_labeled,
     "labels": partial(labeled, 0), "labels_short": labels_short, "labels_single": partial(labeled, 1),
     "over_time": over_time, "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
     "gpu": on_gpu, "older": partial(ratios, "older.json", "older", "commit afb7e4c"),

@@ -77,7 +77,7 @@ def test_a_page_that_is_not_current_fails_the_check(
 ) -> None:
     (tmp_path / "docs").mkdir()
     page = tmp_path / "RESULTS.md"
-    page.write_text("<!-- table threshold -->\n\nstale\n\n<!-- end -->\n", encoding="utf-8")
+    page.write_text("<!-- table thresholds_labeled -->\n\nstale\n\n<!-- end -->\n", encoding="utf-8")
     monkeypatch.setattr(results, "ROOT", tmp_path)
     monkeypatch.setattr(results, "drawings", lambda: {"heat_map": b"new"})
     monkeypatch.setattr(sys, "argv", ["results.py", "--check"])
@@ -91,9 +91,11 @@ def test_a_page_that_is_not_current_fails_the_check(
 
 
 def test_a_changed_result_changes_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [{"graph": "2% planted", "n_flagged": 20, "n_false": 5, "n_planted": 20}] * 2
+    rows = [
+        {"graph": graph, "n_flagged": 20, "n_false": 5, "n_planted": 30} for graph in results.generators.LABELED
+    ] * 2
     monkeypatch.setattr(results, "raw", lambda name: rows)
-    assert results.threshold().splitlines()[-1] == "| 2% | 2.00% | .250 | .750 |"
+    assert results.thresholds_labeled().splitlines()[-1] == "| tolokers | 30 | 40 | .250 |"
 
 
 def test_the_sentences_about_detectors_without_labels_are_what_the_table_says(compared: Results) -> None:
