@@ -20,7 +20,7 @@ def test_a_percentage_never_rounds_up_to_everything(value: float, text: str) -> 
     [
         ("auto", 24, "24 nodes stand out (score above 3.5)."),
         ("auto", 1, "1 node stands out (score above 3.5)."),
-        ("auto", 0, "No node stands out."),
+        ("auto", 0, "No node stands out from the bulk; the ranking says whom to look at first."),
         (0.05, 120, "120 nodes flagged (score above 3.5): 5% of all, as asked."),
         (0.05, 90, "90 nodes flagged (score above 3.5): 5% of all, as asked; of nodes with equal scores all are "
          "flagged or none."),
@@ -39,7 +39,7 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
         ([0.9, 0.8, 0.1], "2 nodes flagged (score above 3.5); by the labels, 15% of them are expected to be "
          "false alarms."),
         ([0.95, 0.2, 0.1], "1 node flagged (score above 3.5); by the labels, the chance of a false alarm is 5%."),
-        ([0.4, 0.2, 0.1], "No node stands out."),
+        ([0.4, 0.2, 0.1], "No node stands out from the bulk; the ranking says whom to look at first."),
     ],
 )  # fmt: skip
 def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:

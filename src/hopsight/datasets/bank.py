@@ -140,7 +140,7 @@ class _Ledger:
 
 def bank_tables(
     n: int = 2400,
-    seed: int = 0,
+    seed: int = 1,
     *,
     days: int = 120,
     n_rings: int = 5,
@@ -191,7 +191,7 @@ def bank_tables(
 
 
 @lru_cache(maxsize=2)
-def make_demo(n: int = 2400, seed: int = 0) -> AttributedGraph:
+def make_demo(n: int = 2400, seed: int = 1) -> AttributedGraph:
     """Return a small bank as a graph: its accounts, and its transfers with amounts and times as events.
 
     Planted accounts have the label 1 and the kind 1. :func:`bank_tables` returns the tables and has more parameters.

@@ -122,7 +122,7 @@ def flagged_sentence(
     if share != "auto":
         return f"{start}."
     if n_flagged == 0:
-        return "No node stands out."
+        return "No node stands out from the bulk; the ranking says whom to look at first."
     probability = getattr(model, "probability_", None)
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
