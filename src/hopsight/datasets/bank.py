@@ -71,10 +71,10 @@ class Bank:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written = self.transfers.with_columns(pl.col("time").dt.strftime("%Y-%m-%d %H:%M:%S"))
-        planted = pl.col("account").is_in(self.cases["account"])
+        planted = pl.col("account").is_in(self.cases["account"].to_list())
         checked = pl.int_range(pl.len()) % 30 == 0
         known = (
-            pl.when(pl.col("account").is_in(self.cases["account"][::3])).then(pl.lit("yes"))
+            pl.when(pl.col("account").is_in(self.cases["account"][::3].to_list())).then(pl.lit("yes"))
             .when(checked & ~planted).then(pl.lit("no"))
         )  # fmt: skip
         accounts = self.accounts.with_columns(is_fraud=known)
@@ -205,7 +205,9 @@ def make_demo(n: int = 2400, seed: int = 1) -> AttributedGraph:
     from hopsight.io.tables import read_tables
 
     bank = bank_tables(n, seed)
-    marked = bank.accounts.with_columns(hopsight_kind=pl.col("account").is_in(bank.cases["account"]).cast(pl.Int8))
+    marked = bank.accounts.with_columns(
+        hopsight_kind=pl.col("account").is_in(bank.cases["account"].to_list()).cast(pl.Int8)
+    )
     marked = marked.with_columns(hopsight_label=pl.col("hopsight_kind"))
     return replace(read_tables(bank.transfers, marked, label="hopsight_label", notices=[]), name="bank")
 
