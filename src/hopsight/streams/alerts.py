@@ -101,7 +101,8 @@ def new_alerts(
     alerts = begun.drop([*kinds, "alert"], strict=False).with_columns(
         *texts, begun["window"].alias("number_of_window"), alert=pl.int_range(pl.len()) + first
     )  # fmt: skip
-    return alerts.select(*COLUMNS, "number_of_window"), still
+    short = pl.col("amount", "usual_amount").round_sig_figs(8)  # sums of cents have many digits
+    return alerts.with_columns(short).select(*COLUMNS, "number_of_window"), still
 
 
 def _of_events(frame: pl.DataFrame, judged: Judged, paid: bool) -> pl.DataFrame:
