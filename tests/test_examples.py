@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "examples"
 PROMISES = {
     "compare_detectors": "hcm  ROC-AUC",
     "explain_node": "planted: True",
-    "find_anomalies": ", decided by misfit",
+    "find_anomalies": ", decided by pass_through",
     "groups": "12 of them planted",
     "networkx_graph": "'Les Misérables', 77 nodes",
     "on_spark": "largest difference from the local engine",
@@ -26,7 +26,7 @@ PROMISES = {
     "score_new_graph": "6 of them planted",
     "thresholds": "3 of 3 outliers among them",
     "transactions": "a7",
-    "verdicts": "after: 9 of the first 20",
+    "verdicts": "after: 12 of the first 20",
 }
 
 

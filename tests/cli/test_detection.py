@@ -65,7 +65,7 @@ def test_evidence_decides_and_is_a_column(run: Run, tables: Path, tmp_path: Path
     kinds = ["misfit", "ring", "outlier", "activity", "lockstep"]
     assert list(rows[0])[6:] == ["ahp", "iv", "hav", *kinds, "decided_by"]
     assert {row["decided_by"] for row in rows} <= {"outlier", "activity"}
-    both = [np.hypot(0.6 * float(row["outlier"]), 0.7 * float(row["activity"])) for row in rows]  # by their weights
+    both = [np.hypot(0.4 * float(row["outlier"]), 0.5 * float(row["activity"])) for row in rows]  # by their weights
     np.testing.assert_allclose([float(row["score"]) for row in rows], both)
     with (tmp_path / "hopsight-out" / "edges.csv").open() as file:
         edges = list(csv.DictReader(file))

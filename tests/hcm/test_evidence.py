@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from hopsight.detectors.table import FLOW_KINDS, WEIGHTS
+from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, WEIGHTS
 from hopsight.detectors.tails import Tail
 from hopsight.hcm.evidence import (
     DEFAULT_EVIDENCE,
@@ -98,8 +98,8 @@ def test_outlier_and_activity_by_hand() -> None:
 
 
 def test_every_kind_has_a_function_and_a_weight() -> None:
-    assert tuple(raw_evidence(BY_HAND, LAWS)) == KINDS and set(WEIGHTS) == {*KINDS, *FLOW_KINDS}
-    assert set(DEFAULT_EVIDENCE) == {*KINDS, *FLOW_KINDS} - {"lockstep"}
+    assert tuple(raw_evidence(BY_HAND, LAWS)) == KINDS and set(WEIGHTS) == {*KINDS, *FLOW_KINDS, *RELATION_KINDS}
+    assert set(DEFAULT_EVIDENCE) == {*KINDS, *FLOW_KINDS, *RELATION_KINDS} - {"lockstep"}
 
 
 def test_evidence_is_the_cautious_tail_and_half_of_the_nodes_are_as_unusual_as_the_middle(

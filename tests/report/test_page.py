@@ -123,7 +123,7 @@ def test_evidence_groups_and_what_differs_are_on_the_page(suspected: Any, explai
     data = data_of(suspected, explain_top(suspected, graph, 4))
     kinds = [kind for kind, *_ in data["kinds"]]
     assert kinds == ["misfit", "ring", "outlier", "activity", "lockstep"]
-    assert [weight for _, weight, _ in data["kinds"]] == [1.0, 1.0, 0.6, 0.7, 0.0]
+    assert [weight for _, weight, _ in data["kinds"]] == [1.0, 0.8, 0.4, 0.5, 0.0]
     decided, *strengths = data["evidence"]["1"]  # node 3
     assert decided == "activity"
     assert strengths == pytest.approx([suspected.evidence_[kind][3] for kind in kinds], rel=1e-5)

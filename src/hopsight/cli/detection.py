@@ -54,7 +54,7 @@ def detect(
     settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter; repeatable.")] = None,
     evidence: Annotated[
         list[str] | None,
-        typer.Option(help="misfit, ring, outlier, activity, lockstep, burst, pass_through, cycle or amount."),
+        typer.Option(help="Kind of evidence that counts; repeatable."),
     ] = None,
     false_alarms: Annotated[
         float | None, typer.Option(help="Level of the test; less flags fewer.", show_default="0.1")

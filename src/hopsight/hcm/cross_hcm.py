@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     from hopsight.feedback.reasons import Distinction, LearnedReasons
 
 PRIOR_PAIRS = 10.0
+RARE_CYCLE = 0.5  # beyond log₁₀ n: a circle that one in a hundred graphs has by chance, before strengths are damped
 STEEPEST = 10.0  # slope of the logits of untrained hop counts in the dissimilarity; calibration flattens it
 SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
 ROWS_READ = 1 << 13  # nodes whose attributes a thread reads at a time
@@ -169,7 +170,7 @@ class CrossHCM(Detector):
     Examples
     --------
     >>> import hopsight as hs
-    >>> model = hs.CrossHCM(n_epochs=20, burn_in=10, seed=0).fit(hs.make_demo())
+    >>> model = hs.CrossHCM(n_epochs=20, burn_in=10, seed=0).fit(hs.make_graph(300))
     >>> sorted(model.evidence_)
     ['activity', 'lockstep', 'misfit', 'outlier', 'ring']
     """
@@ -634,8 +635,12 @@ class CrossHCM(Detector):
         self.evidence_ = strengths(nodes, self.node_baseline_)
         self._weigh_relations(graph, refit=refit)
         if refit:
-            limits = [group_limit(Ordered(values), self.false_alarms) for values in self.evidence_.values()]
-            self.kind_thresholds_ = np.array(limits)
+            limits = {kind: group_limit(Ordered(values), self.false_alarms) for kind, values in self.evidence_.items()}
+            if (
+                "cycle" in limits
+            ):  # few nodes have any, so that their tail is unknown; strengths are damped from log₁₀ n
+                limits["cycle"] = np.log10(graph.n_nodes) + RARE_CYCLE
+            self.kind_thresholds_ = np.array(list(limits.values()))
         strength, self.decided_by_ = combine(self.evidence_, self.evidence)
         if self.score != "evidence":
             return self.hav_ if self.score == "hav" else self.ahp_

@@ -193,7 +193,7 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
     if "stability" in result.own:
         more["stability"] = [f"{share:.0%}" for share in result.own["stability"][order]]
     if any(result.reasons):
-        more["what is special"] = list(result.reasons[: len(order)])
+        more["what is special"] = [*result.reasons, *[""] * len(order)][: len(order)]  # a rerun may show more
     show_ranking(
         ranked,
         n_nodes=graph.n_nodes,

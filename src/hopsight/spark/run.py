@@ -13,7 +13,7 @@ from hopsight.io.edges import find_ends
 from hopsight.io.frames import Table, open_table
 from hopsight.io.rules import MISSING
 from hopsight.io.sources import files, kind_of, reading, resolve
-from hopsight.io.tables import find_id
+from hopsight.io.tables import DIRECTED, find_id
 from hopsight.runs.console import Progress, console, show_ranking
 from hopsight.runs.folder import RECORD, checksums, claim, notices, write_record
 from hopsight.runs.request import Request, Source, make_detector
@@ -157,7 +157,7 @@ def _check_columns(names: Sequence[str], request: Request) -> None:
     """Refuse an edge list from whose other columns the local engine would derive attributes."""
     source = request.source
     ends = find_ends(names, source.source_column, source.target_column)
-    others = [name for name in names if name not in ends and name not in source.ignore]
+    others = [name for name in names if name not in (*ends, *source.ignore, DIRECTED)]
     if others and source.derive is None:
         raise ValueError(
             f"cannot read {source.path}: the Spark engine does not use its column {others[0]!r}, from which the local "
