@@ -91,6 +91,7 @@ class Detection:
         model.decision_score_ = np.interp(np.linspace(0.0, 1.0, 1001), SHARES, found)
         model.label_ = (model.decision_score_ > self.threshold).astype(np.int64)
         vars(model)["without_graph_"], model.learned_, model.edge_learned_ = True, None, None
+        model.flow_baseline_ = model.relation_baseline_ = None  # the engine reads neither events nor relations
         return model
 
     @property
