@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from hopsight.detectors.base import NodeOrder
 from hopsight.detectors.table import UNLABELED
 from hopsight.feedback.curve import Point, learning_curve
 from hopsight.feedback.features import Columns, Features
-from hopsight.feedback.learner import Learned, from_log_odds, key_of, learn, probable
+from hopsight.feedback.learner import EDGES, Learned, key_of, learn
 from hopsight.feedback.reasons import LearnedReasons
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels
@@ -111,7 +110,7 @@ class EdgeTable:
                 "hops": detector.edge_hop_,
                 "surprise": detector.edge_surprise_,
                 "dissimilarity": detector.edge_dissimilarity_,
-                UNLABELED: score_before(detector),
+                UNLABELED: EDGES.scores_before(detector),
             },
             usual,
             time is not None and bool(((time >= UNIX[0]) & (time <= UNIX[1])).all()),
@@ -189,12 +188,6 @@ def own_columns(graph: AttributedGraph, edges: IntArray) -> tuple[NDArray[Any], 
     return np.stack([*known.values(), np.zeros(edges.size)], axis=1), [*known]
 
 
-def score_before(detector: Any) -> NDArray[Any]:
-    """Return the scores of edges as they are without labels."""
-    before = detector.edge_score_ if detector.edge_learned_ is None else detector.edge_before_["edge_score_"]
-    return np.asarray(before)
-
-
 def teach(
     detector: Any, known: Labels, graph: AttributedGraph, columns: Columns, scores: FloatArray, seed: int
 ) -> None:
@@ -206,27 +199,15 @@ def teach(
     apply(detector, table)
 
 
-def apply(detector: Any, table: EdgeTable, *, keep_threshold: bool = False) -> None:
-    """Set the probabilities, scores and flags of edges by what a detector has learned, and keep what they replace."""
+def apply(detector: Any, table: EdgeTable, *, keep: bool = False) -> None:
+    """Set the ranking of edges by what a detector has learned; ``keep`` its thresholds to judge another graph."""
     learned: Learned = detector.edge_learned_
     default, n_edges = table.score, table.graph.n_edges
     log_odds = np.empty(n_edges)
     for start in range(0, n_edges, EDGES_AT_ONCE):
         some = np.arange(start, min(n_edges, start + EDGES_AT_ONCE))
         log_odds[some] = learned.log_odds(table.rows(some), default[some])
-    before = float(detector.edge_before_["edge_threshold_"][0]) if keep_threshold else detector.edge_threshold_
-    detector.edge_before_ = {
-        "edge_score_": default,
-        "edge_label_": (default > before).astype(np.int8),
-        "edge_threshold_": np.array([before]),
-    }
-    detector.edge_anomaly_probability_ = expit(log_odds)
-    detector.edge_score_ = default if learned.kept[0] else from_log_odds(log_odds)
-    if not keep_threshold:
-        detector.edge_threshold_ = probable(
-            detector.edge_score_, detector.edge_anomaly_probability_, detector.false_alarms
-        )
-    detector.edge_label_ = (detector.edge_score_ > detector.edge_threshold_).astype(np.int8)
+    EDGES.apply(detector, default, log_odds, keep=keep)
 
 
 def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, scores: FloatArray) -> None:
@@ -237,7 +218,7 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, scor
     detector.edge_learned_ = None  # its scores are those without labels
     table = EdgeTable.of(detector, graph, columns, scores, *learned.labels)
     detector.edge_learned_ = learned
-    apply(detector, table, keep_threshold=True)
+    apply(detector, table, keep=True)
 
 
 def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns, scores: FloatArray) -> LearnedReasons:
@@ -255,27 +236,6 @@ def curve_of(detector: Any, graph: AttributedGraph, columns: Columns, scores: Fl
         return EdgeTable.of(detector, graph, columns, scores, judged, anomalous).rows
 
     return learning_curve(detector.edge_learned_, rows_of, table.score, _hashes(graph), seed)
-
-
-def untaught(detector: Any) -> None:
-    """Set the edges of a detector as they were before it learned from labels."""
-    if detector.edge_learned_ is not None:
-        before = detector.edge_before_
-        detector.edge_score_, detector.edge_label_ = before["edge_score_"], before["edge_label_"]
-        detector.edge_threshold_, detector.edge_learned_ = float(before["edge_threshold_"][0]), None
-        del detector.edge_before_, detector.edge_anomaly_probability_
-
-
-def check_learned(detector: Any) -> None:
-    """Refuse what a saved detector claims to have learned from edges if its parts do not fit together."""
-    n_edges = detector.edge_score_.size
-    detector.edge_learned_.check(n_edges)
-    columns = {**detector.edge_before_, "edge_anomaly_probability_": detector.edge_anomaly_probability_}
-    for name, size in (("edge_score_", n_edges), ("edge_label_", n_edges), ("edge_threshold_", 1)):
-        if np.shape(columns.get(name, ())) != (size,):
-            raise ValueError(f"{name} of what was learned has the wrong length")
-    if np.shape(detector.edge_anomaly_probability_) != (n_edges,):
-        raise ValueError("edge_anomaly_probability_ has the wrong length")
 
 
 def _hashes(graph: AttributedGraph) -> NDArray[np.uint64]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from hopsight.checks import plural
+from hopsight.detectors.predict import ranked_last, threshold
 from hopsight.feedback.experts import (
     EXPERTS,
     N_FOLDS,
@@ -112,6 +113,10 @@ class Learned:
                 "of the fit"
             )
         return self.calibration[0] + self.calibration[1] * self._combined(features.values, score)
+
+    def scores(self, default: FloatArray, log_odds: FloatArray) -> FloatArray:
+        """Return −log₁₀ of the probability of being normal, exact near 0 and 1; the default if the ranking stays."""
+        return default if self.kept[0] else np.asarray(np.logaddexp(0.0, log_odds) / np.log(10.0))
 
     def without_labels(self) -> Learned:
         """Return the same for another graph, in which no row is known to be anomalous or normal."""
@@ -268,9 +273,97 @@ def learn(
     return Learned(**learned)
 
 
-def from_log_odds(log_odds: FloatArray) -> FloatArray:
-    """Return −log₁₀ of the probability of being normal, exact for probabilities near 0 and 1."""
-    return np.asarray(np.logaddexp(0.0, log_odds) / np.log(10.0))
+@dataclass(frozen=True)
+class Ranked:
+    """Names of the attributes of a detector that hold a ranking, of its nodes or of its edges, and what was learned.
+
+    ``before`` holds what the scores, flags and threshold were before learning, under their names.
+    """
+
+    learned: str
+    before: str
+    score: str
+    label: str
+    threshold: str
+    probability: str
+
+    def scores_before(self, detector: Any) -> FloatArray:
+        """Return the scores as they are without labels."""
+        known = vars(detector)
+        return np.asarray(known[self.score] if known[self.learned] is None else known[self.before][self.score])
+
+    def apply(
+        self,
+        detector: Any,
+        default: FloatArray,
+        log_odds: FloatArray,
+        *,
+        contamination: float | str = "auto",
+        ranked: Any = None,
+        keep: bool = False,
+    ) -> None:
+        """Set the probabilities, scores and flags by what a detector has learned, and keep what they replace.
+
+        The score becomes −log₁₀ of the probability of being normal, unless the ranking stays as it was. With
+        ``contamination="auto"`` the most probable are flagged, as many as have a mean probability of being normal of at
+        most ``false_alarms``.
+
+        Parameters
+        ----------
+        detector
+            The detector, whose ``learned`` is set.
+        default, log_odds
+            Scores without labels, and the log-odds of being anomalous.
+        contamination
+            The share to flag, or ``"auto"``.
+        ranked
+            Which of them are ranked; all by default.
+        keep
+            Whether the thresholds of the fit are kept, before and after learning, because another graph is judged.
+        """
+        known = vars(detector)
+        probability = expit(log_odds)
+        before = float(known[self.before][self.threshold][0]) if keep else known[self.threshold]
+        scores = ranked_last(known[self.learned].scores(default, log_odds), ranked)
+        if not keep:
+            rows = slice(None) if ranked is None else ranked
+            known[self.threshold] = (
+                probable(scores[rows], probability[rows], detector.false_alarms)
+                if contamination == "auto"
+                else threshold(scores[rows], contamination, detector.false_alarms)
+            )
+        kind = known[self.label].dtype
+        known[self.before] = {
+            self.score: default, self.label: (default > before).astype(kind), self.threshold: np.array([before])
+        }  # fmt: skip
+        known[self.score], known[self.probability] = scores, probability
+        known[self.label] = (scores > known[self.threshold]).astype(kind)
+
+    def undo(self, detector: Any) -> None:
+        """Set a detector as it was before it learned from labels."""
+        known = vars(detector)
+        if known[self.learned] is None:
+            return
+        before = known.pop(self.before)
+        known[self.score], known[self.label] = before[self.score], before[self.label]
+        known[self.threshold], known[self.learned] = float(before[self.threshold][0]), None
+        del known[self.probability]
+
+    def check(self, detector: Any, *others: str) -> None:
+        """Refuse what a saved detector claims to have learned if its parts, or others named, do not fit together."""
+        known = vars(detector)
+        n = known[self.score].size
+        known[self.learned].check(n)
+        columns = {**{name: known.get(name) for name in (self.probability, *others)}, **known[self.before]}
+        for name in (self.score, self.label, self.threshold, self.probability, *others):
+            if np.shape(columns.get(name)) != (1 if name == self.threshold else n,):
+                raise ValueError(f"{name} of what was learned has the wrong length")
+
+
+NODES = Ranked("learned_", "before_", "decision_score_", "label_", "threshold_", "probability_")
+EDGES = Ranked(
+    "edge_learned_", "edge_before_", "edge_score_", "edge_label_", "edge_threshold_", "edge_anomaly_probability_"
+)
 
 
 def probable(scores: FloatArray, probability: FloatArray, false_alarms: float) -> float:

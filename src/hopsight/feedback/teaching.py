@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from hopsight.checks import check_count, plural
 from hopsight.detectors.base import NodeOrder
-from hopsight.detectors.predict import ranked_last, threshold
 from hopsight.feedback import edges
 from hopsight.feedback.curve import Point, learning_curve
 from hopsight.feedback.features import (
@@ -24,7 +22,7 @@ from hopsight.feedback.features import (
     rows_with_judged_neighbors,
     with_judged_neighbors,
 )
-from hopsight.feedback.learner import Learned, from_log_odds, key_of, learn, probable
+from hopsight.feedback.learner import EDGES, NODES, Learned, key_of, learn
 from hopsight.feedback.reasons import LearnedReasons, given_away
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels, read_labels
@@ -61,14 +59,14 @@ def taught(
     of_edges = known.noun == "edge"
     copied = copy.copy(detector) if of_edges else untaught(detector)
     if of_edges:
-        edges.untaught(copied)
+        EDGES.undo(copied)
     _notice_doubts(known, notices)
     if not known.both_kinds:
         return copied
     if of_edges:
         for question in given_away(*edges.own_columns(graph, known.positions), known.anomalous, known.name):
             notice(question, notices)
-        edges.teach(copied, known, graph, columns, score_before(copied), _seed(detector))
+        edges.teach(copied, known, graph, columns, NODES.scores_before(copied), _seed(detector))
         return copied
     for question in given_away(
         graph.attributes[known.positions], list(graph.attribute_names), known.anomalous, known.name
@@ -96,12 +94,6 @@ def _notice_doubts(known: Labels, notices: list[str] | None) -> None:
         )
 
 
-def score_before(detector: Any) -> FloatArray:
-    """Return the scores of nodes as they are without labels."""
-    scores: FloatArray = detector.decision_score_ if detector.learned_ is None else detector.before_["decision_score_"]
-    return scores
-
-
 def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default: FloatArray) -> Features:
     """Return the features of all nodes, computed in the order of ids: the order of rows changes no rounding."""
     order = NodeOrder.of(graph)
@@ -112,42 +104,11 @@ def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default
     return node_features(order.graph, *columns(order.graph), evidence, default[back]).rows(order.nodes)
 
 
-def apply(
-    detector: Any, features: Features, default: FloatArray, *, ranked: Any = None, keep_threshold: bool = False
-) -> None:
-    """Set the probabilities, scores and flags by what a detector has learned, and keep what they replace.
-
-    With ``keep_threshold`` another graph is judged, by the thresholds of the fit: the learned one, and before learning.
-
-    The score becomes −log₁₀ of the probability that a node is normal, unless the ranking stays as it was. With
-    ``contamination="auto"`` the nodes flagged are the most probable ones, as many as have a mean probability of being
-    normal of at most ``false_alarms``.
-    """
-    learned: Learned = detector.learned_
-    log_odds = learned.log_odds(features, default)
-    detector.probability_ = expit(log_odds)
-    before = float(detector.before_["threshold_"][0]) if keep_threshold else detector.threshold_
-    detector.before_ = {
-        "decision_score_": default,
-        "label_": (default > before).astype(np.int64),
-        "threshold_": np.array([before]),
-    }
+def apply(detector: Any, features: Features, default: FloatArray, *, ranked: Any = None, keep: bool = False) -> None:
+    """Set the ranking of nodes by what a detector has learned; ``keep`` its thresholds to judge another graph."""
+    log_odds = detector.learned_.log_odds(features, default)
+    NODES.apply(detector, default, log_odds, contamination=detector.contamination, ranked=ranked, keep=keep)
     detector.rank_before_ = ranks(default)
-    scores = ranked_last(default if learned.kept[0] else from_log_odds(log_odds), ranked)
-    rows = slice(None) if ranked is None else ranked
-    detector.decision_score_ = scores
-    if not keep_threshold:
-        detector.threshold_ = (
-            probable(scores[rows], detector.probability_[rows], detector.false_alarms)
-            if detector.contamination == "auto"
-            else threshold(scores[rows], detector.contamination, detector.false_alarms)
-        )
-    detector.label_ = (scores > detector.threshold_).astype(np.int64)
-
-
-def scores_of(learned: Learned, features: Features, default: FloatArray) -> FloatArray:
-    """Return the scores of some rows by what was learned."""
-    return default if learned.kept[0] else from_log_odds(learned.log_odds(features, default))
 
 
 def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, default: FloatArray) -> FloatArray:
@@ -160,7 +121,7 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, defa
         detector.learned_ = learned = learned.without_labels()
     features = features_of(detector, graph, columns, default)
     features = with_judged_neighbors(features, graph, *learned.labels)
-    apply(detector, features, default, ranked=graph.ranked, keep_threshold=True)
+    apply(detector, features, default, ranked=graph.ranked, keep=True)
     scores: FloatArray = detector.decision_score_
     return scores
 
@@ -176,7 +137,7 @@ def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns) -> Learn
 
 def curve_of(detector: Any, graph: AttributedGraph, columns: Columns) -> list[Point]:
     """Return the learning curve of what a detector has learned in this graph, of nodes or else of edges."""
-    seed, scores = _seed(detector), score_before(detector)
+    seed, scores = _seed(detector), NODES.scores_before(detector)
     if detector.learned_ is not None:
         features = features_of(detector, graph, columns, scores)
         rows_of = partial(rows_with_judged_neighbors, features, graph)
@@ -191,24 +152,9 @@ def _seed(detector: Any) -> int:
 def untaught(detector: Any) -> Any:
     """Return the detector as it was before it learned from labels."""
     plain = copy.copy(detector)
-    if plain.learned_ is not None:
-        before = plain.before_
-        plain.decision_score_, plain.label_ = before["decision_score_"], before["label_"]
-        plain.threshold_, plain.learned_ = float(before["threshold_"][0]), None
-        del plain.before_, plain.rank_before_, plain.probability_
+    NODES.undo(plain)
+    vars(plain).pop("rank_before_", None)
     return plain
-
-
-def check_learned(detector: Any) -> None:
-    """Refuse what a saved detector claims to have learned if its parts do not fit together."""
-    n_nodes = detector.decision_score_.size
-    detector.learned_.check(n_nodes)
-    columns = {**detector.before_, "rank_before_": detector.rank_before_, "probability_": detector.probability_}
-    for name in ("decision_score_", "label_", "rank_before_", "probability_"):
-        if np.shape(columns.get(name, ())) != (n_nodes,):
-            raise ValueError(f"{name} of what was learned has the wrong length")
-    if np.shape(columns.get("threshold_", ())) != (1,):
-        raise ValueError("threshold_ of what was learned has the wrong length")
 
 
 def questions(

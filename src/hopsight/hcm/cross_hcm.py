@@ -888,14 +888,14 @@ class CrossHCM(Detector):
 
     def check_learned(self) -> None:
         """Refuse what a saved detector claims to have learned if its parts do not fit together."""
+        if self.learned_ is None and self.edge_learned_ is None:
+            return
+        from hopsight.feedback.learner import EDGES, NODES
+
         if self.learned_ is not None:
-            from hopsight.feedback import teaching
-
-            teaching.check_learned(self)
+            NODES.check(self, "rank_before_")
         if self.edge_learned_ is not None:
-            from hopsight.feedback import edges
-
-            edges.check_learned(self)
+            EDGES.check(self)
 
     @property
     def learned_words(self) -> str | None:
@@ -928,10 +928,11 @@ class CrossHCM(Detector):
         found = self.learned_reasons(graph)
         known = [] if found is None else found.distinctions()
         if self.edge_learned_ is not None:
-            from hopsight.feedback import edges, teaching
+            from hopsight.feedback import edges
+            from hopsight.feedback.learner import NODES
 
             graph = self._graph_for("distinctions", graph)
-            scores = teaching.score_before(self)
+            scores = NODES.scores_before(self)
             known += edges.reasons_of(self, graph, self._learner_columns, scores).distinctions()
         return known
 
@@ -961,7 +962,6 @@ class CrossHCM(Detector):
         self, graph: AttributedGraph, node: int, part: Around, evidence: Mapping[str, FloatArray], strength: float
     ) -> float:
         """Return the score of a node by what was learned, in the part of the graph that is around it."""
-        from hopsight.feedback import teaching
         from hopsight.feedback.features import node_features, with_judged_neighbors
 
         learned, at = self.learned_, part.places_of(np.array([node]))
@@ -984,7 +984,8 @@ class CrossHCM(Detector):
         places = part.places_of(judged[known])
         features = node_features(near, near.attributes, names, strengths, scores)
         features = with_judged_neighbors(features, near, places, anomalous[known])
-        return float(teaching.scores_of(learned, features.rows(at), np.array([strength]))[0])
+        default = np.array([strength])
+        return float(learned.scores(default, learned.log_odds(features.rows(at), default))[0])
 
     def _graph_for(self, call: str, graph: AttributedGraph | None) -> AttributedGraph:
         """Return the graph that the detector was fitted on: the given one, or the one that it keeps."""
