@@ -354,9 +354,9 @@ class Ranked:
         known = vars(detector)
         n = known[self.score].size
         known[self.learned].check(n)
-        columns = {**{name: known.get(name) for name in (self.probability, *others)}, **known[self.before]}
+        columns = {**{name: known.get(name, ()) for name in (self.probability, *others)}, **known[self.before]}
         for name in (self.score, self.label, self.threshold, self.probability, *others):
-            if np.shape(columns.get(name)) != (1 if name == self.threshold else n,):
+            if np.shape(columns.get(name, ())) != (1 if name == self.threshold else n,):
                 raise ValueError(f"{name} of what was learned has the wrong length")
 
 
