@@ -29,8 +29,8 @@ import polars as pl
 from hopsight.metrics import roc_auc
 from hopsight.streams.events import Columns, sorted_events
 from hopsight.streams.kernel import SCORE, SURPRISE, advance
+from hopsight.streams.results import new_habits
 from hopsight.streams.state import State
-from hopsight.streams.tables import new_habits
 from hopsight.system.machine import peak_memory
 
 SHARES = (0.01, 0.05, 0.1)

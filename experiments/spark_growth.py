@@ -222,7 +222,7 @@ def byte_formula(graph: hs.AttributedGraph, model: hs.CrossHCM) -> Callable[[int
     number of a view; an id takes 8 bytes, a row 12 and 8 for each of its fields. See docs/spark.md.
     """
     n, m = graph.n_nodes, graph.n_edges
-    bag = hs.preprocess.scale.choose_scaling(graph.attributes) == "none"
+    bag = hs.preprocess.transform.choose_scaling(graph.attributes) == "none"
     columns = graph.n_attributes * (1 if bag else 2)
     d, settings = min(model.n_components or columns, columns), (model.n_folds, model.n_inner, model.drop_ratio)
     return lambda q: stage_bytes(n, m, q, d, *settings)

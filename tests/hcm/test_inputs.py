@@ -67,7 +67,7 @@ def test_scores_of_a_large_graph_do_not_depend_on_where_it_is_kept(
     monkeypatch.setattr("hopsight.hcm.views.BLOCK_VALUES", 3000)
     monkeypatch.setattr("hopsight.system.files.RELEASED", 2)
     monkeypatch.setattr("hopsight.hcm.network.ROWS_AT_ONCE", 50)
-    monkeypatch.setattr("hopsight.preprocess.scale.MANY_VALUES", 5000)
+    monkeypatch.setattr("hopsight.preprocess.transform.MANY_VALUES", 5000)
     on_disk = hs.CrossHCM(**settings).fit(graph, scratch=tmp_path)
     for name in ("decision_score_", "edge_hop_", "edge_score_", "edge_dissimilarity_", "samples_"):
         np.testing.assert_array_equal(getattr(on_disk, name), getattr(kept, name), err_msg=name)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from hopsight.preprocess import AttributeTransform
-from hopsight.preprocess.scale import (
+from hopsight.preprocess.transform import (
     choose_scaling,
     clipped,
     column_moments,

@@ -13,8 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from hopsight.preprocess import AttributeTransform
-from hopsight.preprocess.scale import column_moments
-from hopsight.preprocess.transform import principal_axes
+from hopsight.preprocess.transform import column_moments, principal_axes
 
 NAMES = [f"column {i}" for i in range(9)]
 

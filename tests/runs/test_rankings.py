@@ -19,10 +19,9 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.io import write
 from hopsight.io.npz import write_npz
-from hopsight.runs.detect import detect, rerun
+from hopsight.runs.detect import Values, averaged, detect, rerun
 from hopsight.runs.finished import explain, open_run
 from hopsight.runs.folder import CHECKPOINT, read_record
-from hopsight.runs.rankings import Values, averaged
 from hopsight.runs.request import Request, Source
 from hopsight.runs.results import compare_with_labels, judged_or_left_out
 from toys import quick, two_groups

@@ -13,8 +13,8 @@ from hopsight.detectors.tails import flag_limit
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import find_groups
-from hopsight.runs.rankings import Values
-from hopsight.runs.rankings import averaged as local_average
+from hopsight.runs.detect import Values
+from hopsight.runs.detect import averaged as local_average
 from hopsight.spark import pairs as on_cluster
 from hopsight.spark import results
 from hopsight.spark.blocks import BACK, BLOCK, NO_FOLD, Layout, sum_over_cells

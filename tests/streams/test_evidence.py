@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from hopsight.streams import evidence
-from hopsight.streams.memory import NUMBER, TOTAL
+from hopsight.streams.memory import ALL_SPREAD, COUNT, NUMBER, TICK, TOTAL
 from toys import called
 
 amount_surprise = called(evidence.amount_surprise)
@@ -15,14 +15,18 @@ burst_evidence = called(evidence.burst_evidence)
 dispersion_of = called(evidence.dispersion_of)
 fill_tail = called(evidence.fill_tail)
 hour_surprise = called(evidence.hour_surprise)
-normal_tail = called(evidence.normal_tail)
 streak_evidence = called(evidence.streak_evidence)
 tail_evidence = called(evidence.tail_evidence)
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, 5.0, 19.9, 20.1, 30.0])
-def test_the_normal_tail_is_that_of_scipy(value: float) -> None:
-    assert normal_tail(value) == pytest.approx(-norm.logsf(value), rel=2e-3)
+@pytest.mark.parametrize("count", [3, 6, 9, 20])
+def test_a_burst_is_as_unusual_as_the_tail_of_the_normal_distribution(count: int) -> None:
+    counts, population, offs = np.zeros(7), np.zeros(5), np.zeros(32)
+    counts[[COUNT, TICK]], population[ALL_SPREAD] = (count - 1, 1), 0.1  # nothing is usual, ± a tenth
+    found, seen, usual = burst_evidence(counts, population, offs, 0, 0)
+    off = np.log1p(count)
+    assert (seen, usual) == (count, 0.0)
+    assert found == pytest.approx(-norm.logsf(off / 0.1) - off - evidence.FREE_BURST, rel=2e-3)
 
 
 def test_tail_evidence_is_interpolated_between_bins_and_counts() -> None:

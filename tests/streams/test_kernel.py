@@ -10,8 +10,8 @@ from hopsight.metrics import roc_auc
 from hopsight.streams.events import Columns
 from hopsight.streams.kernel import SCORE, advance
 from hopsight.streams.memory import N_LATE
+from hopsight.streams.results import kind_names, new_habits
 from hopsight.streams.state import State
-from hopsight.streams.tables import kind_names, new_habits
 from stream_toys import BURST, DAY, START, STRANGER, read_events, toy_events
 
 COLUMNS = Columns(time="time", amount="amount")

@@ -9,8 +9,8 @@ import pytest
 from hopsight.metrics import roc_auc
 from hopsight.streams.events import Columns
 from hopsight.streams.kernel import SCORE, advance
+from hopsight.streams.results import event_frame, new_habits, node_scores, node_tally, node_totals
 from hopsight.streams.state import State
-from hopsight.streams.tables import event_frame, new_habits, node_scores, node_tally, node_totals
 from stream_toys import DAY, START, read_events
 
 NOON = START + 45 * DAY + 12 * 3600

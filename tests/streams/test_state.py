@@ -14,9 +14,8 @@ from hopsight.runs.folder import STATE
 from hopsight.streams import memory
 from hopsight.streams.events import Columns
 from hopsight.streams.kernel import advance
-from hopsight.streams.results import unguarded_text
+from hopsight.streams.results import new_habits, unguarded_text
 from hopsight.streams.state import Journal, State, write_rows
-from hopsight.streams.tables import new_habits
 from stream_toys import read_events, toy_events
 from toys import called
 

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from hopsight.streams import tables
-from hopsight.streams.tables import new_habits, node_scores, node_tally, node_totals, score_windows
+from hopsight.streams.results import new_habits, node_scores, node_tally, node_totals, score_windows
 
 
 def events() -> pl.DataFrame:

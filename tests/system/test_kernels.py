@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hopsight.system import compiled as module
-from hopsight.system.compiled import compiled
+from hopsight.system import kernels as module
+from hopsight.system.kernels import compiled
 
 
 def test_a_function_is_compiled_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from hopsight.io import graph_of
 from hopsight.nn.adam import Adam
 from hopsight.nn.device import resolve_device
 from hopsight.nn.reconstruction import Inputs, Target, block_values, sample_rows
-from hopsight.preprocess.scale import unit_of
+from hopsight.preprocess.transform import unit_of
 from hopsight.system.threads import Run, safe_in_forks, torch_threads, workers
 
 FloatArray = NDArray[np.float64]

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from hopsight.detectors.table import UNLABELED
 from hopsight.graph import AttributedGraph
-from hopsight.system.compiled import compiled, inner
+from hopsight.system.kernels import compiled, inner
 from hopsight.system.threads import in_order
 
 FloatArray = NDArray[np.float64]

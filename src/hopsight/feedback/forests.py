@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled
+from hopsight.system.kernels import compiled
 
 FloatArray = NDArray[np.float64]
 
@@ -121,17 +121,14 @@ def _leaf_values(values: NDArray[Any]) -> FloatArray:
     return np.asarray(shares[:, 0] if shares.shape[1] == 1 else shares[:, 1] / shares.sum(axis=1))
 
 
-@compiled(nogil=True)
 def _depths(starts: Any, left: Any, right: Any) -> Any:
     """Return the number of steps from the root of each tree to its deepest leaf."""
-    below = np.zeros(left.size, dtype=np.int64)
     depth = np.zeros(starts.size, dtype=np.int64)
-    for tree in range(starts.size):
-        end = starts[tree + 1] if tree + 1 < starts.size else left.size
-        for node in range(starts[tree], end):  # children come after their parents
-            if left[node] != node:
-                below[left[node]] = below[right[node]] = below[node] + 1
-            depth[tree] = max(depth[tree], below[node])
+    node, tree = starts.astype(np.int64), np.arange(starts.size)
+    while (inside := left[node] != node).any():
+        node, tree = node[inside], tree[inside]
+        depth[tree] += 1
+        node, tree = np.concatenate([left[node], right[node]]), np.tile(tree, 2)
     return depth
 
 

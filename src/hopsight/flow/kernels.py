@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.system.compiled import compiled
+from hopsight.system.kernels import compiled
 
 
 @compiled(nogil=True)

@@ -98,8 +98,8 @@ from hopsight.io.derive import COUNTS, STRUCTURE, is_derived
 from hopsight.io.typed import with_relations
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
-from hopsight.preprocess.scale import choose_scaling
 from hopsight.preprocess.similarity import References
+from hopsight.preprocess.transform import choose_scaling
 from hopsight.system.files import release
 from hopsight.system.machine import release_memory
 from hopsight.system.threads import few_threads, in_order, safe_in_forks

@@ -16,8 +16,6 @@ from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.train import Schedule, at_once, block_generators, n_blocks
 from hopsight.hops.pool import PairPool
-from hopsight.system.arrays import frozen
-from hopsight.system.compiled import compiled
 from hopsight.system.threads import Run, few_threads, in_order, torch_threads, workers
 
 NODE_VALUES = {
@@ -371,16 +369,8 @@ def neighbor_means(edges: NDArray[np.int64], columns: Sequence[FloatArray], n_no
 
 def neighbor_sum(edges: NDArray[np.int64], values: FloatArray, n_nodes: int) -> FloatArray:
     """Return the sum of the values of each node's edges."""
-    first, second = np.zeros(n_nodes), np.zeros(n_nodes)
-    _add_at_ends(frozen(edges[0]), frozen(edges[1]), values, first, second)
-    return first + second
-
-
-@compiled(nogil=True)
-def _add_at_ends(source: Any, target: Any, values: Any, first: Any, second: Any) -> None:
-    for edge in range(source.size):
-        first[source[edge]] += values[edge]
-        second[target[edge]] += values[edge]
+    first, second = (np.bincount(ends, values, n_nodes) for ends in edges)
+    return np.asarray(first + second)
 
 
 def fill_unjudged(scores: FloatArray) -> FloatArray:

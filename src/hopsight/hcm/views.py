@@ -21,10 +21,10 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.splits import HALF_PRECISION_NODES, FoldIndex
 from hopsight.nn.gcn import smoothed_by
 from hopsight.preprocess import AttributeTransform
-from hopsight.preprocess.scale import unit_of
+from hopsight.preprocess.transform import unit_of
 from hopsight.system.arrays import csr_tensor
-from hopsight.system.compiled import compiled
 from hopsight.system.files import drain, release, release_all, zeros
+from hopsight.system.kernels import compiled
 from hopsight.system.threads import in_order
 
 ROWS_AT_ONCE = 1 << 16

@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import compiled
+from hopsight.system.kernels import compiled
 from hopsight.system.threads import in_order
 
 ROOM = 1 << 15  # pairs that a search of a large graph finds below the limits, and more

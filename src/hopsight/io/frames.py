@@ -21,7 +21,7 @@ from hopsight.io.sources import Address, check_archive, check_file, check_filled
 from hopsight.io.textfile import TextTable, as_one, check_parts, open_text, text_content
 from hopsight.system.cells import mark_guarded
 from hopsight.system.lazy_polars import pl
-from hopsight.system.limit import check_limit
+from hopsight.system.machine import check_limit
 
 MAX_COLUMNS = 100_000
 HEAD = 100  # rows that tell what a column holds

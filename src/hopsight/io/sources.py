@@ -32,7 +32,7 @@ from typing import IO, Any
 from urllib.parse import unquote, unquote_plus
 
 from hopsight.system.files import replacing
-from hopsight.system.limit import check_limit
+from hopsight.system.machine import check_limit
 
 WRITTEN_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")  # of the tables that hopsight writes
 TEXT_KINDS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".jsonl", ".ndjson", ".json")

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from hopsight.checks import duration, one_line, plural
 from hopsight.runs.results import Result, table_of
-from hopsight.system.limit import check_limit
+from hopsight.system.machine import check_limit
 
 if TYPE_CHECKING:
     from hopsight.detectors.base import Epoch

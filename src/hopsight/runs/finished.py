@@ -17,8 +17,8 @@ from hopsight.explanations.text import aligned
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import mid_ranks, ranking
 from hopsight.report.page import redacted, report
+from hopsight.runs.detect import read_repeats
 from hopsight.runs.folder import KEY, OVER_TIME, RECORD, REDACTED, read_record
-from hopsight.runs.rankings import read_repeats
 from hopsight.runs.results import read_table, table_of
 from hopsight.system.cells import guarded, unguarded
 from hopsight.system.files import replacing

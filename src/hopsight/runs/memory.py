@@ -14,8 +14,7 @@ from typing import Any
 
 from hopsight.checks import Refusal, duration, option
 from hopsight.graph import AttributedGraph
-from hopsight.system.limit import memory_limit
-from hopsight.system.machine import available_memory
+from hopsight.system.machine import available_memory, memory_limit
 
 LIBRARIES = 400e6  # Python, numpy, scipy, polars
 TORCH = 220e6

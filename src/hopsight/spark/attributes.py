@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice
 from hopsight.preprocess import AttributeTransform, principal_axes
-from hopsight.preprocess.scale import SCALINGS, column_quantiles
+from hopsight.preprocess.transform import SCALINGS, column_quantiles
 from hopsight.spark.blocks import arrow_schema, one_row, reduce_arrays
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _extent(nodes: DataFrame) -> tuple[int, float, float, FloatArray]:
 
 
 def _moments(nodes: DataFrame, peak: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and standard deviation of each column, as :func:`hopsight.preprocess.scale.column_moments`."""
+    """Return the mean and standard deviation of each column, as ``preprocess.transform.column_moments``."""
     width = peak.size
 
     def of(batch: pa.RecordBatch) -> FloatArray:

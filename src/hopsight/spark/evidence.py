@@ -58,8 +58,7 @@ from hopsight.spark.blocks import (
 from hopsight.spark.graph import PlacedNodes
 from hopsight.spark.model import edge_features, edge_values
 from hopsight.spark.order import OrderedColumn, double, hash_limit, ordered_columns, quantiles
-from hopsight.system.compiled import compiled
-from hopsight.system.kernels import meet
+from hopsight.system.kernels import compiled, meet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hopsight.hcm.splits import Splits, mix, parts_of
 from hopsight.hcm.train import NO_EDGES
 from hopsight.preprocess import AttributeTransform
-from hopsight.preprocess.scale import unit_of
+from hopsight.preprocess.transform import unit_of
 from hopsight.spark.attributes import id_type, lists_of, matrix_of, reduce_batches
 from hopsight.spark.blocks import (
     BACK,

@@ -43,7 +43,6 @@ from hopsight.spark.blocks import (
     sum_to_driver,
 )
 from hopsight.spark.order import hash_limit, in_order, rows_at
-from hopsight.system.compiled import compiled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -340,9 +339,9 @@ def _exchanged(u: Array, v: Array, way: Array, newest: list[Array]) -> list[Arra
     return into
 
 
-@compiled(nogil=True)
-def _pass_on(source: Any, target: Any, bits: Any, into: Any) -> None:
+def _pass_on(source: Array, target: Array, bits: Array, into: Array) -> None:
     """OR the bits of the source of each edge into those of its target."""
-    for edge in range(source.size):
-        for word in range(bits.shape[1]):
-            into[target[edge], word] |= bits[source[edge], word]
+    order = np.argsort(target, kind="stable")
+    nodes, first = np.unique(target[order], return_index=True)
+    if nodes.size:
+        into[nodes] |= np.bitwise_or.reduceat(bits[source[order]], first, axis=0)

@@ -220,7 +220,7 @@ def average_fits(
     """Return the mean scores and evidence of several fits with the stability, and the threshold.
 
     Stability is the share of fits in which a node is among the first: the flagged ones or, where none is, ``top``
-    nodes. Ties are broken in the order of the node table. See :mod:`hopsight.runs.rankings`.
+    nodes. Ties are broken in the order of the node table. See :mod:`hopsight.runs.detect`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -41,5 +41,5 @@ that ``watch`` writes them anew after every file (`results.py`). A large table i
 polars, on the disk where memory runs short, and judged in chunks (`events.py`).
 
 Attributes of nodes (``--nodes``) are part of what is known of a pair: how far apart they are, and whether both are
-known (`attributes.py`). Not supported yet: Spark.
+known (`events.py`). Not supported yet: Spark.
 """

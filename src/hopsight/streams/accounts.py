@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from hopsight.streams import memory as at
 from hopsight.streams.evidence import fill_tail, looked_up
 from hopsight.streams.memory import Memory
-from hopsight.system.compiled import inner
+from hopsight.system.kernels import inner
 
 LENGTHS = (0.25, 1.0, 4.0)  # of a block, in windows
 FIRST_JUDGED = 6.0  # windows in which nearly every partner is new

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.streams import memory as at
-from hopsight.system.compiled import inner
+from hopsight.system.kernels import inner
 
 KINDS = ("hop", "pair", "sender", "receiver", "amount", "hour", "streak")
 PAIR, SENDER = 0, 1  # rows of the population's counts; the last is the receiver's
@@ -105,7 +105,11 @@ def burst_evidence(
     excess = (found - mean) / population[at.ALL_SPREAD]
     if excess <= 1.0:  # −log of the tail is less than what is free
         return 0.0, seen, mean
-    return max(0.0, normal_tail(excess) - max(0.0, found - usual) - FREE_BURST), seen, mean
+    if excess < 20.0:  # −log of the tail of the normal distribution, beyond that by its asymptotic form
+        tail = -math.log(0.5 * math.erfc(excess / math.sqrt(2.0)))
+    else:
+        tail = 0.5 * excess * excess + math.log(excess) + 0.5 * math.log(2.0 * math.pi)
+    return max(0.0, tail - max(0.0, found - usual) - FREE_BURST), seen, mean
 
 
 @inner
@@ -207,14 +211,6 @@ def hour_surprise(node: NDArray[np.float32], population: NDArray[np.float64], ho
     node[hour] += np.float32(1.0)
     population[hour] += 1.0
     return -math.log(beyond / total) if everyone > 100.0 else 0.0
-
-
-@inner
-def normal_tail(value: float) -> float:
-    """Return −log of the chance that a standard normal number is at least ``value``, for ``value`` of 0 or more."""
-    if value < 20.0:
-        return -math.log(0.5 * math.erfc(value / math.sqrt(2.0)))
-    return 0.5 * value * value + math.log(value) + 0.9189385332046727
 
 
 @inner

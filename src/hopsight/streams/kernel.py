@@ -30,7 +30,7 @@ from hopsight.streams.memory import Memory, entry, mixed, pair_key_of
 from hopsight.streams.network import Network, apart, describe, fit, judge, loss_of
 from hopsight.streams.state import State
 from hopsight.streams.times import SPANS, parse_window
-from hopsight.system.compiled import compiled, inner
+from hopsight.system.kernels import compiled, inner
 from hopsight.system.lazy_polars import pl
 
 LARGEST_SURPRISE, LARGEST_OFF, LARGEST_TOGETHER = 16.0, 6.0, 32.0  # nats; the logarithm of 1 + standard deviations
@@ -282,14 +282,14 @@ def _learn(
         memory.examples[place, 1, column] = random_row[column]
     clock[at.N_TRAINED] += 1
     clock[at.SINCE_FIT] += 1
-    sums[at.LOSS] += 0.5 * (_softplus(-odds) + _softplus(judge(network, random_row)))
+    sums[at.LOSS] += 0.5 * (np.logaddexp(0.0, -odds) + np.logaddexp(0.0, judge(network, random_row)))
 
 
 @inner
 def _look_at_pair(memory: Memory, judgment: NDArray[np.float32], odds: float, past: float) -> None:
     """Say how many hops apart the ends should have been, and how unusual the pair is."""
     near = 1.0 / (1.0 + math.exp(-min(max(odds, -50.0), 50.0)))
-    surprise = min(_softplus(-odds), LARGEST_SURPRISE)
+    surprise = min(np.logaddexp(0.0, -odds), LARGEST_SURPRISE)
     judgment[HOP] = near + (1.0 - near) * past
     judgment[SURPRISE] = surprise
     judgment[PAST_HOP] = past
@@ -405,8 +405,3 @@ def _decide(judgment: NDArray[np.float32]) -> None:
     more = (judgment[SOURCE_SCORE] - judgment[TARGET_SCORE]) / LN10
     judgment[SOURCE_SCORE] = max(0.0, judgment[SCORE] - max(0.0, -more))
     judgment[TARGET_SCORE] = max(0.0, judgment[SCORE] - max(0.0, more))
-
-
-@inner
-def _softplus(value: float) -> float:
-    return max(value, 0.0) + math.log1p(math.exp(-abs(value)))

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.system.compiled import inner
+from hopsight.hops.search import scramble
+from hopsight.system.kernels import inner
 
 WAYS = 8  # entries per bucket: a new key takes the place of the least recently seen of them
 N_NODES, N_PAIRS = 2**18, 2**20
@@ -157,11 +158,8 @@ def _new_table(size: int, *, n_counts: int, n_levels: int) -> Table:
 
 @inner
 def mixed(value: np.uint64) -> np.uint64:
-    """Return well-mixed bits of a number (splitmix64)."""
-    value = np.uint64(value + np.uint64(0x9E3779B97F4A7C15))
-    value = np.uint64((value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9))
-    value = np.uint64((value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB))
-    return np.uint64(value ^ (value >> np.uint64(31)))
+    """Return well-mixed bits of a number (SplitMix64)."""
+    return np.uint64(scramble(np.uint64(value + np.uint64(0x9E3779B97F4A7C15))))
 
 
 @inner

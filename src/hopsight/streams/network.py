@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hopsight.streams import memory as at
 from hopsight.streams.memory import N_FEATURES, Memory, find, pair_key_of, refresh
-from hopsight.system.compiled import inner
+from hopsight.system.kernels import inner
 from hopsight.system.threads import few_threads
 
 N_UNITS = 24

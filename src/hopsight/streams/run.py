@@ -30,20 +30,24 @@ from hopsight.runs.folder import (
 from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
 from hopsight.streams.alerts import COLUMNS, Wording, new_alerts
-from hopsight.streams.attributes import NodeAttributes
-from hopsight.streams.events import Columns, SortedEvents, have_hours, in_one_currency, sorted_events
+from hopsight.streams.events import Columns, NodeAttributes, SortedEvents, have_hours, in_one_currency, sorted_events
 from hopsight.streams.kernel import advance
 from hopsight.streams.memory import EVENTS, N_LATE, NEWEST
-from hopsight.streams.results import evaluation, keep, open_rows, titled, unguarded_text, write_summary
-from hopsight.streams.state import Journal, State
-from hopsight.streams.tables import (
+from hopsight.streams.results import (
     EDGE_COLUMNS,
+    evaluation,
     event_frame,
+    keep,
     new_habits,
     node_tally,
+    open_rows,
     score_windows,
+    titled,
+    unguarded_text,
     window_tally,
+    write_summary,
 )
+from hopsight.streams.state import Journal, State
 from hopsight.streams.times import parse_window
 from hopsight.system.lazy_polars import pl
 

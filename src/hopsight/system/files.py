@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import option
-from hopsight.system.limit import check_limit
+from hopsight.system.machine import check_limit
 
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{12}\.part")
 YOUNG = 60.0  # seconds

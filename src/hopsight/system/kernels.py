@@ -1,4 +1,4 @@
-"""Compiled loops that several rooms share: rows in order by node, summaries per node, and triangles.
+"""Functions compiled by numba, and the loops that several rooms share: rows in order by node, triangles, cores.
 
 Edges are lists of arcs from the end of smaller degree to that of larger degree, so that no list is longer than √(2m),
 not even that of a hub. A triangle u → v, u → w, v → w is found once, where the lists of u and v meet.
@@ -6,14 +6,38 @@ not even that of a hub. A triangle u → v, u → w, v → w is found once, wher
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from hopsight.system.arrays import frozen
-from hopsight.system.compiled import compiled, inner
+import scipy.sparse as sp
+from numba import njit
 
 SMALL = 32  # rows that are sorted by insertion
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function on its first call, and cache the machine code for the next process where possible.
+
+    It is not possible where neither the package's folder nor the user's cache is writable, as in many containers.
+    """
+
+    def compile_(function: Callable[..., Any]) -> Any:
+        try:
+            return njit(cache=True, **options)(function)
+        except RuntimeError:  # numba found no folder to cache in
+            return njit(**options)(function)
+
+    return compile_
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a function that only compiled code calls.
+
+    It has no entry for Python, where a call would end the process, and is not cached by itself: with many arguments
+    both would take longer to make than the function.
+    """
+    return njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 @compiled(nogil=True)
@@ -34,37 +58,19 @@ def sorted_segments(node: Any, values: Any, n_nodes: int) -> Any:
         found[free[node[row]]] = values[row]
         free[node[row]] += 1
     for each in range(n_nodes):
-        sort_few(found[start[each] : start[each + 1]])
+        mine = found[start[each] : start[each + 1]]
+        if mine.size > SMALL:
+            mine.sort()
+            continue
+        for place in range(1, mine.size):
+            value, at = mine[place], place
+            while at > 0 and mine[at - 1] > value:
+                mine[at] = mine[at - 1]
+                at -= 1
+            mine[at] = value
     return start, found
 
 
-@inner
-def sort_few(values: Any) -> None:
-    """Sort numbers in place; few of them by insertion."""
-    if values.size > SMALL:
-        values.sort()
-        return
-    for place in range(1, values.size):
-        value, at = values[place], place
-        while at > 0 and values[at - 1] > value:
-            values[at] = values[at - 1]
-            at -= 1
-        values[at] = value
-
-
-@inner
-def _median(values: Any) -> float:
-    middle = values.size // 2
-    return values[middle] if values.size % 2 else (values[middle - 1] + values[middle]) / 2.0
-
-
-@inner
-def _nearest(values: Any, share: float) -> float:
-    """Return the value at a share of the way, the nearest one, and of two the later."""
-    return values[int(np.floor((values.size - 1) * share + 0.5))]
-
-
-@compiled(nogil=True)
 def number_summaries(start: Any, values: Any) -> Any:
     """Return for each node median, mean, sum, spread between the quartiles, minimum, maximum and share negative.
 
@@ -73,25 +79,20 @@ def number_summaries(start: Any, values: Any) -> Any:
     >>> number_summaries(np.array([0, 3, 3]), np.array([-1.0, 2.0, 5.0]))[0].tolist()
     [2.0, 2.0, 6.0, 3.0, -1.0, 5.0, 0.3333333333333333]
     """
-    n_nodes = start.size - 1
-    found = np.full((n_nodes, 7), np.nan)
-    for node in range(n_nodes):
-        mine = values[start[node] : start[node + 1]]
-        if mine.size:
-            total, negative = 0.0, 0
-            for value in mine:
-                total += value
-                negative += value < 0
-            found[node, 0] = _median(mine)
-            found[node, 1] = mine[0] if mine[0] == mine[-1] else total / mine.size
-            found[node, 2] = total
-            found[node, 3] = _nearest(mine, 0.75) - _nearest(mine, 0.25)
-            found[node, 4], found[node, 5] = mine[0], mine[-1]
-            found[node, 6] = negative / mine.size
+    found = np.full((start.size - 1, 7), np.nan)
+    some = np.flatnonzero(np.diff(start))
+    first, size = start[some], np.diff(start)[some]
+    node = np.repeat(np.arange(some.size), size)
+    total, negative = (np.bincount(node, weights, some.size) for weights in (values, values < 0))  # added up in order
+    low, high = values[first], values[first + size - 1]
+    upper, lower = (values[first + np.floor((size - 1) * share + 0.5).astype(np.int64)] for share in (0.75, 0.25))
+    middle = values[first + size // 2]
+    median = np.where(size % 2, middle, (values[first + (size - 1) // 2] + middle) / 2.0)
+    mean = np.where(low == high, low, total / size)
+    found[some] = np.column_stack([median, mean, total, upper - lower, low, high, negative / size])
     return found
 
 
-@compiled(nogil=True)
 def time_summaries(start: Any, times: Any) -> Any:
     """Return for each node the first and the last time, and median, mean and deviation of the gaps between.
 
@@ -102,17 +103,15 @@ def time_summaries(start: Any, times: Any) -> Any:
     """
     n_nodes = start.size - 1
     found = np.full((n_nodes, 5), np.nan)
-    for node in range(n_nodes):
-        mine = times[start[node] : start[node + 1]]
-        if not mine.size:
-            continue
-        found[node, 0], found[node, 1] = mine[0], mine[-1]
-        if mine.size > 1:
-            gaps = mine[1:] - mine[:-1]
-            sort_few(gaps)
-            mean = gaps[0] if gaps[0] == gaps[-1] else gaps.mean()
-            found[node, 2], found[node, 3] = _median(gaps), mean
-            found[node, 4] = np.sqrt(((gaps - mean) ** 2).mean())
+    some = np.flatnonzero(np.diff(start))
+    found[some, 0], found[some, 1] = times[start[some]], times[start[some + 1] - 1]
+    node = np.repeat(np.arange(n_nodes), np.diff(start))
+    follows = node[1:] == node[:-1]
+    node = node[1:][follows]
+    start, gaps = sorted_segments(node, np.diff(times)[follows], n_nodes)
+    found[:, 2:4] = number_summaries(start, gaps)[:, :2]
+    squares = np.bincount(node, (gaps - found[node, 3]) ** 2, n_nodes)
+    found[:, 4] = np.sqrt(np.divide(squares, np.diff(start), out=np.full(n_nodes, np.nan), where=np.diff(start) > 0))
     return found
 
 
@@ -127,25 +126,12 @@ def arcs_by_degree(source: Any, target: Any, degree: Any) -> Any:
 
     Edges to smaller numbers come before those to larger ones when edges are read in order: the lists are sorted.
     """
-    start = np.zeros(degree.size + 2, dtype=np.int64)
-    heads, place = np.empty(source.size, dtype=np.int32), np.empty(source.size, dtype=np.int64)
-    _arcs_by_degree(frozen(source), frozen(target), degree, start, heads, place)
-    return start[:-1], heads, place
-
-
-@compiled(nogil=True)
-def _arcs_by_degree(source: Any, target: Any, degree: Any, start: Any, heads: Any, place: Any) -> None:
-    for edge in range(source.size):
-        tail, head = source[edge], target[edge]
-        start[(tail if degree[tail] <= degree[head] else head) + 2] += 1
-    for node in range(1, start.size):
-        start[node] += start[node - 1]
-    for edge in range(source.size):
-        tail, head = source[edge], target[edge]
-        if degree[tail] > degree[head]:
-            tail, head = head, tail
-        free = start[tail + 1]  # it begins there, and in the end, so does the next list
-        place[edge], heads[free], start[tail + 1] = free, head, free + 1
+    smaller = degree[source] <= degree[target]
+    tail, head = np.where(smaller, source, target), np.where(smaller, target, source)
+    arcs = sp.coo_array((np.arange(source.size), (tail, head)), shape=(degree.size, degree.size)).tocsr()
+    place = np.empty(source.size, dtype=np.int64)
+    place[arcs.data] = np.arange(source.size)
+    return arcs.indptr.astype(np.int64), arcs.indices.astype(np.int32, copy=False), place
 
 
 @inner

@@ -1,4 +1,4 @@
-"""The machine that runs hopsight: its memory, its processors and the versions of its packages."""
+"""The machine that runs hopsight: its memory and the limit of a run, its processors, versions of its packages."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import gc
 import os
 import platform
 import sys
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _PACKAGES = (
     "hopsight", "torch", "numpy", "scipy", "scikit-learn", "numba", "polars", "pygod", "pyod", "torch_geometric",
@@ -90,6 +90,31 @@ def release_memory() -> None:
             ctypes.CDLL(None).malloc_trim(0)
 
 
+class _Limit(NamedTuple):
+    n_bytes: float
+    refusal: str
+
+
+_limits: list[_Limit] = []  # of the run in progress, which may have none
+
+
+@contextmanager
+def memory_limit(n_bytes: int, refusal: str) -> Iterator[None]:
+    """Have :func:`check_limit` refuse, in these words, what would make this process hold more bytes of its own."""
+    _limits.append(_Limit(n_bytes, refusal))
+    try:
+        yield
+    finally:
+        _limits.pop()
+
+
+def check_limit(n_bytes: float = 0) -> None:
+    """Refuse to allocate what would exceed the limit of the run; every place that allocates much asks beforehand."""
+    for limit in _limits:
+        if own_memory() + n_bytes > limit.n_bytes:
+            raise MemoryError(limit.refusal)
+
+
 def first_to_go() -> None:
     """Ask Linux to end this process, rather than its parent, when the machine runs out of memory."""
     with suppress(OSError):
@@ -118,6 +143,8 @@ def _accelerator() -> str:
 
 def versions() -> dict[str, str]:
     """Return the version of Python and of every installed package that can change a result."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

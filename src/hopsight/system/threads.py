@@ -20,7 +20,7 @@ from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from hopsight.system.limit import check_limit
+from hopsight.system.machine import check_limit
 
 P = ParamSpec("P")
 R = TypeVar("R")
