@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from hopsight.streams import tables
+from hopsight.streams import results as tables
 from hopsight.streams.results import new_habits, node_scores, node_tally, node_totals, score_windows
 
 
