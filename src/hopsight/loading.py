@@ -71,8 +71,8 @@ def load(
         Column of the node table with the ground truth: 0 or 1 (true or false), or -1, blank or "unknown" for an
         unlabeled node. It does not become an attribute.
     learn_from
-        Column of the node table, or else of the edge list, with known cases for ``learn``, which takes it by its name:
-        ``CrossHCM().fit(graph).learn("is_fraud")``. It does not become an attribute.
+        Column of the node table (of several, that of the type to rank), or else of the edge list, with known cases for
+        ``learn``, which takes it by its name: ``CrossHCM().fit(graph).learn("is_fraud")``. It is no attribute.
     ignore
         Columns of either table to leave out.
     source_column, target_column, id_column
@@ -127,18 +127,28 @@ def load(
         "weight_column": weight_column, "time_column": time_column, "derive": derive, "duplicates": duplicates,
         "bipartite": bipartite, "header": header, "rank_unknown": rank_unknown or None,
     }  # fmt: skip
+    options: dict[str, Any]
     if edges is not None or _is_description(source):
+        from hopsight.io.several import read_several
+
         if source is not None and edges is not None:
             raise Refusal("edges", "takes the place of source: pass one of them")
-        given = next((name for name, value in (of_nodes | of_edges).items() if value not in (None, ())), None)
+        others = {name: value for name, value in (of_nodes | of_edges).items() if name != "learn_from"}
+        given = next((name for name, value in others.items() if value not in (None, ())), None)
         given = "nodes" if edges is None and nodes is not None else "directed" if directed else given
         if given is not None:
             raise Refusal(given, "is for one edge table; for several, write it beside the table it belongs to")
-        return _of_several(source, nodes, edges, rank, missing, notices)
+        description = _description(source, nodes, edges, rank)
+        options = {"missing": missing, "learn_from": learn_from, "notices": notices}
+        if (one := description.as_one()) is not None:
+            return load(**one, **options)
+        graph = read_several(description, **options)[0]
+        kind = description.rank
+        return graph if kind is None else view(graph, kind, notices)
     if source is None:
         raise Refusal("source", "is missing: pass a file, a table or a graph, or edges for several tables")
     if rank is not None:
-        options: dict[str, Any] = {"directed": directed, "missing": missing, "data_dir": data_dir, "notices": notices}
+        options = {"directed": directed, "missing": missing, "data_dir": data_dir, "notices": notices}
         options |= {**of_nodes, **of_edges, "rank_unknown": rank_unknown}
         return view(load(source, nodes, **options), rank, notices)
     for_tables = {"nodes": None if nodes is None else True, **of_nodes, **of_edges}
@@ -161,10 +171,11 @@ def describe(source: Any, nodes: Any = None, **options: Any) -> tuple[list[str],
 
     notices: list[str] = []
     if _is_description(source) or options.get("edges") is not None:
-        from hopsight.io.several import description_of, read_description, read_several
+        from hopsight.io.several import read_several
 
-        edges = options.get("edges")
-        given = read_description(Path(source)) if edges is None else description_of(nodes, edges)
+        given = _description(source, nodes, options.pop("edges", None), options.pop("rank", None))
+        if (one := given.as_one()) is not None:
+            return describe(**one)
         graph, summary = read_several(given, notices=notices)
         return summary.lines(), info(graph), notices
     graph = load(source, nodes, notices=notices, **options)
@@ -184,16 +195,12 @@ def _is_description(source: Any) -> bool:
     return isinstance(source, str | Path) and str(source).lower().endswith(".toml") and Path(source).is_file()
 
 
-def _of_several(
-    source: Any, nodes: Any, edges: Any, rank: str | None, missing: str, notices: list[str] | None
-) -> AttributedGraph:
-    """Return the graph of several tables, or what the type to rank sees of it."""
-    from hopsight.io.several import description_of, read_description, read_several
+def _description(source: Any, nodes: Any, edges: Any, rank: str | None) -> Any:
+    """Return the tables that a file or Python names, and the type to rank."""
+    from hopsight.io.several import description_of, read_description
 
     given = read_description(Path(source)) if edges is None else description_of(nodes, edges)
-    graph, _ = read_several(given, missing=missing, notices=notices)
-    kind = rank or given.rank
-    return graph if kind is None else view(graph, kind, notices)
+    return given if rank is None else replace(given, rank=rank)
 
 
 def _is_name(source: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -51,7 +50,11 @@ def test_one_type_sees_what_its_nodes_share_and_count() -> None:
     }
     assert named == {(1, 2): "paid, shared device", (3, 4): "paid, shared card, shared device"}
     counts = dict(zip(seen.context.names, seen.context.counts.T.tolist(), strict=True))
-    assert counts["paid sent"] == [2, 0, 1, 0] and counts["device"] == [1, 1, 1, 2] and counts["card"] == [0, 0, 2, 1]
+    assert (
+        counts["outgoing edges 'paid'"] == [2, 0, 1, 0]
+        and counts["device"] == [1, 1, 1, 2]
+        and counts["card"] == [0, 0, 2, 1]
+    )
     shared = dict(zip(seen.context.types, seen.context.shared.T.tolist(), strict=True))
     assert shared == {"card": [0, 0, 1, 1], "device": [1, 1, 1, 1]}
     price = seen.attributes[:, seen.attribute_names.index("device price, mean")]
@@ -109,40 +112,6 @@ def test_a_pair_of_types_can_be_ranked_without_a_file() -> None:
     assert seen.node_ids.tolist() == ["a", "b", "c", "d"] and seen.n_edges == 2
 
 
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "a type that is nearly one": ({"edges": {("usr", "likes", "user"): USED}}, "type 'usr'; did you mean user?"),
-    "a type to rank": ({"rank": "usr"}, "rank names no type of this graph, got 'usr'; did you mean user?"),
-    "ids that join nowhere": (
-        {"edges": {("user", "paid", "user"): pl.DataFrame({"a": ["p"], "b": ["q"]})}},
-        "none of the ids in column 'a' of the edges 'paid', such as 'p', is an id of type 'user', such as '1'",
-    ),
-    "a relation between wrong types": (
-        {"edges": {("user", "owns", "device"): OWNS}},
-        "none of the ids in column 'card' of the edges 'user owns device', such as 'x', is an id of type 'device'",
-    ),
-    "an id twice": ({"nodes": {"user": pl.concat([USERS, USERS[:1]])}}, "node 1 has two rows, 1 and 5"),
-    "an empty node table": ({"nodes": {"user": USERS[:0]}}, "it has a header but no rows"),
-    "an empty edge table": ({"edges": {("user", "paid", "user"): PAID[:0]}}, "it has a header but no edges"),
-    "a column that is not there": (
-        {"nodes": {"user": {"file": USERS, "label": "frau"}}},
-        "there is no column 'frau'; did you mean fraud?",
-    ),
-    "a setting that there is not": (
-        {"nodes": {"user": {"file": USERS, "lable": "fraud"}}},
-        "there is no setting 'lable' of nodes['user']; did you mean label?",
-    ),
-    "an option for one table": ({"label": "fraud"}, "label is for one edge table"),
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_bad_tables_are_refused_in_one_sentence(wrong: str) -> None:
-    changes, message = WRONG[wrong]
-    with pytest.raises(ValueError, match=re.escape(message)) as error:
-        bank(**changes)
-    assert "\n" not in str(error.value)
-
-
 def two_types() -> Any:
     rng = np.random.default_rng(0)
     users = pl.DataFrame({"id": np.arange(60), "age": rng.normal(size=60), "size": rng.normal(size=60)})
@@ -183,7 +152,7 @@ def test_many_cards_and_a_shared_device_are_evidence_with_words(tmp_path: Path) 
     model = hs.CrossHCM(n_epochs=6, burn_in=3, n_samples=3).fit(graph)
     assert int(model.evidence_["relations"].argmax()) == 7
     assert set(np.argsort(-model.evidence_["sharing"])[:3].tolist()) == {19, 20, 21}
-    assert "Has 14 cards; such users have 2." in str(hs.explain(model, 7))
+    assert "Has 14 cards; users usually have 2." in str(hs.explain(model, 7))
     assert "Shares 1 device with 2 users (19, 21)." in str(hs.explain(model, 20))
     model.save(tmp_path / "model")
     again = hs.load_detector(tmp_path / "model").judge(graph)

@@ -105,6 +105,8 @@ def _check(
     graph: AttributedGraph, n_cliques: int, clique_size: int, n_attribute: int, n_candidates: int, protocol: str
 ) -> None:
     check_choice("protocol", protocol, PROTOCOLS)
+    if graph.edge_relation is not None:
+        raise ValueError("anomalies are planted in graphs with one type of node: inject into one of the edge tables")
     check_count("n_cliques", n_cliques, low=0)
     check_count("clique_size", clique_size, low=2)
     check_count("n_attribute", n_attribute, low=0)

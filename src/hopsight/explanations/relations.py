@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,15 +23,28 @@ def relation_reasons(graph: AttributedGraph, node: int) -> Iterator[FlowReason]:
     found = _most(graph, node)
     if found is not None:
         name, count, usual = found
-        what = plural(count, name) if name in graph.context.types else f"{count:,} ({name})"
-        many = f"{usual:g} {'is' if usual == 1 else 'are'} usual"
-        yield FlowReason(
-            "relations", f"Has {printable(what)}; such {_several(kind)} have {usual:g}.", f"{what}; {many}"
+        what, many = _counted(count, name), f"{usual:g} {'is' if usual == 1 else 'are'} usual"
+        sentence = (
+            f"Has {printable(what)}; {printable(_several(kind))} usually have {f'{usual:g}' if usual else 'none'}."
         )
+        yield FlowReason("relations", sentence, f"{what}; {many}")
     shared = [_shared(graph, node, at) for at in np.flatnonzero(graph.context.shared[node]).tolist()]
     if shared:
         sentence = f"Shares {' and '.join(shared)}."
         yield FlowReason("sharing", sentence, sentence[0].lower() + sentence[1:-1])
+
+
+def _counted(count: int, name: str) -> str:
+    """Return a count with its noun, which begins with a type or the word edges.
+
+    >>> _counted(14, "card"), _counted(1, "outgoing edges 'paid'"), _counted(3, "device by 'used'")
+    ('14 cards', "1 outgoing edge 'paid'", "3 devices by 'used'")
+    """
+    edges = re.fullmatch(r"((?:outgoing |incoming )?)edges (.+)", name)
+    if edges:
+        return f"{count:,} {edges[1]}{'edge' if count == 1 else 'edges'} {edges[2]}"
+    noun, mark, relation = name.partition(" by '")
+    return plural(count, noun) + mark + relation
 
 
 def _most(graph: AttributedGraph, node: int) -> tuple[str, int, float] | None:

@@ -125,6 +125,8 @@ def open_table(source: Any, *, header: bool | None = None, notices: list[str] | 
     ``column1, column2, …``, unless a comment names them. ``header`` says whether there is one.
     """
     if isinstance(source, Path):
+        if source.suffix.lower() == ".toml":
+            raise ValueError("it names several tables, and one is read here: give the edge table or node table itself")
         return _open_files((source,), kind_of(source), {}, header, notices)
     if not isinstance(source, Address):
         return _of_frame(frame_of(source))

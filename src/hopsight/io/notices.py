@@ -19,6 +19,14 @@ MERGED = {
 LOGGER = logging.getLogger("hopsight")
 
 
+class NamedNotices(list[str]):
+    """Notices about one of several tables: each goes to another list, or the log, with the name of the table."""
+
+    def __init__(self, name: str, notices: list[str] | None) -> None:
+        super().__init__()
+        self.name, self.notices = name, notices
+
+
 def notice(message: str, notices: list[str] | None) -> None:
     """Append a sentence to the caller's list, or log it as a warning if there is no list.
 
@@ -29,7 +37,9 @@ def notice(message: str, notices: list[str] | None) -> None:
     >>> kept
     ["Column 'weight' is left out."]
     """
-    if notices is None:
+    if isinstance(notices, NamedNotices):
+        notice(f"{notices.name}: {message}", notices.notices)
+    elif notices is None:
         LOGGER.warning(message)
     else:
         LOGGER.info(message)

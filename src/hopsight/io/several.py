@@ -23,22 +23,21 @@ Types whose nodes are listed nowhere, such as cards of which only the ids are kn
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hopsight.checks import plural, shortened, suggest
+from hopsight.checks import Refusal, plural, shortened, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
 from hopsight.io.derive import COUNTS, EdgeRows, derive
 from hopsight.io.edges import END_NAMES, EdgeColumns, edge_columns, paired
 from hopsight.io.frames import open_table
 from hopsight.io.nodes import check_column, distinct, node_fields, with_unknown
-from hopsight.io.notices import notice
+from hopsight.io.notices import NamedNotices, notice
 from hopsight.io.rules import is_event_name, normalized_name
 from hopsight.io.sources import reading, resolve
 from hopsight.io.tables import find_id
@@ -106,6 +105,24 @@ class Description:
         """The tables, in order."""
         return [each.file for each in self.nodes.values()] + [each.file for each in self.edges.values()]
 
+    def as_one(self) -> dict[str, Any] | None:
+        """Return the parameters of :func:`hopsight.load` for one edge table between nodes of one type; None otherwise.
+
+        Without an edge to another type, types mean nothing, and the graph is the same as from the two tables alone.
+        """
+        ends = [kind for each in self.edges.values() for kind in (each.source_type, each.target_type)]
+        kinds = list(dict.fromkeys([*self.nodes, *filter(None, ends)]))
+        edges, nodes = next(iter(self.edges.values())), next(iter(self.nodes.values()), TypeTable(None))
+        if len(kinds) != 1 or len(self.edges) > 1 or not edges.directed or nodes.attributes is not None:
+            return None
+        if self.rank not in (None, kinds[0]):
+            raise Refusal("rank", f"must be {kinds[0]!r}, the only type of this graph, got {self.rank!r}")
+        named = {"label": nodes.label, "id_column": nodes.id, "name_column": nodes.name}
+        ends_named = {"source_column": edges.source, "target_column": edges.target}
+        values = {"weight_column": edges.weight, "time_column": edges.time}
+        both = {"ignore": (*nodes.ignore, *edges.ignore), "category": (*nodes.category, *edges.category)}
+        return {"source": edges.file, "nodes": nodes.file, **named, **ends_named, **values, **both}
+
 
 def read_description(path: Path) -> Description:
     """Read a ``graph.toml``; files in it are relative to its folder."""
@@ -162,30 +179,25 @@ def description_of(nodes: Mapping[str, Any] | None, edges: Mapping[Any, Any]) ->
 
 
 def read_several(
-    given: Description, *, missing: str = "fill", notices: list[str] | None = None
+    given: Description, *, missing: str = "fill", learn_from: str | None = None, notices: list[str] | None = None
 ) -> tuple[AttributedGraph, Summary]:
     """Read all tables and return one graph of them, and what was understood."""
     rows, types = {}, {}
     for name in given.edges:
-        with _named(name, notices) as mine:
-            rows[name] = _Rows.read(name, given, mine)
+        rows[name] = _Rows.read(name, given, NamedNotices(name, notices))
     for kind in dict.fromkeys([*given.nodes, *(kind for each in rows.values() for kind in each.types)]):
-        with _named(kind, notices) as mine:
-            types[kind] = _Type.read(kind, given.nodes.get(kind), rows.values(), missing, mine)
+        mine = NamedNotices(kind, notices)
+        types[kind] = _Type.read(kind, given.nodes.get(kind), rows.values(), missing, learn_from, mine)
+    if learn_from is not None and not any(learn_from in each.fields.get("aside", ()) for each in types.values()):
+        columns = dict.fromkeys(name for each in types.values() for name in each.columns)
+        raise Refusal(
+            "learn_from", f"names no column of a node table, got {learn_from!r}{suggest(learn_from, columns)}"
+        )
     placed = {name: each.placed(types) for name, each in rows.items()}
     nodes = {kind: each.nodes(placed.values(), notices) for kind, each in types.items()}
     relations = [each.relation(notices) for each in placed.values()]
     graph = typed_graph(nodes, relations, given.name)
     return graph, Summary(given, types, placed, nodes)
-
-
-@contextmanager
-def _named(name: str, notices: list[str] | None) -> Iterator[list[str]]:
-    """Collect notices and give them with the name of the table that they are about."""
-    mine: list[str] = []
-    yield mine
-    for text in mine:
-        notice(f"{name}: {text}", notices)
 
 
 @dataclass(frozen=True)
@@ -242,7 +254,7 @@ class _Rows:
         place = resolve(given.file)
         with reading(place):
             table = open_table(place, notices=notices)
-            ends = _ends(table.names, given)
+            ends = _ends(table.names, given, name)
             types = _types(name, ends, graph)
             for key in ("weight", "time"):
                 check_column(f"edges.{name}.{key}", getattr(given, key), table.names)
@@ -289,7 +301,7 @@ class _Placed:
         fields = self.columns.edge_fields(notices)
         events = self.columns.events(self.source, self.target) if self.types[0] == self.types[1] else None
         weight, time = fields["edge_weight"], fields["edge_time"]
-        return Relation(self.name, self.types, self.source, self.target, weight, time, events)
+        return Relation(self.name, self.types, self.source, self.target, weight, time, events, self.directed)
 
 
 @dataclass(frozen=True)
@@ -303,9 +315,18 @@ class _Type:
     id_name: str
     n_joined: int
     n_unlisted: int
+    columns: Sequence[str] = ()  # of its table, without the id
 
     @classmethod
-    def read(cls, kind: str, given: TypeTable | None, rows: Any, missing: str, notices: list[str] | None) -> _Type:
+    def read(
+        cls,
+        kind: str,
+        given: TypeTable | None,
+        rows: Any,
+        missing: str,
+        learn_from: str | None,
+        notices: list[str] | None,
+    ) -> _Type:
         """Read the table of a type if it has one; without one, its nodes are the ids that edges name."""
         used = [(each, column) for each in rows for column in each.ids_of(kind)]
         columns = ids.same_type(*(column.rename("id") for _, column in used)) if used else ()
@@ -320,12 +341,13 @@ class _Type:
             if given.id is not None:
                 check_column(f"nodes.{kind}.id", given.id, table.names)
             id_name = find_id(table.names, given.id)
-            names = [name for name in table.names if name != id_name]
+            columns_of = names = [name for name in table.names if name != id_name]
             listed = {"label": (given.label,), "ignore": given.ignore, "attributes": given.attributes or ()}
             for key, values in (*listed.items(), ("category", given.category), ("name", (given.name,))):
                 for name in values:
                     check_column(f"nodes.{kind}.{key}", name, names)
-            kept = {*(given.attributes or names), given.label, given.name} - {*given.ignore}
+            known = learn_from if learn_from in names else None
+            kept = ({*(given.attributes or names), given.label, given.name} - {*given.ignore}) | {known}
             names = [name for name in names if name in kept]
             frame = table.read([id_name, *names], text=[id_name, *given.category])
             frame = ids.with_ids(frame, (id_name,), typed=table.typed, notices=notices)
@@ -336,13 +358,13 @@ class _Type:
             if names:
                 fields = node_fields(
                     names, frame.__getitem__, frame.height, label=given.label, name_column=given.name,
-                    category=given.category, missing=missing, may_lack=True, notices=notices,
+                    learn_from=known, category=given.category, missing=missing, may_lack=True, notices=notices,
                 )  # fmt: skip
             fields.pop("node_types", None)
         own = frame[id_name].rename("id")
         if in_edges is None:
             notice(f"No edge table names nodes of type {kind!r}; they are not connected to anything.", notices)
-            return cls(kind, own, fields, given, id_name, 0, 0)
+            return cls(kind, own, fields, given, id_name, 0, 0, columns_of)
         own, in_edges = ids.same_type(own, in_edges)
         joined = in_edges.is_in(own.implode())
         for each, column in used:
@@ -355,7 +377,8 @@ class _Type:
                 notices,
             )
             fields = with_unknown(fields, frame.height, unlisted.to_list(), None)
-        return cls(kind, pl.concat([own, unlisted]), fields, given, id_name, int(joined.sum()), len(unlisted))
+        every = pl.concat([own, unlisted])
+        return cls(kind, every, fields, given, id_name, int(joined.sum()), len(unlisted), columns_of)
 
     def positions(self, column: pl.Series) -> Any:
         """Return the positions of ids of this type, all of which are known."""
@@ -364,28 +387,23 @@ class _Type:
         return found.astype(np.int64)
 
     def nodes(self, rows: Any, notices: list[str] | None) -> Nodes:
-        """Return the nodes with the attributes that their relations derive, and how many rows each has."""
+        """Return the nodes with the attributes that their relations derive."""
         blocks, names = [], []
         if "attributes" in self.fields:
             own = self.fields["attributes"]
             blocks.append(own.toarray() if hasattr(own, "toarray") else np.asarray(own))
             names += list(self.fields["attribute_names"])
-        counts: dict[str, Any] = {}
         mine = [each for each in rows if self.kind in each.types]
         order = np.argsort(self.ids.rank("ordinal").to_numpy())
         for each in mine:
             block, words = _summaries(self, each, order)
             blocks.append(block)
             names += words
-            counts |= _counted(self.kind, len(self.ids), each, mine)
-        fields = {key: value for key, value in self.fields.items() if key in ("labels", "node_names", "known")}
+        fields = {key: value for key, value in self.fields.items() if key in ("labels", "node_names", "known", "aside")}
         if names:
             fields |= {"attributes": np.hstack(blocks), "attribute_names": distinct(names)}
-        return Nodes(
-            self.ids.to_numpy() if self.ids.dtype == pl.Int64 else np.array(self.ids.to_list(), dtype=object),
-            fields,
-            counts,
-        )
+        is_number = self.ids.dtype == pl.Int64
+        return Nodes(self.ids.to_numpy() if is_number else np.array(self.ids.to_list(), dtype=object), fields)
 
 
 def _summaries(kind: _Type, rows: _Placed, order: Any) -> tuple[Any, list[str]]:
@@ -412,19 +430,6 @@ def _summaries(kind: _Type, rows: _Placed, order: Any) -> tuple[Any, list[str]]:
     words = [names[at] if within else names[at].replace(f" {wanted[0]}", "") for at in chosen]
     varies = np.ptp(found, axis=0) > 0
     return found[:, varies], [f"{rows.name}: {word}" for word, kept in zip(words, varies, strict=True) if kept]
-
-
-def _counted(kind: str, n_nodes: int, rows: _Placed, mine: Sequence[_Placed]) -> dict[str, Any]:
-    """Return the number of rows of each node: by direction within a type, and by the other type between two."""
-    ends = [end for each, end in zip(rows.types, (rows.source, rows.target), strict=True) if each == kind]
-    found = [np.bincount(end, minlength=n_nodes) for end in ends]
-    if len(found) == 1:
-        other = rows.types[rows.types[0] == kind]
-        several = sum(other in each.types for each in mine) > 1
-        return {f"{other} ({rows.name})" if several else other: found[0]}
-    if not rows.directed:
-        return {rows.name: found[0] + found[1]}
-    return {f"{rows.name} sent": found[0], f"{rows.name} received": found[1]}
 
 
 def _check_join(kind: str, own: pl.Series, rows: _Rows, column: pl.Series, frame: pl.DataFrame) -> None:
@@ -461,10 +466,10 @@ def _types(name: str, ends: tuple[str, str], graph: Description) -> tuple[str, s
     return found[0], found[1]
 
 
-def _ends(names: Sequence[str], given: RelationTable) -> tuple[str, str]:
+def _ends(names: Sequence[str], given: RelationTable, relation: str) -> tuple[str, str]:
     """Return the columns with the two ends of an edge: those named, those with usual names, or the first two."""
     for key in ("source", "target"):
-        check_column(key, getattr(given, key), names)
+        check_column(f"edges.{relation}.{key}", getattr(given, key), names)
     if len(names) < 2:
         raise ValueError(f"an edge table needs two columns, but there is only one{f', {names[0]!r}' if names else ''}")
     usual = {normalized_name(name): name for name in reversed(names)}

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.canonical import Context, Events
+from hopsight.canonical import Aside, Context, Events
 from hopsight.checks import Refusal, plural, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io.derive import STRUCTURE, Arcs, structure
@@ -38,7 +38,6 @@ class Nodes:
 
     ids: Any
     fields: Mapping[str, Any] = field(default_factory=dict)
-    counts: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # number of rows by relation
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,7 @@ class Relation:
     weight: Any = None
     time: Any = None
     events: Events | None = None
+    directed: bool = False  # whether nodes of one type send and receive
 
 
 def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name: str = "") -> AttributedGraph:
@@ -79,6 +79,13 @@ def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name:
     if all(each.time is not None for each in relations):
         found["edge_time"] = np.concatenate([each.time for each in relations])
     found["events"] = _events(relations, starts)
+    aside = {(kind, name): each for kind in nodes for name, each in nodes[kind].fields.get("aside", {}).items()}
+    found["aside"] = {
+        name: _joined(
+            [replace(each, rows=each.rows + starts[kind]) for (kind, other), each in aside.items() if other == name]
+        )
+        for _, name in aside
+    }
     attributes, names = _stacked({kind: each.fields for kind, each in nodes.items()}, sizes)
     if not names:
         columns = structure(Arcs.of(source, target, n_nodes))
@@ -90,12 +97,19 @@ def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name:
         attribute_names=names,
         node_ids=_ids(nodes),
         node_types=[kind for kind, size in sizes.items() for _ in range(size)],
-        context=_counts(nodes, sizes, starts, n_nodes),
+        context=_counts(sizes, starts, relations),
         name=name,
         **found,
     )
     codes = np.repeat(np.arange(len(relations)), [each.source.size for each in relations])
     return with_relations(graph, source, target, codes, [each.name for each in relations])
+
+
+def _joined(parts: Sequence[Aside]) -> Aside:
+    """Return a column that the tables of several types have."""
+    words = sorted({word for part in parts for word in part.words})
+    codes = [np.searchsorted(words, np.array(part.words, dtype=object)[part.codes]) for part in parts]
+    return Aside(np.concatenate([part.rows for part in parts]), tuple(words), np.concatenate(codes))
 
 
 def _events(relations: Sequence[Relation], starts: Mapping[str, int]) -> Events | None:
@@ -171,16 +185,22 @@ def _ids(nodes: Mapping[str, Nodes]) -> Any:
     return [f"{kind}:{node}" for kind, ids in zip(nodes, plain, strict=True) for node in ids]
 
 
-def _counts(
-    nodes: Mapping[str, Nodes], sizes: Mapping[str, int], starts: Mapping[str, int], n_nodes: int
-) -> Context | None:
-    names = [f"{kind}.{name}" for kind, each in nodes.items() for name in each.counts]
-    counts, column = np.zeros((n_nodes, len(names))), 0
-    for kind, each in nodes.items():
-        for values in each.counts.values():
-            counts[starts[kind] : starts[kind] + sizes[kind], column] = values
-            column += 1
-    return Context(counts, names)
+def _counts(sizes: Mapping[str, int], starts: Mapping[str, int], relations: Sequence[Relation]) -> Context:
+    """Return the number of rows of each node: by direction within a type, and by the other type between two."""
+    columns: dict[str, IntArray] = {}
+    for each in relations:
+        if each.types[0] == each.types[1]:
+            words = [
+                f"{word}edges {each.name!r}" for word in (("outgoing ", "incoming ") if each.directed else ("", ""))
+            ]
+        else:
+            pairs = [{*other.types} for other in relations]
+            by = f" by {each.name!r}" if pairs.count({*each.types}) > 1 else ""
+            words = [f"{other}{by}" for other in reversed(each.types)]
+        for kind, word, end in zip(each.types, words, (each.source, each.target), strict=True):
+            counts = columns.setdefault(f"{kind}.{word}", np.zeros(sum(sizes.values())))
+            counts[starts[kind] : starts[kind] + sizes[kind]] += np.bincount(end, minlength=sizes[kind])
+    return Context(np.column_stack([*columns.values()]), list(columns))
 
 
 def types_of(graph: AttributedGraph) -> list[str]:
@@ -277,12 +297,19 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
         rank_unknown=graph.rank_unknown,
         context=context.checked(rows.size).rows(np.argsort(at)),
         events=_events_within(graph, rows),
+        aside={name: kept for name, each in graph.aside.items() if (kept := _within(each, rows)).rows.size},
         name=graph.name,
     )
     if parts:
         shown = ", ".join(f"{part.name} ({plural(part.n_pairs, 'pair')})" for part in parts)
         notice(f"Ranks {plural(mine.size, 'node')} of type {kind!r}; connected by what they share: {shown}.", notices)
     return with_relations(seen, source, target, codes, names)
+
+
+def _within(column: Aside, rows: IntArray) -> Aside:
+    """Return a column for some nodes, which are in order."""
+    mine = np.isin(np.atleast_2d(column.rows), rows).all(axis=0)
+    return replace(column, rows=np.searchsorted(rows, column.rows[..., mine]), codes=column.codes[mine])
 
 
 def _events_within(graph: AttributedGraph, rows: IntArray) -> Events | None:
@@ -370,7 +397,7 @@ def _context(
         counts, names = known.counts[mine][:, chosen], [known.names[at].removeprefix(f"{kind}.") for at in chosen]
     else:
         degrees = np.bincount(place[graph.edges[:, inside]].ravel(), minlength=mine.size)
-        columns = {kind: degrees} | {part.name: np.diff(part.links.indptr) for part in parts}
+        columns = {"edges to nodes of its type": degrees} | {part.name: np.diff(part.links.indptr) for part in parts}
         counts, names = np.column_stack([*columns.values()]), list(columns)
     varies = np.ptp(counts, axis=0) > 0 if counts.size else np.zeros(len(names), dtype=bool)
     return Context(
