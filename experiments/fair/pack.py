@@ -26,31 +26,11 @@ Record = dict[str, Any]
 
 
 def pack(files: Sequence[Path], into: Path) -> None:
-    """Write ``cells.csv``, ``runs.json``, ``draws.npz`` and ``curves.json``; the latest record of a cell counts."""
-    runs, records = read_runs(files)
-    rows, draws, curves = [], list[bytes](), list[dict[str, Any]]()
-    for name in sorted(records):
-        record = records[name]
-        rows += rows_of(record, draws)
-        if record.get("curve"):
-            one = record["cell"]
-            place = {field: one[field] for field in ("row", "graph", "injection", "seed")}
-            curves.append(place | {"auc": record["curve"]})
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    into.mkdir(parents=True, exist_ok=True)
-    (into / "cells.csv").write_text(text.getvalue(), encoding="utf-8")
-    (into / "runs.json").write_text(json.dumps(runs, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    lines = ",\n".join(json.dumps(curve, separators=(",", ":")) for curve in curves)
-    (into / "curves.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    np.savez_compressed(into / "draws.npz", draws=_matrix(draws))
+    """Write ``cells.csv``, ``runs.json``, ``draws.npz`` and ``curves.json``; the latest record of a cell counts.
 
-
-def read_runs(files: Sequence[Path]) -> tuple[list[Record], dict[str, Record]]:
-    """Return the descriptions of all runs, and the latest record of every cell with the number of its run."""
-    runs, records = list[Record](), dict[str, Record]()
+    Cells of results that are there already stay as they are unless a journal has them.
+    """
+    runs, rows, curves = stored(into)
     for file in files:
         for line in file.read_text(encoding="utf-8").splitlines():
             try:
@@ -59,13 +39,57 @@ def read_runs(files: Sequence[Path]) -> tuple[list[Record], dict[str, Record]]:
                 continue
             if "run" in record:
                 runs.append(record["run"])
-            else:
-                records[key(record["cell"])] = record | {"run": len(runs) - 1}
-    return runs, records
+                continue
+            one, name = record["cell"], key(record["cell"])
+            rows[name] = rows_of(record | {"run": len(runs) - 1})
+            if record.get("curve"):
+                place = {field: one[field] for field in ("row", "graph", "injection", "seed")}
+                curves[name] = place | {"auc": record["curve"]}
+    used = sorted({int(row["run"]) for cell in rows.values() for row in cell})
+    draws, text = list[bytes](), io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in (row for name in sorted(rows) for row in rows[name]):
+        numbers = row["draws"]
+        if numbers:
+            draws.append(numbers)
+        writer.writerow(row | {"run": used.index(int(row["run"])), "draws": len(draws) - 1 if numbers else ""})
+    into.mkdir(parents=True, exist_ok=True)
+    (into / "cells.csv").write_text(text.getvalue(), encoding="utf-8")
+    kept = [runs[each] for each in used]
+    (into / "runs.json").write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    lines = ",\n".join(json.dumps(curves[name], separators=(",", ":")) for name in sorted(curves))
+    (into / "curves.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    np.savez_compressed(into / "draws.npz", draws=_matrix(draws))
 
 
-def rows_of(record: Record, draws: list[bytes]) -> list[dict[str, Any]]:
-    """Return one row per ranking of a cell, one without figures if it did not end well; add its draws to the list."""
+def stored(folder: Path) -> tuple[list[Record], dict[str, list[Record]], dict[str, Record]]:
+    """Return the runs, the rows of every cell with their draws, and the curves of a folder; all may be empty."""
+    if not (folder / "cells.csv").exists():
+        return [], {}, {}
+    rows = dict[str, list[Record]]()
+    places = dict[tuple[str, ...], str]()
+    draws = np.load(folder / "draws.npz")["draws"]
+    with (folder / "cells.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            cell = row | {
+                "injection": int(row["injection"]),
+                "seed": int(row["seed"]),
+                "changes": json.loads(row["changes"]),
+            }
+            name = key(cell)
+            numbers = draws[int(row["draws"])].astype("<u2").tobytes() if row["draws"] else b""
+            rows.setdefault(name, []).append(row | {"draws": numbers})
+            places[row["row"], row["graph"], row["injection"], row["seed"]] = name
+    curves = json.loads((folder / "curves.json").read_text(encoding="utf-8"))
+    found = {
+        places[tuple(str(each[field]) for field in ("row", "graph", "injection", "seed"))]: each for each in curves
+    }
+    return json.loads((folder / "runs.json").read_text(encoding="utf-8")), rows, found
+
+
+def rows_of(record: Record) -> list[Record]:
+    """Return one row per ranking of a cell, one without figures if it did not end well, with its draws as bytes."""
     one, details = record["cell"], record.get("details") or {}
     common = {name: one[name] for name in COLUMNS if name in one}
     common |= {name: record.get(name) for name in ("run", "status", "reason", "seconds", "memory_mb", "gpu_mb")}
@@ -75,10 +99,8 @@ def rows_of(record: Record, draws: list[bytes]) -> list[dict[str, Any]]:
     rows = []
     for ranking, measures in (record.get("rankings") or {"": {}}).items():
         row = common | {"ranking": ranking} | {name: value for name, value in measures.items() if name != "draws"}
-        if "draws" in measures:
-            row["draws"] = len(draws)
-            draws.append(base64.b64decode(measures["draws"]))
-        rows.append({name: _short(row.get(name)) for name in COLUMNS})
+        numbers = base64.b64decode(measures.get("draws", ""))
+        rows.append({name: _short(row.get(name)) for name in COLUMNS} | {"draws": numbers})
     return rows
 
 

@@ -122,3 +122,14 @@ def test_a_cell_is_run_and_packed(tmp_path):
     drawn = np.load(tmp_path / "raw" / "draws.npz")["draws"]
     expected = bootstrap(np.asarray(graph.labels), graph.degrees.astype(float), "Disney", 0)
     assert np.abs(drawn[0] / 65535 - expected).max() < 1e-5
+
+    again = {"cell": late, "status": "ok", "reason": "", "wall": 9.0} | record
+    journal.write_text("\n".join(map(json.dumps, [{"run": {"commit": "def"}}, again])), encoding="utf-8")
+    pack([journal], tmp_path / "raw")
+    with (tmp_path / "raw" / "cells.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["detector"], row["status"], row["run"], row["draws"]) for row in rows] == [
+        ("degree", "ok", "0", "0"),
+        ("paper.pygod:GUIDE", "ok", "1", "1"),
+    ]
+    assert np.array_equal(np.load(tmp_path / "raw" / "draws.npz")["draws"][0], drawn[0])
