@@ -30,7 +30,7 @@ class MADANOracle(Detector):
     def _fit(
         self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callable[..., None] | None
     ) -> NDArray[np.float64]:
-        kept: Any = concentrations(graph, GRID, sigma=self.sigma, seed=self.seed or 0, device=self.device)
+        kept: Any = concentrations(graph, GRID, sigma=self.sigma, device=self.device)
         best = int(np.argmax([roc_auc(graph.labels, row) for row in kept]))
         self.t_ = float(GRID[best])
         return np.asarray(kept[best], dtype=np.float64)

@@ -145,7 +145,6 @@ def test_a_graph_too_large_is_refused_before_the_work() -> None:
         ({"t": "oracle"}, "t must be one of multi, got 'oracle'"),
         ({"t": -1.0}, "t must be 0 or more, got -1.0"),
         ({"sigma": -0.1}, "sigma must be 0 or more"),
-        ({"n_probes": 0}, "n_probes must be at least 1"),
         ({"isolated": "zero"}, "isolated must be one of heat, median"),
         ({"time_limit": 0.0}, "time_limit must be above 0"),
     ],
@@ -172,33 +171,16 @@ def laplacian(rng: np.random.Generator) -> sp.csr_array:
     return sp.csr_array(np.diag(weights.sum(axis=1)) - weights)
 
 
-def naive(laplacian: sp.csr_array, times: np.ndarray) -> np.ndarray:
-    dense = laplacian.toarray()
-    largest = np.linalg.eigvalsh(dense)[-1]
-    return np.array([np.linalg.norm(expm(-time * dense / largest), axis=0) for time in times])
-
-
-def test_a_very_long_time_takes_little_memory(laplacian: sp.csr_array, rng: np.random.Generator) -> None:
-    """Weights near zero make times of 10¹⁸: the series that would be needed is not written down to count it."""
+def test_a_very_long_time_takes_little_memory(laplacian: sp.csr_array) -> None:
+    """Weights near zero make times of 10¹⁸."""
     tracemalloc.start()
-    kept = heat_kept(laplacian, np.array([1e18]), rng=rng)
+    kept = heat_kept(laplacian, np.array([1e18]))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert np.isfinite(kept).all() and peak < 1e7
-    with pytest.raises(ValueError, match=r"h and .* GB"):
-        heat_kept(laplacian, np.array([1e24]), rng=rng, n_probes=2, time_limit=np.inf)
 
 
-def test_probes_are_within_their_stated_error(laplacian: sp.csr_array, rng: np.random.Generator) -> None:
-    times = np.array([1.0, 50.0])
-    exact = naive(laplacian, times) ** 2
-    estimate = heat_kept(laplacian, times, n_probes=800, rng=rng) ** 2
-    error = np.sqrt(np.mean((estimate[:, :89] / exact[:, :89] - 1) ** 2))
-    assert error < 1.5 * np.sqrt(2 / 800)
-
-
-@pytest.mark.parametrize("n_probes", [None, 4])
-def test_the_heats_do_not_depend_on_the_number_of_threads(rng: np.random.Generator, n_probes: int | None) -> None:
+def test_the_heats_do_not_depend_on_the_number_of_threads(rng: np.random.Generator) -> None:
     adjacency = np.triu(rng.random((300, 300)) < 0.05, 1).astype(float)
     adjacency += adjacency.T
     graph = sp.csr_array(np.diag(adjacency.sum(axis=1)) - adjacency)
@@ -206,7 +188,7 @@ def test_the_heats_do_not_depend_on_the_number_of_threads(rng: np.random.Generat
     for count in (1, 2):
         torch.set_num_threads(count)
         with threadpool_limits(count):
-            found.append(heat_kept(graph, np.array([0.5, 20.0]), n_probes=n_probes, rng=np.random.default_rng(0)))
+            found.append(heat_kept(graph, np.array([0.5, 20.0])))
             assert torch.get_num_threads() == count
     torch.set_num_threads(before)
     assert np.array_equal(*found)

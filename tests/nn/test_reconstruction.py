@@ -72,7 +72,6 @@ def test_pairs_of_one_matrix_with_itself_equal_the_dense_form(
     edges = sp.csr_array(np.maximum(edges, edges.T))
     H = torch.from_numpy(rng.normal(size=(30, 4))).requires_grad_()
     target = Target.of(edges, CPU, torch.float64)
-    assert target.symmetric
     errors = dense_errors(H, H, edges, activation)
     expected = (errors + 1e-12).sqrt().sum() if root else errors.sum()
     loss = row_loss(H, H, target, activation, root=root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,7 +30,6 @@ from hopsight.system.threads import few_threads
 FloatArray = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-SOLVERS = ("exact", "paper")
 SPEED = 2e10  # operations per second, roughly
 FEW_COLUMNS = 64  # up to here a search over n_columns² numbers costs less than one over n_nodes · n_columns
 
@@ -57,9 +56,6 @@ class ANOMALOUS(Detector):
         Maximum number of rounds of alternating updates.
     tolerance
         Stop when the objective changes by less than this in a round.
-    solver
-        ``"exact"`` minimizes the objective over W. ``"paper"`` is the authors' solver, which decouples the columns and
-        is exact only without ``beta``; the objective may then rise.
     n_components
         Reduce the attributes to this many principal components first.
     scaling
@@ -68,7 +64,7 @@ class ANOMALOUS(Detector):
     Attributes
     ----------
     objective_ : list of float
-        The objective after every round; with the exact solver it never increases.
+        The objective after every round; it never increases.
     node_weights_, attribute_weights_ : ndarray
         Norms of the rows and of the columns of W: how strongly each node and attribute is chosen.
 
@@ -103,7 +99,6 @@ class ANOMALOUS(Detector):
     phi: float = 0.6
     n_rounds: int = 100
     tolerance: float = 1e-3
-    solver: str = "exact"
     n_components: int | None = None
     scaling: str = "column"
 
@@ -120,14 +115,13 @@ class ANOMALOUS(Detector):
 
     def _alternate(self, X: FloatArray, smoother: Smoother, callback: Callback | None) -> tuple[FloatArray, FloatArray]:
         """Update W and R in turn until the objective settles, and return both."""
-        solve = _solve_exactly if self.solver == "exact" else _solve_decoupled
         weights = np.ones(len(X))  # diagonal of D_R
         rows, columns = np.full(len(X), self.alpha), np.full(X.shape[1], self.beta)  # αD₁, βD₂
         R = smoother.solve(X, weights, X)
         W = np.zeros_like(X)
         self.objective_: list[float] = []
         for number in range(1, self.n_rounds + 1):
-            W = solve(X, R, rows, columns, W)
+            W = _solve(X, R, rows, columns, W)
             row_sizes, column_sizes = _sizes(W), _sizes(W.T)
             rows, columns = 0.5 * self.alpha / row_sizes, 0.5 * self.beta / column_sizes
             unexplained = X - X @ (W.T @ X)
@@ -150,7 +144,6 @@ class ANOMALOUS(Detector):
         for name in ("beta", "gamma", "phi", "tolerance"):
             check_not_negative(name, getattr(self, name))
         check_count("n_rounds", self.n_rounds)
-        check_choice("solver", self.solver, SOLVERS)
         check_choice("scaling", self.scaling, SCALINGS)
 
     def _bytes_needed(self, graph: AttributedGraph) -> int:
@@ -172,9 +165,7 @@ def _sizes(W: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", W, W) + EPSILON))
 
 
-def _solve_exactly(
-    X: FloatArray, R: FloatArray, rows: FloatArray, columns: FloatArray, start: FloatArray
-) -> FloatArray:
+def _solve(X: FloatArray, R: FloatArray, rows: FloatArray, columns: FloatArray, start: FloatArray) -> FloatArray:
     """Solve XXᵀ W XᵀX + diag(rows) W + W diag(columns) = X(X − R)ᵀX in the faster way."""
     gram = X.T @ X  # (n_columns, n_columns)
     right = (X - R).T @ X
@@ -228,16 +219,3 @@ def _solve_many_columns(
     solution = conjugate_gradient(product, scale * (X @ right), start / scale)
     solution *= scale
     return solution
-
-
-def _solve_decoupled(X: FloatArray, R: FloatArray, rows: FloatArray, columns: FloatArray, start: Any) -> FloatArray:
-    """Solve as the authors do: one system (diag(rows) + columns_i + θ_i XXᵀ) z_i = (HQ)_i for each eigenpair of XᵀX."""
-    values, vectors = np.linalg.eigh(X.T @ X)
-    right = X @ ((X - R).T @ (X @ vectors))  # (n_nodes, n_columns)
-    out = np.empty_like(right)
-    for i, theta in enumerate(np.maximum(values, 0.0)):
-        scaled = X / (rows + columns[i])[:, None]
-        base = right[:, i] / (rows + columns[i])
-        system = np.eye(X.shape[1]) + theta * (X.T @ scaled)  # Woodbury: d × d instead of n × n
-        out[:, i] = base - theta * (scaled @ np.linalg.solve(system, X.T @ base))
-    return np.asarray(out @ vectors.T)

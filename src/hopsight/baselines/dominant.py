@@ -59,7 +59,7 @@ class DOMINANT(NetworkDetector):
         How to transform the attributes; see :class:`hopsight.preprocess.AttributeTransform`.
     n_rows
         Sigmoid decoder only: rows of A per epoch, drawn anew for each one; ``"auto"``: all, or in large graphs as many
-        as make 33 million pairs. The scores always use all rows.
+        as make 67 million pairs. The scores always use all rows.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class DOMINANT(NetworkDetector):
         activation, drawn = "none", None
         if self.decoder == "sigmoid":
             activation = "sigmoid"
-            drawn = sample_rows(self.n_rows, n_nodes, rows, edges.squares.device, halved=not root)
+            drawn = sample_rows(self.n_rows, n_nodes, rows, edges.squares.device)
         how = self.attribute_activation_
         of_attributes = row_loss(output.left, output.right, inputs.attributes, how, root=root, run=run)
         of_edges = row_loss(output.units, output.units, edges, activation, root=root, rows=drawn, run=run)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,17 +11,13 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-from scipy.special import ive
 from scipy.stats import rankdata
-from torch import Tensor
 
 from hopsight.baselines.prepare import column_extreme, squared_distances, symmetric_adjacency, transformed
-from hopsight.checks import Refusal, check_choice, check_count, check_not_negative, check_positive
+from hopsight.checks import Refusal, check_choice, check_not_negative, check_positive
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
 from hopsight.nn.device import resolve_device
-from hopsight.nn.gcn import torch_csr
 from hopsight.system.machine import available_memory
 from hopsight.system.threads import one_thread
 
@@ -32,14 +26,8 @@ FloatArray = NDArray[np.float64]
 SMALL_ATTRIBUTES = 1 << 22  # values of a sparse matrix that is made dense
 GRID = np.concatenate([[0.0], 10.0 ** np.linspace(0.0, 4.0, 200)])  # the times of the authors' script
 ROUNDING = 1e-14  # rounding error of an eigenvalue, relative to the largest
-TOLERANCE = 1e-12  # error of the squared heat from truncating the Chebyshev series
-BATCH_VALUES = 1 << 25  # numbers of a Chebyshev series held at a time
-LONG = 1e9  # ρ above which the length of a series is estimated instead of counted
 
-# Rough costs in seconds on two CPU cores, used to refuse fits that would take too long.
-EIGH_CUBE = 1.2e-10  # per n³
-STEP_EDGE = 3e-10  # per stored edge, vector and Chebyshev step
-STEP_NODE = 3e-9  # per node, vector and Chebyshev step
+EIGH_CUBE = 1.2e-10  # seconds per n³ on two CPU cores, to refuse fits that would take too long
 GPU_SPEEDUP = 20.0
 
 
@@ -66,8 +54,6 @@ class MADAN(Detector):
         Reduce the attributes to this many principal components first.
     isolated
         Nodes without edges keep all their heat (``"heat"``, the highest score) or get the ``"median"`` of the others.
-    n_probes
-        Estimate with this many random vectors, with a relative error of about √(2 / n_probes); None: exact.
     time_limit
         Refuse, before starting, a graph that is estimated to take more seconds than this.
 
@@ -104,25 +90,16 @@ class MADAN(Detector):
     sigma: float | None = None
     n_components: int | None = None
     isolated: str = "heat"
-    n_probes: int | None = None
     time_limit: float = 3600.0
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         device = self._check()
-        for_axes, for_heat = rng.spawn(2)
         if self.n_components is not None:
-            attributes, _ = transformed(graph, scaling="auto", n_components=self.n_components, rng=for_axes)
+            attributes, _ = transformed(graph, scaling="auto", n_components=self.n_components, rng=rng.spawn(1)[0])
             graph = AttributedGraph(graph.adjacency, attributes, node_ids=graph.node_ids, directed=graph.directed)
         times = GRID if self.t == "multi" else np.array([float(self.t)])
         weights, self.sigma_ = edge_weights(graph, self.sigma)
-        kept, errors = _concentrations(
-            weights,
-            times,
-            rng=for_heat,
-            n_probes=self.n_probes,
-            time_limit=self.time_limit,
-            device=device,
-        )
+        kept, errors = _concentrations(weights, times, self.time_limit, device)
         if self.isolated == "median" and (graph.degrees == 0).any() and (graph.degrees > 0).any():
             kept[:, graph.degrees == 0] = np.median(kept[:, graph.degrees > 0], axis=1, keepdims=True)
         if self.t != "multi":
@@ -139,15 +116,13 @@ class MADAN(Detector):
         if self.sigma is not None:
             check_not_negative("sigma", self.sigma)
         check_choice("isolated", self.isolated, ("heat", "median"))
-        if self.n_probes is not None:
-            check_count("n_probes", self.n_probes)
         if self.time_limit != np.inf:
             check_positive("time_limit", self.time_limit)
         return resolve_device(self.device)
 
 
 def concentrations(
-    graph: AttributedGraph, times: FloatArray, *, sigma: float | None = None, seed: int = 0, device: str = "auto"
+    graph: AttributedGraph, times: FloatArray, *, sigma: float | None = None, device: str = "auto"
 ) -> FloatArray:
     """Return c_i(t) for every time and node, ``(n_times, n_nodes)``.
 
@@ -156,7 +131,7 @@ def concentrations(
     [[1.0, 1.0], [0.827006, 0.827006]]
     """
     weights, _ = edge_weights(graph, sigma)
-    return _concentrations(weights, times, rng=np.random.default_rng(seed), device=resolve_device(device))[0]
+    return _concentrations(weights, times, np.inf, resolve_device(device))[0]
 
 
 def edge_weights(graph: AttributedGraph, sigma: float | None = None) -> tuple[Any, float]:
@@ -202,14 +177,16 @@ def mean_rank(kept: FloatArray, errors: FloatArray | float = 0.0) -> tuple[Float
     return ranks.mean(axis=0) / kept.shape[1], int(counts.sum())
 
 
-def _concentrations(weights: Any, times: FloatArray, **options: Any) -> tuple[FloatArray, FloatArray]:
+def _concentrations(
+    weights: Any, times: FloatArray, time_limit: float, device: torch.device
+) -> tuple[FloatArray, FloatArray]:
     """Return the heats and their errors at every time: the rounding of an eigenvalue is multiplied by the time."""
     strength = np.asarray(weights.sum(axis=1)).ravel()
     mean = strength.mean()
     if not mean > 0.0:
         return np.ones((len(times), strength.size)), np.zeros(len(times))
     rates = np.asarray(times) / mean
-    return heat_kept(sp.diags_array(strength) - weights, rates, **options), ROUNDING * rates
+    return heat_kept(sp.diags_array(strength) - weights, rates, time_limit, device), ROUNDING * rates
 
 
 def _min_max(attributes: Any) -> tuple[Any, float]:
@@ -259,20 +236,12 @@ def _mostly_severed(weights: FloatArray, edges: Any, n_nodes: int) -> bool:
 
 
 def heat_kept(
-    laplacian: Any,
-    times: FloatArray,
-    *,
-    rng: np.random.Generator,
-    n_probes: int | None = None,
-    time_limit: float = np.inf,
-    device: torch.device | None = None,
+    laplacian: Any, times: FloatArray, time_limit: float = np.inf, device: torch.device | None = None
 ) -> FloatArray:
     """Return c_i(τ) = ‖exp(−τ L / λ_max) δ_i‖₂ for every time and node, ``(n_times, n_nodes)``.
 
     L is a symmetric Laplacian and λ_max its largest eigenvalue. As the exponential is symmetric,
-    c_i(τ)² = exp(−2τ L / λ_max)_ii, so that only a diagonal is needed, which the eigenvectors give. With ``n_probes``
-    random sign vectors z it is estimated by the mean of (exp(−τ L / λ_max) z)_i², from Chebyshev polynomials of L,
-    with a relative error of about √(2 / n_probes).
+    c_i(τ)² = exp(−2τ L / λ_max)_ii, so that only a diagonal is needed, which the eigenvectors give.
 
     Raises
     ------
@@ -282,7 +251,7 @@ def heat_kept(
     Examples
     --------
     >>> L = sp.csr_array([[1.0, -1.0], [-1.0, 1.0]])
-    >>> heat_kept(L, np.array([0.0, 1e9]), rng=np.random.default_rng(0)).round(6).tolist()
+    >>> heat_kept(L, np.array([0.0, 1e9])).round(6).tolist()
     [[1.0, 1.0], [0.707107, 0.707107]]
     """
     device = device or torch.device("cpu")
@@ -290,64 +259,24 @@ def heat_kept(
     times = np.asarray(times, dtype=np.float64)
     if laplacian.diagonal().max(initial=0.0) <= 0.0:  # no edges: no heat flows
         return np.ones((times.size, laplacian.shape[0]))
-    _check_cost(laplacian, times, n_probes, time_limit, device)
+    _check_cost(laplacian.shape[0], times.size, time_limit, device)
     with one_thread():  # MADAN ranks heats that differ by rounding only: their sums must not depend on the threads
-        if n_probes is None:
-            squares = _from_eigenvectors(laplacian, times, device)
-        else:
-            squares = _from_probes(laplacian, times, n_probes, rng, device)
+        squares = _from_eigenvectors(laplacian, times, device)
     return np.sqrt(np.clip(squares, 0.0, 1.0))
 
 
-def _check_cost(
-    laplacian: Any, times: FloatArray, n_probes: int | None, time_limit: float, device: torch.device
-) -> None:
+def _check_cost(n_nodes: int, n_times: int, time_limit: float, device: torch.device) -> None:
     """Refuse a graph that would take too much time or memory, and say what it needs."""
-    n_nodes = laplacian.shape[0]
-    rows = 8e-9 * n_nodes * times.size
-    if n_probes is None:
-        seconds, gigabytes = EIGH_CUBE * n_nodes**3, 5 * 8e-9 * n_nodes**2 + rows
-    else:
-        order = chebyshev_order(float(times.max(initial=0.0)))
-        step = laplacian.nnz * STEP_EDGE + n_nodes * (STEP_NODE + times.size * 2e-11)
-        seconds, gigabytes = n_probes * order * step, 3 * (rows + 8e-9 * order * times.size)
     on_gpu = device.type == "cuda"
-    seconds /= GPU_SPEEDUP if on_gpu else 1.0
+    seconds = EIGH_CUBE * n_nodes**3 / (GPU_SPEEDUP if on_gpu else 1.0)
+    gigabytes = 8e-9 * n_nodes * (5 * n_nodes + n_times)
     memory = (torch.cuda.mem_get_info(device)[0] if on_gpu else available_memory()) / 1e9
     if gigabytes > memory or seconds > time_limit:
-        ways = ["raise time_limit"] * (seconds > time_limit) + ["set n_probes=256 to estimate"] * (n_probes is None)
         raise ValueError(
             f"MADAN's heat kernels of {n_nodes:,} nodes would take about {_duration(seconds)} and "
             f"{gigabytes:.1f} GB (time_limit is {_duration(time_limit)}, {memory:.1f} GB are free): "
-            f"{' or '.join(ways) or 'use another detector'}"
+            f"{'use another detector' if gigabytes > memory else 'raise time_limit or use another detector'}"
         )
-
-
-def chebyshev_order(rho: float, tolerance: float = TOLERANCE) -> int:
-    """Return how many terms of exp(−ρ(1 + x)) = Σ_k (2 − [k=0]) (−1)^k e^{−ρ} I_k(ρ) T_k(x) are needed.
-
-    For a very large ρ it is an upper bound.
-
-    >>> [chebyshev_order(rho, 1e-8) for rho in (1e2, 1e3, 1e4)]
-    [59, 182, 574]
-    """
-    depth = np.log(2 / tolerance)
-    if rho > LONG:
-        return int(np.sqrt(2 * min(rho, 1e30) * depth))
-    terms = 2.0 * ive(np.arange(int(np.sqrt(2 * rho * depth) * 1.5 + depth) + 10), rho)
-    tail = np.cumsum(terms[::-1])[::-1]  # tail[k] is the sum from term k on
-    return max(1, int(np.count_nonzero(tail > tolerance)))
-
-
-def largest_eigenvalue(laplacian: Any, rng: np.random.Generator) -> float:
-    """Return λ_max of a symmetric sparse matrix, or Gershgorin's bound in the rare case that Lanczos fails."""
-    if laplacian.shape[0] < 50:
-        return float(np.linalg.eigvalsh(laplacian.toarray())[-1])
-    start = rng.normal(size=laplacian.shape[0])
-    try:
-        return float(eigsh(laplacian, k=1, which="LA", v0=start, tol=1e-10, return_eigenvectors=False)[0])
-    except ArpackNoConvergence:
-        return float(2 * laplacian.diagonal().max())
 
 
 def _from_eigenvectors(laplacian: Any, times: FloatArray, device: torch.device) -> FloatArray:
@@ -358,50 +287,6 @@ def _from_eigenvectors(laplacian: Any, times: FloatArray, device: torch.device) 
     shares = values.clamp(min=0.0) / values[-1]
     decay = torch.exp(-2.0 * torch.from_numpy(times).to(device)[:, None] * shares)  # (n_times, n_nodes)
     return np.asarray((decay @ vectors.square_().T).cpu().numpy())
-
-
-def _from_probes(
-    laplacian: Any, times: FloatArray, n_probes: int, rng: np.random.Generator, device: torch.device
-) -> FloatArray:
-    """Return the mean of (exp(−τ L / λ_max) z)_i² over random sign vectors z, each used for all times."""
-    n_nodes, largest = laplacian.shape[0], largest_eigenvalue(laplacian, rng)
-    bound = largest * (1 + 1e-6)
-    shifted = sp.csr_array(laplacian * (2.0 / bound) - sp.eye_array(n_nodes, format="csr"))
-    matrix = torch_csr(shifted, device, torch.float64)
-    series = torch.from_numpy(_series(times * (bound / largest) / 2)).to(device)
-    n_terms = series.shape[1]
-    total = torch.zeros((times.size, n_nodes), dtype=torch.float64, device=device)
-    for _ in range(n_probes):
-        signs = torch.from_numpy(rng.integers(0, 2, size=(n_nodes, 1)) * 2.0 - 1.0).to(device)
-        flowed = torch.zeros_like(total)
-        for term, vectors in _batches(_polynomials(matrix, signs, n_terms), max(1, BATCH_VALUES // n_nodes)):
-            flowed += series[:, term : term + vectors.shape[1]] @ vectors.T
-        total += flowed.square_()
-    return np.asarray((total / n_probes).cpu().numpy())
-
-
-def _polynomials(matrix: Tensor, vectors: Tensor, n_terms: int) -> Iterator[Tensor]:
-    """Yield T_0(M) V, T_1(M) V, …: T_{k+1} = 2 M T_k − T_{k−1}."""
-    previous, current = vectors, matrix @ vectors
-    yield previous
-    for _ in range(n_terms - 1):
-        yield current
-        previous, current = current, torch.addmm(previous, matrix, current, beta=-1, alpha=2)
-
-
-def _batches(columns: Iterator[Tensor], size: int) -> Iterator[tuple[int, Tensor]]:
-    """Yield ``size`` columns at a time as one matrix, with the position of its first column."""
-    start = 0
-    while batch := list(islice(columns, size)):
-        yield start, torch.cat(batch, dim=1)
-        start += len(batch)
-
-
-def _series(rates: FloatArray) -> FloatArray:
-    """Return the coefficients of exp(−ρ(1 + x)) in Chebyshev polynomials, one row per rate ρ."""
-    order = np.arange(chebyshev_order(float(rates.max(initial=0.0))) + 1)
-    factor = np.where(order == 0, 1.0, 2.0) * np.where(order % 2, -1.0, 1.0)
-    return np.asarray(factor * ive(order, rates[:, None]))
 
 
 def _duration(seconds: float) -> str:

@@ -17,7 +17,7 @@ from hopsight.system.threads import Run
 
 BLOCK_VALUES = 1 << 19  # reconstructed entries held at a time: 2 MB fit in the cache
 BLOCK_VALUES_ON_GPU = 1 << 26  # enough to keep a GPU busy: 256 MB
-MAX_PAIRS = 1 << 25  # pairs of nodes per epoch with n_rows="auto"
+MAX_PAIRS = 1 << 26  # pairs of nodes per epoch with n_rows="auto"
 EPSILON = 1e-12  # added under the square root, which has no gradient at 0
 
 Block = Tensor | slice  # positions of rows, or consecutive rows
@@ -30,11 +30,6 @@ class Entries(NamedTuple):
     column: Tensor
     values: Tensor
 
-    def between(self, start: int, stop: int) -> Entries:
-        """Return the entries in columns start, …, stop − 1; columns are counted from start."""
-        inside = (self.column >= start) & (self.column < stop)
-        return Entries(self.row[inside], self.column[inside] - start, self.values[inside])
-
 
 @dataclass(frozen=True)
 class Target:
@@ -45,14 +40,13 @@ class Target:
     row_of: Tensor | None  # the row of every stored entry of a sparse T
     squares: Tensor  # ‖t_i‖² of every row, (n_rows,)
     shape: tuple[int, int]
-    symmetric: bool  # checked for a sparse T only
 
     @classmethod
     def of(cls, matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Target:
         """Put a NumPy or SciPy matrix on a device."""
         if not sp.issparse(matrix):
             dense = torch.from_numpy(np.array(matrix)).to(device, dtype)
-            return cls(dense, None, None, dense.square().sum(1), tuple(matrix.shape), False)
+            return cls(dense, None, None, dense.square().sum(1), tuple(matrix.shape))
         rows = sp.csr_array(matrix)
         if not rows.has_canonical_format:
             rows = rows.copy()
@@ -64,7 +58,7 @@ class Target:
         row_of = torch.from_numpy(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))).to(device)
         squares = torch.from_numpy(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
         product = Propagation(forward, backward)
-        return cls(None, product, row_of, squares.to(device, dtype), rows.shape, symmetric)
+        return cls(None, product, row_of, squares.to(device, dtype), rows.shape)
 
     def times(self, right: Tensor) -> Tensor:
         """Return T @ right, differentiable in ``right``."""
@@ -73,13 +67,17 @@ class Target:
         assert self.product is not None
         return self.product(right)
 
-    def subtract_from(self, block: Tensor, rows: Block) -> None:
-        """Subtract the given rows of T in place. Shapes: block (n_block, n_columns), rows (n_block,)."""
+    def subtracted_from(self, values: Tensor, rows: Block, start: int = 0) -> Tensor:
+        """Return the values minus the given rows of T, of a sparse T from column ``start`` on.
+
+        Shapes: values (n_block, n_columns − start), rows (n_block,).
+        """
         if self.dense is not None:
-            block -= self.dense[rows]
-            return
+            return values - self.dense[rows]
         found = self.entries(rows)
-        block[found.row, found.column] -= found.values
+        inside = found.column >= start
+        place = (found.row[inside], found.column[inside] - start)
+        return values.index_put(place, values[place] - found.values[inside])
 
     def entries(self, rows: Block) -> Entries:
         """Return the stored entries of the given rows of a sparse T."""
@@ -138,12 +136,9 @@ def row_errors(left: Tensor, right: Tensor, target: Target, activation: str, run
     """Return ‖t_i − f(R l_i)‖² of every row, block by block; not differentiable."""
     if activation == "none" and target.dense is None:
         return linear_errors(left, right, target)
-    left, right = left.detach(), right.detach()
 
     def errors(rows: Block) -> Tensor:
-        error = _activate(left[rows] @ right.T, activation)
-        target.subtract_from(error, rows)
-        return error.square_().sum(1)
+        return _deviations(left[rows], right, target, activation, rows).square().sum(1)
 
     return torch.cat(list(run(errors, _blocks(left.shape[0], right))))
 
@@ -161,33 +156,22 @@ def row_loss(
     """Return Σ_i √‖t_i − f(R l_i)‖² (``root``) or Σ_i ‖t_i − f(R l_i)‖², differentiable in both factors.
 
     f is ``"none"``, ``"relu"`` or ``"sigmoid"``. With ``rows``, only these rows are summed and the result is scaled up
-    to all rows. Blocks are added up in their order, however many ``run`` works on at once.
+    to all rows. Blocks are added up in their order, however many ``run`` works on at once. If both factors are one
+    tensor, T must be symmetric; a sum of squares then takes every pair of rows once.
     """
-    loss: Tensor
-    if rows is not None:
-        loss = _RowLoss.apply(left, right, target, activation, root, rows, run)  # type: ignore[no-untyped-call]
-        return loss * (left.shape[0] / rows.numel())
-    if activation == "none" and target.dense is None:
-        errors = linear_errors(left, right, target)
-        loss = ((errors + EPSILON).sqrt() if root else errors).sum()
-    elif left is right and target.symmetric and activation == "sigmoid" and not root:
-        loss = _PairLoss.apply(left, target, run)  # type: ignore[no-untyped-call]
-    else:
-        loss = _RowLoss.apply(left, right, target, activation, root, None, run)  # type: ignore[no-untyped-call]
-    return loss
+    if rows is None and activation == "none" and target.dense is None:
+        return _summed(linear_errors(left, right, target), root)
+    once = left is right and rows is None and not root
+    loss: Tensor = _RowLoss.apply(left, right, target, activation, root, once, rows, run)  # type: ignore[no-untyped-call]
+    return loss if rows is None else loss * (left.shape[0] / rows.numel())
 
 
-def sample_rows(
-    n_rows: int | str, n_nodes: int, generator: torch.Generator, device: torch.device, *, halved: bool = False
-) -> Tensor | None:
-    """Draw the rows of an epoch, or return None for all; ``"auto"``: all, or as many as make 33 million pairs.
-
-    ``halved`` says that all rows together cost half their pairs, as for a symmetric target in :func:`row_loss`.
-    """
+def sample_rows(n_rows: int | str, n_nodes: int, generator: torch.Generator, device: torch.device) -> Tensor | None:
+    """Draw the rows of an epoch, or return None for all; ``"auto"``: all, or as many as make 67 million pairs."""
     if isinstance(n_rows, str):
         if n_rows != "auto":
             raise Refusal("n_rows", f"must be a whole number or 'auto', got {n_rows!r}")
-        n_rows = n_nodes if halved and n_nodes**2 <= 2 * MAX_PAIRS else max(1, MAX_PAIRS // n_nodes)
+        n_rows = max(1, MAX_PAIRS // n_nodes)
     check_count("n_rows", n_rows)
     if n_rows >= n_nodes:
         return None
@@ -196,7 +180,7 @@ def sample_rows(
 
 
 class _RowLoss(torch.autograd.Function):
-    """Loss and gradient in one pass over blocks of rows: the gradient of a row follows from its own error."""
+    """Loss and gradient in one pass over blocks of rows, so that the outputs of one block are held at a time."""
 
     @staticmethod
     def forward(
@@ -206,98 +190,43 @@ class _RowLoss(torch.autograd.Function):
         target: Target,
         activation: str,
         root: bool,
+        once: bool,
         rows: Tensor | None,
         run: Run,
     ) -> Tensor:
-        left, right = left.detach(), right.detach()
-
-        def work(block: Block) -> tuple[Block, Tensor, Tensor, Tensor]:
-            part = left[block]
-            lengths, deltas = _deltas(_activate(part @ right.T, activation), target, block, activation)
-            if root:
-                norms = (lengths.square_() + EPSILON).sqrt_()
-                loss = norms.sum()
-                slope = (1.0 / norms)[:, None]
-            else:
-                loss = lengths.square_().sum()
-                slope = torch.full_like(lengths[:, None], 2.0)
-            return block, loss, (deltas @ right).mul_(slope), deltas.T @ (part * slope)
+        def work(block: Any) -> tuple[Any, Tensor, Tensor, Tensor]:
+            start = block.start if once else 0  # earlier blocks have taken the pairs before it
+            with torch.enable_grad():
+                factors = left[block].detach().requires_grad_(), right[start:].detach().requires_grad_()
+                squares = _deviations(*factors, target, activation, block, start).square()
+                loss = 2 * squares.sum() - squares[:, : len(squares)].sum() if once else _summed(squares.sum(1), root)
+            return block, loss.detach(), *torch.autograd.grad(loss, factors)
 
         to_left, to_right = torch.zeros_like(left), torch.zeros_like(right)
         total = torch.zeros((), dtype=torch.float64, device=left.device)
         for block, loss, own, others in run(work, _blocks(left.shape[0] if rows is None else rows, right)):
             total += loss
             to_left[block] = own
-            to_right += others
+            to_right[right.shape[0] - len(others) :] += others
         ctx.save_for_backward(to_left, to_right)
         return total.to(left.dtype)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         to_left, to_right = ctx.saved_tensors
-        return gradient * to_left, gradient * to_right, None, None, None, None, None
+        return gradient * to_left, gradient * to_right, None, None, None, None, None, None
 
 
-class _PairLoss(torch.autograd.Function):
-    """Σ (t_ij − σ(u_i·u_j))² for a symmetric sparse T; every pair of rows is computed once."""
-
-    @staticmethod
-    def forward(ctx: Any, units: Tensor, target: Target, run: Run) -> Tensor:
-        units = units.detach()
-        n_rows = units.shape[0]
-
-        def work(block: slice) -> tuple[slice, Tensor, Tensor, Tensor]:
-            part, entries = units[block], target.entries(block)
-            losses, own = [], torch.zeros_like(part)
-            for start, stop in ((block.start, block.stop), (block.stop, n_rows)):
-                others = units[start:stop]
-                lengths, deltas = _sparse_deltas((part @ others.T).sigmoid_(), entries.between(start, stop), "sigmoid")
-                losses.append(lengths.square_().sum())
-                own.addmm_(deltas, others)
-            return block, losses[0] + 2 * losses[1], own, deltas.T @ part  # the last: gradient of the other rows
-
-        slope = torch.zeros_like(units)
-        total = torch.zeros((), dtype=torch.float64, device=units.device)
-        for block, loss, own, others in run(work, _blocks(n_rows, units)):
-            total += loss
-            slope[block] += own
-            slope[block.stop :] += others
-        ctx.save_for_backward(slope.mul_(4.0))
-        return total.to(units.dtype)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (slope,) = ctx.saved_tensors
-        return gradient * slope, None, None
-
-
-def _deltas(output: Tensor, target: Target, block: Block, activation: str) -> tuple[Tensor, Tensor]:
-    """Return ‖f_i − t_i‖ of every row, and the deltas (f − t) f′, from the outputs f, which are overwritten."""
-    if target.dense is None:
-        return _sparse_deltas(output, target.entries(block), activation)
-    slope = None
+def _deviations(left: Tensor, right: Tensor, target: Target, activation: str, rows: Block, start: int = 0) -> Tensor:
+    """Return f(left rightᵀ) − T for some rows of T, from its column ``start`` on."""
+    output = left @ right.T
     if activation != "none":
-        slope = (output > 0).to(output.dtype) if activation == "relu" else output * (1 - output)
-    output -= target.dense[block]
-    lengths = torch.linalg.vector_norm(output, dim=1)
-    return lengths, output if slope is None else output.mul_(slope)
+        output = output.relu() if activation == "relu" else output.sigmoid()
+    return target.subtracted_from(output, rows, start)
 
 
-def _sparse_deltas(output: Tensor, entries: Entries, activation: str) -> tuple[Tensor, Tensor]:
-    """Return the same for a sparse T: where it stores nothing f − t is f, so that one matrix suffices."""
-    flat, place = output.view(-1), entries.row * output.shape[1] + entries.column
-    outputs = flat[place]
-    error = outputs - entries.values
-    flat[place] = error
-    lengths = torch.linalg.vector_norm(output, dim=1)
-    if activation == "relu":
-        flat[place] = error * (outputs > 0)
-    elif activation == "sigmoid":
-        flat[place] = outputs
-        square = output.square()
-        output = square.addcmul_(square, output, value=-1)  # f · f (1 − f)
-        output.view(-1)[place] = error * outputs * (1 - outputs)
-    return lengths, output
+def _summed(errors: Tensor, root: bool) -> Tensor:
+    return ((errors + EPSILON).sqrt() if root else errors).sum()
 
 
 def _blocks(rows: Tensor | int, right: Tensor) -> Iterator[Any]:
@@ -324,9 +253,3 @@ def row_slices(n_rows: int, n_columns: int, n_values: int) -> Iterator[slice]:
     step = max(1, n_values // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
-
-
-def _activate(values: Tensor, activation: str) -> Tensor:
-    if activation == "none":
-        return values
-    return values.relu_() if activation == "relu" else values.sigmoid_()
