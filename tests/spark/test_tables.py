@@ -17,11 +17,9 @@ from hopsight.spark.tables import (
     check_unique,
     encode_attributes,
     encode_column,
-    merge_facts,
     plan_attributes,
     plan_column,
     read_inputs,
-    summarize,
 )
 
 COLUMNS: dict[str, list[Any]] = {
@@ -40,12 +38,10 @@ COLUMNS: dict[str, list[Any]] = {
 }
 
 
-def encode_in_parts(column: Any, missing: str, notices: list[str]) -> Any:
-    """Summarize a column in two batches, as two tasks would, and encode it in two."""
-    halves = [column[:2], column[2:]]
-    rows = [np.array([0, 1]), np.array([2, 3])]
-    facts = merge_facts(*(summarize(half, where) for half, where in zip(halves, rows, strict=True)))
-    plan = plan_column(column.name, column.dtype, facts, lambda name: column.n_unique(), missing, notices)
+def encode_in_parts(column: Any, missing: str) -> Any:
+    """Plan a column as a whole, and encode it in two batches, as two tasks would."""
+    plan = plan_column(column, missing=missing)
+    halves = (column[:2], column[2:])
     return None if plan is None else (np.concatenate([encode_column(half, plan) for half in halves]), list(plan.names))
 
 
@@ -53,21 +49,28 @@ def encode_in_parts(column: Any, missing: str, notices: list[str]) -> Any:
 @pytest.mark.parametrize("missing", ["refuse", "mean", "fill"])
 def test_a_column_in_parts_is_encoded_like_the_whole(name: str, missing: str) -> None:
     column = pl.Series(name, COLUMNS[name], strict=False)
-    whole_notices, notices = [], []
     try:
-        matrix, names = encode([column], 4, missing=missing, notices=whole_notices)
-    except ValueError as error:
-        if "no attribute column" in str(error):
-            assert encode_in_parts(column, missing, notices) is None
-            assert notices == whole_notices
-            return
-        with pytest.raises(ValueError) as caught:
-            encode_in_parts(column, missing, notices)
-        assert str(caught.value) == str(error)
+        matrix, names = encode([column], 4, missing=missing)
+    except ValueError:
+        assert encode_in_parts(column, missing) is None
         return
-    found, found_names = encode_in_parts(column, missing, notices)
+    found, found_names = encode_in_parts(column, missing)
     np.testing.assert_allclose(found, matrix)
-    assert (found_names, notices) == (names, whole_notices)
+    assert found_names == names
+
+
+def test_cells_after_the_planned_rows_are_read_by_the_plan() -> None:
+    """Text among numbers is marked for a refusal, an unknown value is no category, and codes stay codes."""
+    plan = plan_column(pl.Series("age", ["31", "n/a"]), missing="fill")
+    assert plan is not None and encode_column(pl.Series(["7", "old", ""]), plan).tolist() == [
+        [7, 0],
+        [np.inf, 0],
+        [31, 1],
+    ]
+    plan = plan_column(pl.Series("city", ["Oslo", "Bern"]), missing="fill")
+    assert plan is not None and encode_column(pl.Series(["Rome", "Oslo"]), plan).tolist() == [[0, 0], [0, 1]]
+    plan = plan_column(pl.Series("zip", ["007", "012"]), missing="fill", category=["zip"])
+    assert plan is not None and plan.names == ("zip=007", "zip=012")
 
 
 def test_both_engines_refuse_a_wrong_label_in_the_same_words(spark: Any) -> None:

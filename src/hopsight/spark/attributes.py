@@ -36,6 +36,9 @@ def fit_transform(
     check_choice("scaling", scaling, SCALINGS)
     n_columns = len(names)
     n_nodes, lowest, n_filled, peak = _extent(nodes)
+    if not np.isfinite(peak).all():
+        odd = names[int(np.argmin(np.isfinite(peak)))]
+        raise ValueError(f"attribute {odd!r}: a cell is not a finite number, unlike those before; correct or ignore it")
     if scaling == "auto":
         scaling = "none" if lowest >= 0 and n_filled <= 0.1 * n_nodes * n_columns else "mixed"
     plain = AttributeTransform(list(names), scaling, np.zeros(n_columns), np.ones(n_columns))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import check_count
 from hopsight.detectors.base import Callback
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
@@ -17,6 +16,7 @@ from hopsight.hcm.evidence import EdgeBaseline
 from hopsight.hcm.groups import Group
 from hopsight.hcm.splits import Splits, pool_seed, split_seed
 from hopsight.io.notices import notice_merged
+from hopsight.io.tables import DIRECTED
 from hopsight.runs.console import Progress
 from hopsight.runs.folder import Stages
 from hopsight.spark import model
@@ -35,7 +35,6 @@ from hopsight.spark.graph import (
 from hopsight.spark.pairs import Sources, choose_pool, compare_ends, drop_edges, kept_edges, search_hops
 from hopsight.spark.results import (
     Detection,
-    average_fits,
     collect_groups,
     edge_rows,
     edge_table,
@@ -63,10 +62,9 @@ def detect(
     missing: str = "fill",
     directed: bool = False,
     typed: bool = True,
+    category: Sequence[str] = (),
     n_blocks: int | None = None,
     progress: Progress | None = None,
-    repeat: int = 1,
-    top: int = 20,
 ) -> Detection:
     """Find the nodes and edges of a graph in two DataFrames that look out of place.
 
@@ -79,7 +77,7 @@ def detect(
         The edge list and the node table, with the columns that :func:`hopsight.load` expects in files.
     detector
         The hyperparameters; default ``CrossHCM()``.
-    label, ignore, source_column, target_column, id_column, missing, directed
+    label, ignore, source_column, target_column, id_column, missing, directed, category
         As in :func:`hopsight.load`.
     typed
         False reads text that looks like a number as a number, as in CSV files.
@@ -87,10 +85,6 @@ def detect(
         Number of blocks that the nodes are divided into; more blocks give smaller tasks. None chooses.
     progress
         Reports the stages and the epochs of the training.
-    repeat, top
-        Number of fits, with the seeds s, s + 1, …; several rank nodes by their mean score and add the column
-        ``stability``, the share of fits in which a node is among the first: the flagged ones, or else ``top`` nodes.
-        Edges are those of the first fit.
     """
     detector = replace(detector or CrossHCM())  # without what an earlier fit has set
     detector.check()
@@ -99,10 +93,6 @@ def detect(
         raise ValueError("the Spark engine trains networks; set networks to True")
     if detector.dropout and detector.dropout_at_prediction:
         raise ValueError("the Spark engine judges edges without dropout; set dropout_at_prediction to False")
-    check_count("repeat", repeat)
-    check_count("top", top)
-    if repeat > 1 and detector.seed is None:
-        raise ValueError("repeated fits count on from a seed; set the seed of the detector")
     show, notices = progress or Progress(), list[str]()
     context = edges.sparkSession.sparkContext
 
@@ -120,31 +110,22 @@ def detect(
             with errors_about("nodes"):
                 check_unique(inputs.nodes)
                 plans = plan_attributes(
-                    inputs.nodes, inputs.columns, label=label, ignore=ignore, missing=missing, notices=notices
-                )
+                    inputs.nodes, inputs.columns, label=label, ignore=ignore, missing=missing, category=category,
+                    ours=DIRECTED in edges.columns, notices=notices,
+                )  # fmt: skip
         names = [name for plan in plans for name in plan.names]
         graph = Graph(encode_attributes(inputs.nodes, plans), inputs.edges, names, directed)
-        if repeat > 1:
-            show.say(f"Fit 1 of {repeat}, with seed {detector.seed}")
-        first = fit(graph, detector, n_blocks, stages, notices, progress)
-        layout, others = first.nodes.layout, []
-        for number in range(1, repeat):
-            again = replace(detector, seed=int(detector.seed or 0) + number)
-            show.say(f"Fit {number + 1} of {repeat}, with seed {again.seed}")
-            fitted = fit(graph, again, layout.n_blocks, stages, [], progress)  # notices are those of the first fit
-            others.append(fitted.scores)
-            for frame in fitted.held:
-                frame.unpersist()
+        found = fit(graph, detector, n_blocks, stages, notices, progress)
         with stages.stage("rank"):
-            found = _ranked(first, others, detector, top, notices, directed)
+            tables = _ranked(found, detector, notices, directed)
         context.setJobDescription(None)
-    notice_merged(first.cells, notices)
+    layout, cells = found.nodes.layout, found.cells
+    notice_merged(cells, notices)
     sizes = {
-        "n_nodes": layout.n_nodes, "n_edges": first.cells.n_edges, "n_attributes": len(names), "directed": directed,
-        "n_duplicates": first.cells.n_duplicates, "n_self_loops": first.cells.n_self_loops,
-        "n_blocks": layout.n_blocks,
+        "n_nodes": layout.n_nodes, "n_edges": cells.n_edges, "n_attributes": len(names), "directed": directed,
+        "n_duplicates": cells.n_duplicates, "n_self_loops": cells.n_self_loops, "n_blocks": layout.n_blocks,
     }  # fmt: skip
-    return Detection(*found, sizes, stages.seconds, notices, graph.nodes, names, detector)
+    return Detection(*tables, found.fitted, sizes, stages.seconds, notices, graph.nodes, names, detector)
 
 
 @dataclass(frozen=True)
@@ -167,7 +148,6 @@ class Fit:
     scores: DataFrame  # one row per node, with the columns of evidence.SCORES
     fitted: dict[str, Any]  # what the local engine sets on a fitted CrossHCM, if its size does not depend on the graph
     dissimilarity: NDArray[np.float64]  # of a sample of the edges
-    held: tuple[DataFrame, ...]  # tables in memory that the nodes and edges are read from
 
 
 def fit(
@@ -240,20 +220,16 @@ def fit(
         "n_classes_": trained.n_classes, "directed_": graph.directed, "split_seed_": run_seed, "judging_seed_": 0,
         "edge_baseline_": edge_baseline, "edge_threshold_": limit_of_edges, **found,
     }  # fmt: skip
-    return Fit(nodes, cells, edges, scores, fitted, sampled_edges.dissimilarity, (nodes.held, cells.rows, judged))
+    return Fit(nodes, cells, edges, scores, fitted, sampled_edges.dissimilarity)
 
 
 def _ranked(
-    first: Fit, others: Sequence[DataFrame], detector: CrossHCM, top: int, notices: list[str], directed: bool
-) -> tuple[DataFrame, DataFrame, list[Group], dict[str, Any]]:
-    """Return the tables of nodes and edges, the groups and the fitted values; of several fits, the means."""
-    fitted, scores, nodes = first.fitted, first.scores, first.nodes.rows
-    if others:
-        fits = [scores, *others]
-        scores, fitted["threshold_"] = average_fits(fits, nodes, first.nodes.layout.n_nodes, detector, top)
-    scores = cached(scores)
-    groups = collect_groups(scores, first.edges, nodes, fitted["edge_baseline_"], fitted["kind_thresholds_"], notices)
+    found: Fit, detector: CrossHCM, notices: list[str], directed: bool
+) -> tuple[DataFrame, DataFrame, list[Group]]:
+    """Return the tables of nodes and edges, and the groups."""
+    fitted, nodes, scores = found.fitted, found.nodes.rows, cached(found.scores)
+    groups = collect_groups(scores, found.edges, nodes, fitted["edge_baseline_"], fitted["kind_thresholds_"], notices)
     ranked = computed(node_table(scores, nodes, detector, fitted["threshold_"]))
-    edges = edge_table(first.edges, nodes, fitted["edge_threshold_"], directed=directed)
-    edges = computed(with_reasons(edges, first.dissimilarity))  # texts are made last, so that they are not shuffled
-    return ranked, edges, groups, fitted
+    edges = edge_table(found.edges, nodes, fitted["edge_threshold_"], directed=directed)
+    edges = computed(with_reasons(edges, found.dissimilarity))  # texts are made last, so that they are not shuffled
+    return ranked, edges, groups

@@ -62,15 +62,12 @@ class PlacedNodes:
         Blocks and tasks.
     unit, magnitude
         The standard deviation of all x, and the power of two next to the largest of them.
-    held
-        The table in memory that the rows are read from.
     """
 
     rows: DataFrame
     layout: Layout
     unit: float
     magnitude: float
-    held: DataFrame
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ def place_nodes(
     layout = Layout(tuple(counts.get(block, 0) for block in range(n_blocks)), n_tasks)
     first = F.element_at(F.array([F.lit(start) for start in layout.offsets.tolist()]), F.col("block") + 1)
     numbered = placed.withColumn("number", (first + F.col("position")).cast("long"))
-    return PlacedNodes(numbered, layout, magnitude * (deviation or 1.0), magnitude, placed)
+    return PlacedNodes(numbered, layout, magnitude * (deviation or 1.0), magnitude)
 
 
 def choose_blocks(n_nodes: int, width: int, n_tasks: int, n_folds: int) -> int:

@@ -133,7 +133,6 @@ class ShownCrossHCM(CrossHCM):
     """A CrossHCM with the values of an excerpt, whose groups were found on the cluster."""
 
     groups_: list[Group] = []  # noqa: RUF012
-    stability_: NDArray[np.float64]  # after several fits
 
 
 ShownCrossHCM.__name__ = CrossHCM.__name__  # the name that explanations and the report print
@@ -189,8 +188,6 @@ def _fitted(
     model.evidence_ = {kind: excerpt.nodes[kind] for kind in KINDS}
     if "decided_by" in excerpt.nodes:
         model.decided_by_ = np.array([detector.evidence.index(kind) for kind in excerpt.nodes["decided_by"]])
-    if "stability" in excerpt.nodes:
-        model.stability_ = excerpt.nodes["stability"]
     model.edge_index_, model.directed_ = graph.edges, graph.directed
     ends = (source, target) if graph.directed else (np.minimum(source, target), np.maximum(source, target))
     order = np.lexsort(ends[::-1])  # that of graph.edges

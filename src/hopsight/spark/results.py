@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hopsight.detectors.table import WEIGHTS
 from hopsight.detectors.tails import flag_limit
 from hopsight.explanations.attributes import Places
 from hopsight.explanations.edges import edge_reasons
@@ -20,7 +18,6 @@ from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import EDGE_SHAPE, KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import Group, find_groups
 from hopsight.spark.blocks import Array, Layout, Row, arc_ends, column, map_columns
-from hopsight.spark.evidence import SCORES, score_thresholds
 from hopsight.spark.model import edge_features, edge_values
 from hopsight.spark.order import OrderedColumn, double, in_order, ordered_columns
 from hopsight.spark.session import splitting_hubs
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
 SHARES = np.linspace(0.02, 0.98, 49)  # of the nodes, below the quantiles that a model keeps
 EDGE_VALUES = ("hop", "probability", "variance", "surprise", "score")
 NODE_VALUES = ("degree", "ahp", "iv", "hav", *KINDS)
-AVERAGED = (*KINDS, "score")  # over several fits; the other columns are those of the first fit
 GROUP_KINDS = ("ring", "lockstep")
 MOST_SUSPECTS = 1 << 20
 MOST_EDGES = 1 << 23
@@ -45,7 +41,7 @@ class Detection:
     ----------
     scores
         One row per node, most anomalous first: node, rank, score, flagged, judged, degree, ahp, iv, hav, each kind of
-        evidence, decided_by, the kind that adds most to the score, and, after several fits, stability.
+        evidence, and decided_by, the kind that adds most to the score.
     edges
         One row per edge, most anomalous first: source, target, rank, hop, probability, variance, surprise, score,
         flagged, reason.
@@ -81,8 +77,7 @@ class Detection:
     def model(self) -> CrossHCM:
         """Return a detector that judges other graphs on one machine, and can be saved.
 
-        It has the scores of this graph as coarse quantiles, and explains nothing. After several fits it judges with the
-        networks of the first and the threshold of the mean.
+        It has the scores of this graph as coarse quantiles, and explains nothing.
         """
         model = replace(self.detector)
         for name, value in self.fitted.items():
@@ -110,7 +105,6 @@ def node_table(rows: DataFrame, nodes: DataFrame, detector: CrossHCM, threshold:
     decided = ", ".join(f"'{kind}'" for kind in detector.evidence)
     values = ["cast(1 as int) as judged", *NODE_VALUES]
     values += [f"element_at(array({decided}), decided_by + 1) as decided_by"] if detector.score == "evidence" else []
-    values += ["stability"] if "stability" in rows.columns else []
     named = rows.join(nodes.selectExpr("id", "number", "row as place"), "number").drop("number")
     ordered = in_order(named, score=False, place=True)
     return ordered.selectExpr("id as node", "row + 1 as rank", "score", _flagged(threshold), *values)
@@ -212,37 +206,6 @@ def collect_groups(
         evidence = rows.column(kind).to_numpy()
         found += find_groups(kind, ends, side, evidence, evidence > limits[kind])
     return [replace(group, members=ids[group.members]) for group in found]
-
-
-def average_fits(
-    fits: Sequence[DataFrame], nodes: DataFrame, n_nodes: int, detector: CrossHCM, top: int
-) -> tuple[DataFrame, float]:
-    """Return the mean scores and evidence of several fits with the stability, and the threshold.
-
-    Stability is the share of fits in which a node is among the first: the flagged ones or, where none is, ``top``
-    nodes. Ties are broken in the order of the node table. See :mod:`hopsight.runs.detect`.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    means = fits[0]
-    for number, fit in enumerate(fits[1:]):
-        means = means.join(fit.select("number", *(F.col(name).alias(f"{name}{number}") for name in AVERAGED)), "number")
-    sums = {name: " + ".join([name, *(f"{name}{number}" for number in range(len(fits) - 1))]) for name in AVERAGED}
-    averages = {name: f"({total}) / {len(fits)} as {name}" for name, total in sums.items()}
-    means = means.selectExpr("number", *(averages.get(name, name) for name in SCORES))
-    weighted = [WEIGHTS[kind] * F.col(kind) for kind in detector.evidence]
-    strongest = F.greatest(*weighted) if len(weighted) > 1 else weighted[0]
-    decided = F.array_position(F.array(*weighted), strongest) - 1
-    means = means.withColumn("decided_by", decided.cast("int"))
-    limit, _ = score_thresholds(means, n_nodes, detector)
-    n_first = means.filter(F.col("score") > limit).count() or min(top, n_nodes)
-    first = []
-    for fit in fits:
-        placed = fit.select("number", "score").join(nodes.selectExpr("number", "row as place"), "number")
-        first.append(in_order(placed, score=False, place=True).filter(f"row < {n_first}").select("number"))
-    times = reduce(lambda one, other: one.unionAll(other), first).groupBy("number").agg(F.count("*").alias("times"))
-    share = F.coalesce("times", F.lit(0)) / len(fits)
-    return means.join(times, "number", "left").withColumn("stability", share).drop("times"), limit
 
 
 def _flagged(threshold: float) -> str:

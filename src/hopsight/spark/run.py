@@ -16,7 +16,7 @@ from hopsight.io.sources import files, kind_of, reading, resolve
 from hopsight.io.tables import DIRECTED, find_id
 from hopsight.runs.console import Progress, console, show_ranking
 from hopsight.runs.folder import RECORD, checksums, claim, notices, write_record
-from hopsight.runs.request import Request, Source, make_detector
+from hopsight.runs.request import Request, make_detector
 from hopsight.runs.results import now
 from hopsight.system.cells import guarded
 from hopsight.system.machine import machine, versions
@@ -31,7 +31,7 @@ FILES = (
     "model", RECORD,
 )  # fmt: skip
 DETECTOR = "cross_hcm"
-LOCAL_ONLY = ("weight_column", "time_column", "type_column", "name_column", "category", "duplicates", "bipartite")
+LOCAL_ONLY = ("weight_column", "time_column", "type_column", "name_column", "duplicates", "bipartite")
 
 
 def detect_files(
@@ -82,7 +82,6 @@ def _check(request: Request, resume: bool) -> None:
     """Refuse what can be refused before anything is read."""
     check_count("top", request.top)
     check_count("seed", request.seed, low=0)
-    check_count("repeat", request.repeat)
     check_choice("missing", request.source.missing, MISSING)
     if request.detector != DETECTOR:
         raise ValueError(
@@ -90,41 +89,45 @@ def _check(request: Request, resume: bool) -> None:
         )
     if resume:
         raise Refusal("resume", "is for the local engine: the Spark engine keeps no checkpoint")
+    if request.repeat != 1:
+        raise Refusal("repeat", "is for the local engine: run the Spark engine with several seeds instead")
+    if request.learn_from is not None:
+        raise Refusal(
+            "learn_from",
+            "is for the local engine: detect on Spark without labels, or leave out " + option("engine", "spark"),
+        )
     if request.memory_limit is not None:
         raise Refusal("memory_limit", "is for the local engine: the Spark engine cannot enforce a memory limit")
     if request.source.path is None or request.source.nodes is None:
         raise ValueError("the Spark engine needs an edge list and a node table; pass EDGES --nodes NODES")
     for name in LOCAL_ONLY:
         if getattr(request.source, name) not in (None, (), False):
-            raise Refusal(name, "is for the local engine: Spark has no weights, times, kinds or declared categories")
+            raise Refusal(name, "is for the local engine: the Spark engine has no weights, times, names or types")
     if request.source.derive not in (None, "none"):
         raise ValueError(f"the Spark engine derives no attributes; pass {option('derive', 'none')}")
 
 
-def _frame(spark: SparkSession, source: str, converted: Path) -> tuple[DataFrame, Table | None]:
-    """Open a table: Spark reads Parquet files where they are, and polars converts any other table to Parquet first."""
+def _open(source: str) -> Table | None:
+    """Open a table of this machine; Spark opens any other."""
     if "://" in source:
-        return spark.read.parquet(source), None
+        return None
     place = resolve(source)
     with reading(place):
-        table = open_table(place)
-        if kind_of(files(source)[0]) == "parquet":
-            return spark.read.parquet(str(Path(source).resolve())), table
-        table.scan(table.names, text=table.names).sink_parquet(converted)
-    return spark.read.parquet(str(converted.resolve())), table
+        return open_table(place)
 
 
-def _check_codes(table: Table | None, source: Source) -> None:
-    """Refuse codes with leading zeros, which the local engine reads as categories and Spark would read as numbers."""
+def _frame(spark: SparkSession, source: str, table: Table | None, text: Sequence[str], converted: Path) -> DataFrame:
+    """Return a table: Spark reads Parquet files where they are, and polars converts any other to Parquet first.
+
+    Columns named in ``text`` are never read as numbers.
+    """
     if table is None:
-        return
-    known = {find_id(table.names, source.id_column), *source.ignore}
-    odd = next((name for name in table.codes() if name not in known), None)
-    if odd is not None:
-        raise ValueError(
-            f"cannot read {source.nodes}: the Spark engine has no categories such as the codes in column {odd!r}; pass "
-            f"{option('ignore', [odd])}"
-        )
+        return spark.read.parquet(source)
+    if kind_of(files(source)[0]) == "parquet":
+        return spark.read.parquet(str(Path(source).resolve()))
+    with reading(resolve(source)):
+        table.scan(table.names, text=text).sink_parquet(converted)
+    return spark.read.parquet(str(converted.resolve()))
 
 
 def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress, folder: Path) -> Detection:
@@ -132,9 +135,15 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
     from hopsight.spark.tables import TableError
 
     source = request.source
-    edges, edge_table = _frame(spark, str(source.path), folder / "edges.parquet")
-    nodes, node_table = _frame(spark, str(source.nodes), folder / "nodes.parquet")
-    _check_codes(node_table, source)
+    paths = str(source.path), str(source.nodes)
+    edge_table, node_table = (_open(path) for path in paths)
+    edges = _frame(spark, paths[0], edge_table, edge_table.names if edge_table else (), folder / "edges.parquet")
+    category, ids = list(source.category), list[str]()
+    if node_table is not None:
+        ids = [find_id(node_table.names, source.id_column)]
+        named = (*ids, *category, *source.ignore, source.label)
+        category += [name for name in node_table.codes() if name not in named]
+    nodes = _frame(spark, paths[1], node_table, [*ids, *category], folder / "nodes.parquet")
     _check_columns(edges.columns, request)
     options = ("label", "ignore", "source_column", "target_column", "id_column", "missing", "directed")
     try:
@@ -143,9 +152,8 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
             nodes,
             detector,
             typed=all(table is None or table.typed for table in (edge_table, node_table)),
+            category=category,
             progress=show,
-            repeat=request.repeat,
-            top=request.top,
             **{name: getattr(source, name) for name in options},
         )
     except TableError as error:
@@ -202,12 +210,7 @@ def _show(found: Detection, rows: Sequence[Any], folder: Path, n_flagged: int) -
     from rich.text import Text
 
     ranked = [(row["node"], row["score"]) for row in rows]
-    columns = {"decided by": "{decided_by}", "stability": "{stability:.0%}"}
-    more = {
-        name: [text.format(**row.asDict()) for row in rows]
-        for name, text in columns.items()
-        if name.replace(" ", "_") in found.scores.columns
-    }
+    more = {"decided by": [row["decided_by"] for row in rows]} if "decided_by" in found.scores.columns else {}
     show_ranking(ranked, n_nodes=found.graph["n_nodes"], n_flagged=n_flagged, threshold=found.threshold, more=more)
     written = ", ".join(str(folder / name) for name in ("report.html", "scores.csv", RECORD))
     console().print(Text(f"Written: {written}"))
