@@ -15,7 +15,7 @@ import pytest
 import hopsight
 from checks import CHECKS, Make
 from hopsight.benchmark import Options, make_suite
-from hopsight.benchmark.execute import execute
+from hopsight.benchmark.cells import execute
 from hopsight.cli import main
 from hopsight.detectors import DETECTORS, get_detector, registry
 from hopsight.detectors.base import Callback, Detector

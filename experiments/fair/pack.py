@@ -105,9 +105,9 @@ def rows_of(record: Record) -> list[Record]:
 
 
 def _matrix(draws: Sequence[bytes]) -> NDArray[np.uint16]:
-    """Return (n_rows, 2, n_draws) shares of 65,535: ROC-AUC and average precision."""
-    numbers = [np.frombuffer(each, dtype="<u2").reshape(2, -1) for each in draws]
-    return np.stack(numbers) if numbers else np.empty((0, 2, 0), dtype="<u2")
+    """Return (n_rows, n_draws) ROC-AUC in shares of 65,535."""
+    numbers = [np.frombuffer(each, dtype="<u2") for each in draws]
+    return np.stack(numbers) if numbers else np.empty((0, 0), dtype="<u2")
 
 
 def _short(value: Any) -> Any:

@@ -27,7 +27,6 @@ RESERVED = tuple(name for name, graph in GRAPHS.items() if graph.reserved)
 SAME_LABELS = "Enron (BOND)"  # reserved, but with the edges and labels of Enron, which is not
 STRICT = tuple(name for name in RESERVED if name != SAME_LABELS)
 SECTIONS = {"in_sample": IN_SAMPLE, "reserved": RESERVED, "leak_free": LEAK_FREE}
-MEASURES = ("auc", "average_precision")  # in the order of the draws
 NUMBERS = (
     "auc", "average_precision", "precision_at_n", "mean_anomalous", "mean_normal", "seconds", "memory_mb", "gpu_mb",
 )  # fmt: skip
@@ -42,7 +41,7 @@ class Results:
     rows
         One per cell and ranking, as in ``cells.csv``, with numbers as numbers.
     draws
-        (n, 2, n_draws) ROC-AUC and average precision of resampled nodes.
+        (n, n_draws) ROC-AUC of resampled nodes.
     """
 
     rows: tuple[Row, ...]
@@ -80,11 +79,11 @@ class Results:
         rows = self.fixed(detector, graph)
         return float(np.mean([row[measure] for row in rows])) if rows else float("nan")
 
-    def samples(self, detector: str, graph: str, measure: str = "auc") -> FloatArray:
-        """Return the measure of resampled repetitions and nodes; the same sample is the same for every detector."""
-        return self.resampled(self.fixed(detector, graph), graph, measure)
+    def samples(self, detector: str, graph: str) -> FloatArray:
+        """Return the ROC-AUC of resampled repetitions and nodes; the same sample is the same for every detector."""
+        return self.resampled(self.fixed(detector, graph), graph)
 
-    def resampled(self, rows: Sequence[Row], graph: str, measure: str = "auc") -> FloatArray:
+    def resampled(self, rows: Sequence[Row], graph: str) -> FloatArray:
         """Return (n_samples,) means over resampled repetitions, each with resampled nodes.
 
         Repetitions with an injection of their own have nodes of their own; seeds on one graph share their nodes.
@@ -92,7 +91,7 @@ class Results:
         """
         if not rows:
             return np.full(N_SAMPLES, np.nan)
-        table = np.stack([self.draws[int(row["draws"]), MEASURES.index(measure)] for row in rows])
+        table = np.stack([self.draws[int(row["draws"])] for row in rows])
         rng = np.random.default_rng([zlib.crc32(graph.encode()), 1])
         chosen = rng.integers(REPETITIONS, size=(N_SAMPLES, REPETITIONS))
         nodes = rng.integers(table.shape[1], size=(N_SAMPLES, REPETITIONS))

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from fair.graphs import FIXED_VIEW, prepare, prepared_file
 from fair.plan import OWN
-from hopsight.benchmark.cells import Cell
-from hopsight.benchmark.execute import fit, measure
+from hopsight.benchmark.cells import Cell, fit, measure
 from hopsight.benchmark.recipes import TRIVIAL, detector_class, detector_of, parameters_of
 from hopsight.system.machine import peak_memory, release_memory, reset_peak, resident_memory
 
@@ -75,7 +74,7 @@ def _measures(job: dict[str, Any], graph: Any, ranking: str, scores: FloatArray)
 
 
 def bootstrap(labels: NDArray[Any], scores: FloatArray, graph: str, injection: int, n_draws: int = DRAWS) -> FloatArray:
-    """Return (2, n_draws) ROC-AUC and average precision of resampled nodes.
+    """Return (n_draws,) ROC-AUC of resampled nodes.
 
     Anomalies and normal nodes are resampled apart, so that every draw has as many of each. The random numbers depend on
     graph and injection only: draw b holds the same nodes for every detector, so that differences are paired.
@@ -93,11 +92,9 @@ def bootstrap(labels: NDArray[Any], scores: FloatArray, graph: str, injection: i
     hits, misses = (
         np.add.reduceat((weight * mask)[:, order], starts, axis=1) for mask in (truth, ~truth)
     )  # by distinct score
-    found, false = hits.cumsum(axis=1), misses.cumsum(axis=1)
-    n_true, n_false = found[:, -1:], false[:, -1:]
-    auc = (hits * (n_false - false + 0.5 * misses)).sum(axis=1) / (n_true * n_false).ravel()
-    precision = found / np.maximum(found + false, 1e-12)
-    return np.stack([auc, (hits * precision).sum(axis=1) / n_true.ravel()])
+    false = misses.cumsum(axis=1)
+    n_true, n_false = hits.sum(axis=1, keepdims=True), false[:, -1:]
+    return (hits * (n_false - false + 0.5 * misses)).sum(axis=1) / (n_true * n_false).ravel()
 
 
 def _graph(job: dict[str, Any]) -> Any:

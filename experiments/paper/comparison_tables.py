@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hopsight.benchmark.cells import N_COMPONENTS
-from hopsight.benchmark.execute import CUTS
+from hopsight.benchmark.cells import CUTS, N_COMPONENTS
 from hopsight.benchmark.results import ResultTable, Row
 from hopsight.metrics import mid_ranks
 from paper.rows import difference, distinct, mean_of, mean_sd, number, seconds, select, size, unique

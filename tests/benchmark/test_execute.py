@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hopsight.benchmark.cells import Cell, build_graph
-from hopsight.benchmark.execute import MEASURES, curve_point, execute, measure, without_labels
+from hopsight.benchmark.cells import MEASURES, Cell, build_graph, curve_point, execute, measure, without_labels
 from hopsight.detectors.base import Epoch
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import roc_auc

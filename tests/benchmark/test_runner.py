@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hopsight.benchmark import Options, make_suite, run
-from hopsight.benchmark.execute import without_labels
+from hopsight.benchmark.cells import without_labels
 from hopsight.benchmark.results import Journal
 from hopsight.datasets import inject, make_graph
 from hopsight.metrics import roc_auc
@@ -233,7 +233,7 @@ def test_every_detector_runs_on_the_generated_graph(tmp_path):
     assert {entry for entry in statuses(tmp_path) if entry[1] != "ok"} == set()
     assert [table.name for table in result.tables] == ["overview", "details"]
     assert {path.name for path in tmp_path.iterdir()} == {
-        "cells.jsonl", "results.csv", "tables.md", "report.html", ".lock",
+        "cells.jsonl", "results.csv", "report.html", ".lock",
     }  # fmt: skip
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopsight.baselines.madan import GRID, concentrations
-from hopsight.benchmark.cells import Cell, build_graph
-from hopsight.benchmark.execute import execute
+from hopsight.benchmark.cells import Cell, build_graph, execute
 from hopsight.metrics import roc_auc
 from paper.oracle import ADDRESS
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hopsight.benchmark.cells import Cell
-from hopsight.benchmark.execute import execute
+from hopsight.benchmark.cells import Cell, execute
 from hopsight.benchmark.recipes import detector_class, parameters_of, title_of
 from hopsight.datasets import make_graph
 from paper.peers import peer_recipes

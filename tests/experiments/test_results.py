@@ -141,7 +141,7 @@ def test_the_center_of_the_samples_is_the_value(compared: Results) -> None:
 def made(shift: float, n_draws: int = 40) -> Results:
     """Return two detectors on a graph as found, the second always lower by a shift, and on one of them a single run."""
     rng = np.random.default_rng(0)
-    draws = rng.uniform(0.6, 0.8, size=(5, 2, n_draws))
+    draws = rng.uniform(0.6, 0.8, size=(5, n_draws))
     rows = []
     for detector in ("cross_hcm", "hcm"):
         for seed in range(5):

@@ -1,4 +1,4 @@
-"""Results of a folder: the journal, on disk before the next cell starts, rows, ``results.csv`` and ``tables.md``."""
+"""Results of a folder: the journal, on disk before the next cell starts, rows, ``results.csv`` and tables."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from hopsight.benchmark.cells import Plan, canonical_json
-from hopsight.benchmark.execute import MEASURES
+from hopsight.benchmark.cells import MEASURES, Plan, canonical_json
 from hopsight.system.arrays import plain
 from hopsight.system.cells import guarded
 from hopsight.system.files import open_own, try_lock, write_whole
@@ -38,57 +37,37 @@ class Journal:
     """Append-only results of one folder.
 
     A record is a JSON object with the ``key`` of its cell; of two records with the same key the later one counts. A
-    last line that a kill cut short is removed when the journal is opened, so that the next record starts on a line of
-    its own.
+    last line that a kill cut short does not count.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
         folder.mkdir(parents=True, exist_ok=True)
-        self._repair()
 
     def append(self, record: Record) -> None:
-        """Write one record and wait until it is on disk."""
+        """Write one record on a line of its own, and wait until it is on disk."""
         line = json.dumps(plain(record), allow_nan=False) + "\n"
-        with open_own(self.path, "ab") as file:
-            file.write(line.encode())
+        with open_own(self.path, "ab+") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 1, 0))
+            file.write((b"\n" if file.read(1) not in (b"", b"\n") else b"") + line.encode())
             file.flush()
             os.fsync(file.fileno())
 
     def read(self) -> dict[str, Record]:
         """Return the latest record of every cell, in the order in which cells were first finished."""
         records: dict[str, Record] = {}
-        if not self.path.exists():
-            return records
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                record = _parsed(line)
-                if record is None:
-                    raise ValueError(
-                        f"{self.path}, line {number}: this is not a benchmark record; choose another folder"
-                    )
-                records[record["key"]] = record
-        return records
-
-    def _repair(self) -> None:
-        """Remove an incomplete last line: everything after the last newline, or a last line that is not a record.
-
-        A file that does not begin with a record is somebody else's and stays as it is; :meth:`read` refuses it.
-        """
         if not (self.path.exists() or self.path.is_symlink()):
-            return
-        with open_own(self.path, "rb+") as file:
-            content = file.read()
-            if not _begins_with_record(content):
-                return
-            end = content.rfind(b"\n") + 1
-            last = content.rfind(b"\n", 0, max(end - 1, 0)) + 1
-            if end and _parsed(content[last:end]) is None:
-                end = last
-            if end < len(content):
-                file.truncate(end)
-                file.flush()
-                os.fsync(file.fileno())
+            return records
+        with open_own(self.path, "rb") as file:
+            lines = file.read().splitlines()
+        for number, line in enumerate(lines, start=1):
+            record = _parsed(line)
+            if record is not None:
+                records[record["key"]] = record
+            elif not line.startswith(b'{"key"'):
+                raise ValueError(f"{self.path}, line {number}: this is not a benchmark record; choose another folder")
+        return records
 
 
 @contextmanager
@@ -99,12 +78,6 @@ def only_run(folder: Path) -> Iterator[None]:
         if not try_lock(file):
             raise ValueError(f"another benchmark is writing to {folder}; wait for it or choose another folder")
         yield
-
-
-def _begins_with_record(content: bytes) -> bool:
-    """Return whether the first line is a record, or the beginning of one that a kill cut short."""
-    first, newline, _ = content.partition(b"\n")
-    return _parsed(first) is not None or (not newline and first.startswith(b'{"') and not first.endswith(b"}"))
 
 
 def _parsed(line: bytes) -> Record | None:
@@ -247,32 +220,6 @@ def _mean_sd(rows: Sequence[Row], measure: str) -> str:
     values = [row[measure] for row in rows if row.get(measure) is not None]
     spread = f" ± {stdev(values):.3f}" if len(values) > 1 else ""
     return f"{fmean(values):.3f}{spread}" if values else ""
-
-
-def write_tables(path: Path, tables: Sequence[ResultTable], figures: Sequence[tuple[str, str, Path]] = ()) -> None:
-    """Write the tables, and figures (name, caption, file), as Markdown."""
-    parts = ["# Benchmark\n"]
-    for table in tables:
-        note = f"{table.note}\n\n" if table.note else ""
-        parts.append(f"\n## {table.title}\n\n{note}{markdown(table)}")
-    if figures:
-        parts.append("\n## Figures\n")
-    parts += [f"\n![{name}]({file.parent.name}/{file.name})\n\n{caption}\n" for name, caption, file in figures]
-    write_whole(path, "".join(parts))
-
-
-def markdown(table: ResultTable) -> str:
-    """Return a table as Markdown.
-
-    >>> print(markdown(ResultTable("t", "T", ["detector", "AUC"], [["LOF", "0.5"]])), end="")
-    | detector | AUC |
-    |---|---|
-    | LOF | 0.5 |
-    """
-    lines = [table.columns, *table.rows]
-    text = ["| " + " | ".join(entry.replace("|", "\\|").replace("\n", " ") for entry in line) + " |" for line in lines]
-    text.insert(1, "|" + "---|" * len(table.columns))
-    return "\n".join(text) + "\n"
 
 
 def _added(record: Record) -> float | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hopsight.benchmark.cells import Cell, Plan, unique_cells
+from hopsight.benchmark.cells import Cell, unique_cells
 from hopsight.benchmark.results import (
     Journal,
     Record,
@@ -17,7 +17,6 @@ from hopsight.benchmark.results import (
     only_run,
     task_rows,
     write_results,
-    write_tables,
 )
 from hopsight.benchmark.suites import Suite
 from hopsight.benchmark.workers import Outcome, WorkerPool
@@ -26,7 +25,7 @@ from hopsight.system.lazy_polars import pl
 from hopsight.system.machine import total_memory
 from hopsight.system.threads import check_polars
 
-EXECUTE = "hopsight.benchmark.execute:execute"
+EXECUTE = "hopsight.benchmark.cells:execute"
 NO_COPY = "no copy"  # status of a cell whose graph was not found
 
 
@@ -73,7 +72,7 @@ def run(
 ) -> BenchmarkResult:
     """Run the cells of a suite that the folder does not have yet, and write the results.
 
-    The folder gets ``cells.jsonl`` (the journal), ``results.csv``, ``tables.md`` and ``report.html``. A detector that
+    The folder gets ``cells.jsonl`` (the journal), ``results.csv`` and ``report.html``. A detector that
     fails or exceeds a limit, and a graph of which there is no copy, becomes a row with the reason.
 
     Parameters
@@ -99,44 +98,77 @@ def run(
     if memory_limit is None:
         memory_limit = int(0.8 * total_memory() / max(1, workers))
     pool = WorkerPool(function=EXECUTE, n_workers=workers, time_limit=time_limit, memory_limit=memory_limit)
+    limits = {"time": time_limit, "memory": memory_limit}
+    cells = unique_cells(suite.plan)
     with only_run(folder):
         journal = Journal(folder)
-        _refuse_foreign(journal)
-        runner = _Runner(journal, pool, suite, retry, on_cell)
-        runner.finish(suite.plan)
-        return _write(folder, suite, runner)
+        records = journal.read()
+        _refuse_foreign(folder, records)
+        due = [cell for cell in cells if _is_due(records.get(cell.key), limits, retry)]
+        done = len(cells) - len(due)
+
+        def report(cell: Cell, record: Record | None) -> None:
+            if on_cell is not None:
+                on_cell(CellEvent(cell, done, len(cells), record))
+
+        for cell, outcome in _outcomes(due, suite, pool, lambda cell: report(cell, None)):
+            record: Record = {
+                "key": cell.key,
+                "status": outcome.status,
+                "reason": outcome.reason,
+                "cell": cell.as_dict(),
+                "seconds": outcome.seconds,
+                "limits": limits,
+                "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            } | (outcome.value or {})
+            journal.append(record)
+            records[cell.key], done = record, done + 1
+            report(cell, record)
+        write_results(folder / "results.csv", suite.plan, records)
+        rows = task_rows(suite.plan, records)
+        n_failed = sum(records[cell.key]["status"] not in ("ok", NO_COPY) for cell in cells)
+        n_reused = len(cells) - len(due)
+        result = BenchmarkResult(suite.name, folder, comparison_tables(rows), rows, len(cells), n_reused, n_failed)
+        write_report(result, result.tables)
+        return result
 
 
-def _refuse_foreign(journal: Journal) -> None:
+def _refuse_foreign(folder: Path, records: dict[str, Record]) -> None:
     """Refuse to replace somebody else's files: a benchmark of ours has a journal beside its results."""
-    if journal.read():
-        return
-    for name in ("results.csv", "tables.md", "report.html"):
-        if (journal.path.parent / name).exists():
-            raise ValueError(
-                f"{journal.path.parent} already has a {name} that no benchmark wrote: choose another folder"
-            )
+    for name in () if records else ("results.csv", "report.html"):
+        if (folder / name).exists():
+            raise ValueError(f"{folder} already has a {name} that no benchmark wrote: choose another folder")
 
 
-def _write(folder: Path, suite: Suite, runner: _Runner) -> BenchmarkResult:
-    records = runner.records
-    write_results(folder / "results.csv", suite.plan, records)
-    rows = task_rows(suite.plan, records)
-    cells = unique_cells(suite.plan)
-    n_failed = sum(records[cell.key]["status"] not in ("ok", NO_COPY) for cell in cells)
-    n_reused = len(cells) - len(runner.attempted)
-    result = BenchmarkResult(suite.name, folder, comparison_tables(rows), rows, len(cells), n_reused, n_failed)
-    write_report(result, result.tables)
-    return result
+def _is_due(record: Record | None, limits: dict[str, float], retry: bool) -> bool:
+    """Return whether a cell has no result, or one that another attempt may improve."""
+    if record is None or record["status"] == "ok":
+        return record is None
+    for name, limit in limits.items():
+        if record["status"] == f"{name} limit" and limit > record["limits"][name]:
+            return True
+    return retry
+
+
+def _outcomes(
+    cells: Sequence[Cell], suite: Suite, pool: WorkerPool, started: Callable[[Cell], None]
+) -> Iterator[tuple[Cell, Outcome]]:
+    """Yield each cell with how it ended, first those whose graph was not found."""
+    for cell in cells:
+        if "missing" in cell.settings:
+            yield cell, Outcome(NO_COPY, reason=str(cell.settings["missing"]))
+    places = {"data_dir": suite.data_dir, "folder": suite.folder}
+    jobs = [{"cell": cell.as_dict(), **places} for cell in cells if "missing" not in cell.settings]
+    for job, outcome in pool.run(jobs, started=lambda job: started(Cell(**job["cell"]))):
+        yield Cell(**job["cell"]), outcome
 
 
 def write_report(
     result: BenchmarkResult, tables: Sequence[ResultTable], figures: Sequence[tuple[str, str, Path]] = ()
 ) -> None:
-    """Write ``tables.md`` and ``report.html``; figures are name, caption and PNG file, with an SVG file beside it."""
+    """Write ``report.html``; figures are name, caption and PNG file, with an SVG file beside it."""
     from hopsight.report.pages import write_bench_page
 
-    write_tables(result.folder / "tables.md", tables, figures)
     write_bench_page(
         result.folder / "report.html",
         pl.read_csv(result.folder / "results.csv", infer_schema_length=None).to_dicts(),
@@ -145,65 +177,3 @@ def write_report(
         title=f"Benchmark: {result.suite}",
         summary=[result.summary],
     )
-
-
-class _Runner:
-    """Runs the cells that a plan needs and the journal lacks."""
-
-    def __init__(
-        self,
-        journal: Journal,
-        pool: WorkerPool,
-        suite: Suite,
-        retry: bool,
-        on_cell: Callable[[CellEvent], None] | None,
-    ) -> None:
-        self.journal, self.pool, self.suite, self.retry, self.on_cell = journal, pool, suite, retry, on_cell
-        self.limits = {"time": pool.time_limit, "memory": pool.memory_limit or 0}
-        self.records = journal.read()
-        self.attempted: set[str] = set()
-        self.done = self.total = 0
-
-    def finish(self, plan: Plan) -> None:
-        """Run every cell that has no result, or one that a second attempt may improve."""
-        cells = unique_cells(plan)
-        waiting = [cell for cell in cells if self._is_due(cell)]
-        self.done, self.total = len(cells) - len(waiting), len(cells)
-        for cell in (cell for cell in waiting if "missing" in cell.settings):
-            self._keep(cell, Outcome(NO_COPY, reason=str(cell.settings["missing"])))
-        places = {"data_dir": self.suite.data_dir, "folder": self.suite.folder}
-        jobs = [{"cell": cell.as_dict(), **places} for cell in waiting if "missing" not in cell.settings]
-        for job, outcome in self.pool.run(jobs, started=lambda job: self._report(Cell(**job["cell"]), None)):
-            self._keep(Cell(**job["cell"]), outcome)
-
-    def _is_due(self, cell: Cell) -> bool:
-        record = self.records.get(cell.key)
-        if record is None:
-            return True
-        if record["status"] == "ok" or cell.key in self.attempted:
-            return False
-        before = record.get("limits") or {}
-        for name in ("time", "memory"):
-            if record["status"] == f"{name} limit" and self.limits[name] > (before.get(name) or 0):
-                return True
-        return self.retry
-
-    def _keep(self, cell: Cell, outcome: Outcome) -> None:
-        record: Record = {
-            "key": cell.key,
-            "status": outcome.status,
-            "reason": outcome.reason,
-            "cell": cell.as_dict(),
-            "seconds": outcome.seconds,
-            "limits": dict(self.limits),
-            "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        } | (outcome.value or {})
-        self.journal.append(record)
-        self.records[cell.key] = record
-        self.attempted.add(cell.key)
-        self.done += 1
-        self._report(cell, record)
-
-    def _report(self, cell: Cell, record: Record | None) -> None:
-        if self.on_cell is not None:
-            self.on_cell(CellEvent(cell, self.done, self.total, record))

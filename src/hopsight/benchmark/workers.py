@@ -72,8 +72,9 @@ class WorkerPool:
         waiting, workers = deque(jobs), list[_Worker]()
         try:
             while waiting or any(worker.job is not None for worker in workers):
-                _drop_dead(workers)
-                while len(workers) < min(self.n_workers, len(waiting) + _busy(workers)):
+                while len(workers) < min(
+                    self.n_workers, len(waiting) + sum(worker.job is not None for worker in workers)
+                ):
                     workers.append(self._start())
                 self._hand_out(waiting, workers, started)
                 wait([worker.pipe for worker in workers], timeout=_CHECK_EVERY)
@@ -142,18 +143,6 @@ class WorkerPool:
                 "a benchmark worker did not start; a script must call hopsight.benchmark.run "
                 'under `if __name__ == "__main__":`'
             )
-
-
-def _drop_dead(workers: list[_Worker]) -> None:
-    """Remove workers that died between two jobs: no job has failed."""
-    for worker in [worker for worker in workers if worker.ready and worker.job is None]:
-        if not worker.process.is_alive():
-            workers.remove(worker)
-            _end(worker)
-
-
-def _busy(workers: list[_Worker]) -> int:
-    return sum(worker.job is not None for worker in workers)
 
 
 def _answer(worker: _Worker) -> Any:

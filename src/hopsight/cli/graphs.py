@@ -80,7 +80,7 @@ def bench(
                 event.done, event.total, "fit", f"{event.cell.detector} on {event.cell.graph}"
             ),
         )  # fmt: skip
-    files = ", ".join(str(result.folder / name) for name in ("report.html", "tables.md"))
+    files = ", ".join(str(result.folder / name) for name in ("report.html", "results.csv"))
     show_benchmark(result.tables, f"{result.summary} Written: {files}")
 
 
