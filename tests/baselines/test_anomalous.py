@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import laplacian
 
 from hopsight.baselines import anomalous
 from hopsight.baselines.anomalous import ANOMALOUS
-from hopsight.baselines.residuals import column_normalized
+from hopsight.baselines.prepare import column_normalized
 from hopsight.graph import AttributedGraph
 
 EPS = np.finfo(np.float64).eps

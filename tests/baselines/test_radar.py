@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import laplacian
 
+from hopsight.baselines.prepare import column_normalized
 from hopsight.baselines.radar import Radar
-from hopsight.baselines.residuals import column_normalized
 from hopsight.graph import AttributedGraph
 
 NO_EDGES = np.zeros((3, 3))

@@ -17,10 +17,18 @@ from hopsight.runs.detect import Values
 from hopsight.runs.detect import averaged as local_average
 from hopsight.spark import pairs as on_cluster
 from hopsight.spark import results
-from hopsight.spark.blocks import BACK, BLOCK, NO_FOLD, Layout, sum_over_cells
+from hopsight.spark.blocks import (
+    BACK,
+    BLOCK,
+    NO_FOLD,
+    Layout,
+    OrderedColumn,
+    ordered_columns,
+    quantiles,
+    sum_over_cells,
+)
 from hopsight.spark.evidence import SCORES, triangle_blocks
 from hopsight.spark.model import JUDGED, VALUES
-from hopsight.spark.order import OrderedColumn, ordered_columns, quantiles
 
 
 def packed(layout: Layout, ends: np.ndarray, *columns: np.ndarray) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ import pytest
 
 from hopsight.io.nodes import encode, node_fields
 from hopsight.io.tables import read_tables
-from hopsight.spark.order import with_row_numbers
+from hopsight.spark.blocks import with_row_numbers
 from hopsight.spark.tables import (
     check_unique,
     encode_attributes,

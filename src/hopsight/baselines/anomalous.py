@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.baselines.residuals import (
+from hopsight.baselines.prepare import (
     EPSILON,
     SCALINGS,
     Smoother,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils.extmath import randomized_svd
 
-from hopsight.baselines.residuals import (
+from hopsight.baselines.prepare import (
     EPSILON,
     SCALINGS,
     Smoother,

@@ -35,20 +35,25 @@ from hopsight.spark.blocks import (
     SENT,
     Array,
     Layout,
+    OrderedColumn,
     Row,
     arrow_schema,
     cached,
     collect_arrays,
     column,
+    double,
     first_arcs,
     gather_rows,
     group_rows,
+    hash_limit,
     map_columns,
     map_rows,
     on_cells,
     one_row,
+    ordered_columns,
     piece_matrix,
     pieces,
+    quantiles,
     rows_of,
     send,
     slices,
@@ -57,7 +62,6 @@ from hopsight.spark.blocks import (
 )
 from hopsight.spark.graph import PlacedNodes
 from hopsight.spark.model import edge_features, edge_values
-from hopsight.spark.order import OrderedColumn, double, hash_limit, ordered_columns, quantiles
 from hopsight.system.kernels import compiled, meet
 
 if TYPE_CHECKING:

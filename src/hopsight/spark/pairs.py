@@ -32,17 +32,19 @@ from hopsight.spark.blocks import (
     column,
     computed,
     group_rows,
+    hash_limit,
+    in_order,
     map_columns,
     map_rows,
     on_cells,
     piece_matrix,
     pieces,
+    rows_at,
     send,
     slices,
     sum_over_cells,
     sum_to_driver,
 )
-from hopsight.spark.order import hash_limit, in_order, rows_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -17,9 +17,19 @@ from hopsight.explanations.edges import edge_reasons
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import EDGE_SHAPE, KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import Group, find_groups
-from hopsight.spark.blocks import Array, Layout, Row, arc_ends, column, map_columns
+from hopsight.spark.blocks import (
+    Array,
+    Layout,
+    OrderedColumn,
+    Row,
+    arc_ends,
+    column,
+    double,
+    in_order,
+    map_columns,
+    ordered_columns,
+)
 from hopsight.spark.model import edge_features, edge_values
-from hopsight.spark.order import OrderedColumn, double, in_order, ordered_columns
 from hopsight.spark.session import splitting_hubs
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from hopsight.io.ids import notice_missing
 from hopsight.io.nodes import encode, node_fields
 from hopsight.io.tables import find_id, notice_unused
 from hopsight.spark.attributes import id_type, lists_of
-from hopsight.spark.order import with_row_numbers
+from hopsight.spark.blocks import with_row_numbers
 
 if TYPE_CHECKING:
     import polars as pl
