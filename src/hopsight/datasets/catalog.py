@@ -1,4 +1,4 @@
-"""The catalog of published graphs: find a local copy or fetch one, list the entries, compare a graph with the paper.
+"""The catalog of published graphs: find a local copy or fetch one, list the entries; and statistics of any graph.
 
 A name in the catalog works wherever a file does. Copies are looked for in the folder that the caller names,
 then in the folder of the environment variable ``HOPSIGHT_DATA``, then among the files that ``fetch`` downloaded.
@@ -56,7 +56,6 @@ class Entry:
     aliases: tuple[str, ...] = ()  # other names to load it by
     saved_as: str = ""  # file name of a local copy, if not that in the repository; every graph has its own
     conversions: tuple[str, ...] = ()  # converted copies, preferred over the published file, without a checksum
-    paper: Size | None = None  # as the HCM paper states it, if it uses the graph
     notes: tuple[str, ...] = ()  # how the file differs from what was published about it, and why
 
     @property
@@ -97,7 +96,7 @@ def _read_entries() -> tuple[Entry, ...]:
 
 def _field(name: str, value: Any) -> Any:
     if isinstance(value, list):
-        return Size(*value) if name in ("size", "paper") else tuple(value)
+        return Size(*value) if name == "size" else tuple(value)
     return value
 
 
@@ -246,50 +245,24 @@ def overview(data_dir: str | Path | None = None) -> list[dict[str, Any]]:
     return records
 
 
-def info(graph: AttributedGraph, name: str | None = None) -> dict[str, Any]:
-    """Return the statistics of a graph and, if it is in the catalog, how they differ from those in the paper.
+def info(graph: AttributedGraph) -> dict[str, Any]:
+    """Return the statistics of a graph as plain values, and of one in the catalog where it comes from.
 
-    Parameters
-    ----------
-    graph
-        The graph.
-    name
-        Its name in the catalog. If it is left out, ``graph.name`` counts if the entry has as many nodes.
+    ``anomalies`` and ``unlabeled`` are None without labels.
 
-    Returns
-    -------
-    record
-        Plain values: ``nodes``, ``edges``, ``attributes``, ``anomalies`` and ``unlabeled`` (None without labels),
-        ``kinds``, degrees and more; for a graph in the catalog also ``kind``, ``citation``, ``source``, ``license``,
-        ``paper`` (the statistics in the paper, or None), ``differences`` and ``notes`` (sentences).
-
-    Examples
-    --------
     >>> graph = AttributedGraph.from_edges([0, 1], [1, 2], np.eye(3), labels=[0, 0, 1])
     >>> record = info(graph)
     >>> record["nodes"], record["edges"], record["anomalies"], record["degree_max"]
     (3, 2, 1, 2)
     """
-    record = _statistics(graph)
-    entry = _recognized(graph) if name is None else get_entry(name)
-    if entry is None:
-        return record
-    return record | {
-        "name": entry.name,
-        "kind": entry.kind,
-        "citation": entry.citation,
-        "source": entry.address(),
-        "license": entry.license,
-        "paper": entry.paper._asdict() if entry.paper else None,
-        "differences": _differences(record, entry),
-        "notes": list(entry.notes),
-    }
-
-
-def _statistics(graph: AttributedGraph) -> dict[str, Any]:
     degrees = graph.degrees
     sparse = sp.issparse(graph.attributes)
     nonzero = graph.attributes.count_nonzero() if sparse else np.count_nonzero(graph.attributes)
+    entry = get_entry(graph.name) if is_known(graph.name) else None
+    known: dict[str, Any] = {}
+    if entry is not None and entry.size.nodes == graph.n_nodes:
+        known = {"kind": entry.kind, "citation": entry.citation, "source": entry.address(), "license": entry.license}
+        known["notes"] = list(entry.notes)
     return {
         "name": graph.name,
         "nodes": graph.n_nodes,
@@ -307,27 +280,13 @@ def _statistics(graph: AttributedGraph) -> dict[str, Any]:
         "degree_max": int(degrees.max(initial=0)),
         "duplicates": graph.n_duplicates,
         "self_loops": graph.n_self_loops,
+        **known,
     }
 
 
 def _count_kinds(kinds: NDArray[np.int8]) -> dict[str, int]:
     counts = np.bincount(kinds, minlength=4).tolist()
     return dict(zip(("structure", "attribute", "both"), counts[1:], strict=True))
-
-
-def _recognized(graph: AttributedGraph) -> Entry | None:
-    entry = get_entry(graph.name) if is_known(graph.name) else None
-    return entry if entry and entry.size.nodes == graph.n_nodes else None
-
-
-def _differences(record: dict[str, Any], entry: Entry) -> list[str]:
-    """Return a sentence for every count that differs from the paper or, if the paper has none, from the catalog."""
-    expected, source = (entry.paper, "the paper") if entry.paper else (entry.size, "the catalog")
-    return [
-        f"{figure}: {record[figure] or 0:,} here, {value:,} in {source}"
-        for figure, value in expected._asdict().items()
-        if (record[figure] or 0) != value
-    ]
 
 
 def how_to_get(entry: Entry) -> str:
