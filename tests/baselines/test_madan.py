@@ -52,13 +52,14 @@ def test_star_of_four_leaves() -> None:
 def test_equals_the_direct_formula(random_graph: AttributedGraph) -> None:
     times = np.array([0.0, 1.0, 30.0, 400.0])
     expected = naive_concentrations(random_graph, times, 0.3)
-    np.testing.assert_allclose(concentrations(random_graph, times, sigma=0.3), expected, atol=1e-8)
+    kept, _ = concentrations(edge_weights(random_graph, 0.3)[0], times)
+    np.testing.assert_allclose(kept, expected, atol=1e-8)
     one = MADAN(t=30.0, sigma=0.3).fit(random_graph)
     np.testing.assert_allclose(one.decision_score_, expected[2], atol=1e-8)
 
 
 def test_multi_is_the_mean_mid_rank_over_the_grid(random_graph: AttributedGraph) -> None:
-    kept = concentrations(random_graph, GRID)
+    kept, _ = concentrations(edge_weights(random_graph)[0], GRID)
     ranks = [rankdata(row.round(10)) for row in kept if np.ptp(row) >= 1e-9]
     model = MADAN().fit(random_graph)
     np.testing.assert_allclose(model.decision_score_, np.mean(ranks, axis=0) / 60)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.nn.gcn import GCN, HopMLP, normalized_adjacency, propagation, relu_drop, smoothed
+from hopsight.nn.gcn import GCN, HopMLP, normalized_adjacency, propagation, relu_drop, smoothed_by, torch_csr
 
 CPU = torch.device("cpu")
 
@@ -74,7 +74,8 @@ def test_weights_enter_the_smoothing_by_their_size_and_sign() -> None:
     values = torch.tensor([[1.0], [2.0], [4.0]])
     scale = 1.0 / np.sqrt(np.array([4.0, 5.0, 2.0]))  # one more than the absolute weights of a node
     wanted = scale[:, None] * ((weights.toarray() + np.eye(3)) @ (scale[:, None] * values.numpy()))
-    torch.testing.assert_close(smoothed(weights, values).double(), torch.from_numpy(wanted), rtol=1e-6, atol=1e-6)
+    found = smoothed_by(torch_csr(weights, torch.device("cpu")), torch.tensor([3.0, 4.0, 1.0]), values)
+    torch.testing.assert_close(found.double(), torch.from_numpy(wanted), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.75])

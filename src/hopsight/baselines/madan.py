@@ -99,7 +99,7 @@ class MADAN(Detector):
             graph = AttributedGraph(graph.adjacency, attributes, node_ids=graph.node_ids, directed=graph.directed)
         times = GRID if self.t == "multi" else np.array([float(self.t)])
         weights, self.sigma_ = edge_weights(graph, self.sigma)
-        kept, errors = _concentrations(weights, times, self.time_limit, device)
+        kept, errors = concentrations(weights, times, self.time_limit, device)
         if self.isolated == "median" and (graph.degrees == 0).any() and (graph.degrees > 0).any():
             kept[:, graph.degrees == 0] = np.median(kept[:, graph.degrees > 0], axis=1, keepdims=True)
         if self.t != "multi":
@@ -119,19 +119,6 @@ class MADAN(Detector):
         if self.time_limit != np.inf:
             check_positive("time_limit", self.time_limit)
         return resolve_device(self.device)
-
-
-def concentrations(
-    graph: AttributedGraph, times: FloatArray, *, sigma: float | None = None, device: str = "auto"
-) -> FloatArray:
-    """Return c_i(t) for every time and node, ``(n_times, n_nodes)``.
-
-    >>> graph = AttributedGraph([[0, 1], [1, 0]], [[0.0], [1.0]])
-    >>> concentrations(graph, np.array([0.0, 0.5]), sigma=0.0).round(6).tolist()
-    [[1.0, 1.0], [0.827006, 0.827006]]
-    """
-    weights, _ = edge_weights(graph, sigma)
-    return _concentrations(weights, times, np.inf, resolve_device(device))[0]
 
 
 def edge_weights(graph: AttributedGraph, sigma: float | None = None) -> tuple[Any, float]:
@@ -177,10 +164,16 @@ def mean_rank(kept: FloatArray, errors: FloatArray | float = 0.0) -> tuple[Float
     return ranks.mean(axis=0) / kept.shape[1], int(counts.sum())
 
 
-def _concentrations(
-    weights: Any, times: FloatArray, time_limit: float, device: torch.device
+def concentrations(
+    weights: Any, times: FloatArray, time_limit: float = np.inf, device: torch.device | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the heats and their errors at every time: the rounding of an eigenvalue is multiplied by the time."""
+    """Return c_i(t) for every time and node, ``(n_times, n_nodes)``, and their errors at every time.
+
+    The rounding of an eigenvalue is multiplied by the time.
+
+    >>> concentrations(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]), np.array([0.0, 0.5]))[0].round(6).tolist()
+    [[1.0, 1.0], [0.827006, 0.827006]]
+    """
     strength = np.asarray(weights.sum(axis=1)).ravel()
     mean = strength.mean()
     if not mean > 0.0:

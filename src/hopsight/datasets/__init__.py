@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from hopsight.datasets.bank import Bank, bank_tables, make_demo
-from hopsight.datasets.catalog import CATALOG, Entry, fetch, find, get_entry, info, overview
+from hopsight.datasets.catalog import Entry, fetch, find, get_entry, info, overview
 from hopsight.datasets.injection import inject
 from hopsight.datasets.synthetic import make_graph
 from hopsight.datasets.textbook import make_textbook
 
 __all__ = [
-    "CATALOG",
     "Bank",
     "Entry",
     "bank_tables",

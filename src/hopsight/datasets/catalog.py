@@ -11,7 +11,6 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,9 +100,7 @@ def _field(name: str, value: Any) -> Any:
 
 
 ENTRIES = _read_entries()
-CATALOG = MappingProxyType({entry.name: entry for entry in ENTRIES})
-names: tuple[str, ...] = tuple(CATALOG)
-
+names = tuple(entry.name for entry in ENTRIES)
 _BY_ALIAS = {alias: entry for entry in ENTRIES for alias in (entry.name, *entry.aliases)}
 
 

@@ -78,18 +78,6 @@ def propagation(
     return Propagation(forward, backward)
 
 
-def smoothed(adjacency: Any, values: Tensor) -> Tensor:
-    """Return Â @ values for a symmetric CSR adjacency without building Â; degrees are sums of absolute weights.
-
-    >>> smoothed(sp.csr_array(np.array([[0, 1], [1, 0]])), torch.tensor([[1.0], [3.0]])).round(decimals=5).tolist()
-    [[2.0], [2.0]]
-    """
-    counts = np.diff(adjacency.indptr).astype(np.float32)
-    weighted = bool((adjacency.data != 1.0).any())
-    strengths = np.asarray(abs(adjacency).sum(axis=1), dtype=np.float32).ravel() if weighted else counts
-    return smoothed_by(torch_csr(adjacency, values.device), torch.from_numpy(strengths).to(values.device), values)
-
-
 def smoothed_by(adjacency: Tensor, strengths: Tensor, values: Tensor) -> Tensor:
     """Return Â @ values for a symmetric sparse adjacency whose rows have the given sums of absolute weights."""
     scale = torch.rsqrt(strengths + 1.0)[:, None]
