@@ -21,12 +21,6 @@ def test_the_score_is_minus_the_normality_of_the_ego_network(triangles: Attribut
     np.testing.assert_allclose(AMEN(norm="l1").fit(triangles).decision_score_, expected, atol=1e-12)
 
 
-def test_members_inherit_the_worst_ego_network_they_are_in(triangles: AttributedGraph) -> None:
-    b1 = -91 / 324 + 8 / 39
-    scores = AMEN(norm="l1", aggregate="members").fit(triangles).decision_score_
-    np.testing.assert_allclose(scores, [-11 / 52, -11 / 52, b1, 0, 0, 0], atol=1e-12)
-
-
 def test_a_node_among_strangers_scores_above_its_community() -> None:
     clique = [(i, j) for i in range(8) for j in range(i)]
     edges = clique + [(i + 8, j + 8) for i, j in clique] + [(16, 0), (16, 3), (16, 9), (16, 12)]
@@ -56,7 +50,7 @@ def test_the_similarity_follows_the_kind_of_attributes(random_graph: AttributedG
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("norm", "l3"), ("aggregate", "egos"), ("boundary_sim", "cosine"), ("scaling", "standard")],
+    [("norm", "l3"), ("boundary_sim", "cosine"), ("scaling", "standard")],
 )
 def test_bad_parameters_are_refused(random_graph: AttributedGraph, field: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"{field} must be one of"):

@@ -17,7 +17,6 @@ from hopsight.graph import AttributedGraph
 FloatArray = NDArray[np.float64]
 
 NORMS = ("l1", "l2")
-AGGREGATES = ("ego", "members")
 BOUNDARY_SIMILARITIES = ("auto", "presence", "dot")
 SCALINGS = ("minmax", "none")
 BLOCK_VALUES = 1 << 22  # numbers per node and attribute computed at a time
@@ -39,8 +38,6 @@ class AMEN(Detector):
     norm
         Norm of the weights: ``"l2"`` (the normality is the length of the positive part of y) or ``"l1"`` (the largest
         entry of y).
-    aggregate
-        ``"ego"``: a node is as anomalous as its own ego network; ``"members"``: as the worst ego network it is in.
     boundary_sim
         ``"presence"``: both ends have the attribute or both lack it. ``"dot"``: the product of their values, for
         real-valued attributes. ``"auto"``: presence if no value is negative and at least half of them are 0, else dot.
@@ -84,14 +81,12 @@ class AMEN(Detector):
     uses_torch: ClassVar[bool] = False
 
     norm: str = "l2"
-    aggregate: str = "ego"
     boundary_sim: str = "auto"
     scaling: str = "minmax"
     n_components: int | None = None
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         check_choice("norm", self.norm, NORMS)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
         check_choice("boundary_sim", self.boundary_sim, BOUNDARY_SIMILARITIES)
         check_choice("scaling", self.scaling, SCALINGS)
         attributes, _ = transformed(graph, n_components=self.n_components, rng=rng)
@@ -102,8 +97,7 @@ class AMEN(Detector):
             attributes = unit_interval(attributes)
         adjacency = symmetric_adjacency(graph)
         self.normality_ = normality(adjacency, attributes, norm=self.norm, boundary_sim=self.boundary_sim_)
-        scores = 0.0 - self.normality_  # 0, not −0, where the normality is 0
-        return scores if self.aggregate == "ego" else _worst_around(adjacency, scores)
+        return 0.0 - self.normality_  # 0, not −0, where the normality is 0
 
 
 def _is_mostly_absent(attributes: Any) -> bool:
@@ -130,16 +124,6 @@ def unit_interval(attributes: Any) -> Any:
     scaled.data = (scaled.data / 2 - low[scaled.indices] / 2) / width[scaled.indices]  # low > 0: no zero in the column
     scaled.eliminate_zeros()
     return scaled
-
-
-def _worst_around(adjacency: Any, scores: FloatArray) -> FloatArray:
-    """Return the highest score among every node and its neighbors."""
-    worst = scores.copy()
-    connected = np.diff(adjacency.indptr) > 0
-    if connected.any():
-        best = np.maximum.reduceat(scores[adjacency.indices], adjacency.indptr[:-1][connected])
-        worst[connected] = np.maximum(worst[connected], best)
-    return worst
 
 
 def normality(adjacency: Any, attributes: Any, *, norm: str = "l2", boundary_sim: str = "presence") -> FloatArray:

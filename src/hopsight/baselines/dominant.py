@@ -31,7 +31,7 @@ class DOMINANT(NetworkDetector):
         score_i = a ‖x_i − x̂_i‖₂ + (1 − a) ‖t_i − â_i‖₂
 
     where a weighs the attributes and t_i is a row of A, or of A + I. The defaults are those of the authors' PyTorch
-    code; :meth:`paper`, :meth:`tf` and :meth:`pygod` return the other published settings.
+    code; :meth:`paper` and :meth:`pygod` return other published settings.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class DOMINANT(NetworkDetector):
         The weight a.
     lr, n_epochs, dropout
         Adam's learning rate, number of epochs, and share of units dropped while training.
-    bias, initial
-        Whether layers have a bias b; initial weights, ``"glorot"`` (biases 0) or ``"uniform"`` (within ±1/√width).
+    initial
+        Initial weights and biases b, ``"glorot"`` (biases 0) or ``"uniform"`` (within ±1/√width).
     last_step
         Score with the weights after the last step, or else with those of the last forward pass.
     scaling, n_components
@@ -99,7 +99,7 @@ class DOMINANT(NetworkDetector):
         "attribute_error": "error of the reconstruction of its attributes",
         "structure_error": "error of the reconstruction of its edges",
     }
-    presets: ClassVar[tuple[str, ...]] = ("paper", "tf", "pygod")
+    presets: ClassVar[tuple[str, ...]] = ("paper", "pygod")
     transferable: ClassVar[bool] = True
     order_matters: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = {"n_epochs": 10}
@@ -115,7 +115,6 @@ class DOMINANT(NetworkDetector):
     lr: float = 0.005
     n_epochs: int = 100
     dropout: float = 0.3
-    bias: bool = True
     initial: str = "uniform"
     last_step: bool = True
     scaling: str = "auto"
@@ -136,20 +135,6 @@ class DOMINANT(NetworkDetector):
             "n_epochs": 300,
             "dropout": 0.0,
             "initial": "glorot",
-        }
-        return cls(**settings | changes)
-
-    @classmethod
-    def tf(cls, **changes: Any) -> Self:
-        """Return the settings of the authors' TensorFlow code."""
-        settings: dict[str, Any] = {
-            "decoder": "sigmoid",
-            "lr": 5e-4,
-            "n_epochs": 300,
-            "dropout": 0.0,
-            "bias": False,
-            "initial": "glorot",
-            "last_step": False,
         }
         return cls(**settings | changes)
 
@@ -198,7 +183,6 @@ class DOMINANT(NetworkDetector):
             self.attribute_units,
             self.structure_units,
             ends_in_relu=self.final_activation == "relu",
-            bias=self.bias,
             initial=self.initial,
             generator=generator,
         )
@@ -249,8 +233,8 @@ class Reconstruction(NamedTuple):
     """Both reconstructions in factorized form: attributes f(left rightᵀ), edges g(units unitsᵀ)."""
 
     encoding: Tensor  # (n_nodes, n_encoded)
-    left: Tensor  # (n_nodes, n_hidden), one column more with a bias
-    right: Tensor  # (n_attributes, n_hidden), one column more with a bias
+    left: Tensor  # (n_nodes, n_hidden + 1), ones in the last column
+    right: Tensor  # (n_attributes, n_hidden + 1), the bias in the last column
     units: Tensor  # (n_nodes, n_units)
 
 
@@ -268,7 +252,7 @@ class Autoencoder(nn.Module):
         Widths of the encoder, of the attribute decoder before its last layer, and of the structure decoder.
     ends_in_relu
         Whether a ReLU follows the last layer of the encoder and of the structure decoder.
-    bias, initial, generator
+    initial, generator
         See :class:`hopsight.nn.gcn.Layers`.
     """
 
@@ -280,7 +264,6 @@ class Autoencoder(nn.Module):
         structure_units: Sequence[int],
         *,
         ends_in_relu: bool,
-        bias: bool,
         initial: str,
         generator: torch.Generator,
     ) -> None:
@@ -288,7 +271,7 @@ class Autoencoder(nn.Module):
         self.ends_in_relu = ends_in_relu
         encoded = encoder_units[-1]
         self.encoder, self.attribute, self.structure = (
-            Layers(widths, bias=bias, initial=initial, generator=generator)
+            Layers(widths, bias=True, initial=initial, generator=generator)
             for widths in (
                 [n_inputs, *encoder_units],
                 [encoded, *attribute_units, n_inputs],
@@ -304,10 +287,8 @@ class Autoencoder(nn.Module):
         for layer in range(len(self.attribute) - 1):
             hidden = self.attribute.convolve(layer, left)
             left = inputs.propagate(relu_drop(hidden, dropout, generator))
-        right = self.attribute.weights[-1].T
-        if len(self.attribute.biases):
-            left = torch.cat([left, left.new_ones((left.shape[0], 1))], dim=1)
-            right = torch.cat([right, self.attribute.biases[-1][:, None]], dim=1)
+        left = torch.cat([left, left.new_ones((left.shape[0], 1))], dim=1)
+        right = torch.cat([self.attribute.weights[-1].T, self.attribute.biases[-1][:, None]], dim=1)
         units = encoding
         for layer in range(len(self.structure)):
             convolved = spread if layer == 0 else inputs.propagate(units)
@@ -317,8 +298,9 @@ class Autoencoder(nn.Module):
         return Reconstruction(encoding, left, right, units)
 
     def _encode(self, inputs: Inputs, dropout: float, generator: torch.Generator | None) -> Tensor:
-        hidden = self.encoder.add_bias(0, inputs.convolve(self.encoder.weights[0]))
+        weights, biases = self.encoder.weights, self.encoder.biases
+        hidden = inputs.convolve(weights[0]) + biases[0]
         for layer in range(1, len(self.encoder)):
             hidden = relu_drop(hidden, dropout, generator)
-            hidden = self.encoder.add_bias(layer, inputs.propagate(hidden @ self.encoder.weights[layer]))
+            hidden = inputs.propagate(hidden @ weights[layer]) + biases[layer]
         return torch.relu(hidden) if self.ends_in_relu else hidden

@@ -151,13 +151,7 @@ class Layers(nn.Module):
 
     def convolve(self, layer: int, propagated: Tensor) -> Tensor:
         """Return Â H W + b from ÂH."""
-        if len(self.biases):
-            return torch.addmm(self.biases[layer], propagated, self.weights[layer])
-        return propagated @ self.weights[layer]
-
-    def add_bias(self, layer: int, values: Tensor) -> Tensor:
-        """Return the values plus the bias of a layer, or the values themselves where there are no biases."""
-        return values + self.biases[layer] if len(self.biases) else values
+        return torch.addmm(self.biases[layer], propagated, self.weights[layer])
 
 
 class GCN(nn.Module):
