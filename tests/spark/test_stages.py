@@ -1,4 +1,4 @@
-"""Stages with a form of their own on Spark: sorting, dropping, searching, triangles, groups and means of fits."""
+"""Stages with a form of their own on Spark: sorting, dropping, searching, triangles and groups."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ import pytest
 
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.tails import flag_limit
-from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import find_groups
-from hopsight.runs.detect import Values
-from hopsight.runs.detect import averaged as local_average
 from hopsight.spark import pairs as on_cluster
 from hopsight.spark import results
 from hopsight.spark.blocks import (
@@ -27,7 +24,7 @@ from hopsight.spark.blocks import (
     quantiles,
     sum_over_cells,
 )
-from hopsight.spark.evidence import SCORES, triangle_blocks
+from hopsight.spark.evidence import triangle_blocks
 from hopsight.spark.model import JUDGED, VALUES
 
 
@@ -120,34 +117,3 @@ def test_triangles_and_groups_are_those_of_the_local_engine(spark: Any, monkeypa
             patch.setattr(results, name, 5)
             assert groups() == []
         assert f"more than 5 {what}" in notices.pop()
-
-
-@pytest.mark.parametrize(
-    ("score", "contamination", "false_alarms"),
-    [("evidence", "auto", 0.1), ("evidence", "auto", 1e-9), ("hav", 0.3, 0.1)],
-)
-def test_means_of_fits(spark: Any, score: str, contamination: float | str, false_alarms: float) -> None:
-    evidence, rng, n_nodes = ("misfit", "ring", "activity"), np.random.default_rng(4), 80
-    detector = CrossHCM(evidence=evidence, score=score, contamination=contamination, false_alarms=false_alarms)
-    fits = []
-    for _ in range(3):
-        known = {name: rng.gamma(1.0, size=n_nodes) for name in SCORES}
-        known["score"] = known["hav"] if score == "hav" else known["score"] + 20 * (np.arange(n_nodes) < 6)
-        known["score"][1::2] = 1.0  # half of the nodes have the same score, so that ties matter
-        fits.append(known | {"degree": np.ones(n_nodes, dtype=np.int64), "decided_by": np.zeros(n_nodes, np.int32)})
-    number = rng.permutation(n_nodes)  # of the rows of the table
-    frames = [spark.createDataFrame(pa.table({"number": number, **fit})).repartition(2) for fit in fits]
-    nodes = spark.createDataFrame(pa.table({"number": number, "row": np.arange(n_nodes)}))
-    averages, limit = results.average_fits(frames, nodes, n_nodes, detector, top=7)
-    values = [Values(each["score"], {kind: each[kind] for kind in KINDS}) for each in fits]
-    detector.decided_by_ = np.zeros(n_nodes, dtype=np.int64)
-    wanted = local_average(detector, values, 7)
-    assert limit == pytest.approx(wanted.threshold_, rel=1e-14)
-    assert (wanted.label_.sum() > 0) == (false_alarms > 1e-9)
-    found = {row["number"]: row for row in averages.collect()}
-    rows = [found[each] for each in number.tolist()]
-    for name, mean in {"score": wanted.decision_score_, "stability": wanted.stability_, **wanted.evidence_}.items():
-        np.testing.assert_allclose([row[name] for row in rows], mean, rtol=1e-14, err_msg=name)
-    np.testing.assert_array_equal([row["hav"] for row in rows], fits[0]["hav"])
-    if score == "evidence":
-        assert [row["decided_by"] for row in rows] == wanted.decided_by_.tolist()
