@@ -108,11 +108,6 @@ def test_bad_parameters_are_refused_before_any_work(frames: tuple[Any, Any]) -> 
         detect(*frames, CrossHCM(dropout=0.2, dropout_at_prediction=True))
 
 
-def test_repeated_fits_need_a_seed(frames: tuple[Any, Any]) -> None:
-    with pytest.raises(ValueError, match="repeated fits count on from a seed; set the seed of the detector"):
-        detect(*frames, CrossHCM(seed=None), repeat=2)
-
-
 def test_tables_are_ranked(detected: Any) -> None:
     own = [*CrossHCM.node_values, *KINDS, "decided_by"]
     assert detected.scores.columns == ["node", "rank", "score", "flagged", "judged", "degree", *own]
