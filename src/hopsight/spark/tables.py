@@ -20,6 +20,7 @@ from hopsight.io import rules
 from hopsight.io.edges import find_ends
 from hopsight.io.ids import notice_missing
 from hopsight.io.nodes import encode, node_fields
+from hopsight.io.notices import notice
 from hopsight.io.tables import find_id, notice_unused
 from hopsight.spark.attributes import id_type, lists_of
 from hopsight.spark.blocks import with_row_numbers
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
+AS_NAME = " as the name of each node."  # ends a notice of the local engine
 PLANNED_ROWS = 1 << 20  # of the node table, which decide what its columns become
 
 
@@ -208,7 +210,11 @@ def plan_attributes(
     first = nodes.filter(f"row < {PLANNED_ROWS}").orderBy("row")
     rows = _as_polars(first.select(*(nodes[_quoted(name)].alias(name) for name in columns)).toArrow())
     how: dict[str, Any] = {"missing": missing, "category": category, "ours": ours}
-    fields = node_fields(columns, rows.__getitem__, rows.height, notices=notices, **how, **options)
+    found: list[str] = []
+    fields = node_fields(columns, rows.__getitem__, rows.height, notices=found, **how, **options)
+    for text in found:
+        shown = text.endswith(AS_NAME) and text.removesuffix(AS_NAME).removeprefix("Show ")
+        notice(f"Left out {shown}: the Spark engine shows ids, not names." if shown else text, notices)
     if len(set(fields.get("node_types", ()))) > 1:
         raise ValueError(f"the Spark engine has no types of nodes; leave out {option('engine', 'spark')}")
     plans = (plan_column(rows[name], **how) for name in columns)
