@@ -153,7 +153,7 @@ def test_both_engines_refuse_a_doubtful_comma_in_the_same_words(
         (("--detector", "hcm"), "the Spark engine runs cross_hcm only, got 'hcm'"),
         (("--resume",), "--resume is for the local engine"),
         (("--repeat", "2"), "--repeat is for the local engine: run the Spark engine with several seeds"),
-        (("--learn-from", "fraud"), "--learn-from is for the local engine: detect on Spark without labels"),
+        (("--learn-from", "fraud"), "--learn-from is for --engine local: the Spark engine cannot learn"),
         (("--weight-column", "amount"), "the Spark engine has no weights, times, names or types"),
         (("--derive", "sent"), "the Spark engine derives no attributes; pass --derive none"),
         (("--memory-limit", "8GB"), "--memory-limit is for the local engine"),

@@ -19,7 +19,7 @@ LOCAL_ONLY = {
     "scratch": "Spark has its own temporary folders (spark.local.dir)",
     "restart": "the Spark engine keeps no checkpoint",
     "rank_unknown": "Spark refuses ids without a row in the node table",
-    "learn_from": "Spark keeps no graph and no model to learn with",
+    "learn_from": "the Spark engine cannot learn from labels; run it without them",
 }
 
 

@@ -91,11 +91,6 @@ def _check(request: Request, resume: bool) -> None:
         raise Refusal("resume", "is for the local engine: the Spark engine keeps no checkpoint")
     if request.repeat != 1:
         raise Refusal("repeat", "is for the local engine: run the Spark engine with several seeds instead")
-    if request.learn_from is not None:
-        raise Refusal(
-            "learn_from",
-            "is for the local engine: detect on Spark without labels, or leave out " + option("engine", "spark"),
-        )
     if request.memory_limit is not None:
         raise Refusal("memory_limit", "is for the local engine: the Spark engine cannot enforce a memory limit")
     if request.source.path is None or request.source.nodes is None:
