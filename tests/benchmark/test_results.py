@@ -132,7 +132,10 @@ def test_neither_the_journal_nor_the_lock_is_a_link_or_a_pipe(tmp_path):
     mine, out = tmp_path / "letter", tmp_path / "out"
     mine.write_text('{"key": "a"}\ndear')
     out.mkdir()
-    for name, begin in (("cells.jsonl", Journal), (".lock", lambda folder: only_run(folder).__enter__())):
+    for name, begin in (
+        ("cells.jsonl", lambda folder: Journal(folder).read()),
+        (".lock", lambda folder: only_run(folder).__enter__()),
+    ):
         for make in (lambda path: path.symlink_to(mine), lambda path: path.symlink_to(tmp_path / "new"), os.mkfifo):
             make(out / name)
             with pytest.raises(ValueError, match="is a symbolic link, folder, pipe or device: move it away"):
