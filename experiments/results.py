@@ -242,7 +242,7 @@ def grown(file: str) -> str:
         "written to disk, GB": "written_gb",
     }
     rest = [[title, *(f"{run[name]:.1f}" for run in runs), _slope(slopes, name)] for title, name in others.items()]
-    files = ["temporary files, GB", *(f"{run['expected']['disk'] / 1e9:.1f}" for run in runs), ""]
+    files = ["temporary files, GB", *(f"{run['expected'].get('disk', 0) / 1e9:.1f}" for run in runs), ""]
     auc = ["ROC-AUC", *(digits(run["roc_auc"]) for run in runs), ""]
     titles = [f"{int(size):,} nodes" for size in found["runs"]]
     return markdown(["s", *titles, "slope"], [lines[0], *fitted, *lines[1:], *rest, files, auc])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,16 +49,8 @@ class NoModel(CrossHCM):
     burn_in: int = 1
     n_samples: int = 1
 
-    def _fit(
-        self,
-        graph: AttributedGraph,
-        *,
-        rng: np.random.Generator,
-        callback: Callable[..., None] | None,
-        checkpoint: Path | None = None,
-        scratch: Path | None = None,
-    ) -> FloatArray:
-        super()._fit(graph, rng=rng, callback=callback, checkpoint=checkpoint, scratch=scratch)
+    def _fit(self, graph: AttributedGraph, **options: Any) -> FloatArray:
+        super()._fit(graph, **options)
         edges = EdgeFeatures(*[self.edge_dissimilarity_] * 3)
         self.edge_baseline_ = EdgeBaseline.fit(edges)
         nodes = self._node_features(graph, edges, inputs_of(graph, self.transform_, self.magnitude_))

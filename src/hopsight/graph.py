@@ -6,7 +6,6 @@ import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,6 @@ from hopsight.canonical import (
 from hopsight.checks import plural
 from hopsight.markup import graph_card
 from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend
-from hopsight.system.files import moved
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -310,11 +308,6 @@ class AttributedGraph:
 
     def _repr_html_(self) -> str:
         return graph_card(self)
-
-    def keep_on_disk(self, scratch: Path) -> None:
-        """Move dense attributes to a temporary file in a folder, to have the memory for something else."""
-        if not sp.issparse(self.attributes):
-            self._set("attributes", frozen(moved(self.attributes, scratch)))
 
     def __deepcopy__(self, memo: Any) -> AttributedGraph:
         return self  # read-only

@@ -23,7 +23,7 @@ from hopsight.runs.detect import detect
 from hopsight.runs.folder import read_record
 from hopsight.runs.memory import Need, check_need, expected_need, limited, parse_size
 from hopsight.runs.request import Request, Source, make_detector
-from hopsight.system import files as scratch
+from hopsight.system.arrays import zeros
 from hopsight.system.machine import resident_memory
 from hopsight.system.threads import in_order
 
@@ -108,7 +108,7 @@ def test_a_run_is_refused_where_it_would_exceed_the_limit_and_no_thread_interrup
 
     def draw(*_: Any, **__: Any) -> None:
         at_work.append(threading.active_count())
-        scratch.zeros((10**12,), np.float64)
+        zeros((10**12,), np.float64)
 
     monkeypatch.setattr("hopsight.baselines.lof.LOF._fit", draw)
     threads, limit = threading.active_count(), resident_memory() + 10**9
@@ -128,38 +128,3 @@ def test_reading_blocks_and_epochs_ask_the_limit(work: str, tmp_path: Path) -> N
     }
     with limited(1), pytest.raises((MemoryError, ValueError), match="would exceed the memory limit of 0 MB"):
         works[work]()
-
-
-def test_views_on_disk_and_smaller_blocks_give_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the need exceeds the limit, views are in temporary files, which are said beforehand and gone afterward."""
-    write_npz(make_graph(1500, n_edges=9000, seed=0), tmp_path / "graph.npz")
-    (tmp_path / "scratch").mkdir()
-    request = Request(
-        detector="cross_hcm", source=Source(path=str(tmp_path / "graph.npz")), scratch=str(tmp_path / "scratch"), top=1,
-        settings={"n_epochs": "12", "burn_in": "6", "min_class_pairs": "10"},
-    )  # fmt: skip
-    said: list[str] = []
-    monkeypatch.setattr(Progress, "say", lambda self, text: said.append(text))
-    in_memory = detect(request, tmp_path / "memory")
-    assert in_memory.record["expected"]["disk"] == 0 and "temporary files" not in " ".join(said)
-    needed = in_memory.record["expected"]["memory"]
-    monkeypatch.setattr("hopsight.runs.memory.available_memory", lambda: needed - 1_000_000)
-    monkeypatch.setattr("hopsight.hcm.views.BLOCK_VALUES", 5000)
-    folders: list[Path | None] = []
-    kept = scratch.zeros
-
-    def zeros(shape: tuple[int, ...], *options: Any) -> Any:
-        if shape[0] == 1500:  # not the surroundings of a single node
-            folders.append(options[1])
-        return kept(shape, *options)
-
-    monkeypatch.setattr("hopsight.hcm.views.zeros", zeros)
-    on_disk = detect(request, tmp_path / "disk")
-    assert set(folders) == {tmp_path / "scratch"} and len(folders) >= 15
-    expected = on_disk.record["expected"]
-    # views of a network, X like them, X twice; the graph's
-    fitted, attributes = 1500 * 64 * (5 * 4 + 4 + 12), 1500 * 32 * 4
-    assert (expected["memory"], expected["disk"]) == (needed - fitted - 2.5 * attributes, fitted + attributes)
-    assert any("4 MB of temporary files" in text for text in said)
-    assert list((tmp_path / "scratch").iterdir()) == []
-    np.testing.assert_array_equal(on_disk.scores, in_memory.scores)

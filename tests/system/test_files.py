@@ -12,16 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from safetensors import safe_open
 from safetensors.numpy import load
 
 from hopsight.system import files as tensors
 from hopsight.system.files import (
-    check_scratch,
-    moved,
     read_regular,
-    release_all,
     replacing,
     try_lock,
     write_tensors,
@@ -101,35 +97,6 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(ValueError, match="is not a file but a folder, pipe or device"):
             read_regular(path)
-
-
-def test_a_folder_that_cannot_hold_the_files_is_refused(tmp_path: Path) -> None:
-    check_scratch(tmp_path, 1000)
-    with pytest.raises(ValueError, match=r"temporary files of 1000000000.0 GB do not fit into .* scratch"):
-        check_scratch(tmp_path, 10**18)
-    with pytest.raises(ValueError, match=r"there is no folder .*missing for temporary files"):
-        check_scratch(tmp_path / "missing", 0)
-
-
-def test_memory_is_released_and_values_remain(tmp_path: Path, rng: np.random.Generator) -> None:
-    values = rng.normal(size=(1 << 18, 8))
-    copied = moved(values, tmp_path)
-    np.testing.assert_array_equal(copied, values)
-    tensor = torch.from_numpy(copied)
-    before = mapped_memory()
-    release_all([tensor])
-    if sys.platform == "linux":
-        assert mapped_memory() < before - 15e6  # of 16.8 MB
-    np.testing.assert_array_equal(tensor.numpy(), values)
-    in_memory = torch.zeros(5)
-    release_all([in_memory])  # nothing to release
-    assert in_memory.tolist() == [0.0] * 5 and list(tmp_path.iterdir()) == []
-
-
-def mapped_memory() -> int:
-    """Return the bytes of mapped files that this process has in memory."""
-    lines = Path("/proc/self/status").read_text().splitlines() if sys.platform == "linux" else []
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssFile:"))
 
 
 @pytest.mark.parametrize("at_once", [8, 1 << 26])

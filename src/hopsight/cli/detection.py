@@ -16,7 +16,6 @@ DEFAULT_DETECTOR = "cross_hcm"
 LOCAL_ONLY = {
     "only": "filter the table of scores of a Spark run instead",
     "redact": "Spark keeps no model to write another report from",
-    "scratch": "Spark has its own temporary folders (spark.local.dir)",
     "restart": "the Spark engine keeps no checkpoint",
     "rank_unknown": "Spark refuses ids without a row in the node table",
     "learn_from": "the Spark engine cannot learn from labels; run it without them",
@@ -67,7 +66,6 @@ def detect(
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Discard an interrupted run and start over.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Stop if memory would exceed this (8GB).")] = None,
-    scratch: Annotated[str | None, typer.Option(help="Folder for temporary files.", show_default="--out")] = None,
     csv: options.Csv = False,
     engine: Annotated[str, typer.Option(help="local or spark.")] = "local",
     master: Annotated[str | None, typer.Option(help="Spark cluster. Default: all cores of this machine.")] = None,
@@ -92,7 +90,7 @@ def detect(
             contamination=contamination,
         ),
         memory_limit=memory_limit, engine=engine, repeat=repeat, learn_from=learn_from,
-        anomalous_value=anomalous_value, only=only, scratch=scratch, csv=csv,
+        anomalous_value=anomalous_value, only=only, csv=csv,
     )  # fmt: skip
     if engine == "spark":
         from hopsight.spark import run as on_spark

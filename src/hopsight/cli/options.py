@@ -56,7 +56,7 @@ PANELS = {
         "detector", "preset", "settings", "evidence", "false_alarms", "contamination", "seed", "repeat", "learn_from",
         "anomalous_value", "only",
     ),
-    "Running": ("device", "engine", "master", "memory_limit", "scratch", "resume", "restart", "quiet"),
+    "Running": ("device", "engine", "master", "memory_limit", "resume", "restart", "quiet"),
     "Output": ("out", "top", "csv", "redact", "force"),
 }  # fmt: skip
 SHOWN = (  # by --help where there is a --help-all
@@ -71,7 +71,7 @@ WORDS = {
     ),
     "TABLE": ("nodes",),
     "TYPE": ("rank",),
-    "DIR": ("out", "scratch", "data_dir"),
+    "DIR": ("out", "data_dir"),
     "NUMBER": (
         "seed", "top", "repeat", "port", "workers", "alarm", "group", "cliques", "clique_size", "attribute_anomalies",
         "candidates", "repetitions", "seeds",

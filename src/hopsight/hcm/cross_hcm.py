@@ -100,7 +100,6 @@ from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.preprocess.similarity import References
 from hopsight.preprocess.transform import choose_scaling
-from hopsight.system.files import release
 from hopsight.system.machine import release_memory
 from hopsight.system.threads import few_threads, in_order, safe_in_forks
 
@@ -255,13 +254,10 @@ class CrossHCM(Detector):
             judged=graph.n_edges / self.n_folds,
         )
         z = 8 * graph.n_nodes * self.n_units
-        return memory + self.scratch_bytes(graph) + self._trained_bytes(graph) + z, operations
-
-    def scratch_bytes(self, graph: AttributedGraph) -> int:
-        """Return the size of what can be on disk instead of in memory: the attributes, and the views of a network."""
-        n_values = graph.n_nodes * self._width(graph)
+        n_values = graph.n_nodes * width
         attributes = (8 if in_single_precision(graph) else 12) * n_values
-        return attributes + self.n_inner * view_dtype(graph.n_nodes).itemsize * n_values
+        views = self.n_inner * view_dtype(graph.n_nodes).itemsize * n_values
+        return memory + attributes + views + self._trained_bytes(graph) + z, operations
 
     def _trained_bytes(self, graph: AttributedGraph) -> int:
         """Return the size of what the networks see while they train: X and ÂX of the nodes in the pool."""
@@ -325,7 +321,6 @@ class CrossHCM(Detector):
         *,
         callback: Callback | None = None,
         checkpoint: Path | None = None,
-        scratch: Path | None = None,
     ) -> Self:
         """Learn from a graph and score it.
 
@@ -336,33 +331,12 @@ class CrossHCM(Detector):
         checkpoint
             A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from
             it and gives the same result as if it had never been interrupted. The caller removes it.
-        scratch
-            A folder for temporary files, where attributes and the views of a large graph are instead of in memory.
         """
-
-        def learn(graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
-            return self._fit(graph, rng=rng, callback=callback, checkpoint=checkpoint, scratch=scratch)
-
         with alone(self):
-            return self._fit_with(learn, graph_of(source), callback)
+            return self._fit_with(partial(self._fit, checkpoint=checkpoint), graph_of(source), callback)
 
-    def _fit(
-        self,
-        graph: AttributedGraph,
-        *,
-        rng: np.random.Generator,
-        callback: Callback | None,
-        checkpoint: Path | None = None,
-        scratch: Path | None = None,
-    ) -> FloatArray:
-        self.check()
-        check_edges(graph)
-        streams = rng.spawn(6)
-
-        def fit(device: torch.device, file: Path | None) -> FloatArray:
-            return self._fit_on(device, graph, copy.deepcopy(streams), callback, file, scratch)
-
-        return fit_with_fallback(fit, self.device, checkpoint)
+    def _fit(self, graph: AttributedGraph, **options: Any) -> FloatArray:
+        return fit_with_fallback(self, self._fit_on, graph, **options)
 
     def _fit_on(
         self,
@@ -370,11 +344,10 @@ class CrossHCM(Detector):
         graph: AttributedGraph,
         rngs: Sequence[np.random.Generator],
         callback: Callback | None,
-        checkpoint: Path | None,
-        scratch: Path | None,
+        saved: Checkpoint,
     ) -> FloatArray:
         for_transform, for_drop, for_pairs = rngs[:3]
-        clock, saved = StageClock(callback), Checkpoint.of(checkpoint, self, graph)
+        clock = StageClock(callback)
         self.split_seed_, self.directed_ = split_seed(self.seed), graph.directed
         self.learned_: Learned | None = None
         self.edge_learned_: Learned | None = None
@@ -383,7 +356,7 @@ class CrossHCM(Detector):
 
         # 1. Transform the attributes.
         clock.begin("attributes")
-        attributes = self._fit_transform(graph, for_transform, scratch)
+        attributes = self._fit_transform(graph, for_transform)
 
         # 2. Split the edges among the networks and their folds.
         clock.begin("hops")
@@ -396,7 +369,7 @@ class CrossHCM(Detector):
 
         # 4. Judge every edge by what has not seen it.
         if self._sees_attributes:
-            judged = self._learn(device, graph, attributes, index, pool, rngs[2:], callback, clock, saved, scratch)
+            judged = self._learn(device, graph, attributes, index, pool, rngs[2:], callback, clock, saved)
         else:
             clock.begin("judge")
             judged = self._fit_untrained(graph, index, pool, for_pairs)
@@ -421,15 +394,13 @@ class CrossHCM(Detector):
         callback: Callback | None,
         clock: StageClock,
         saved: Checkpoint,
-        scratch: Path | None,
     ) -> JudgedEdges:
         """Train the networks and return what each says of the edges that it has not seen."""
         for_pairs, for_weights, for_dropout, for_noise = rngs
 
         # Compute what each network sees of the pool's nodes while an inner fold is hidden.
         clock.begin("views")
-        neighborhoods = Neighborhoods.of(graph, device, scratch)
-        views = Views(neighborhoods, in_unit(self._seen(graph, attributes), self.unit_, scratch), index, scratch)
+        views = Views(Neighborhoods.of(graph, device), in_unit(self._seen(graph, attributes), self.unit_), index)
         edges = as_tensor(graph.edges).to(device)
         seen = [views.of(folds, [pool.nodes(fold) for fold in folds]) for folds in self._trained_folds(index)]
         local = pool.renumbered()
@@ -527,14 +498,10 @@ class CrossHCM(Detector):
         given = sp.csr_array(given @ sp.diags_array(shown)) if sp.issparse(given) else given * shown
         return inputs_of(graph, self.transform_, self.magnitude_, rows, given)
 
-    def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator, scratch: Path | None) -> FloatArray:
+    def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         """Return the transformed attributes; fix the transformation, the unit of the views and what is usual."""
         self.transform_, attributes, self.magnitude_ = fit_inputs(
-            graph,
-            scratch,
-            scaling=self.resolve_scaling(graph),
-            n_components=self.n_components,
-            rng=rng,
+            graph, scaling=self.resolve_scaling(graph), n_components=self.n_components, rng=rng
         )
         self.unit_ = spread_of(attributes) or 1.0
         chosen = baseline_nodes(graph)
@@ -685,7 +652,6 @@ class CrossHCM(Detector):
         with few_threads(1):  # of BLAS, in each of these
             for _ in in_order(read, range(0, graph.n_nodes, ROWS_READ)):
                 pass
-        release(attributes)
         return NodeFeatures(
             degrees=graph.degrees,
             deviation=deviation,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -181,7 +182,6 @@ class HCM(Detector):
         *,
         callback: Callback | None = None,
         checkpoint: Path | None = None,
-        scratch: Path | None = None,
     ) -> Self:
         """Learn from a graph and score it.
 
@@ -192,33 +192,12 @@ class HCM(Detector):
         checkpoint
             A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from
             it and gives the same result as if it had never been interrupted. The caller removes it.
-        scratch
-            A folder for temporary files, where the attributes of a large graph are instead of in memory.
         """
-
-        def learn(graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
-            return self._fit(graph, rng=rng, callback=callback, checkpoint=checkpoint, scratch=scratch)
-
         with alone(self):
-            return self._fit_with(learn, graph_of(source), callback)
+            return self._fit_with(partial(self._fit, checkpoint=checkpoint), graph_of(source), callback)
 
-    def _fit(
-        self,
-        graph: AttributedGraph,
-        *,
-        rng: np.random.Generator,
-        callback: Callback | None,
-        checkpoint: Path | None = None,
-        scratch: Path | None = None,
-    ) -> FloatArray:
-        self.check()
-        check_edges(graph)
-        streams = rng.spawn(6)
-
-        def fit(device: torch.device, file: Path | None) -> FloatArray:
-            return self._fit_on(device, graph, copy.deepcopy(streams), callback, file, scratch)
-
-        return fit_with_fallback(fit, self.device, checkpoint)
+    def _fit(self, graph: AttributedGraph, **options: Any) -> FloatArray:
+        return fit_with_fallback(self, self._fit_on, graph, **options)
 
     def _fit_on(
         self,
@@ -226,17 +205,16 @@ class HCM(Detector):
         graph: AttributedGraph,
         rngs: Sequence[np.random.Generator],
         callback: Callback | None,
-        checkpoint: Path | None,
-        scratch: Path | None,
+        saved: Checkpoint,
     ) -> FloatArray:
         for_transform, for_drop, for_pairs, for_weights, for_dropout, for_noise = rngs
-        clock, saved = StageClock(callback), Checkpoint.of(checkpoint, self, graph)
+        clock = StageClock(callback)
 
         # Preprocess: scale the attributes and reduce their dimensions.
         clock.begin("attributes")
         self.split_seed_, self.directed_ = split_seed(self.seed), graph.directed
         self.transform_, attributes, self.magnitude_ = fit_inputs(
-            graph, scratch, scaling=self.scaling, n_components=self.n_components, rng=for_transform
+            graph, scaling=self.scaling, n_components=self.n_components, rng=for_transform
         )
         # Drop the least similar edges, and label pairs of nodes with the hops between them.
         clock.begin("hops")

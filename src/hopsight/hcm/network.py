@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from hopsight.nn.gcn import GCN, HopMLP, Propagation, draw_weights
-from hopsight.system.files import drain
 from hopsight.system.threads import Run
 
 ROWS_AT_ONCE = 2048  # mapped by one thread at a time
@@ -164,7 +163,8 @@ class ViewHopNetwork(HopNetwork):
                 parts = [part[rows].float() @ weight for part, weight in zip(nodes, self.weights, strict=True)]
                 torch.cat(parts, dim=1, out=z[rows])
 
-        drain(run(fill, range(0, n_nodes, step)), nodes)
+        for _ in run(fill, range(0, n_nodes, step)):
+            pass
         return Mapped(z)
 
     def difference(self, nodes: Sequence[Tensor], pairs: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ count as posterior samples, and leave a checkpoint from time to time.
 
 from __future__ import annotations
 
+import copy
 import time
 import warnings
 from collections import defaultdict
@@ -256,7 +257,10 @@ def _trained(
     waits = device.type == "cpu" or observer.callback is not None  # for the loss of every epoch
     pairs, running = None, []
     with workers(n_blocks(n_pairs, device, len(networks))) as run:
-        take_step = steps_of(networks, views, labels, schedule, optimizers, generators.dropout, run)
+        replayed = device.type == "cuda" and all(network.replayable for network in networks)
+        replayed = replayed and schedule.optimizer == "adam" and not schedule.dropout
+        kind = RecordedSteps if replayed else Steps  # a GPU replays them where it can
+        take_step = kind(networks, views, labels, schedule, optimizers, generators.dropout, run)
         for epoch in range(first, schedule.n_epochs):
             if epoch % chunk == 0:
                 state.before_draw = generators.pairs.bit_generator.state
@@ -352,21 +356,6 @@ class RecordedSteps(Steps):
         return losses
 
 
-def steps_of(
-    networks: Sequence[HopNetwork],
-    views: Sequence[Sequence[View]],
-    labels: Tensor,
-    schedule: Schedule,
-    optimizers: Sequence[Mover],
-    dropout: torch.Generator,
-    run: Run,
-) -> Steps:
-    """Return how to take the steps: recorded where a GPU can replay all of them."""
-    replayed = labels.device.type == "cuda" and all(network.replayable for network in networks)
-    kind = RecordedSteps if replayed and schedule.optimizer == "adam" and not schedule.dropout else Steps
-    return kind(networks, views, labels, schedule, optimizers, dropout, run)
-
-
 class Step:
     """One step of one network: blocks of pairs that fit a processor's cache, and the gradients that they add up to."""
 
@@ -449,13 +438,26 @@ def n_blocks(n_items: int, device: torch.device, n_networks: int = 1) -> int:
 
 
 def fit_with_fallback(
-    fit: Callable[[torch.device, Path | None], FloatArray], device: str, file: Path | None
+    detector: Any,
+    steps: Callable[..., FloatArray],
+    graph: AttributedGraph,
+    *,
+    rng: np.random.Generator,
+    callback: Callback | None,
+    checkpoint: Path | None = None,
 ) -> FloatArray:
-    """Call ``fit(device, file)``; where the memory of the GPU runs out, again in smaller blocks, and then on the CPU.
+    """Fit HCM or CrossHCM by ``steps(device, graph, rngs, callback, checkpoint)``, with six sources of randomness.
 
-    ``file`` is that of the checkpoint; a checkpoint of the GPU is not one of the CPU.
+    Where the memory of the GPU runs out, the steps are taken again in smaller blocks, and then on the CPU; a checkpoint
+    of the GPU is not one of the CPU.
     """
-    chosen = resolve_device(device)
+    detector.check()
+    check_edges(graph)
+    streams, device = rng.spawn(6), resolve_device(detector.device)
+
+    def fit(on: torch.device, file: Path | None) -> FloatArray:
+        return steps(on, graph, copy.deepcopy(streams), callback, Checkpoint.of(file, detector, graph))
+
     attempts = (
         (nullcontext(), "the GPU's memory ran out: fitting again in smaller blocks"),
         (smaller_blocks(), "the GPU's memory ran out again: fitting on the CPU"),
@@ -463,7 +465,7 @@ def fit_with_fallback(
     for blocks, then in attempts:
         try:
             with blocks:
-                return fit(chosen, file)
+                return fit(device, checkpoint)
         except torch.OutOfMemoryError:
             warnings.warn(then, stacklevel=4)
         torch.cuda.empty_cache()  # once the error, which holds tensors, is gone

@@ -1,14 +1,13 @@
 """Views: a node's attributes and those of its neighborhood, X and ÂX, without the edges that a fold hides.
 
 The attributes are transformed, dense, and in a unit that single precision can hold. In a large graph they are kept in
-single precision, views in half precision, and both in temporary files where memory is scarce.
+single precision, and views in half precision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,7 @@ from hopsight.hcm.splits import HALF_PRECISION_NODES, FoldIndex
 from hopsight.nn.gcn import smoothed_by
 from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.transform import unit_of
-from hopsight.system.arrays import csr_tensor
-from hopsight.system.files import drain, release, release_all, zeros
+from hopsight.system.arrays import csr_tensor, zeros
 from hopsight.system.kernels import compiled
 from hopsight.system.threads import in_order
 
@@ -36,9 +34,7 @@ IntArray = NDArray[np.int64]
 Matrix = NDArray[Any]  # float64, or float32 in a large graph
 
 
-def fit_inputs(
-    graph: AttributedGraph, scratch: Path | None, **options: Any
-) -> tuple[AttributeTransform, Matrix, float]:
+def fit_inputs(graph: AttributedGraph, **options: Any) -> tuple[AttributeTransform, Matrix, float]:
     """Learn how to transform the attributes; return that, the transformed attributes, and what they were divided by.
 
     ``options`` are those of :meth:`AttributeTransform.fit_apply`.
@@ -48,7 +44,7 @@ def fit_inputs(
         graph.attributes,
         graph.attribute_names,
         types=graph.node_types,
-        out=(lambda shape: zeros(shape, np.float32, scratch)) if large else None,
+        out=(lambda shape: zeros(shape, np.float32)) if large else None,
         **options,
     )
     dense: Matrix = attributes.toarray() if sp.issparse(attributes) else attributes
@@ -75,16 +71,15 @@ def inputs_of(
     return _divided(attributes.toarray() if sp.issparse(attributes) else attributes, magnitude, in_place=large)
 
 
-def in_unit(attributes: Matrix, unit: float, scratch: Path | None = None) -> NDArray[np.float32]:
+def in_unit(attributes: Matrix, unit: float) -> NDArray[np.float32]:
     """Return the attributes in another unit and in single precision."""
-    scaled = zeros(attributes.shape, np.float32, scratch)
+    scaled = zeros(attributes.shape, np.float32)
 
     def fill(start: int) -> None:
         scaled[start : start + ROWS_AT_ONCE] = attributes[start : start + ROWS_AT_ONCE] / unit
 
     for _ in in_order(fill, range(0, len(scaled), ROWS_AT_ONCE)):
         pass
-    release(attributes)
     return scaled
 
 
@@ -117,31 +112,17 @@ class Views:
         The neighbors of every node, and (n_nodes, n_columns) attributes in the unit of the fit, in single precision.
     index
         The part and the inner fold of every edge.
-    scratch
-        A folder for views that do not fit into memory.
     """
 
-    def __init__(
-        self,
-        neighborhoods: Neighborhoods,
-        attributes: NDArray[np.float32],
-        index: FoldIndex,
-        scratch: Path | None = None,
-    ) -> None:
-        self.neighborhoods, self.index, self.scratch = neighborhoods, index, scratch
+    def __init__(self, neighborhoods: Neighborhoods, attributes: NDArray[np.float32], index: FoldIndex) -> None:
+        self.neighborhoods, self.index = neighborhoods, index
         self.scaled = torch.from_numpy(attributes).to(neighborhoods.device)
         self.dtype = view_dtype(len(attributes))
 
     @cached_property
     def own(self) -> Tensor:
         """X in the precision of the views."""
-        if self.scratch is None or self.dtype == self.scaled.dtype:
-            return self.scaled.to(self.dtype)
-        found = torch.from_numpy(zeros(tuple(self.scaled.shape), NUMPY[self.dtype], self.scratch))
-        for start in range(0, len(found), ROWS_AT_ONCE):
-            found[start : start + ROWS_AT_ONCE] = self.scaled[start : start + ROWS_AT_ONCE]
-        release(found.numpy())
-        return found
+        return self.scaled.to(self.dtype)
 
     def of(
         self, folds: Sequence[int], rows: Sequence[IntArray] | None = None, *, exact: bool = False
@@ -169,8 +150,8 @@ class Neighborhoods:
         (2, n_edges) ends of the edges, each edge once; number of nodes; whether the edges are arcs.
     weight
         Relative weight of each edge; None if all count alike.
-    device, scratch
-        Where to compute, and a folder for views that do not fit into memory.
+    device
+        Where to compute.
     """
 
     def __init__(
@@ -181,9 +162,8 @@ class Neighborhoods:
         *,
         directed: bool,
         device: torch.device,
-        scratch: Path | None = None,
     ) -> None:
-        self.device, self.scratch = device, scratch
+        self.device = device
         number = np.arange(1, edges.shape[1] + 1, dtype=np.int32 if edges.shape[1] < 2**30 else np.int64)
         one_way = sp.coo_array((number, tuple(edges)), shape=(n_nodes, n_nodes)).tocsr()
         other_way = one_way.T.tocsr()
@@ -198,11 +178,9 @@ class Neighborhoods:
                 self.weight = self.weight + known[(one_way + other_way).data - 1 - both.data]
 
     @classmethod
-    def of(cls, graph: AttributedGraph, device: torch.device, scratch: Path | None = None) -> Neighborhoods:
+    def of(cls, graph: AttributedGraph, device: torch.device) -> Neighborhoods:
         """Return the neighborhoods of a whole graph."""
-        return cls(
-            graph.edges, graph.n_nodes, graph.relative_weight, directed=graph.directed, device=device, scratch=scratch
-        )
+        return cls(graph.edges, graph.n_nodes, graph.relative_weight, directed=graph.directed, device=device)
 
     def smooth(
         self,
@@ -265,7 +243,7 @@ class Neighborhoods:
     ) -> list[Tensor]:
         """Return Â @ values of some nodes in every view."""
         shape, n_views = (rows.size, values.shape[1]), scale.shape[1]
-        found = [torch.from_numpy(zeros(shape, NUMPY[dtype], self.scratch)) for _ in range(n_views)]
+        found = [torch.from_numpy(zeros(shape, NUMPY[dtype])) for _ in range(n_views)]
         graph = self.indptr, self.indices, self.edge, self.weight, bits
         step = max(1, BLOCK_VALUES // (n_views * shape[1]))
 
@@ -276,8 +254,8 @@ class Neighborhoods:
             for view, part in zip(found, torch.from_numpy(blocks), strict=True):
                 view[start : start + step] = part
 
-        drain(in_order(fill, range(0, rows.size, step)), found)
-        release_all([values])
+        for _ in in_order(fill, range(0, rows.size, step)):
+            pass
         return found
 
     def _smooth_on_device(self, values: Tensor, hidden: NDArray[np.bool_]) -> Tensor:

@@ -28,10 +28,9 @@ from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
 from hopsight.runs.console import Progress
 from hopsight.runs.folder import OVER_TIME, Claim, Stages, checksums, claim, detector_name, notices, read_record
-from hopsight.runs.memory import Need, check_need, expected_need, limited, parse_size
+from hopsight.runs.memory import check_need, expected_need, limited, parse_size
 from hopsight.runs.request import Request, Source, make_detector
 from hopsight.runs.results import REPLACED, Result, now, read_table, record_of, write_results
-from hopsight.system.files import check_scratch
 
 ENGINES = ("local", "spark")
 
@@ -73,13 +72,13 @@ def detect(
         if graph.n_nodes < 2:
             raise ValueError(f"a graph needs at least 2 nodes to compare, this one has {graph.n_nodes}")
         show.say(read_sentence(graph))
-        need, scratch = _place(expected_need(graph, detector), limit, graph, detector, request, claimed)
+        need = expected_need(graph, detector)
         show.say(f"{request.detector} needs {need} for this graph")
         check_need(need, limit)
         with stages.stage("fit"):
             if restart:
                 claimed.discard_checkpoint()
-            shown = _fit(detector, graph, claimed, request, resume=resume, progress=show, scratch=scratch)
+            shown = _fit(detector, graph, claimed, request, resume=resume, progress=show)
         shown, saved = asked_for(graph, labels, shown, detector, show.say, only)
         record = record_of(request.source, graph, shown) | {
             "command": "detect",
@@ -119,28 +118,12 @@ def _check(request: Request) -> None:
     check_count("seed", request.seed, low=0)
     check_count("repeat", request.repeat)
     check_choice("engine", request.engine, ENGINES)
-    if request.scratch is not None:
-        check_scratch(Path(request.scratch), 0)
     if request.engine == "spark":
         raise ValueError("runs.detect is the local engine: call hopsight.spark.run for engine='spark'")
     if request.device != "auto":
         from hopsight.nn.device import resolve_device
 
         resolve_device(request.device)
-
-
-def _place(
-    need: Need, limit: int | None, graph: AttributedGraph, detector: Any, request: Request, claimed: Claim
-) -> tuple[Need, Path | None]:
-    """Return the need, and the folder for temporary files if the run fits into memory only with them."""
-    movable = getattr(detector, "scratch_bytes", None)
-    if movable is None or not need.exceeds(limit):
-        return need, None
-    folder = claimed.staging if request.scratch is None else Path(request.scratch)
-    need = need.with_files(movable(graph), graph)
-    check_scratch(folder, need.disk)
-    graph.keep_on_disk(folder)
-    return need, folder
 
 
 def _fit(
@@ -151,7 +134,6 @@ def _fit(
     *,
     resume: bool,
     progress: Progress,
-    scratch: Path | None,
 ) -> Any:
     """Fit once or several times, with checkpoints if the detector supports them, and return what the run shows."""
     has_checkpoint = _keeps_checkpoints(detector)
@@ -164,7 +146,6 @@ def _fit(
         if request.repeat > 1:
             progress.say(f"Fit {number + 1} of {request.repeat}, with seed {each.seed}")
         more = {"checkpoint": claimed.checkpoint_of(number)} if has_checkpoint else {}
-        more |= {} if scratch is None else {"scratch": scratch}
         each.fit(graph, callback=progress, **more)
 
     if request.repeat == 1:

@@ -25,24 +25,13 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes of memory, seconds, and bytes of temporary files that a fit is expected to take."""
+    """Bytes of memory and seconds that a fit is expected to take."""
 
     memory: int
     seconds: float
-    disk: int = 0
 
     def __str__(self) -> str:
-        files = f", {size(self.disk)} of temporary files" if self.disk else ""
-        return f"about {size(self.memory)} of memory{files} and {duration(self.seconds)}"
-
-    def exceeds(self, limit: int | None) -> bool:
-        """Return whether that is more than ``limit`` bytes or, without a limit, more than the free memory."""
-        return self.memory > (available_memory() if limit is None else limit)
-
-    def with_files(self, n_bytes: int, graph: AttributedGraph) -> Need:
-        """Return the need if so many bytes and the graph's attributes are in temporary files instead of in memory."""
-        attributes = int(getattr(graph.attributes, "nbytes", 0))
-        return Need(int(self.memory - n_bytes - GRAPH_COPIES * attributes), self.seconds, n_bytes + attributes)
+        return f"about {size(self.memory)} of memory and {duration(self.seconds)}"
 
 
 def expected_need(graph: AttributedGraph, detector: Any) -> Need:

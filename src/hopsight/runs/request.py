@@ -115,7 +115,6 @@ class Request:
     anomalous_value: str | None = None  # the label that means anomalous, where that cannot be guessed
     only: str | None = None  # a file of the nodes to rank
     repeat: int = 1  # number of fits, each with another seed, whose mean score ranks the nodes
-    scratch: str | None = None  # a folder for temporary files of a run that exceeds the memory
     csv: bool = False  # whether tables of more than a million rows are CSV files, too
 
     @classmethod
@@ -140,7 +139,6 @@ class Request:
             source=self.source.repeatable(),
             learn_from=_absolute(self.learn_from) if self.learns_from_file else self.learn_from,
             only=_absolute(self.only),
-            scratch=_absolute(self.scratch),
         )
 
 

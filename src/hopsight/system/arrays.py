@@ -9,13 +9,22 @@ from collections.abc import Hashable, Mapping
 from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hopsight.system.machine import check_limit
+
 NUMBER = re.compile("[0-9]+")
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return zeros that fit into the memory limit of the run."""
+    check_limit(prod(shape) * np.dtype(dtype).itemsize)
+    return np.zeros(shape, dtype=dtype)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
