@@ -86,16 +86,20 @@ def test_learning_gives_a_new_order_that_a_reload_and_a_second_window_show(opene
     has_chosen(other, IMAGE)
     labels = served.session.graph.labels
     rows = served.session.listed("queue")
-    for row in rows[:18]:
+    for row in rows[:50]:
         word = "anomalous" if labels[row["place"]] == 1 else "normal"
         served.session.decide(f"r{row['place']}", row["place"], word, "", "bob")
-    expect(opened.locator("#progress")).to_contain_text("18 verdicts")
+    expect(opened.locator("#progress")).to_contain_text("50 verdicts")
     expect(opened.locator("#progress")).not_to_contain_text("learning")
     expect(opened.locator("#learned")).to_contain_text("Learned from")
+    expect(opened.locator("#mix")).to_contain_text(
+        re.compile(r"^The next 50: the \d+ most probable, and .* teach most")
+    )
+    expect(opened.locator("#curve svg circle")).to_have_count(3)
     after = [row["name"] for row in served.session.listed("queue")]
     expect(opened.locator("#suspects bdi")).to_have_text(after)
     expect(opened.locator("#suspects .chance").first).to_contain_text("%")
-    assert not set(after) & {row["name"] for row in rows[:18]}
+    assert not set(after) & {row["name"] for row in rows[:50]}
     expect(other.locator("#suspects bdi")).to_have_text(after)
     assert troubles == []
     opened.reload()

@@ -97,6 +97,17 @@ def test_every_verdict_ranks_again_and_the_new_ranking_survives_a_restart(sessio
     assert [row["place"] for row in again.listed("queue")] == [row["place"] for row in session.listed("queue")]
 
 
+def test_the_state_has_a_learning_curve_and_says_whether_more_verdicts_would_help(session: Session) -> None:
+    judge(session, 50)
+    end = time.monotonic() + 60
+    while not (found := session.state())["curve"]:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    counts, areas = zip(*found["curve"], strict=True)
+    assert counts[-1] == 50 and list(counts) == sorted(counts) and all(0.0 <= area <= 1.0 for area in areas)
+    assert "ROC-AUC" in found["helps"] and "50" in found["helps"]
+
+
 def test_undo_unlearns_and_one_kind_of_verdicts_teaches_nothing(session: Session, run_folder: Path) -> None:
     scores = session.model.decision_score_.copy()
     session.decide("r1", 3, "normal", "", "ann")

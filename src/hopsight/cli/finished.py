@@ -57,9 +57,6 @@ def review(
     reviewer: Annotated[
         str | None, typer.Option(help="Who the verdicts are by.", show_default="your user name")
     ] = None,
-    database: Annotated[
-        str | None, typer.Option(help="Keep verdicts in a shared PostgreSQL: postgresql://…", show_default="in DIR")
-    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; the default is this machine only.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 is any free one.", min=0, max=65535)] = 0,
     token: Annotated[str | None, typer.Option(help="The secret in the address.", show_default="a new one")] = None,
@@ -69,8 +66,8 @@ def review(
     from hopsight.review.serve import serve
 
     serve(
-        folder, reviewer=reviewer if reviewer is not None else _user(), host=host, port=port, place=database,
-        token=token, browser=browser, say=lambda text: typer.echo(text, err=True),
+        folder, reviewer=reviewer if reviewer is not None else _user(), host=host, port=port, token=token,
+        browser=browser, say=lambda text: typer.echo(text, err=True),
     )  # fmt: skip
 
 

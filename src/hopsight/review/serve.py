@@ -21,15 +21,13 @@ def serve(
     reviewer: str,
     host: str = LOCAL,
     port: int = 0,
-    place: str | None = None,
     token: str | None = None,
     browser: bool = True,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the review of a finished run; ``say`` receives what to print.
 
-    Port 0 is any free one, and without ``token`` the secret in the address is a new one. ``place`` is the URI of a
-    PostgreSQL database to keep verdicts in, instead of the run folder.
+    Port 0 is any free one, and without ``token`` the secret in the address is a new one.
     """
     try:
         from hopsight.review.server import check_reviewer, make_app, make_server
@@ -43,7 +41,7 @@ def serve(
         raise Refusal("token", f"must have at least 16 characters, got {len(secret)}")
     with _listen(host, port) as listener:
         say(f"Opening {folder}, which takes some seconds for a large graph.")
-        session = open_session(folder, place)
+        session = open_session(folder)
         port = listener.getsockname()[1]
         local = is_local(host)
         hosts = _own_hosts(host, port) if local else None

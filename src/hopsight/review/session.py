@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.events import Calendar
 from hopsight.explanations.reasons import MEANINGS
 from hopsight.explanations.text import percent
+from hopsight.feedback.curve import Point, in_words
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.io.labels import VERDICTS, Labels, position_of
@@ -48,22 +51,25 @@ class Session:
         self.record = read_regular(folder / RECORD)  # another run in the folder has another one
         self.lock = threading.RLock()  # explaining uses torch and fills caches
         self.turn = threading.Lock()  # guards the three below
+        self.drawing = threading.Lock()  # one learning curve at a time
         self.learner: threading.Thread | None = None
         self.newest = self.learned_from = 0  # numbers of the latest verdict, and of the latest that was learned from
         self.learning = -1
         self.learned: str | None = None
+        self.curve: list[Point] = []
         self.unlearned = Explainer(self.fitted, self.graph)
         self._use(self.unlearned, getattr(self.fitted, "learned_words", None))
         rows = store.rows()
         if rows and can_learn(self.fitted):
             self.newest = self.learned_from = rows[-1].number
             self._learn()
+            threading.Thread(target=self._find_curve, daemon=True, name="curve").start()
 
     def state(self) -> dict[str, Any]:
         """Return what changes while people review: progress, and what was learned."""
         rows = self.store.rows()
         last = rows[-1].number if rows else 0
-        self.learn_soon(last)  # others may have written to the same database
+        self.learn_soon(last)  # another process may have written to the same file
         counts = Counter(decision.verdict for decision in current(rows).values())
         return {
             "last": last,
@@ -71,6 +77,8 @@ class Session:
             "pending": self.learner is not None,
             "learning": self.learning,
             "learned": self.learned,
+            "curve": [[each.n_labels, each.roc_auc] for each in self.curve],
+            "helps": in_words(self.curve),
             **self.ranges,
         }
 
@@ -161,17 +169,19 @@ class Session:
 
     def _keep_learning(self) -> None:
         """Learn until no verdict has arrived meanwhile."""
+        _yield_to_the_page()
         while True:
             with self.turn:
                 if self.newest == self.learned_from:
                     self.learner = None
-                    return
+                    break
                 self.learned_from = self.newest
             try:
                 self._learn()
             except Exception as error:  # the page goes on with the ranking that it has
                 self.learned = f"The ranking could not learn from the latest verdict: {error}"
                 self.learning += 1
+        self._find_curve()
 
     def _learn(self) -> None:
         """Rank by all verdicts, and write ``scores-learned.csv`` beside the old ranking."""
@@ -195,6 +205,17 @@ class Session:
         except OSError as error:
             self.learned = f"{words} {LEARNED} could not be written: {error.strerror or error}."
             self.learning += 1
+
+    def _find_curve(self) -> None:
+        """Find the learning curve of the newest ranking, which takes several times as long as learning."""
+        _yield_to_the_page()
+        with self.drawing:
+            model, number = self.model, self.newest
+            if number == self.learned_from and self.learner is None:
+                curve = [] if getattr(model, "learned_", None) is None else model.learning_curve(self.graph)
+                if number == self.newest:
+                    self.curve = curve
+                    self.learning += 1
 
     def export(self) -> str:
         """Return the verdicts that stand as CSV: node, verdict, reviewer, decided, note."""
@@ -270,15 +291,21 @@ class Session:
         return str(self.graph.node_ids[place])
 
 
-def open_session(folder: Path, place: str | None = None) -> Session:
-    """Open a finished run and its verdicts, in the run folder unless a PostgreSQL URI is given."""
+def open_session(folder: Path) -> Session:
+    """Open a finished run and its verdicts."""
     from hopsight.review.storage import FILE, graph_key
 
     run = open_run(folder)
-    session = Session(folder, Store(place or folder / FILE, graph_key(run[1])), run)
+    session = Session(folder, Store(folder / FILE, graph_key(run[1])), run)
     for row in session.listed("queue")[:1]:
         session.node(row["place"])  # computes what all nodes share, so that the page need not wait for it
     return session
+
+
+def _yield_to_the_page() -> None:
+    """Let the threads that answer requests go before this one, where a thread has a priority of its own."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
 def can_learn(model: Any) -> bool:

@@ -1,8 +1,8 @@
 """Where verdicts are kept: one row per decision, never changed; taking a decision back is another row.
 
-The rows are in SQLite (with a write-ahead log) in the run folder, or in a PostgreSQL database that a team shares, with
-the same schema. A row is written once, whatever happens: the window chooses an id for its request, and repeats the
-request with that id until it is confirmed. A confirmed row is on the disk.
+The rows are in SQLite (with a write-ahead log) in the run folder. A row is written once, whatever happens: the window
+chooses an id for its request, and repeats the request with that id until it is confirmed. A confirmed row is on the
+disk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_NOTE, MAX_REVIEWER, MAX_REQUEST = 2000, 100, 100  # characters
 COLUMNS = ("number", "request", "graph", "node", "verdict", "note", "reviewer", "decided", "undoes")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS decisions (
-  number {identity},
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
   request TEXT NOT NULL UNIQUE,
   graph TEXT NOT NULL,
   node TEXT NOT NULL,
@@ -40,9 +40,6 @@ CREATE TABLE IF NOT EXISTS decisions (
   CHECK ((verdict = 'undo') = (undoes IS NOT NULL))
 )
 """
-SQLITE_IDENTITY = "INTEGER PRIMARY KEY AUTOINCREMENT"
-POSTGRES_IDENTITY = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
-POSTGRES_LOCK = 7_034_221  # any fixed number: numbers are given in the order in which rows become visible
 
 
 @dataclass(frozen=True)
@@ -61,26 +58,14 @@ class Decision:
 
 
 class Store:
-    """The decisions about one graph, in a SQLite file or a PostgreSQL database.
+    """The decisions about one graph (:func:`graph_key`) in a SQLite file."""
 
-    Parameters
-    ----------
-    place
-        A path, or a URI that begins with ``postgresql://``.
-    graph
-        What tells this graph from others in a shared database, see :func:`graph_key`.
-    """
-
-    def __init__(self, place: str | Path, graph: str) -> None:
-        self.place, self.graph = str(place), graph
-        self.shared = is_uri(self.place)
-        if not self.shared and (
-            Path(self.place).is_symlink() or (Path(self.place).exists() and not Path(self.place).is_file())
-        ):
-            raise ValueError(f"{place} is a symbolic link, pipe or device: move it away, verdicts are kept in a file")
+    def __init__(self, path: Path, graph: str) -> None:
+        self.path, self.graph = path, graph
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise ValueError(f"{path} is a symbolic link, pipe or device: move it away, verdicts are kept in a file")
         with self._connection() as connection:
-            identity = POSTGRES_IDENTITY if self.shared else SQLITE_IDENTITY
-            self._run(connection, SCHEMA.format(identity=identity))
+            connection.execute(SCHEMA)
 
     def add(self, request: str, node: str, verdict: str, note: str, reviewer: str) -> Decision:
         """Write a verdict, unless this request is already written, and return its row."""
@@ -121,33 +106,22 @@ class Store:
     def _insert(self, connection: Any, values: Sequence[Any]) -> None:
         names = COLUMNS[1:]
         marks = ", ".join("?" * len(names))
-        self._run(
-            connection,
-            f"INSERT INTO decisions ({', '.join(names)}) VALUES ({marks}) ON CONFLICT (request) DO NOTHING",
-            values,
+        connection.execute(
+            f"INSERT INTO decisions ({', '.join(names)}) VALUES ({marks}) ON CONFLICT (request) DO NOTHING", values
         )
 
     def _select(self, connection: Any, where: str, values: Sequence[Any]) -> list[Decision]:
         query = f"SELECT {', '.join(COLUMNS)} FROM decisions WHERE {where}"
-        rows = self._run(connection, query, values).fetchall()
+        rows = connection.execute(query, values).fetchall()
         if not all(isinstance(cell, str) for row in rows for cell in row[1:-1]):
-            raise OSError(None, "cannot keep verdicts (the table of decisions is not hopsight's)", self.place)
+            raise OSError(None, "cannot keep verdicts (the table of decisions is not hopsight's)", str(self.path))
         return [Decision(*row) for row in rows]
-
-    def _run(self, connection: Any, query: str, values: Sequence[Any] = ()) -> Any:
-        return connection.execute(query.replace("?", "%s") if self.shared else query, tuple(values))
 
     @contextmanager
     def _connection(self, *, write: bool = True) -> Iterator[Any]:
         """Open one transaction; it is on the disk when the block ends."""
-        if self.shared:
-            with _postgres(self.place) as connection:
-                if write:
-                    connection.execute(f"SELECT pg_advisory_xact_lock({POSTGRES_LOCK})")
-                yield connection
-            return
         try:
-            with closing(sqlite3.connect(self.place, timeout=WAIT, isolation_level=None)) as connection:
+            with closing(sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA foreign_keys = ON")
@@ -155,7 +129,7 @@ class Store:
                 yield connection
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise OSError(None, f"cannot keep verdicts ({error})", self.place) from error
+            raise OSError(None, f"cannot keep verdicts ({error})", str(self.path)) from error
 
 
 def current(rows: Sequence[Decision]) -> dict[str, Decision]:
@@ -168,33 +142,6 @@ def graph_key(graph: AttributedGraph) -> str:
     """Return a short key of a graph's nodes: runs on the same nodes share their verdicts."""
     names = "\n".join(map(repr, graph.node_ids.tolist()))
     return hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def is_uri(place: str) -> bool:
-    """Return whether a place is the URI of a PostgreSQL database."""
-    return place.startswith(("postgresql://", "postgres://"))
-
-
-@contextmanager
-def _postgres(uri: str) -> Iterator[Any]:
-    """Open one transaction of a PostgreSQL database."""
-    try:
-        import psycopg
-    except ModuleNotFoundError:
-        raise ValueError("a PostgreSQL database needs psycopg: run pip install 'hopsight[review]'") from None
-    try:
-        opened = psycopg.connect(uri, connect_timeout=10)
-    except psycopg.Error as error:
-        raise ValueError(f"cannot connect to the PostgreSQL database: {_last_line(error)}") from None
-    try:
-        with opened as connection:
-            yield connection
-    except psycopg.Error as error:
-        raise OSError(None, f"cannot keep verdicts in the PostgreSQL database ({_last_line(error)})") from error
-
-
-def _last_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
 def _now() -> str:

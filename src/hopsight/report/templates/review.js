@@ -15,6 +15,8 @@ const parts = {
   told: el("p", { id: "told", role: "status", "aria-live": "polite" }),
   progress: el("p", { class: "soft small", id: "progress" }),
   learned: el("p", { class: "notice", id: "learned", hidden: true }),
+  curve: el("div", { id: "curve", hidden: true }),
+  mix: el("p", { class: "soft small", id: "mix" }),
   list: el("ol", { class: "suspects", id: "suspects" }),
   listTitle: el("h2", { id: "list-title" }, VIEWS.queue),
   node: el("section", { id: "node", "aria-labelledby": "chosen", tabindex: "-1" }),
@@ -120,6 +122,8 @@ async function refresh() {
   parts.progress.textContent = `${plural(anomalous + normal + unsure, "verdict")}: ${whole(anomalous)} anomalous, ${whole(normal)} normal, ${whole(unsure)} unsure · ${plural(now.n_flagged, "flagged node")} of ${whole(page.n_nodes)}${now.pending ? " · learning …" : ""}`;
   parts.learned.hidden = !now.learned;
   parts.learned.textContent = now.learned || "";
+  parts.curve.hidden = now.curve.length < 2;
+  if (!parts.curve.hidden) parts.curve.replaceChildren(learningCurve(now.curve), el("p", { class: "soft small" }, now.helps));
   drawList();
 }
 
@@ -136,7 +140,29 @@ async function poll() {
   setTimeout(poll, state.pending ? POLL / 4 : POLL);
 }
 
+function learningCurve(points) {
+  const size = { ...chartSize(), height: 130 };
+  const { width, height, left, right, top, bottom } = size;
+  const last = points[points.length - 1][0];
+  const low = Math.min(0.5, ...points.map(([, area]) => area));
+  const x = linear(0, last, left, width - right);
+  const y = linear(low, 1, height - bottom, top);
+  const drawn = frame(size, "Learning curve: how well verdicts are predicted from some of the others", x, y, ticks(0, last, 4), ticks(low, 1, 3), "verdicts learned from (ROC-AUC on the others)");
+  drawn.append(svg("polyline", { class: "curve", points: points.map(([count, area]) => `${x(count).toFixed(1)},${y(area).toFixed(1)}`).join(" ") }));
+  points.forEach(([count, area]) => drawn.append(withTip(svg("circle", { class: "pointer", cx: x(count), cy: y(area), r: 4 }), plural(count, "verdict"), [`ROC-AUC ${number(area)}`])));
+  return drawn;
+}
+
+// How many of the suspects are the most probable ones, and how many are asked about to learn from them.
+function mix(rows) {
+  const count = (kind) => rows.filter((row) => row.teaches === kind).length;
+  const taught = ["unsure", "bulk"].filter(count).map((kind) => `${whole(count(kind))} ${kind === "bulk" ? "drawn at random" : "of which the ranking is least sure"}`);
+  const top = `${whole(count(null))} most probable`;
+  return taught.length ? `The next ${whole(rows.length)}: the ${top}, and ${taught.join(" and ")}, whose verdicts would teach most.` : `The next ${whole(rows.length)}: the ${top}.`;
+}
+
 function drawList() {
+  parts.mix.textContent = state.query || state.view !== "queue" || !state.rows.length ? "" : mix(state.rows);
   parts.listTitle.textContent = state.query ? `Nodes with “${state.query}”` : VIEWS[state.view];
   parts.list.replaceChildren(...state.rows.map((row) => el("li", null,
     el("a", { href: `#n${row.place}`, "aria-current": row.place === state.place ? "true" : null },
@@ -252,12 +278,12 @@ document.getElementById("main").append(
   el("header", null,
     el("div", { class: "topbar" }, el("h1", null, "Review ", name(page.name)), el("span", { class: "push" }), parts.undo,
       el("a", { class: "button", id: "export", href: `/verdicts.csv?${new URLSearchParams({ token: TOKEN })}`, download: "verdicts.csv" }, "Export CSV")),
-    parts.progress, parts.learned, parts.told,
+    parts.progress, parts.learned, parts.curve, parts.told,
     el("details", { class: "small" }, el("summary", null, "How this works"),
-      el("p", null, "Look at one suspect at a time and decide: is it anomalous, normal, or are you unsure? Every verdict is saved at once. As soon as there are anomalous and normal ones, all nodes are ranked again after each verdict, in the background; the percentage is the probability that a node is anomalous. About half of the suspects are the next of the ranking; the others are drawn at random, to show what most nodes look like, or have a probability near one half, where a verdict teaches most."),
+      el("p", null, "Look at one suspect at a time and decide: is it anomalous, normal, or are you unsure? Every verdict is saved at once. As soon as there are anomalous and normal ones, all nodes are ranked again after each verdict, in the background; the percentage is the probability that a node is anomalous. The suspects are a mix, which the line above the list states: the most probable ones, nodes drawn at random, which show what most nodes look like, and, once there is something to be unsure of, nodes whose probability is near one half."),
       el("p", null, "Keys: A anomalous, N normal, U unsure, Z undo, J next, K previous, / find a node, Esc leave a field."))),
   el("div", { class: "review" },
-    el("nav", { "aria-labelledby": "list-title" }, el("div", { class: "controls" }, parts.find, parts.view), parts.listTitle, parts.list),
+    el("nav", { "aria-labelledby": "list-title" }, el("div", { class: "controls" }, parts.find, parts.view), parts.listTitle, parts.mix, parts.list),
     parts.node),
   el("footer", { class: "page" }, `You review as ${page.reviewer}. ${page.method ? `The ${page.detector} score measures ${page.method}.` : ""}`));
 document.body.append(tip);
