@@ -15,12 +15,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load
+from safetensors.numpy import load, save_file
 
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS
 from hopsight.graph import AttributedGraph
-from hopsight.system.files import read_regular, replacing, write_tensors
+from hopsight.system.files import read_regular, replacing
 
 EDGE_VALUES = ("edge_hop_", "edge_variance_", "edge_probability_", "edge_surprise_")  # a detector has all or none
 SCORED_EDGES = ("edge_score_", "edge_label_", "edge_dissimilarity_")  # of a detector that weighs evidence
@@ -198,9 +198,8 @@ def save_detector(detector: Any, folder: Path) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / RECORD) as record_file, replacing(folder / ARRAYS) as arrays_file:
-        with arrays_file.open("wb") as file:
-            digest = write_tensors(file, arrays, digest=_digest(record))
-        record["checksum"] = digest.hexdigest()
+        save_file(arrays, arrays_file)
+        record["checksum"] = _checksum(record, arrays_file.read_bytes())
         record_file.write_bytes(json.dumps(record, indent=1, default=np.generic.item).encode())
 
 
@@ -278,13 +277,9 @@ def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
 
 def _checksum(record: dict[str, Any], content: bytes) -> str:
     """Return one checksum of both files, so that neither can be changed or exchanged alone."""
-    digest = _digest(record)
+    digest = hashlib.sha256(json.dumps(record, sort_keys=True, default=np.generic.item).encode())
     digest.update(content)
-    return str(digest.hexdigest())
-
-
-def _digest(record: dict[str, Any]) -> Any:
-    return hashlib.sha256(json.dumps(record, sort_keys=True, default=np.generic.item).encode())
+    return digest.hexdigest()
 
 
 def _tuple(value: Any) -> Any:

@@ -15,12 +15,13 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
+from safetensors.numpy import save
 from safetensors.torch import load
 from torch import Tensor
 
 from hopsight.checks import option
 from hopsight.graph import AttributedGraph
-from hopsight.system.files import read_regular, replacing, write_tensors
+from hopsight.system.files import read_regular, replacing
 
 STATE = 3  # grows when a state of an earlier version would be continued differently
 INTERVAL = 10.0  # seconds between two checkpoints
@@ -61,11 +62,10 @@ class Checkpoint:
         assert self.path is not None
         start = time.monotonic()
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in (self._prepared | tensors).items()}
+        content = save(arrays, {"key": self.key, "values": json.dumps(values)})
         with replacing(self.path) as temporary, temporary.open("wb") as file:
-            file.write(bytes(CHECKSUM_BYTES))
-            digest = write_tensors(file, arrays, {"key": self.key, "values": json.dumps(values)})
-            file.seek(0)
-            file.write(digest.digest())
+            file.write(sha256(content).digest())
+            file.write(content)
         end = time.monotonic()
         self._next = end + max(INTERVAL, PATIENCE * (end - start))
 
